@@ -52,12 +52,17 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	}
 	out := newLineWriter(c, true)
 	var last memory.Revision
+	written := 0
 	for _, r := range results {
 		last = max(last, r.Revision)
+		if r.Err == nil {
+			written++
+		}
 		if err := out.result(r.Line, r.ID, r.Revision, nil, r.Err); err != nil {
 			return err
 		}
 	}
+	countRecords(c, written)
 	if last > 0 {
 		setRevision(c, last)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
 func (h *core) createCollection(c *gin.Context) error {
@@ -29,6 +30,7 @@ func (h *core) createCollection(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	telemetry.NameMemoryStore(c.Request.Context(), v.Collection.ID)
 	return h.replyCollection(c, http.StatusCreated, &v)
 }
 
@@ -130,6 +132,7 @@ func (h *core) cloneCollection(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	telemetry.NameMemoryStore(c.Request.Context(), out.Collection.ID)
 	shown := wireCollection(&out.Collection, out.Counts)
 	if out.Job != nil {
 		return reply(c, http.StatusAccepted, wire.CloneAccepted{Collection: shown, Job: *wireJobRef(out.Job)})

@@ -42,6 +42,7 @@ func (h *core) buildContext(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	countRecords(c, len(built.Citations))
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, wireContext(&built))
 }

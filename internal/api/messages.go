@@ -47,6 +47,7 @@ func (h *core) addMessages(c *gin.Context) error {
 	if err != nil {
 		return in.renameFields(err)
 	}
+	countRecords(c, len(w.Messages))
 	if wait && w.Job != nil {
 		h.waitForMessages(c, ref, &w)
 	}

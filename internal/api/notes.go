@@ -47,6 +47,7 @@ func (h *core) createNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	nameRecord(c, w.Note.ID)
 	// A new note was never recalled.
 	note := wireNote(&w.Note, w.Links, &memory.Usage{Strength: 1}, false)
 	if wait && w.Job != nil {
@@ -258,6 +259,7 @@ func (h *core) restoreNote(c *gin.Context) error {
 }
 
 func (h *core) replyWritten(c *gin.Context, w *notes.NoteWritten) error {
+	nameRecord(c, w.Note.ID)
 	note, err := h.showChanged(c, w)
 	if err != nil {
 		return err
@@ -279,6 +281,7 @@ func (h *core) deleteNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	nameRecord(c, id)
 	setRevision(c, at)
 	return noContent(c)
 }

@@ -95,6 +95,9 @@ func (h *core) forget(c *gin.Context) error {
 	if err := json.Unmarshal(acted.Outcome, &said); err != nil {
 		return fault.Wrap(err, fault.Internal, "the policy's result cannot be decoded")
 	}
+	if !dry {
+		countRecords(c, said.Forgotten)
+	}
 	setRevision(c, acted.Revision)
 	return reply(c, http.StatusOK, wire.ForgetAnswer{
 		DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: optional(said.Left),

@@ -43,7 +43,7 @@ func (h *core) search(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	results := make([]wire.SearchResult, 0, len(queries))
+	results, hits := make([]wire.SearchResult, 0, len(queries)), 0
 	for i, q := range queries {
 		q.Batch = batch
 		found, err := h.Recall.Search(ctx, s, v, q)
@@ -61,7 +61,9 @@ func (h *core) search(c *gin.Context) error {
 			return err
 		}
 		results = append(results, result)
+		hits += len(result.Hits)
 	}
+	countRecords(c, hits)
 	setRevision(c, v.At)
 	if len(body.Queries) > 0 {
 		return reply(c, http.StatusOK, wire.SearchResults{Results: results})

@@ -298,6 +298,7 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 	}
+	nameOperation(c, op)
 	if !op.public {
 		if err := s.authenticate(c); err != nil {
 			return err

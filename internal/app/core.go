@@ -144,7 +144,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
 	if c.Recall, err = recall.New(
-		recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log}, reading,
+		recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}, reading,
 	); err != nil {
 		return err
 	}

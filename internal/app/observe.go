@@ -45,7 +45,7 @@ func (c *core) registerMetrics() error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	if err := errors.Join(c.registerBacklogMetrics(m), c.registerEmbeddingMetrics(m)); err != nil {
+	if err := errors.Join(c.registerReadiness(m), c.registerBacklogMetrics(m), c.registerEmbeddingMetrics(m)); err != nil {
 		return err
 	}
 	_, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
@@ -62,6 +62,23 @@ func (c *core) registerMetrics() error {
 		}
 		return nil
 	}, bytes, budget, layers, loads, evictions, due)
+	return err
+}
+
+// registerReadiness registers the gauge of what /readyz answers.
+func (c *core) registerReadiness(m metric.Meter) error {
+	_, err := m.Int64ObservableGauge("slipbox.ready",
+		metric.WithDescription("1 while the process is ready, 0 while the store cannot serve."),
+		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+			ctx, cancel := context.WithTimeout(ctx, dueTimeout)
+			defer cancel()
+			var ready int64
+			if c.ready(ctx) == nil {
+				ready = 1
+			}
+			o.Observe(ready)
+			return nil
+		}))
 	return err
 }
 

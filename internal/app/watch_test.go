@@ -1,8 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,7 +44,7 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	w.model.EmbedDim(384)
 	cfg := config.Default()
 	cfg.Addr, cfg.WorkerAddr, cfg.Data = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
-	cfg.LLM.Provider, cfg.LLM.BaseURL, cfg.LLM.Model = "openai", w.model.URL(), "a-model"
+	cfg.LLM.BaseURL, cfg.LLM.Model = w.model.URL(), "a-model" // which make the provider openai
 	cfg.LLM.EmbedProvider, cfg.LLM.EmbedModel, cfg.LLM.EmbedDim = "openai", "an-embedder", 384
 	cfg.LLM.APIKey = "sk-of-the-model"
 	cfg.LLM.MaxTries, cfg.LLM.RetryWait, cfg.LLM.BreakerFailures = 1, time.Millisecond, 1000
@@ -171,6 +175,7 @@ func addIsOneTrace(t *testing.T, w *watchedTest, jobs string) {
 		}
 		return len(byName["POST /v1/collections/:collection/notes"]) == 1 && len(byName["job note prepare"]) == 1 && len(byName["job note decide"]) == 1
 	})
+	checkSpanCount(t, slices.Collect(maps.Values(at)), maxAddSpans)
 	for id, s := range at {
 		if _, ok := at[s.Parent]; !ok && s.Parent != caller {
 			t.Errorf("%s (%s) has no parent", s.Name, id)
@@ -220,11 +225,143 @@ func addIsOneTrace(t *testing.T, w *watchedTest, jobs string) {
 		if sql == 0 {
 			t.Error("no statement is a span")
 		}
+		for _, s := range byName["store.OpenView"] {
+			if a := s.Attributes; !strings.HasPrefix(a["db.operation.name"], "BATCH") || a["db.operation.batch.size"] == "" || !strings.Contains(a["db.query.text"], "SELECT") {
+				t.Errorf("a call with one round trip has %v", a)
+			}
+		}
+	}
+	for _, s := range at {
+		if _, ok := s.Attributes["db.operation.batch.size"]; ok && strings.Contains(at[s.Parent].Name, "BATCH") {
+			t.Errorf("%s is part of a batch", s.Name)
+		}
+		if p, ok := s.Attributes["gen_ai.provider.name"]; ok && p != "openai" {
+			t.Errorf("%s names the provider %q, want openai", s.Name, p)
+		}
+	}
+	for line := range strings.Lines(w.scrape()) {
+		if strings.Contains(line, "gen_ai_provider_name=") && !strings.Contains(line, `gen_ai_provider_name="openai"`) {
+			t.Errorf("a metric names another provider: %s", line)
+		}
+	}
+	if a := request.Attributes; a["gen_ai.operation.name"] != "create_memory" || a["gen_ai.memory.record.id"] == "" || a["gen_ai.memory.record.count"] != "int_value:1" ||
+		a["gen_ai.memory.store.id"] != byName["job note decide"][0].Attributes["slipbox.collection"] {
+		t.Errorf("the request has %v", a)
 	}
 	tenantID := request.Attributes["slipbox.tenant"]
 	for _, s := range append(byName["store.Write"], byName["job note decide"]...) {
 		if tenantID == "" || s.Attributes["slipbox.tenant"] != tenantID || s.Attributes["slipbox.collection"] == "" {
 			t.Errorf("%s names %v", s.Name, s.Attributes)
+		}
+	}
+}
+
+// Spans of a trace at most: an add with its jobs, and a search or a context.
+const (
+	maxAddSpans    = 40
+	maxSearchSpans = 12
+)
+
+// checkSpanCount fails when a trace has too many spans.
+func checkSpanCount(t *testing.T, spans []telemetrytest.Span, most int) {
+	t.Helper()
+	slices.SortFunc(spans, func(a, b telemetrytest.Span) int { return cmp.Compare(a.Start, b.Start) })
+	names := make([]string, len(spans))
+	for i, s := range spans {
+		names[i] = s.Name
+	}
+	t.Logf("%d spans:\n%s", len(spans), strings.Join(names, "\n"))
+	if len(spans) > most {
+		t.Errorf("%d spans, want at most %d", len(spans), most)
+	}
+}
+
+// A search is a few spans, which show where its time goes, also when the index has to be loaded first.
+func TestSearchIsOneTrace(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) { searchIsOneTrace(t, watch(t, false)) })
+	t.Run("servers", func(t *testing.T) { searchIsOneTrace(t, watch(t, true)) })
+}
+
+func searchIsOneTrace(t *testing.T, w *watchedTest) {
+	t.Helper()
+	made := w.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "bees"})
+	// Nothing decides about these notes, so nothing has loaded the index.
+	for _, content := range []string{"I wrapped the beehive in straw.", "The bees survived the frost."} {
+		w.call(http.StatusCreated, http.MethodPost, "/v1/collections/bees/notes", object{"content": content, "infer": false})
+	}
+	loaded := []string{"index.load", "encode", "embeddings an-embedder", "index.search", "rank"}
+	for i, c := range []struct {
+		what, path string
+		want       []string // spans besides the request
+	}{
+		{"the first search", "search", loaded},
+		{"another search", "search", []string{"encode", "index.search", "rank"}},
+		{"a context", "context", []string{"encode", "index.search", "rank", "context.build"}},
+	} {
+		trace := fmt.Sprintf("0af7651916cd43dd8448eb211c8031%02d", i)
+		if s := w.status(http.MethodPost, "/v1/collections/bees/"+c.path, `{"query":"straw of bees"}`, "traceparent", "00-"+trace+"-b7ad6b7169203331-01"); s != http.StatusOK {
+			t.Fatalf("%s: status %d", c.what, s)
+		}
+		var spans []telemetrytest.Span
+		var request telemetrytest.Span
+		w.until(c.what+" is there", func() bool {
+			spans = slices.DeleteFunc(w.seen.Spans(), func(s telemetrytest.Span) bool { return s.Trace != trace })
+			i := slices.IndexFunc(spans, func(s telemetrytest.Span) bool { return s.Name == "POST /v1/collections/:collection/"+c.path })
+			if i >= 0 {
+				request = spans[i]
+			}
+			return i >= 0
+		})
+		checkSpanCount(t, spans, maxSearchSpans)
+		for _, name := range c.want {
+			found := slices.IndexFunc(spans, func(s telemetrytest.Span) bool { return s.Name == name })
+			if found < 0 || spans[found].Parent != request.ID && name != "embeddings an-embedder" {
+				t.Errorf("%s has no span %s under the request", c.what, name)
+			}
+		}
+		if a := request.Attributes; a["gen_ai.operation.name"] != "search_memory" || a["gen_ai.memory.store.id"] != made["id"] || a["gen_ai.memory.record.count"] != "int_value:2" {
+			t.Errorf("%s has %v", c.what, a)
+		}
+	}
+}
+
+// Requests name their operation on memory as the conventions for generative AI do.
+func TestMemoryOperations(t *testing.T) {
+	w := watch(t, false)
+	store := w.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "bees", "policy": "memorybank"})["id"]
+	note := w.call(http.StatusCreated, http.MethodPost, "/v1/collections/bees/notes", object{"content": "The bees survived.", "infer": false})["note"]
+	n, ok := note.(map[string]any)
+	if !ok {
+		t.Fatalf("the note is %v", note)
+	}
+	id := fmt.Sprint(n["id"])
+	w.call(http.StatusOK, http.MethodPatch, "/v1/collections/bees/notes/"+id, object{"content": "The bees survived the frost."})
+	w.call(http.StatusAccepted, http.MethodPost, "/v1/collections/bees/messages", object{"messages": []object{
+		{"role": "user", "content": "Do bees sleep?"}, {"role": "assistant", "content": "They rest."},
+	}})
+	w.call(http.StatusOK, http.MethodPost, "/v1/collections/bees/forget", object{"dry_run": false})
+	w.status(http.MethodDelete, "/v1/collections/bees/notes/"+id, "")
+	w.status(http.MethodDelete, "/v1/collections/bees", "")
+	w.stop() // sends the rest
+	const c = "/v1/collections/:collection"
+	for _, want := range []struct{ span, operation, record, count string }{
+		{"POST /v1/collections", "create_memory_store", "", ""},
+		{"POST " + c + "/notes", "create_memory", id, "1"},
+		{"PATCH " + c + "/notes/:note", "update_memory", id, "1"},
+		{"POST " + c + "/messages", "create_memory", "", "2"},
+		{"POST " + c + "/forget", "delete_memory", "", "0"},
+		{"DELETE " + c + "/notes/:note", "delete_memory", id, "1"},
+		{"DELETE " + c, "delete_memory_store", "", ""},
+	} {
+		i := slices.IndexFunc(w.seen.Spans(), func(s telemetrytest.Span) bool { return s.Name == want.span })
+		if i < 0 {
+			t.Errorf("there is no span %s", want.span)
+			continue
+		}
+		a := w.seen.Spans()[i].Attributes
+		if a["gen_ai.operation.name"] != want.operation || a["gen_ai.memory.store.id"] != store || a["gen_ai.memory.record.id"] != want.record ||
+			strings.TrimPrefix(a["gen_ai.memory.record.count"], "int_value:") != want.count {
+			t.Errorf("%s has %v, want %+v of the store %v", want.span, a, want, store)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
 		metric.WithExplicitBucketBoundaries(1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576))
 	o.encoding, errs[2] = m.Float64Histogram("slipbox.encoder.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time in which the local encoder embedded the texts of one call, from waiting for a CPU to the last text."),
-		metric.WithExplicitBucketBoundaries(.0025, .005, .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24))
+		metric.WithExplicitBucketBoundaries(.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10))
 	o.texts, errs[3] = m.Int64Counter("slipbox.encoder.texts", metric.WithUnit("{text}"),
 		metric.WithDescription("Texts that the local encoder embedded."))
 	o.answers, errs[4] = m.Int64Counter("slipbox.model.answers", metric.WithUnit("{answer}"),

@@ -428,9 +428,9 @@ type JobControl interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
 	// ListJobs lists jobs, newest first.
 	ListJobs(ctx context.Context, s tenant.Scope, q JobQuery) ([]Job, error)
-	// JobsAhead counts the jobs of the same collection in prepare or decide that have not ended and have a
-	// lower Seq.
-	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
+	// JobsAhead returns a job and, unless it has ended, how many jobs of the same collection in prepare or
+	// decide have not ended and have a lower Seq.
+	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (j Job, ahead int, err error)
 	// RetryJob puts a dead, failed or canceled job at the end of the queue; else Conflict.
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)
 	// CancelJob cancels a queued or running job and voids its lease; else Conflict.

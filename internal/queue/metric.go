@@ -37,7 +37,7 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 		return nil, err
 	}
 	took, err := m.Float64Histogram("slipbox.job.duration", metric.WithDescription("How long tries of jobs took"), metric.WithUnit("s"),
-		metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 600, 3600))
+		metric.WithExplicitBucketBoundaries(.01, .05, .25, 1, 5, 30, 120, 600, 3600))
 	return &metrics{running: running, took: took}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -136,14 +137,22 @@ func Open(ctx context.Context, cfg Config, d Deps) (*Client, error) {
 func instrument(c *goredis.Client, d Deps) error {
 	if d.Tracer != nil {
 		if err := redisotel.InstrumentTracing(c, redisotel.WithTracerProvider(d.Tracer),
-			redisotel.WithDBStatement(false), redisotel.WithCallerEnabled(false), redisotel.WithDialFilter(true)); err != nil {
+			redisotel.WithDBStatement(false), redisotel.WithCallerEnabled(false), redisotel.WithDialFilter(true),
+			redisotel.WithCommandsFilter(onlySets)); err != nil {
 			return err
 		}
 	}
 	if d.Meter == nil {
 		return nil
 	}
-	return redisotel.InstrumentMetrics(c, redisotel.WithMeterProvider(oneMeter{meter: d.Meter}), redisotel.WithPoolName("cache"))
+	return redisotel.InstrumentMetrics(c, redisotel.WithMeterProvider(oneMeter{meter: d.Meter}), redisotel.WithPoolName("cache"),
+		redisotel.WithSemConvCompliantMetrics(true))
+}
+
+// onlySets reports whether a pipeline only stores values. That has no span: it follows each read that
+// did not find them, and Config.Timeout bounds it.
+func onlySets(commands []goredis.Cmder) bool {
+	return !slices.ContainsFunc(commands, func(c goredis.Cmder) bool { return c.Name() != "set" })
 }
 
 // Close closes the connections.

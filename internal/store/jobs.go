@@ -147,19 +147,18 @@ func (b *Base) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery)
 }
 
 // JobsAhead implements memory.Queue.
-func (b *Base) JobsAhead(ctx context.Context, s tenant.Scope, id uuid.UUID) (n int, err error) {
+func (b *Base) JobsAhead(ctx context.Context, s tenant.Scope, id uuid.UUID) (j memory.Job, ahead int, err error) {
 	if err := s.Check(); err != nil {
-		return 0, err
+		return j, 0, err
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		j, err := findJob(ctx, q, s, id)
-		if err != nil {
+		if j, err = findJob(ctx, q, s, id); err != nil || j.Ended() {
 			return err
 		}
-		n, err = q.CountJobsBefore(ctx, j)
+		ahead, err = q.CountJobsBefore(ctx, j)
 		return err
 	})
-	return n, err
+	return j, ahead, err
 }
 
 // RetryJob implements memory.Queue.

@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
@@ -30,7 +30,7 @@ import (
 func Observe(s Store, t trace.Tracer, m metric.Meter) (Store, error) {
 	duration, err := m.Float64Histogram("slipbox.store.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time that calls of the store took."),
-		metric.WithExplicitBucketBoundaries(.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30))
+		metric.WithExplicitBucketBoundaries(.0005, .0025, .01, .05, .25, 1, 5))
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,9 @@ type observed struct {
 // call's error. Zero ids are left out of the span.
 func (ob *observed) begin(ctx context.Context, method string, tenantID, collection uuid.UUID) (context.Context, func(*error)) {
 	began := time.Now()
-	var span trace.Span // nil: none
-	if trace.SpanFromContext(ctx).IsRecording() {
+	end := func(string, bool) {}
+	var trips *roundTrips                         // nil: no span
+	if trace.SpanFromContext(ctx).IsRecording() { // otherwise no attributes are made
 		attrs := make([]attribute.KeyValue, 0, 2)
 		if tenantID != uuid.Nil {
 			attrs = append(attrs, telemetry.Tenant.String(tenantID.String()))
@@ -57,7 +58,9 @@ func (ob *observed) begin(ctx context.Context, method string, tenantID, collecti
 		if collection != uuid.Nil {
 			attrs = append(attrs, telemetry.Collection.String(collection.String()))
 		}
-		ctx, span = ob.tracer.Start(ctx, "store."+method, trace.WithAttributes(attrs...))
+		ctx, end = telemetry.StartSpan(ctx, ob.tracer, "store."+method, attrs...)
+		trips = &roundTrips{call: trace.SpanFromContext(ctx)}
+		ctx = context.WithValue(ctx, roundTripsKey{}, trips)
 	}
 	return ctx, func(err *error) {
 		attrs := []attribute.KeyValue{telemetry.Operation.String(method)}
@@ -66,17 +69,32 @@ func (ob *observed) begin(ctx context.Context, method string, tenantID, collecti
 			attrs = append(attrs, telemetry.ErrorType.String(string(code)))
 		}
 		ob.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attrs...)))
-		if span == nil {
-			return
+		if trips != nil {
+			if n := trips.sent.Load(); n > 1 {
+				trips.call.SetAttributes(telemetry.RoundTrips.Int64(n))
+			}
 		}
-		if code != "" {
-			span.SetAttributes(telemetry.ErrorType.String(string(code)))
-		}
-		if isStoreFailure(code) && !errors.Is(*err, context.Canceled) {
-			span.SetStatus(codes.Error, string(code))
-		}
-		span.End()
+		end(string(code), isStoreFailure(code) && !errors.Is(*err, context.Canceled))
 	}
+}
+
+// roundTrips counts the round trips of a call that is a span.
+type roundTrips struct {
+	call trace.Span
+	sent atomic.Int64
+}
+
+type roundTripsKey struct{}
+
+// RoundTrip returns the span of the call for which an engine is about to make a round trip, and
+// whether it is the first one. Most calls have only one: its statements are then described on the call's
+// span, and a second span of the same time is saved. The span is nil outside of calls that are spans.
+func RoundTrip(ctx context.Context) (call trace.Span, first bool) {
+	r, ok := ctx.Value(roundTripsKey{}).(*roundTrips)
+	if !ok || trace.SpanFromContext(ctx) != r.call {
+		return nil, false
+	}
+	return r.call, r.sent.Add(1) == 1
 }
 
 // isStoreFailure reports whether a fault is a failure of the store, not an answer such as NotFound.

@@ -223,7 +223,7 @@ func (ob *observed) Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (out1
 }
 
 // JobsAhead implements Store.
-func (ob *observed) JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (out1 int, err error) {
+func (ob *observed) JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (out1 memory.Job, out2 int, err error) {
 	ctx, finish := ob.begin(ctx, "JobsAhead", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.JobsAhead(ctx, s, job)

@@ -21,7 +21,7 @@ const (
 	Collection = attribute.Key("slipbox.collection")
 	RequestID  = attribute.Key("slipbox.request_id")
 
-	ModelOperation = attribute.Key("gen_ai.operation.name") // chat or embeddings
+	ModelOperation = attribute.Key("gen_ai.operation.name") // chat or embeddings; of requests, one of the operations below
 	ModelProvider  = attribute.Key("gen_ai.provider.name")
 	ModelName      = attribute.Key("gen_ai.request.model")
 	ModelTokenType = attribute.Key("gen_ai.token.type") // input or output
@@ -29,6 +29,14 @@ const (
 	ModelOutput    = attribute.Key("gen_ai.usage.output_tokens")
 	ModelPurpose   = attribute.Key("slipbox.model.purpose") // analyze, evolve, relevance, embed and so on
 	ModelAnswer    = attribute.Key("slipbox.model.answer")  // good, repaired, unusable or failed
+
+	MemoryStore  = attribute.Key("gen_ai.memory.store.id")     // of a collection
+	MemoryRecord = attribute.Key("gen_ai.memory.record.id")    // of a note
+	MemoryCount  = attribute.Key("gen_ai.memory.record.count") // of the notes that were written, found or deleted
+
+	SearchMode = attribute.Key("slipbox.search.mode") // hybrid, vector or lexical
+
+	RoundTrips = attribute.Key("slipbox.round_trips") // of a call of the store that made several
 
 	Operation  = attribute.Key("slipbox.operation")   // of the store or of Redis
 	Reason     = attribute.Key("slipbox.reason")      // why Redis was not used
@@ -41,4 +49,15 @@ const (
 	JobStage   = attribute.Key("slipbox.job.stage")
 	JobOutcome = attribute.Key("slipbox.job.outcome")
 	WakeFate   = attribute.Key("slipbox.wakeup.fate") // sent, merged or dropped
+)
+
+// Operations on memory, as the conventions for generative AI name them; values of ModelOperation.
+// They describe requests: such a span never has what is written or asked.
+const (
+	CreateMemory      = "create_memory"
+	UpdateMemory      = "update_memory"
+	SearchMemory      = "search_memory"
+	DeleteMemory      = "delete_memory"
+	CreateMemoryStore = "create_memory_store"
+	DeleteMemoryStore = "delete_memory_store"
 )

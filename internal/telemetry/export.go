@@ -53,7 +53,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, res *resource.
 	if err != nil {
 		return fmt.Errorf("telemetry: create the metrics exporter: %w", err)
 	}
-	options := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(res)}
+	options := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(res), sdkmetric.WithView(views()...)}
 	if cfg.exported("METRICS") {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
@@ -65,6 +65,22 @@ func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, res *resource.
 	t.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	t.shutdown = append(t.shutdown, t.meters.Shutdown)
 	return nil
+}
+
+// unconventional are the metrics of instrumentation whose unit is not the second, which all others
+// have. The wait for a connection to Postgres is measured by internal/store/postgres itself.
+var unconventional = []string{
+	"db.client.connections.create_time", "db.client.connections.use_time", "db.client.connections.waits_duration", // of Redis
+	"pgxpool.acquire_duration", "pgxpool.empty_acquire_wait_time",
+}
+
+// views drops the unconventional metrics.
+func views() []sdkmetric.View {
+	out := make([]sdkmetric.View, len(unconventional))
+	for i, name := range unconventional {
+		out[i] = sdkmetric.NewView(sdkmetric.Instrument{Name: name}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationDrop{}})
+	}
+	return out
 }
 
 // maxAttribute is the maximum length of a text attribute of a span in characters;

@@ -24,10 +24,10 @@ func NewHTTPMetrics(m metric.Meter) (*HTTPMetrics, error) {
 	var errs [4]error
 	h.duration, errs[0] = m.Float64Histogram("http.server.request.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of HTTP requests."),
-		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30))
+		metric.WithExplicitBucketBoundaries(.0025, .01, .025, .1, .25, 1, 2.5, 10))
 	h.active, errs[1] = m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
 		metric.WithDescription("Requests in progress."))
-	size := metric.WithExplicitBucketBoundaries(256, 1<<10, 4<<10, 16<<10, 64<<10, 256<<10, 1<<20, 8<<20, 32<<20)
+	size := metric.WithExplicitBucketBoundaries(1<<10, 16<<10, 256<<10, 1<<20, 8<<20, 32<<20)
 	h.received, errs[2] = m.Int64Histogram("http.server.request.body.size", metric.WithUnit("By"),
 		metric.WithDescription("Size of request bodies."), size)
 	h.sent, errs[3] = m.Int64Histogram("http.server.response.body.size", metric.WithUnit("By"),
@@ -54,16 +54,16 @@ func (h *HTTPMetrics) Begin(ctx context.Context, method string) (end func()) {
 }
 
 // RecordRequest records an answered request. A client cannot create new values of
-// the attributes method and route.
+// the attributes method and route. Sizes are recorded by method only: a histogram for
+// each route and status would be most of what Prometheus has to store.
 func (h *HTTPMetrics) RecordRequest(ctx context.Context, r Request) {
-	attrs := RequestAttributes(r)
-	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
-	h.duration.Record(ctx, r.Duration.Seconds(), set)
+	h.duration.Record(ctx, r.Duration.Seconds(), metric.WithAttributeSet(attribute.NewSet(RequestAttributes(r)...)))
+	method := metric.WithAttributeSet(attribute.NewSet(HTTPMethod.String(KnownMethod(r.Method))))
 	if r.Received >= 0 {
-		h.received.Record(ctx, r.Received, set)
+		h.received.Record(ctx, r.Received, method)
 	}
 	if r.Sent >= 0 {
-		h.sent.Record(ctx, r.Sent, set)
+		h.sent.Record(ctx, r.Sent, method)
 	}
 }
 

@@ -39,7 +39,7 @@ func newWaitHistogram(m metric.Meter) (metric.Float64Histogram, error) {
 	}
 	return m.Float64Histogram("slipbox.job.wait", metric.WithUnit("s"),
 		metric.WithDescription("Time from the enqueuing of a job to the first try of a stage."),
-		metric.WithExplicitBucketBoundaries(.01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600))
+		metric.WithExplicitBucketBoundaries(.05, .5, 5, 30, 60, 300, 600, 3600))
 }
 
 // Deadline returns the time limit of one try, by kind and stage.

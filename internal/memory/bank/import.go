@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -59,6 +60,7 @@ func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []
 	if err != nil {
 		return Report{}, err
 	}
+	telemetry.NameMemoryStore(ctx, c.ID)
 	if c.Shared() {
 		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
 			return Report{}, err

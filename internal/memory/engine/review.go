@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -36,6 +37,7 @@ func (e *Engine) openForWriting(ctx context.Context, s tenant.Scope, ref string)
 	if err != nil {
 		return memory.View{}, err
 	}
+	telemetry.NameMemoryStore(ctx, v.Collection.ID)
 	if v.Collection.Shared() {
 		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
 			return memory.View{}, err

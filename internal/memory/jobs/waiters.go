@@ -16,7 +16,7 @@ import (
 // Reader is what waiters require of a store.
 type Reader interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
-	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
+	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (j memory.Job, ahead int, err error)
 }
 
 // WaitConfig of waiters. Zero fields take the defaults.
@@ -135,12 +135,8 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 	next, unsubscribe := w.subscribe(job)
 	defer unsubscribe()
 	_, ended := next()
-	j, err := w.jobs.Job(ctx, s, job)
-	if err != nil || j.Ended() {
-		return j, err
-	}
-	ahead, err := w.jobs.JobsAhead(ctx, s, job)
-	if err != nil || ahead-own > 1 {
+	j, ahead, err := w.jobs.JobsAhead(ctx, s, job)
+	if err != nil || j.Ended() || ahead-own > 1 {
 		return j, err
 	}
 	release, ok := w.admit(s.Tenant())

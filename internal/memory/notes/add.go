@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -109,6 +110,7 @@ func (n *Service) resolveWritable(ctx context.Context, s tenant.Scope, ref strin
 	if err != nil {
 		return memory.Collection{}, err
 	}
+	telemetry.NameMemoryStore(ctx, c.ID)
 	err = checkBase(s, &c)
 	return c, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -46,6 +47,7 @@ func (c *Collections) resolveChangeable(ctx context.Context, s tenant.Scope, ref
 	if err != nil {
 		return memory.Collection{}, err
 	}
+	telemetry.NameMemoryStore(ctx, found.ID)
 	err = checkBase(s, &found)
 	return found, err
 }

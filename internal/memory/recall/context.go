@@ -140,7 +140,9 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err := r.addFixed(ctx, s, v, &rd, &q, &request); err != nil {
 		return Context{}, err
 	}
-	written, err := contexts.Write(ctx, &request)
+	building, built := r.spans.start(ctx, spanContext)
+	written, err := contexts.Write(building, &request)
+	built(&err)
 	if err != nil {
 		return Context{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -20,7 +21,9 @@ const logBatch = 2_000
 
 // catchUp reads the part of the log that the index does not have. One reader does so, the others
 // wait for it. After the timeout the read is Unavailable; batches read by then are kept.
-func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry, timeout time.Duration) error {
+func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry, timeout time.Duration) (err error) {
+	ctx, end := g.spans.start(ctx, spanLoad, telemetry.Collection.String(v.Layers[i].Collection.String()))
+	defer end(&err)
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	late := func() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -22,7 +23,9 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return nil, err
 	}
+	_, end := r.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(Vector)))
 	hits := query.Vector(ix.Select(q.Filter), q.Limit)
+	end(nil)
 	out := make([]memory.Nearest, len(hits))
 	for i, h := range hits {
 		out[i] = memory.Nearest{

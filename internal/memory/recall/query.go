@@ -145,7 +145,9 @@ func dialogueText(messages []Message) (string, error) {
 }
 
 // embedText embeds a text with the embedder of the collection.
-func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) (memory.Embedding, error) {
+func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) (_ memory.Embedding, err error) {
+	ctx, end := r.spans.start(ctx, spanEncode)
+	defer end(&err)
 	var none memory.Embedding
 	e, ok := r.embedders.ByName(c.Embedder)
 	if !ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
@@ -139,7 +140,9 @@ func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
 
 // candidates returns the notes that the signals find, with their measures. Only the best of them are
 // measured by late interaction, the most expensive signal.
-func (sr *searchRun) candidates(ranker *search.Ranker, o search.Options) []search.Candidate {
+func (sr *searchRun) candidates(ctx context.Context, ranker *search.Ranker, o search.Options) []search.Candidate {
+	_, end := sr.service.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(sr.mode)))
+	defer end(nil)
 	depth := search.Depth(o.K)
 	if sr.usedProfile == search.Mem0 {
 		depth = search.Mem0Depth(o.K)

@@ -20,6 +20,7 @@ import (
 type registry struct {
 	store       memory.Reader
 	log         *slog.Logger
+	spans       spans
 	budget      int64
 	compactFrom int // as Config.CompactFrom
 	timeout     time.Duration
@@ -78,9 +79,9 @@ func (e *layerEntry) isServed(bound int64) bool {
 	return left == nil || bound >= left.from || left.at[bound]
 }
 
-func newRegistry(store memory.Reader, log *slog.Logger, cfg Config) *registry {
+func newRegistry(store memory.Reader, log *slog.Logger, t spans, cfg Config) *registry {
 	return &registry{
-		store: store, log: log, budget: cfg.IndexBytes, compactFrom: cfg.CompactFrom, timeout: cfg.LoadTimeout,
+		store: store, log: log, spans: t, budget: cfg.IndexBytes, compactFrom: cfg.CompactFrom, timeout: cfg.LoadTimeout,
 		loadSlots: make(chan struct{}, cfg.Loads), layers: map[layerKey]*layerEntry{},
 	}
 }

@@ -131,7 +131,10 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 			return nil, err
 		}
 	}
-	result := ranker.Rank(sr.candidates(ranker, o), o)
+	found := sr.candidates(ctx, ranker, o)
+	_, ranked := sr.service.spans.start(ctx, spanRank)
+	result := ranker.Rank(found, o)
+	ranked(nil)
 	hits := result.Hits
 	linked, err := sr.findTriples(ctx)
 	if err != nil {

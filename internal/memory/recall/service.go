@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -36,6 +39,7 @@ type Deps struct {
 	Policies  memory.Policies // decide how their collections are read; nil: by the defaults
 	Clock     memory.Clock    // default time.Now
 	Log       *slog.Logger    // default silent
+	Tracer    trace.Tracer    // default no spans
 }
 
 // DefaultIndexBytes is the default of Config.IndexBytes: 1 GiB.
@@ -81,6 +85,7 @@ type Service struct {
 	policies  memory.Policies
 	clock     memory.Clock
 	log       *slog.Logger
+	spans     spans
 	cfg       Config
 	indexes   *registry
 	counter   *counter
@@ -125,7 +130,11 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	r.indexes = newRegistry(deps.Store, r.log, cfg)
+	r.spans.tracer = deps.Tracer
+	if deps.Tracer == nil {
+		r.spans.tracer = noop.Tracer{}
+	}
+	r.indexes = newRegistry(deps.Store, r.log, r.spans, cfg)
 	r.counter = newCounter(deps.Store)
 	r.outages = newOutages(r.log)
 	r.loading, r.refreshing, r.warming = newBackground(cfg.Loads), newBackground(cfg.Loads), newBackground(cfg.Loads)
@@ -193,6 +202,9 @@ func (r *Service) Open(ctx context.Context, s tenant.Scope, ref string, asOf *me
 	const step = 20 * time.Millisecond
 	for waited := time.Duration(0); ; waited += step {
 		v, err := r.store.OpenView(ctx, s, ref, memory.At{AsOf: asOf})
+		if err == nil {
+			telemetry.NameMemoryStore(ctx, v.Collection.ID)
+		}
 		if err != nil || v.Collection.Head >= minRevision {
 			return v, err
 		}

@@ -143,6 +143,7 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 		params["application_name"] = "slipbox"
 	}
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		ctx = withoutSpan(ctx) // it belongs to no call
 		// Poolers do not accept these as start parameters. Every statement has an index that leads
 		// to its layer or its ids; until the planner has seen several layers, it prefers to scan
 		// the whole table.

@@ -35,6 +35,7 @@ type Receiver struct {
 type Span struct {
 	Service, Name     string
 	Trace, ID, Parent string // in hexadecimal; Parent "" for a root
+	Start             uint64 // in nanoseconds since 1970
 	Failed            bool
 	Status            string // its description
 	Attributes        map[string]string
@@ -143,7 +144,7 @@ func (r *Receiver) addSpans(m *tracepb.ExportTraceServiceRequest) {
 				out := Span{
 					Service: service, Name: s.GetName(), Attributes: texts(s.GetAttributes()),
 					Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
-					Failed: s.GetStatus().GetCode() == spanpb.Status_STATUS_CODE_ERROR, Status: s.GetStatus().GetMessage(),
+					Start: s.GetStartTimeUnixNano(), Failed: s.GetStatus().GetCode() == spanpb.Status_STATUS_CODE_ERROR, Status: s.GetStatus().GetMessage(),
 				}
 				for _, e := range s.GetEvents() {
 					for _, v := range texts(e.GetAttributes()) {
