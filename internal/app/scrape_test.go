@@ -235,7 +235,7 @@ func readRules(t *testing.T) []rule {
 			Rules []rule `yaml:"rules"`
 		} `yaml:"groups"`
 	}
-	readYAML(t, filepath.Join(deployDir, "prometheus/rules.yaml"), &file)
+	readYAML(t, filepath.Join(deployDir, "prometheus", "rules.yaml"), &file)
 	var out []rule
 	for _, g := range file.Groups {
 		out = append(out, g.Rules...)
@@ -258,7 +258,7 @@ func TestAlerts(t *testing.T) {
 			Name string `yaml:"name"`
 		} `yaml:"tests"`
 	}
-	readYAML(t, filepath.Join(deployDir, "prometheus/rules_test.yaml"), &tests)
+	readYAML(t, filepath.Join(deployDir, "prometheus", "rules_test.yaml"), &tests)
 	rules := map[string]bool{}
 	for _, r := range readRules(t) {
 		rules[r.Alert] = true
@@ -342,7 +342,12 @@ type dashboard struct {
 				Unit string `json:"unit"`
 			} `json:"defaults"`
 		} `json:"fieldConfig"`
-		GridPos struct{ X, Y, W, H int } `json:"gridPos"`
+		GridPos struct {
+			X int `json:"x"`
+			Y int `json:"y"`
+			W int `json:"w"`
+			H int `json:"h"`
+		} `json:"gridPos"`
 		Targets []struct {
 			Expr  string `json:"expr"`
 			RefID string `json:"refId"`

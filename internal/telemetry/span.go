@@ -16,8 +16,8 @@ func StartSpan(ctx context.Context, t trace.Tracer, name string, attrs ...attrib
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, func(string, bool) {}
 	}
-	ctx, span := t.Start(ctx, name, trace.WithAttributes(attrs...))
-	return ctx, func(code string, failed bool) {
+	ctx, span := t.Start(ctx, name, trace.WithAttributes(attrs...)) //nolint:spancheck // the caller ends it with what is returned
+	return ctx, func(code string, failed bool) { //nolint:spancheck // as above
 		if code != "" {
 			span.SetAttributes(ErrorType.String(code))
 		}
