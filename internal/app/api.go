@@ -72,10 +72,16 @@ func (g *Gateway) buildAPI() error {
 	return nil
 }
 
-// readinessChecks returns the checks of /readyz. The store must answer. Redis and the local
+// noticeWrites is shown while writes cannot succeed.
+const noticeWrites = "writes cannot succeed: the disk of the store is full or over its quota, or the store is read-only; make room or make it writable. Reads, searches and, in the embedded store, deletions work"
+
+// readinessChecks returns the checks of /readyz. The store must answer. Writes, Redis and the local
 // encoder are reported, but the process is ready without them.
 func (c *core) readinessChecks() []api.Check {
-	checks := []api.Check{{Name: "store", Run: c.ready}}
+	checks := []api.Check{
+		{Name: "store", Run: c.checks.ready},
+		{Name: "writes", Run: c.checks.writes, Optional: true, Notice: noticeWrites},
+	}
 	if c.redis != nil {
 		checks = append(checks, api.Check{Name: "redis", Run: c.redis.Check, Optional: true})
 	}

@@ -47,8 +47,8 @@ type core struct {
 	log *slog.Logger
 
 	telemetry *telemetry.Telemetry
-	ready     func(context.Context) error // returns nil when the store can serve
-	redis     *redis.Client               // nil without Redis; everything works without it
+	checks    storeChecks
+	redis     *redis.Client // nil without Redis; everything works without it
 	bus       *redis.Bus
 	wakeups   *redis.Wakeups // nil without Redis
 
@@ -89,7 +89,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 		return err
 	}
 	c.log = c.telemetry.Logger(c.log)
-	opened, ready, err := openStore(ctx, c.cfg, c.log, c.telemetry)
+	opened, checks, err := openStore(ctx, c.cfg, c.log, c.telemetry)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.Store, c.ready = store.NotifyOnCommit(observed, c.onCommit), ready
+	c.Store, c.checks = store.NotifyOnCommit(observed, c.onCommit), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {

@@ -17,29 +17,35 @@ import (
 )
 
 // openStore opens the store of a serving process. It migrates an embedded store, whose data
-// directory the caller has locked. ready returns nil while the store can serve.
-func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemetry.Telemetry) (st store.Store, ready func(context.Context) error, err error) {
+// directory the caller has locked.
+func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemetry.Telemetry) (store.Store, storeChecks, error) {
 	if !cfg.Servers() {
 		st, err := openEmbedded(ctx, cfg, time.Now, log, true)
 		if err != nil {
-			return nil, nil, err
+			return nil, storeChecks{}, err
 		}
-		return st, st.Ping, nil
+		return st, storeChecks{ready: st.Ping, writes: st.CheckWrites}, nil
 	}
 	pg, err := openServers(ctx, cfg, log, postgres.NewTracer(tel.Tracers(), tel.Meters()))
 	if err != nil {
-		return nil, nil, err
+		return nil, storeChecks{}, err
 	}
 	if err := pg.MeasurePool(tel.Meters()); err != nil {
-		return nil, nil, errors.Join(err, pg.Close())
+		return nil, storeChecks{}, errors.Join(err, pg.Close())
 	}
-	return pg, func(ctx context.Context) error {
+	return pg, storeChecks{writes: pg.CheckWrites, ready: func(ctx context.Context) error {
 		// During an upgrade this build keeps serving when the schema is already newer.
 		if err := pg.SchemaAtHead(ctx); !errors.Is(err, store.ErrNewerSchema) {
 			return err
 		}
 		return nil
-	}, nil
+	}}, nil
+}
+
+// storeChecks are conditions of a store for /readyz: each returns nil, or why it does not hold.
+type storeChecks struct {
+	ready  func(context.Context) error // it can serve
+	writes func(context.Context) error // writes can succeed
 }
 
 // openToolStore opens the store for a command, perhaps while servers run. It migrates nothing.
@@ -63,8 +69,12 @@ func openServers(ctx context.Context, cfg Settings, log *slog.Logger, tracer pos
 // openEmbedded opens the embedded store, and migrates it when holder is true: when this process has
 // locked the directory.
 func openEmbedded(ctx context.Context, cfg Settings, clock memory.Clock, log *slog.Logger, holder bool) (*sqlite.Store, error) {
+	var reserve int64
+	if holder {
+		reserve = cfg.DiskReserve
+	}
 	return sqlite.Open(ctx,
-		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder},
+		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder, Reserve: reserve},
 		sqlite.Deps{Clock: clock, Logger: log})
 }
 

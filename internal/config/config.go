@@ -28,6 +28,10 @@ type Config struct {
 	// Data is the directory of the embedded store; default ./data. Servers do not use it.
 	Data string `yaml:"data" env:"SLIPBOX_DATA"`
 
+	// DiskReserve is how many bytes beside the embedded store are kept free for deletions on a full disk;
+	// default 16 MiB; 0: none.
+	DiskReserve int64 `yaml:"disk_reserve" env:"SLIPBOX_DISK_RESERVE"`
+
 	// DatabaseURL is the servers' Postgres, with the role that serves; empty selects the embedded store.
 	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL" secret:"url"`
 	// MigrateDatabaseURL is the same database with the role that owns it, for "gateway migrate".
@@ -215,6 +219,7 @@ func Default() Config {
 		Addr:        "127.0.0.1:8080",
 		WorkerAddr:  "127.0.0.1:0",
 		Data:        "./data",
+		DiskReserve: 16 << 20, // a removal's step, and the log of other short writes, several times over
 		StopTimeout: 20 * time.Second,
 		HTTP:        api.DefaultConfig(),
 		Log:         Log{Level: "info", Format: "text"},
@@ -238,6 +243,9 @@ func Default() Config {
 	}
 }
 
+// minDiskReserve is the least reserve: one step of a removal fits into it.
+const minDiskReserve = 8 << 20
+
 // minWrappingKey is the least length of a wrapping key in the settings.
 const minWrappingKey = 32
 
@@ -255,6 +263,9 @@ func (c Config) Validate() error {
 	}
 	if c.Data == "" {
 		report("data", "must name a directory")
+	}
+	if c.DiskReserve != 0 && c.DiskReserve < minDiskReserve {
+		report("disk_reserve (SLIPBOX_DISK_RESERVE)", "must be 0 (none), or %d bytes or more", minDiskReserve)
 	}
 	c.validateServers(report)
 	if c.StopTimeout <= 0 {

@@ -152,7 +152,7 @@ func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) er
 	for {
 		var next uuid.UUID
 		var found bool
-		err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 			// Waits for transactions that add something of the agent's.
 			q.LockAgent(s.Tenant(), id)
 			if _, err := agentByRef(ctx, q, s, id.String()); err != nil {

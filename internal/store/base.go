@@ -27,6 +27,9 @@ type Transactions interface {
 	// Writing runs fn in one write transaction. An error rolls back; ErrRollback does so without
 	// being returned. fn may run more than once.
 	Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
+	// Freeing is Writing for what frees space or ends a right. An engine keeps space for it that other
+	// writes cannot take, so that it succeeds on a full disk.
+	Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
 }
 
 // ErrRollback rolls a transaction back without an error: there is nothing to keep.

@@ -140,7 +140,7 @@ func (b *Base) UpdateKey(ctx context.Context, s tenant.Scope, id uuid.UUID, audi
 	if err := s.Check(); err != nil {
 		return k, err
 	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		if k, err = changeKey(ctx, q, s.Tenant(), s.Agent(), id, fn); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (b *Base) UpdateOperatorKey(ctx context.Context, op tenant.Operator, id uui
 	if err := op.Check(); err != nil {
 		return k, err
 	}
-	err = b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
+	err = b.transactions.Freeing(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
 		k, err = changeKey(ctx, q, uuid.Nil, uuid.Nil, id, fn)
 		return err
 	})

@@ -220,7 +220,7 @@ func (b *Base) deleteParts(ctx context.Context, s tenant.Scope, fn func(context.
 		return 0, err
 	}
 	for n := SpoolBatch; n == SpoolBatch; total += n {
-		err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
 			n, err = fn(ctx, q)
 			return err
 		})

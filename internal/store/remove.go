@@ -20,7 +20,7 @@ func (b *Base) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUI
 	}
 	for {
 		again := false
-		err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
 			again, err = deleteCollection(ctx, q, s, id, materialise, audit, b.now())
 			return err
 		})
@@ -80,7 +80,7 @@ func (b *Base) RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, lim
 	if limit <= 0 {
 		limit = RemovalBatch
 	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		q.LockHead(s.Tenant(), id)
 		r, err := Reach(ctx, q, s, id)
 		if err != nil {

@@ -147,7 +147,7 @@ func (b *Base) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUI
 	if id == uuid.Nil {
 		return fault.Missing("tenant") // the platform's keys have the zero tenant
 	}
-	err := b.transactions.Writing(ctx, id, func(ctx context.Context, q Session) error {
+	err := b.transactions.Freeing(ctx, id, func(ctx context.Context, q Session) error {
 		ok, err := q.MarkTenantDeleted(ctx, id)
 		if err == nil && !ok {
 			err = fault.Missing("tenant")
@@ -155,7 +155,7 @@ func (b *Base) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUI
 		return err
 	})
 	for gone := false; err == nil && !gone; {
-		err = b.transactions.Writing(ctx, id, func(ctx context.Context, q Session) (err error) {
+		err = b.transactions.Freeing(ctx, id, func(ctx context.Context, q Session) (err error) {
 			gone, err = q.DeleteTenantRows(ctx, id, RemovalBatch)
 			return err
 		})

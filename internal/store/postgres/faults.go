@@ -33,7 +33,11 @@ func (s *Store) translate(err error) error {
 		if u := setUpFault(err, e); u != nil {
 			return s.cannotServe(u)
 		}
-		return translateState(err, e)
+		out := translateState(err, e)
+		if fault.Is(out, fault.StorageFull) {
+			s.fullAt.Store(time.Now().UnixMilli())
+		}
+		return out
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -80,6 +84,8 @@ func translateState(err error, e *pgconn.PgError) error {
 		return &fault.Error{Code: fault.Unavailable, Message: "the collection is busy with other writes", RetryAfter: time.Second, Err: err}
 	case "57014": // query_canceled, by statement_timeout or by us
 		return fault.Wrap(err, fault.Timeout, "the store did not answer in time")
+	case "25006": // read_only_sql_transaction
+		return fault.Wrap(err, fault.Unavailable, "the database is read-only; nothing was written")
 	case "53100": // disk_full
 		return fault.Wrap(err, fault.StorageFull, "no space left for the database; nothing was written")
 	case "54000": // program_limit_exceeded, such as a row that does not fit its page

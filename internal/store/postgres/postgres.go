@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,6 +61,11 @@ type Store struct {
 	groups groups
 	// serving is true once Open has checked everything.
 	serving bool
+
+	fullAt       atomic.Int64 // when a write last met a full disk, in ms; 0: never
+	writesMu     sync.Mutex
+	writesAsked  time.Time
+	writesAnswer error // of CheckWrites
 }
 
 // now returns the time of a transaction.

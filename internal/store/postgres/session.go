@@ -263,6 +263,11 @@ func (t transactions) Reading(ctx context.Context, tenantID uuid.UUID, fn func(c
 	return t.store.reading(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
+// Freeing implements store.Transactions: the server's administrator keeps space for it.
+func (t transactions) Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.Writing(ctx, tenantID, fn)
+}
+
 // Writing implements store.Transactions.
 func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
 	return t.store.writing(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })

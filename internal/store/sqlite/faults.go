@@ -58,6 +58,9 @@ func (s *Store) translateCode(err error, code int) error {
 		if code == ioerrShort {
 			return s.damaged(err)
 		}
+		if isFull(probe(s.path + probeSuffix)) { // a quota, or the shared memory of the WAL
+			return s.full(err)
+		}
 		return fault.Wrap(s.atPath(err), fault.Unavailable, "reading or writing the database file failed; its disk must be checked")
 	case lib.SQLITE_INTERRUPT:
 		return fault.Wrap(err, fault.Timeout, "the store was interrupted")

@@ -36,6 +36,9 @@ var rowTables = []struct{ name, key, column string }{
 
 // DeleteCollectionRows implements store.CollectionRemoval.
 func (q *session) DeleteCollectionRows(ctx context.Context, r store.CollectionRow, n int) (bool, error) {
+	if q.low {
+		n = min(n, lowBatch)
+	}
 	left := int64(n)
 	for _, t := range rowTables {
 		removed, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? AND "+t.column+" = ? LIMIT +?)",

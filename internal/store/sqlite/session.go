@@ -22,6 +22,8 @@ type session struct {
 
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	low   bool  // the store was low on space when the transaction began
+	limit int64 // of the file, in pages, as it was last set
 	// failed is the first statement that failed in a write transaction: the transaction cannot be
 	// committed any more, even if the caller ignores the error.
 	failed error
@@ -73,7 +75,7 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 		p.places <- struct{}{}
 		return nil, err
 	}
-	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+	return &session{conn: conn, stmts: map[string]*sql.Stmt{}, limit: maxPages}, nil
 }
 
 func (p *pool) give(s *session) {
@@ -233,13 +235,24 @@ func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session)
 }
 
 // writing runs fn in one write transaction. An error rolls back. Once the lock is held, a canceled
-// ctx no longer interrupts statements, which are short; it is checked before the commit.
-func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) error) (err error) {
+// ctx no longer interrupts statements, which are short; it is checked before the commit. fn may run
+// more than once.
+func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) error) error {
+	return s.writingOr(ctx, false, fn)
+}
+
+// writingOr is writing, or with frees, for what frees space, a write that succeeds on a full disk.
+func (s *Store) writingOr(ctx context.Context, frees bool, fn func(context.Context, *session) error) error {
 	q, err := s.write.take(ctx)
 	if err != nil {
 		return s.translate(err)
 	}
 	defer s.write.give(q)
+	return s.guarded(ctx, q, frees, fn)
+}
+
+// transaction runs fn in one write transaction of a session.
+func (s *Store) transaction(ctx context.Context, q *session, fn func(context.Context, *session) error) error {
 	bare := context.WithoutCancel(ctx)
 	if _, err := q.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		// An interrupt may come after the transaction has begun.
@@ -285,6 +298,11 @@ func (t transactions) Reading(ctx context.Context, _ uuid.UUID, fn func(context.
 // Writing implements store.Transactions.
 func (t transactions) Writing(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
 	return t.store.writing(ctx, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+}
+
+// Freeing implements store.Transactions.
+func (t transactions) Freeing(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.writingOr(ctx, true, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
 // noLocks implements store.Locks: the one writer needs none.

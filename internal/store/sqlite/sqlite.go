@@ -31,6 +31,9 @@ type Config struct {
 	BusyTimeout time.Duration
 	// Readers is the size of the read pool. Default 2 per CPU, at least 8.
 	Readers int
+	// Reserve is the size of a file beside the database whose space is for deletions on a full disk; 0:
+	// none. Only the process that serves the file has one.
+	Reserve int64
 	// NoMigrate refuses a file of another schema instead of migrating it; for tools beside a
 	// running server. A file that does not exist is then NotFound, and is not created.
 	NoMigrate bool
@@ -47,11 +50,15 @@ type Store struct {
 	store.Base
 
 	path   string
+	busy   time.Duration
 	clock  memory.Clock
 	log    *slog.Logger
 	write  *pool // of one session
 	read   *pool
 	closed chan struct{}
+
+	reserve  reserve
+	walLimit int64 // in bytes
 }
 
 var (
@@ -78,7 +85,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{path: c.Path, clock: d.Clock, log: d.Logger, closed: make(chan struct{})}
+	s := &Store{path: c.Path, busy: c.BusyTimeout, walLimit: walLimit, clock: d.Clock, log: d.Logger, closed: make(chan struct{})}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	if err := s.prepareFile(c); err != nil {
 		return nil, err
@@ -97,6 +104,9 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		return nil, errors.Join(s.translate(err), wdb.Close(), rdb.Close())
 	}
 	s.write, s.read = newPool(wdb, 1), newPool(rdb, c.Readers)
+	if err := s.openReserve(ctx, c); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -158,7 +168,7 @@ func dsn(c Config, readOnly bool) string {
 		"secure_delete(1)",
 		"temp_store(MEMORY)",
 		"cache_size(-16384)",
-		"journal_size_limit(67108864)",
+		fmt.Sprintf("journal_size_limit(%d)", walLimit),
 		"trusted_schema(0)",
 	} {
 		q.Add("_pragma", p)

@@ -107,6 +107,9 @@ var tenantTables = []struct{ name, key string }{
 
 // DeleteTenantRows implements store.TenantRemoval.
 func (q *session) DeleteTenantRows(ctx context.Context, id uuid.UUID, n int) (bool, error) {
+	if q.low {
+		n = min(n, lowBatch)
+	}
 	left := int64(n)
 	for _, t := range tenantTables {
 		deleted, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? LIMIT +?)", id, left)

@@ -16,7 +16,7 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 	if err := sc.Check(); err != nil {
 		return w, err
 	}
-	err = s.writing(ctx, func(bare context.Context, q *session) error {
+	err = s.writingOr(ctx, frees(o.Cause), func(bare context.Context, q *session) error {
 		now := s.now()
 		r, err := store.Reach(bare, q, sc, collection)
 		if err != nil {
@@ -58,6 +58,11 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 		return memory.Written{}, err
 	}
 	return w, nil
+}
+
+// frees reports whether a changeset takes something away, so that it succeeds on a full disk.
+func frees(cause memory.Cause) bool {
+	return cause == memory.CauseDelete || cause == memory.CauseForget || cause == memory.CauseUndo
 }
 
 // closureError is an error of the caller's closure, which is returned as it is.

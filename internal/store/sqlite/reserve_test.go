@@ -1,0 +1,298 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// disk is a store whose disk can be full.
+type disk struct {
+	bench
+
+	clock  *testClock
+	widen  func(t *testing.T) // makes room
+	wholly bool               // the file system itself is full
+}
+
+type testClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *testClock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *testClock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+const testReserve = 8 << 20
+
+// newDisk opens a store in a directory, with a tenant and a collection.
+func newDisk(t *testing.T, dir string) *disk {
+	t.Helper()
+	d := &disk{clock: &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	s, err := Open(t.Context(), Config{Path: filepath.Join(dir, "x.db"), Reserve: testReserve}, Deps{Clock: d.clock.time})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	tn, err := s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.bench = bench{Store: s, scope: grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)}
+	d.collection = d.create(t, "c")
+	return d
+}
+
+func (d *disk) create(t *testing.T, name string) uuid.UUID {
+	t.Helper()
+	c, err := d.CreateCollection(t.Context(), d.scope, memory.NewCollection{Collection: memory.Collection{Name: name, Policy: "amem", Embedder: "hash", Dim: 384}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Collection.ID
+}
+
+// put writes a note of 64 KiB.
+func (d *disk) put(cause memory.Cause) error {
+	_, err := d.Write(context.Background(), d.scope, d.collection, memory.WriteOptions{Cause: cause}, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)})
+		return err
+	})
+	return err
+}
+
+// mountedDisk is a store on a file system of 24 MiB; ok is false where a test may not mount one.
+func mountedDisk(t *testing.T) (d *disk, ok bool) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := mount(dir, "size=24m"); err != nil {
+		t.Logf("no file system of its own: %v", err)
+		return nil, false
+	}
+	t.Cleanup(func() {
+		if err := unmount(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	d = newDisk(t, dir)
+	d.wholly = true
+	d.widen = func(t *testing.T) {
+		t.Helper()
+		if err := mount(dir, "remount,size=64m"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d, true
+}
+
+// limitedDisk is a store whose file and reserve have 16 MiB together.
+func limitedDisk(t *testing.T) *disk {
+	t.Helper()
+	d := newDisk(t, t.TempDir())
+	limit := int64(8 << 20 / 4096)
+	r := &d.reserve
+	size := func() (n int64) {
+		if err := d.reading(t.Context(), func(ctx context.Context, q *session) error {
+			_, err := q.get(ctx, "PRAGMA page_count", nil, &n)
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	r.pages = limit
+	r.remove = func() error { r.pages = limit + testReserve/4096; return nil }
+	r.make = func() error {
+		if size() > limit {
+			return syscall.ENOSPC
+		}
+		r.pages = limit
+		return nil
+	}
+	d.widen = func(*testing.T) { limit += 8 << 20 / 4096 }
+	return d
+}
+
+// On a full disk writes are refused and the readiness says so; deletions succeed, and after them writes use
+// what they freed. When there is room again, everything is as before.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	t.Run("limited", func(t *testing.T) { t.Parallel(); limitedDisk(t).fillAndFree(t) })
+	t.Run("mounted", func(t *testing.T) {
+		t.Parallel()
+		if d, ok := mountedDisk(t); ok {
+			d.fillAndFree(t)
+		}
+	})
+}
+
+func (d *disk) fillAndFree(t *testing.T) {
+	t.Helper()
+	first := d.collection
+	if err := d.CheckWrites(t.Context()); err != nil {
+		t.Fatalf("with room: %v", err)
+	}
+	fill := func(most int) (stored int, err error) {
+		for stored < most && err == nil {
+			if err = d.put(memory.CauseAdd); err == nil {
+				stored++
+			}
+		}
+		return stored, err
+	}
+	n, err := fill(400)
+	refused(t, err, fault.StorageFull)
+	if n < 50 {
+		t.Fatalf("full after %d notes of 64 KiB", n)
+	}
+	refused(t, d.CheckWrites(t.Context()), fault.StorageFull)
+	if d.reserve.low.Load() {
+		t.Fatal("an ordinary write took the reserve")
+	}
+	// A changeset that deletes is written.
+	if err := d.put(memory.CauseDelete); err != nil {
+		t.Fatalf("a deletion on a full disk: %v", err)
+	}
+	if !d.reserve.low.Load() {
+		t.Error("the reserve is there, though a deletion needed it")
+	}
+	refused(t, d.put(memory.CauseAdd), fault.StorageFull) // what the reserve gave is not for it
+	refused(t, d.CheckWrites(t.Context()), fault.StorageFull)
+	if err := d.DeleteCollection(t.Context(), d.scope, first, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
+		t.Fatalf("deleting a collection on a full disk: %v", err)
+	}
+	for gone, steps := false, 0; !gone; steps++ {
+		if gone, err = d.RemoveRows(t.Context(), d.scope, first, 0); err != nil || steps > 100 {
+			t.Fatalf("step %d of a removal on a full disk: %v", steps, err)
+		}
+	}
+	d.collection = d.create(t, "again")
+	if again, err := fill(n / 2); err != nil || again != n/2 {
+		t.Fatalf("%d of %d notes in the space that was freed: %v", again, n/2, err)
+	}
+	if p, err := d.Verify(t.Context()); err != nil || len(p) > 0 {
+		t.Fatalf("the store is not sound: %v, %v", p, err)
+	}
+	d.widen(t)
+	d.clock.pass(fullFor)
+	if err := d.CheckWrites(t.Context()); err != nil || d.reserve.low.Load() {
+		t.Fatalf("with room again: %v", err)
+	}
+	if again, err := fill(n); err != nil {
+		t.Fatalf("%d of %d notes with room again: %v", again, n, err)
+	}
+	if p, err := d.Verify(t.Context()); err != nil || len(p) > 0 {
+		t.Fatalf("the store is not sound: %v, %v", p, err)
+	}
+	if _, err := os.Stat(d.path + reserveSuffix); d.wholly && err != nil {
+		t.Errorf("the reserve is not back: %v", err)
+	}
+}
+
+// A store that starts on a full disk deletes too, and one without a reserve leaves no file.
+func TestReserveAtStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := newDisk(t, dir)
+	if info, err := os.Stat(d.path + reserveSuffix); err != nil || info.Size() != testReserve || info.Sys().(*syscall.Stat_t).Blocks*512 < testReserve {
+		t.Fatalf("the reserve: %+v, %v", info, err)
+	}
+	if err := d.openReserve(t.Context(), Config{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(d.path + reserveSuffix); !os.IsNotExist(err) {
+		t.Errorf("without a reserve its file is there: %v", err)
+	}
+}
+
+// The answer of CheckWrites is that of the file system, and is asked for at most every five seconds.
+func TestCheckWrites(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, t.TempDir())
+	if err := d.CheckWrites(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(d.path+probeSuffix+"/in the way", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.CheckWrites(t.Context()); err != nil {
+		t.Errorf("asked again at once: %v", err)
+	}
+	d.clock.pass(writesEvery)
+	if err := d.CheckWrites(t.Context()); err == nil {
+		t.Error("a probe that cannot be written is no problem")
+	}
+	if err := os.RemoveAll(d.path + probeSuffix); err != nil {
+		t.Fatal(err)
+	}
+	d.clock.pass(writesEvery)
+	if err := d.CheckWrites(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A WAL that readers kept from being reused is truncated by the first write after them.
+func TestWALIsBounded(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, t.TempDir())
+	d.walLimit = 1 << 20
+	size := func() int64 {
+		info, err := os.Stat(d.path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	err := d.snapshot(t.Context(), func(ctx context.Context, q *session) error {
+		var n int
+		if _, err := q.get(ctx, "SELECT COUNT(*) FROM notes", nil, &n); err != nil {
+			return err
+		}
+		for range 30 {
+			if err := d.put(memory.CauseAdd); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := size()
+	if kept < 2*d.walLimit {
+		t.Fatalf("the WAL has %d bytes, though a reader kept it", kept)
+	}
+	for range 10 {
+		if err := d.put(memory.CauseAdd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := size(); now > d.walLimit+d.walLimit/2 {
+		t.Errorf("the WAL has %d bytes after %d, want at most about %d", now, kept, d.walLimit)
+	}
+}
