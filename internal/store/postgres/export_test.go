@@ -15,3 +15,6 @@ func (s *Store) Idle() bool {
 	defer s.groups.mu.Unlock()
 	return len(s.groups.waiting) == 0
 }
+
+// Translate is translate.
+func (s *Store) Translate(err error) error { return s.translate(err) }
