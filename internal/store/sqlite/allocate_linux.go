@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// allocate gives a file a size, with its blocks.
+// allocate sets the size of a file and allocates its blocks.
 func allocate(f *os.File, size int64) error {
 	err := syscall.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {

@@ -4,5 +4,5 @@ package sqlite
 
 import "os"
 
-// allocate gives a file a size, with its blocks.
+// allocate sets the size of a file and allocates its blocks.
 func allocate(f *os.File, size int64) error { return fill(f, size) }

@@ -32,7 +32,7 @@ const (
 	// maxPages is SQLite's own limit of a file, in pages.
 	maxPages = 4294967294
 	// walLimit is the size of the WAL, in bytes, above which it is moved into the file and truncated. SQLite
-	// truncates it by itself only when it begins it anew, for which readers have to pause.
+	// truncates it by itself only when it begins it again, for which readers have to pause.
 	walLimit = 32 << 20
 	// walWait is how long a truncation waits for readers, in milliseconds. They need some milliseconds.
 	walWait = 250
