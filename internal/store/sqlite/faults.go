@@ -27,7 +27,7 @@ func (s *Store) translate(err error) error {
 		return fault.Wrap(err, fault.Timeout, "the store did not answer in time")
 	case errors.Is(err, context.Canceled):
 		return fault.Wrap(err, fault.Unavailable, "the request was canceled")
-	case errors.Is(err, syscall.ENOSPC):
+	case isFull(err):
 		return s.full(err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return s.readOnly(err)
