@@ -73,7 +73,7 @@ func (c *core) registerReadiness(m metric.Meter) error {
 			ctx, cancel := context.WithTimeout(ctx, dueTimeout)
 			defer cancel()
 			var ready int64
-			if c.ready(ctx) == nil {
+			if c.checks.ready(ctx) == nil {
 				ready = 1
 			}
 			o.Observe(ready)
