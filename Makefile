@@ -171,6 +171,14 @@ bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and
 bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZES=1000,10000 for a short run, DOCS=1 writes docs/)
 	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh
 
+.PHONY: bench/growth
+bench/growth: ## Measure a built gateway over HTTP while a collection grows (SIZES=1000,10000,1000000, DOCS=1 writes docs/)
+	@SIZES='$(SIZES)' DOCS='$(DOCS)' scripts/bench-growth.sh
+
+.PHONY: bench/peers
+bench/peers: ## The same, beside Chroma with the same vectors; installs it by python3 with pip, once
+	@SIZES='$(SIZES)' DOCS='$(DOCS)' PEERS=1 scripts/bench-growth.sh
+
 .PHONY: eval
 eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load", EVAL_TRACKS=systems,…)
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
