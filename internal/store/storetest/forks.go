@@ -83,12 +83,20 @@ func tombstoneHides(_ *testing.T, w *world) {
 
 func eightLayers(_ *testing.T, w *world) {
 	c := w.collection("l1")
-	shared := w.add(c.ID, "v1")
+	shared, changed, gone := w.add(c.ID, "v1"), w.add(c.ID, "base"), w.add(c.ID, "gone")
+	w.link(c.ID, shared.ID, changed.ID)
+	const middle = memory.MaxLineage / 2 // changes and deletes what no other layer holds, far from both ends
 	ids := []uuid.UUID{c.ID}
 	for i := 2; i <= memory.MaxLineage; i++ {
 		f := w.mustFork(ids[len(ids)-1], -1, fmt.Sprint("l", i))
 		w.put(f.ID, memory.Note{ID: shared.ID, Content: fmt.Sprint("v", i)})
 		w.add(f.ID, fmt.Sprint("own", i))
+		if i == middle {
+			w.put(f.ID, memory.Note{ID: changed.ID, Content: "changed"})
+			w.delete(f.ID, gone.ID)
+			link := memory.LinkID{Source: shared.ID, Target: changed.ID, Relation: memory.RelatedTo}
+			w.write(f.ID, func(tx memory.Tx) error { _, err := tx.Unlink(w.ctx, link); return err })
+		}
 		ids = append(ids, f.ID)
 		w.add(ids[len(ids)-2], "later, not visible in the fork")
 	}
@@ -96,8 +104,9 @@ func eightLayers(_ *testing.T, w *world) {
 	w.wantFault(err, fault.LineageTooDeep)
 	v := w.view(ids[len(ids)-1])
 	w.assertf(len(v.Layers) == memory.MaxLineage && v.Layers[0].Collection == ids[len(ids)-1] && v.Layers[7].Collection == c.ID, "layers %+v", v.Layers)
-	want := []string{"v8", "own2", "own3", "own4", "own5", "own6", "own7", "own8"}
+	want := []string{"v8", "changed", "own2", "own3", "own4", "own5", "own6", "own7", "own8"}
 	w.assertf(slices.Equal(w.contents(v), want), "%v", w.contents(v))
+	w.assertf(len(w.links(v, shared.ID)) == 0 && len(w.links(w.view(c.ID), shared.ID)) == 1, "a link that a layer in between removed")
 	var paged []string
 	q := memory.NoteQuery{Limit: 3}
 	for {
