@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# The version that is measured. It is read by nothing but this script.
+# The version that is measured.
 chroma_version=1.5.9
 
 sizes=${SIZES:-1000,10000,100000}

@@ -55,8 +55,8 @@ func (b *bench) chroma(ctx context.Context) error {
 	for i, n := range sizes {
 		list[i] = strconv.Itoa(n)
 	}
-	cmd := exec.CommandContext(ctx, b.python, "-", dir, strconv.Itoa(n), strconv.Itoa(dimensions), strconv.Itoa(len(queries)), //nolint:gosec // the user's Python
-		strconv.Itoa(b.calls), strings.Join(list, ","))
+	args := []string{"-", dir, strconv.Itoa(n), strconv.Itoa(dimensions), strconv.Itoa(len(queries)), strconv.Itoa(b.calls), strings.Join(list, ",")}
+	cmd := exec.CommandContext(ctx, b.python, args...) //nolint:gosec // the user's Python
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(chromaScript), os.Stderr
 	raw, err := cmd.Output()
 	if err != nil {

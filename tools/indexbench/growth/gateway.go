@@ -52,7 +52,8 @@ func (b *bench) start(ctx context.Context) error {
 	}
 	defer func() { _ = out.Close() }()
 	// The process is ended by stop, also when ctx ends.
-	cmd := exec.Command(b.gateway, "serve", "--addr", addr, "--data", filepath.Join(b.dir, "data"), "--log-level", "error") //nolint:gosec,noctx // the user's binary
+	args := []string{"serve", "--addr", addr, "--data", filepath.Join(b.dir, "data"), "--log-level", "error"}
+	cmd := exec.Command(b.gateway, args...) //nolint:gosec,noctx // the user's binary
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	cmd.Env = append(os.Environ(), "SLIPBOX_EMBEDDER="+b.embedder, "DATABASE_URL=", "REDIS_URL=")
 	if err := cmd.Start(); err != nil {
