@@ -168,8 +168,17 @@ type Link struct {
 type Usage struct {
 	AccessCount int64
 	LastAccess  time.Time // zero: never
-	Strength    float64   // starts at 1
+	Strength    float64   // the first: 1 unless it was imported. See CurrentStrength
 	Heat        float64
+}
+
+// CurrentStrength returns the strength that forgetting uses and that callers see: the
+// first one, plus 1 for each recall.
+func (u Usage) CurrentStrength() float64 {
+	if u.Strength <= 0 {
+		u.Strength = 1
+	}
+	return u.Strength + float64(u.AccessCount)
 }
 
 // UsageDelta is a batch entry of recalls of one note.

@@ -252,7 +252,7 @@ func (ex *exportRun) fading(more map[string]any, notes ...*memory.Note) map[stri
 			continue
 		}
 		used = true
-		strength = max(strength, u.Strength+float64(u.AccessCount))
+		strength = max(strength, u.CurrentStrength())
 		if u.LastAccess.After(recalled) {
 			recalled = u.LastAccess
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
@@ -209,7 +210,7 @@ func TestBankDelay(t *testing.T) {
 // cannot be used is no summary, and the overall summary is unchanged.
 func TestBankFailures(t *testing.T) {
 	t.Parallel()
-	w := newBankWorld(t, options{})
+	w := newBankWorld(t, options{engine: engine.Config{ServiceTries: 3}})
 	w.fake.Down(true)
 	w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
 	w.drain()
@@ -278,7 +279,7 @@ func TestBankSearch(t *testing.T) {
 			t.Errorf("%s: the history of all days, which every context shows, is a hit too", mode)
 		}
 		for _, id := range []uuid.UUID{said[0].ID, sum.ID} {
-			if u := used(id); memorybank.StrengthOf(u) != float64(i+2) || w.now().Sub(u.LastAccess) > time.Minute {
+			if u := used(id); u.CurrentStrength() != float64(i+2) || w.now().Sub(u.LastAccess) > time.Minute {
 				t.Errorf("after %d searches %+v", i+1, u)
 			}
 		}

@@ -296,6 +296,10 @@ func usageOf(u importUsage) (*memory.Usage, error) {
 		return nil, errors.New("counters must not be negative")
 	}
 	out := memory.Usage{AccessCount: u.AccessCount, LastAccess: u.LastAccess, Strength: u.Strength}
+	// Callers see, and import, the current strength; the first one is stored.
+	if first := u.Strength - float64(u.AccessCount); first > 0 {
+		out.Strength = first
+	}
 	if out.Strength == 0 {
 		out.Strength = 1
 	}

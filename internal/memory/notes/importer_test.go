@@ -30,7 +30,7 @@ func TestImportPublicFields(t *testing.T) {
 			"last_accessed":"202401020305","context":"General","evolution_history":[],"category":"","tags":[]}`, ids[1], ids[0], ids[2]),
 		fmt.Sprintf(`{"id":%q,"content":"third","links":[0,2],"timestamp":"202401020306","context":null}`, ids[2]),
 		fmt.Sprintf(`{"id":%q,"content":"fourth","links":[{"target":%q,"relation":"r","confidence":0.5,"attributes":{"w":1}},%q],
-			"usage":{"access_count":3,"strength":2.5},"created_at":"2020-01-01T00:00:00Z"}`, ids[3], ids[0], uuid.New()),
+			"usage":{"access_count":3,"strength":5.5},"created_at":"2020-01-01T00:00:00Z"}`, ids[3], ids[0], uuid.New()),
 		`{"content":"no id"}`,
 		`{"id":"` + ids[0].String() + `","content":"other words"}`,
 		`not json`,
@@ -88,7 +88,7 @@ func TestImportPublicFields(t *testing.T) {
 	if u := usage[ids[0]]; u.AccessCount != 7 || !u.LastAccess.Equal(time.Date(2024, 2, 3, 4, 5, 0, 0, time.UTC)) {
 		t.Errorf("usage is %+v", u)
 	}
-	if u := usage[ids[3]]; u.AccessCount != 3 || u.Strength != 2.5 {
+	if u := usage[ids[3]]; u.AccessCount != 3 || u.Strength != 2.5 || u.CurrentStrength() != 5.5 {
 		t.Errorf("usage is %+v", u)
 	}
 	links, err := d.store.Links(t.Context(), d.all, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})

@@ -204,7 +204,7 @@ func loadStrengths(ctx context.Context, d memory.Desk, pieces []piece) error {
 		p := &pieces[i]
 		for _, n := range p.notes {
 			u := usage[n.ID]
-			p.strength = max(p.strength, StrengthOf(u))
+			p.strength = max(p.strength, u.CurrentStrength())
 			at := n.OccurredAt
 			if !u.LastAccess.IsZero() {
 				at = u.LastAccess
@@ -215,13 +215,4 @@ func loadStrengths(ctx context.Context, d memory.Desk, pieces []piece) error {
 		}
 	}
 	return nil
-}
-
-// StrengthOf returns the strength S of a note with this usage: its first strength, which
-// is 1 unless it was imported, plus 1 for each recall.
-func StrengthOf(u memory.Usage) float64 {
-	if u.Strength <= 0 {
-		u.Strength = 1
-	}
-	return u.Strength + float64(u.AccessCount)
 }
