@@ -242,6 +242,37 @@ func (g *registry) evict(layer uuid.UUID) {
 	}
 }
 
+// rebuild fills an index of the view's i-th layer from the log, and replaces the one in use when the
+// new one is complete. Reads use the old one meanwhile.
+func (g *registry) rebuild(ctx context.Context, s tenant.Scope, v memory.View, i int) error {
+	l := v.Layers[i]
+	if l.Bound == 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
+		g.evict(l.Collection)
+		return nil
+	}
+	g.mu.Lock()
+	key, parent, _ := g.lookup(&v, i, 0)
+	g.mu.Unlock()
+	made, err := newEntry(key, parent, l.EraseEpoch, v.Collection.Dim)
+	if err != nil {
+		return err
+	}
+	made.bounds[int64(l.Bound)] = g.sequence.Add(1)
+	made.lastUse.Store(made.bounds[int64(l.Bound)])
+	if err := g.catchUp(ctx, s, v, i, made, rebuildTimeout); err != nil {
+		return err
+	}
+	g.evict(l.Collection) // those of other embedders too
+	g.mu.Lock()
+	g.layers[key] = made
+	g.mu.Unlock()
+	g.updateSize(made)
+	return nil
+}
+
+// rebuildTimeout bounds the filling of one layer; the job that rebuilds has a deadline of its own.
+const rebuildTimeout = 30 * time.Minute
+
 // isLoaded reports whether the index of a layer is loaded.
 func (g *registry) isLoaded(layer uuid.UUID) bool {
 	g.mu.Lock()

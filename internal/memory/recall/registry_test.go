@@ -119,6 +119,39 @@ func TestLayersAreLoadedOnce(t *testing.T) {
 	}
 }
 
+// A rebuild does not hold up reads, such as those of decisions: they use the old index until the new one
+// is complete.
+func TestReadsBesideARebuild(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 20 {
+		r.add(c, fmt.Sprintf("note %d about tides", i))
+	}
+	w := r.watch(recall.Config{})
+	q := recall.Query{Text: "note 7 about tides", K: 20}
+	before := hitIDs(r.search(c, q))
+	reads := w.reads.Load()
+	w.gate = make(chan struct{})
+	rebuilt := make(chan error, 1)
+	view := r.view(c)
+	go func() { rebuilt <- r.recall.Rebuild(t.Context(), r.all, view) }()
+	for w.reads.Load() == reads { // it reads the log, which is blocked
+		time.Sleep(time.Millisecond)
+	}
+	if got := hitIDs(r.search(c, q)); !slices.Equal(got, before) {
+		t.Errorf("beside the rebuild %v, before %v", got, before)
+	}
+	if got := w.reads.Load(); got != reads+1 {
+		t.Errorf("the search read the log: %d reads", got-reads)
+	}
+	close(w.gate)
+	r.noError(<-rebuilt)
+	if got := hitIDs(r.search(c, q)); !slices.Equal(got, before) {
+		t.Errorf("after the rebuild %v, before %v", got, before)
+	}
+}
+
 // The least recently used layers are dropped when the budget is exceeded; answers stay the same.
 func TestIndexBudget(t *testing.T) {
 	t.Parallel()

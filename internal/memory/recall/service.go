@@ -225,13 +225,16 @@ func (r *Service) IndexState(v memory.View) IndexState { return r.indexes.indexS
 // Evict drops the indexes of a collection's own layer. The next read fills them again.
 func (r *Service) Evict(collection uuid.UUID) { r.indexes.evict(collection) }
 
-// Rebuild drops the indexes of every layer of the view and fills them again from the log.
+// Rebuild fills the indexes of every layer of the view from the log. Reads use the old ones until the
+// new ones are complete.
 func (r *Service) Rebuild(ctx context.Context, s tenant.Scope, v memory.View) error {
 	if err := v.Check(s); err != nil {
 		return err
 	}
-	for _, l := range v.Layers {
-		r.indexes.evict(l.Collection)
+	for i := range v.Layers {
+		if err := r.indexes.rebuild(ctx, s, v, i); err != nil {
+			return err
+		}
 	}
 	_, err := r.openIndex(ctx, s, v)
 	return err
