@@ -26,4 +26,5 @@ step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
 step "contract fuzz" env FUZZ_EXAMPLES=25 scripts/fuzz.sh
 step "faults" run test/faults
+step "faults, 120 kills" run test/faults SLIPBOX_FAULT_SECONDS=900
 print_summary

@@ -32,7 +32,7 @@ func (h *core) listJobs(c *gin.Context) error {
 	}
 	out := wire.JobList{Items: make([]wire.Job, 0, len(jobs))}
 	for i := range jobs {
-		out.Items = append(out.Items, wireJob(&jobs[i]))
+		out.Items = append(out.Items, wireJob(&jobs[i], h.now()))
 	}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (h *core) getJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, wireJob(&job))
+	return reply(c, http.StatusOK, wireJob(&job, h.now()))
 }
 
 func (h *core) retryJob(c *gin.Context) error {
@@ -105,7 +105,7 @@ func (h *core) retryJob(c *gin.Context) error {
 	if job, err = h.Jobs.RetryJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
 		return err
 	}
-	return reply(c, http.StatusAccepted, wireJob(&job))
+	return reply(c, http.StatusAccepted, wireJob(&job, h.now()))
 }
 
 func (h *core) cancelJob(c *gin.Context) error {
@@ -117,7 +117,7 @@ func (h *core) cancelJob(c *gin.Context) error {
 	if job, err = h.Jobs.CancelJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
 		return err
 	}
-	return reply(c, http.StatusAccepted, wireJob(&job))
+	return reply(c, http.StatusAccepted, wireJob(&job, h.now()))
 }
 
 // changeableJob returns the job of the path if the caller may write to its collection.

@@ -38,19 +38,23 @@ func TestPendingNoteShowsItsError(t *testing.T) {
 	if found := b.call(t, "one", "POST", c+"/search", `{"query":"model is down"}`).want(http.StatusOK); found.text("hits.0.note.id") != id {
 		t.Errorf("%s", found.Body)
 	}
-	b.call(t, "one", "POST", job+"/retry", "").refused(409, fault.Conflict, "")
 	for range 2 {
 		b.pass(time.Minute)
 		b.runJobs(t)
 	}
-	dead := b.call(t, "one", "GET", job, "").want(http.StatusOK)
-	if dead.text("state") != "dead" || dead.number("attempts") != 3 || dead.text("error") == "" || dead.text("note") != id {
-		t.Errorf("%s", dead.Body)
+	waits := b.call(t, "one", "GET", job, "").want(http.StatusOK)
+	next, err := time.Parse(time.RFC3339, waits.text("next_try_at"))
+	if pause := next.Sub(b.clock()); err != nil || pause <= 0 || pause > 30*time.Second {
+		t.Errorf("the next try is at %q, in %v", waits.text("next_try_at"), pause)
+	}
+	if waits.text("state") != "queued" || waits.number("attempts") != 3 || waits.text("error") == "" || waits.text("note") != id {
+		t.Errorf("%s", waits.Body)
 	}
 	b.model.fail(nil)
-	if again := b.call(t, "one", "POST", job+"/retry", "").want(http.StatusAccepted); again.text("state") != "queued" {
+	if again := b.call(t, "one", "POST", job+"/retry", "").want(http.StatusAccepted); again.text("state") != "queued" || again.at("next_try_at") != nil || again.number("attempts") != 0 {
 		t.Errorf("%s", again.Body)
 	}
+	b.call(t, "one", "POST", job+"/retry", "").refused(409, fault.Conflict, "")
 	b.runJobs(t)
 	note := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
 	if note.text("state") != "evolved" || note.at("error") != nil || note.length("keywords") == 0 {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
@@ -30,7 +31,7 @@ func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embeddin
 	}
 	if usage != nil {
 		out.Usage = &wire.NoteUsage{
-			AccessCount: usage.AccessCount, LastAccess: optionalTime(usage.LastAccess), Strength: usage.Strength,
+			AccessCount: usage.AccessCount, LastAccess: optionalTime(usage.LastAccess), Strength: usage.CurrentStrength(),
 		}
 	}
 	return out
@@ -117,14 +118,18 @@ func wireJobRef(j *memory.Job) *wire.JobRef {
 	return &wire.JobRef{ID: j.ID, State: wire.JobState(j.State)}
 }
 
-func wireJob(j *memory.Job) wire.Job {
+// wireJob renders a job. The time of its next try is shown while it waits for it.
+func wireJob(j *memory.Job, now time.Time) wire.Job {
 	out := wire.Job{
-		ID: j.ID, Kind: string(j.Kind), State: wire.JobState(j.State), Collection: optional(j.Collection), Note: optional(j.Note),
-		Attempts: j.Attempts, Error: optional(j.Error), Result: decodeObject(j.Result),
+		ID: j.ID, Kind: string(j.Kind), State: wire.JobState(j.Shown(now)), Collection: optional(j.Collection), Note: optional(j.Note),
+		Attempts: j.Attempts, Losses: optional(j.Losses + max(0, j.Claims-1)), Error: optional(j.Error), Result: decodeObject(j.Result),
 		CreatedAt: wireTime(j.CreatedAt), FinishedAt: optionalTime(j.FinishedAt),
 	}
 	if j.Progress != nil {
 		out.Progress = &wire.Progress{Done: j.Progress.Done, Total: j.Progress.Total}
+	}
+	if j.State == memory.JobQueued && j.NotBefore.After(now) {
+		out.NextTryAt = optionalTime(j.NotBefore)
 	}
 	return out
 }

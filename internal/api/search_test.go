@@ -131,7 +131,7 @@ func TestSearchCounts(t *testing.T) {
 		b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
 	}
 	got := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
-	if got.number("usage.access_count") != 2 || got.text("usage.last_access") != "2026-03-01T09:00:00Z" {
+	if got.number("usage.access_count") != 2 || got.number("usage.strength") != 3 || got.text("usage.last_access") != "2026-03-01T09:00:00Z" {
 		t.Errorf("%s", got.Body)
 	}
 	patched := b.call(t, "one", "PATCH", c+"/notes/"+id, `{"tags":["x"]}`).want(http.StatusOK)

@@ -72,7 +72,7 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 		select {
 		case j := <-changes:
 			var data []byte
-			if data, err = json.Marshal(wireJob(&j)); err == nil {
+			if data, err = json.Marshal(wireJob(&j, h.now())); err == nil {
 				err = out.write("event: job\ndata: %s\n\n", data)
 			}
 		case <-alive.C:

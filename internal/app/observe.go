@@ -115,12 +115,12 @@ func (c *core) registerEmbeddingMetrics(m metric.Meter) error {
 // registerBacklogMetrics registers the gauges of waiting jobs.
 func (c *core) registerBacklogMetrics(m metric.Meter) error {
 	waiting, err := m.Int64ObservableGauge("slipbox.jobs.waiting", metric.WithUnit("{job}"),
-		metric.WithDescription("Jobs that wait, due or not. The same from every process."))
+		metric.WithDescription("Jobs that wait although they could run now. The same from every process."))
 	if err != nil {
 		return err
 	}
 	oldest, err := m.Float64ObservableGauge("slipbox.jobs.oldest", metric.WithUnit("s"),
-		metric.WithDescription("Time since the oldest waiting job was made; 0 when none waits. The same from every process."))
+		metric.WithDescription("Since when the first of these waits; 0 when none waits. The same from every process."))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *core) registerBacklogMetrics(m metric.Meter) error {
 
 // backlog caches the numbers of waiting jobs for backlogEvery.
 type backlog struct {
-	read func(context.Context) ([]memory.Backlog, error)
+	read func(context.Context, time.Time) ([]memory.Backlog, error)
 
 	mu   sync.Mutex
 	at   time.Time
@@ -159,7 +159,7 @@ func (b *backlog) current(ctx context.Context, now time.Time) []memory.Backlog {
 		ctx, cancel := context.WithTimeout(ctx, dueTimeout)
 		defer cancel()
 		b.at = now
-		found, err := b.read(ctx)
+		found, err := b.read(ctx, now)
 		if err != nil {
 			found = nil
 		}

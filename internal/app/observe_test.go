@@ -15,7 +15,7 @@ func TestBacklogIsCached(t *testing.T) {
 	t.Parallel()
 	reads := 0
 	var fails error
-	b := &backlog{read: func(context.Context) ([]memory.Backlog, error) {
+	b := &backlog{read: func(context.Context, time.Time) ([]memory.Backlog, error) {
 		reads++
 		return []memory.Backlog{{Stage: memory.StageTask, Waiting: int64(reads)}}, fails
 	}}

@@ -257,7 +257,7 @@ func (c *Client) Version(ctx context.Context) (version, commit string, err error
 // OpenJobs counts jobs of a collection that have not ended, up to 200 each of
 // queued and running.
 func (c *Client) OpenJobs(ctx context.Context, collection string) (int, error) {
-	return c.countJobs(ctx, collection, "queued", "running")
+	return c.countJobs(ctx, collection, "queued", "scheduled", "running")
 }
 
 // FailedJobs counts the failed and dead jobs of a collection, up to 200 each.

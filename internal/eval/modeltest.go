@@ -329,7 +329,7 @@ func (t *ModelTest) waitForJobs(ctx context.Context, collection string) (waiting
 // openJobs counts the open jobs of a collection. state changes when they make progress.
 func (c *Client) openJobs(ctx context.Context, collection string) (n int, state string, err error) {
 	var b strings.Builder
-	for _, state := range []string{"running", "queued"} {
+	for _, state := range []string{"running", "queued", "scheduled"} {
 		var page struct {
 			Items []struct {
 				ID       string `json:"id"`

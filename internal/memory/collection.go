@@ -130,6 +130,7 @@ const (
 	CauseForget      Cause = "forget"    // memories below the retention threshold; restorable until purged
 	CauseConfig      Cause = "config"    // the collection's policy_config; the audit row has both values
 	CauseReembed     Cause = "reembed"   // a new embedder, or missing vectors
+	CauseAdopt       Cause = "adopt"     // what a fork's base decided about an inherited note
 )
 
 // HistoryEntry is one version of a note with the changeset that made it.

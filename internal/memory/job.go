@@ -46,14 +46,16 @@ const (
 type JobState string
 
 // The states. Failed: ended with an error that a retry cannot fix, such as a
-// deleted collection. Dead: all tries are used up.
+// deleted collection. Dead: all tries are used up. Scheduled is how a queued job is
+// shown whose first try is set for later; no row has it.
 const (
-	JobQueued   JobState = "queued"
-	JobRunning  JobState = "running"
-	JobDone     JobState = "done"
-	JobFailed   JobState = "failed"
-	JobDead     JobState = "dead"
-	JobCanceled JobState = "cancelled"
+	JobScheduled JobState = "scheduled"
+	JobQueued    JobState = "queued"
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"
+	JobFailed    JobState = "failed"
+	JobDead      JobState = "dead"
+	JobCanceled  JobState = "cancelled"
 )
 
 // Progress of long work, in the unit of the job (notes, lines).
@@ -77,6 +79,8 @@ type Job struct {
 	Seq        int64 // order within the collection; allocated by the store
 	Attempts   int   // failed tries so far
 	Claims     int   // leases since it was last released; above 1, holders were lost
+	Losses     int   // leases lost in a row, before these claims
+	Alone      int   // how many of the last of them ran with no other job in their process
 	Payload    json.RawMessage
 	Result     json.RawMessage
 	Progress   *Progress
@@ -94,19 +98,33 @@ func (j *Job) Ended() bool {
 	switch j.State {
 	case JobDone, JobFailed, JobDead, JobCanceled:
 		return true
-	case JobQueued, JobRunning:
+	case JobQueued, JobRunning, JobScheduled:
 	}
 	return false
+}
+
+// WaitsForRetry reports whether the job waits for the end of a pause after a failed
+// try, a lost lease, or for an endpoint that is down.
+func (j *Job) WaitsForRetry(now time.Time) bool {
+	return j.State == JobQueued && j.NotBefore.After(now) && (j.Attempts > 0 || j.Losses > 0 || j.Error != "")
+}
+
+// Shown returns the state as callers see it.
+func (j *Job) Shown(now time.Time) JobState {
+	if j.State == JobQueued && j.NotBefore.After(now) && !j.WaitsForRetry(now) {
+		return JobScheduled
+	}
+	return j.State
 }
 
 // Stages returns all stages, in the order in which a note passes them.
 func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask} }
 
-// Backlog is the queued jobs of a stage, due or not.
+// Backlog is the jobs of a stage that wait although they could be done.
 type Backlog struct {
 	Stage   Stage
 	Waiting int64
-	Oldest  time.Time // creation time of the oldest; zero: none waits
+	Oldest  time.Time // since when the first waits: since it was made or, if that is later, due; zero: none waits
 }
 
 // Due names a collection with work; ids only, so that it may cross tenants.

@@ -62,9 +62,13 @@ var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
 // was not asked, or its probe failed. It does not count as a try.
 var ErrPaused = errors.New("the endpoint is failing; not asked")
 
-// ErrLost ends a job whose lease expired too often: the job itself may kill its
-// workers.
-var ErrLost = errors.New("the job's lease expired repeatedly; giving up")
+// ErrBudget is in the error chain when a decision has used up its budget of calls
+// and tokens.
+var ErrBudget = errors.New("the budget of model calls is used up")
+
+// ErrLost ends a job that was, too often in a row, the only job of a process that
+// was lost: it is the likely reason.
+var ErrLost = errors.New("each process that ran this job alone was lost; look at its log for the reason, then retry the job")
 
 // Embedder turns texts into vectors.
 type Embedder interface {

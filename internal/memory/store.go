@@ -374,6 +374,8 @@ type JobEnd struct {
 	Error     string
 	NotBefore time.Time
 	Attempts  int
+	Losses    int // kept only for a job that waits after a lost lease; 0 else
+	Alone     int // like Losses
 }
 
 // Idempotency is a key and what was answered under it. Kept 24 hours per
@@ -401,13 +403,14 @@ type JobClaims interface {
 	DueCollections(ctx context.Context, now time.Time, limit int) ([]Due, error)
 	// NextDue returns the earliest NotBefore or lease end of the jobs that have not ended; zero: none.
 	NextDue(ctx context.Context) (time.Time, error)
-	// Backlog counts, for each stage, the jobs that wait. It crosses tenants with numbers and a time only.
-	Backlog(ctx context.Context) ([]Backlog, error)
+	// Backlog counts, for each stage, the jobs that wait and could be done at a time. It crosses tenants with
+	// numbers and a time only.
+	Backlog(ctx context.Context, now time.Time) ([]Backlog, error)
 	// ClaimJobs leases due jobs of one collection. Stages prepare and task: up to limit jobs, oldest
 	// first. Stage decide: the oldest job, once it is due, and only when no other decide of the collection
 	// is leased and no older job of it is queued or running in prepare without a failed try. A decide that
-	// waits after a failed try is skipped; one that waits without any (a pause) keeps its place. Each
-	// claim counts in Job.Claims until the job is given back.
+	// waits after a failed try or a lost lease is skipped; one that waits without any (a pause) keeps its
+	// place. Each claim counts in Job.Claims until the job is given back.
 	ClaimJobs(ctx context.Context, s tenant.Scope, collection uuid.UUID, stage Stage, lease uuid.UUID, until time.Time, limit int) ([]Job, error)
 }
 
@@ -419,6 +422,9 @@ type JobLeases interface {
 	// changeset; Conflict when the lease was lost.
 	ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end JobEnd) error
 	SetProgress(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, p Progress) error
+	// SetAlone records in how many of its last tries, the current one included, a job was the only one of
+	// its process; Conflict when the lease was lost.
+	SetAlone(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, n int) error
 	// VoidLeases frees every lease; only for the sole process of an embedded store, at start.
 	VoidLeases(ctx context.Context) (int, error)
 }
@@ -431,7 +437,8 @@ type JobControl interface {
 	// JobsAhead returns a job and, unless it has ended, how many jobs of the same collection in prepare or
 	// decide have not ended and have a lower Seq.
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (j Job, ahead int, err error)
-	// RetryJob puts a dead, failed or canceled job at the end of the queue; else Conflict.
+	// RetryJob puts a dead, failed or canceled job, or one that waits for its next try, at the end of the
+	// queue; else Conflict.
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)
 	// CancelJob cancels a queued or running job and voids its lease; else Conflict.
 	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)
@@ -440,7 +447,7 @@ type JobControl interface {
 // JobQuery pages through jobs.
 type JobQuery struct {
 	Collection uuid.UUID // zero: all that the scope reaches
-	State      JobState  // "": all
+	State      JobState  // "": all; as Job.Shown
 	Note       uuid.UUID
 	Before     uuid.UUID // cursor: id of the last one
 	Limit      int

@@ -42,12 +42,12 @@ type JobWrites interface {
 
 // JobColumns are the columns of jobs j that ScanJob reads.
 const JobColumns = `j.tenant, j.id, j.collection, j.note, j.kind, j.stage, j.state, j.seq, j.attempts, j.payload, j.result, j.progress, j.error,
- j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims, j.trace`
+ j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims, j.losses, j.alone, j.trace`
 
 // ScanJob reads JobColumns.
 func ScanJob(row Scanner) (j memory.Job, err error) {
 	err = row.Scan(&j.Tenant, &j.ID, &j.Collection, &j.Note, &j.Kind, &j.Stage, &j.State, &j.Seq, &j.Attempts, JSON(&j.Payload), JSON(&j.Result), JSON(&j.Progress), &j.Error,
-		Time(&j.NotBefore), &j.Lease, Time(&j.LeaseUntil), Time(&j.CreatedAt), Time(&j.FinishedAt), &j.Claims, &j.Trace)
+		Time(&j.NotBefore), &j.Lease, Time(&j.LeaseUntil), Time(&j.CreatedAt), Time(&j.FinishedAt), &j.Claims, &j.Losses, &j.Alone, &j.Trace)
 	return j, err
 }
 
@@ -112,7 +112,7 @@ func FinishedAt(end *memory.JobEnd, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	case memory.JobDone, memory.JobFailed, memory.JobDead, memory.JobCanceled:
 		return now, nil
-	case memory.JobRunning:
+	case memory.JobRunning, memory.JobScheduled:
 	}
 	return time.Time{}, fault.New(fault.Internal, "a job cannot be ended as %q", end.State)
 }
@@ -164,8 +164,8 @@ func (b *Base) JobsAhead(ctx context.Context, s tenant.Scope, id uuid.UUID) (j m
 // RetryJob implements memory.Queue.
 func (b *Base) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
 	return b.changeJob(ctx, s, id, audit, func(ctx context.Context, q Session, j memory.Job) error {
-		if !j.Ended() || j.State == memory.JobDone {
-			return fault.New(fault.Conflict, "the job is %s; only a dead, failed or cancelled one is tried again", j.State)
+		if j.State == memory.JobDone || !j.Ended() && !j.WaitsForRetry(b.now()) {
+			return fault.New(fault.Conflict, "the job is %s; only a dead, failed or cancelled one, or one that waits for its next try, is tried again", j.State)
 		}
 		seq, err := q.NextSeq(ctx, j.Tenant, j.Collection)
 		if err != nil {

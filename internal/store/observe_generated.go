@@ -55,10 +55,10 @@ func (ob *observed) Audit(ctx context.Context, s tenant.Scope, e memory.AuditEnt
 }
 
 // Backlog implements Store.
-func (ob *observed) Backlog(ctx context.Context) (out1 []memory.Backlog, err error) {
+func (ob *observed) Backlog(ctx context.Context, now time.Time) (out1 []memory.Backlog, err error) {
 	ctx, finish := ob.begin(ctx, "Backlog", uuid.Nil, uuid.Nil)
 	defer finish(&err)
-	return ob.Store.Backlog(ctx)
+	return ob.Store.Backlog(ctx, now)
 }
 
 // CancelJob implements Store.
@@ -416,6 +416,13 @@ func (ob *observed) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (o
 	ctx, finish := ob.begin(ctx, "Review", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.Review(ctx, s, id)
+}
+
+// SetAlone implements Store.
+func (ob *observed) SetAlone(ctx context.Context, s tenant.Scope, job uuid.UUID, lease uuid.UUID, n int) (err error) {
+	ctx, finish := ob.begin(ctx, "SetAlone", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.SetAlone(ctx, s, job, lease, n)
 }
 
 // SetProgress implements Store.

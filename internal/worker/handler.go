@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -30,6 +31,8 @@ type handler struct {
 	tracer   trace.Tracer
 	waited   metric.Float64Histogram
 	clock    memory.Clock
+	log      *slog.Logger
+	company  company
 }
 
 // newWaitHistogram makes the metric of how long jobs wait. A nil meter measures nothing.
@@ -91,9 +94,14 @@ func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 
 func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 	s := jobScope(j.Tenant, j.ID)
-	if j.Claims > h.cfg.MaxLost && j.Kind != memory.JobRemove {
-		return memory.ErrLost
+	if paused, err := h.pauseAfterLoss(ctx, s, &j); paused || err != nil {
+		return err
 	}
+	leave, err := h.enter(ctx, s, &j)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	progress := func(ctx context.Context, p memory.Progress) error {
 		return h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
 	}

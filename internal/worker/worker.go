@@ -57,9 +57,9 @@ type Config struct {
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
 
-	// MaxLost is how often in a row a job may lose its holder, by a crash or an expired lease, before
-	// it is dead; default 10.
-	MaxLost int
+	// MaxAlone is how often in a row a job may lose its holder, by a crash or an expired lease, while it
+	// is the only job of its process, before it is dead; default 10. Other losses are no limit.
+	MaxAlone int
 
 	SweepEvery  time.Duration // how often Sweep runs; default 15 s
 	RemoveBatch int           // rows in one step of removing an ephemeral collection; default 5,000
@@ -80,8 +80,8 @@ func (c *Config) setDefaults() {
 	if c.RemoveBatch <= 0 {
 		c.RemoveBatch = 5000
 	}
-	if c.MaxLost <= 0 {
-		c.MaxLost = 10
+	if c.MaxAlone <= 0 {
+		c.MaxAlone = 10
 	}
 }
 
@@ -122,7 +122,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		source:  &source{store: d.Store, clock: d.Clock},
 		outages: newOutages(d.Log, d.Clock),
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock, log: d.Log}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")

@@ -36,6 +36,7 @@ import (
 type plant struct {
 	t           *testing.T
 	store       store.Store
+	mortal      *mortal // the store as the worker reaches it
 	fake        *llmtest.Server
 	notes       *notes.Service
 	collections *notes.Collections
@@ -49,6 +50,7 @@ type plant struct {
 
 	mu     sync.Mutex
 	offset time.Duration
+	frozen time.Time // when set, time passes only by later
 }
 
 // reads counts what waiters read.
@@ -71,6 +73,9 @@ func (r *reads) JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (m
 func (p *plant) now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.frozen.IsZero() {
+		return p.frozen.Add(p.offset)
+	}
 	return time.Now().Add(p.offset)
 }
 
@@ -103,7 +108,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	ten, err := p.store.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "acme"})
 	must(err)
 	p.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
-	cfg := llm.Config{BaseURL: p.fake.URL(), Model: "test", MaxTries: 1, BreakerFailures: 1000, EmbedProvider: llm.EmbedHash}
+	cfg := llm.Config{BaseURL: p.fake.URL(), Model: "test", MaxTries: 1, MaxConcurrent: 16, BreakerFailures: 1000, EmbedProvider: llm.EmbedHash}
 	embedders, err := llm.NewRegistry(llm.Deps{Clock: p.now}, cfg)
 	must(err)
 	var model memory.Model = rules.New()
@@ -113,7 +118,8 @@ func newPlant(t *testing.T, o settings) *plant {
 	}
 	policies, err := policies.All()
 	must(err)
-	telling := store.NotifyOnCommit(p.store, func(c store.Change) {
+	p.mortal = &mortal{Store: p.store}
+	telling := store.NotifyOnCommit(p.mortal, func(c store.Change) {
 		for _, j := range c.Jobs {
 			p.waiters.Notify(j.ID, j.Ended)
 		}
@@ -298,43 +304,6 @@ func TestRecover(t *testing.T) {
 	if n, err := p.worker.Recover(t.Context()); err != nil || n != 1 {
 		t.Fatalf("freed %d, %v", n, err)
 	}
-	p.run()
-	if j := p.ended(out.Job.ID); j.State != memory.JobDone {
-		t.Errorf("job %+v", j)
-	}
-}
-
-// A job whose process dies each time it runs is not tried forever: its note stays pending, and a
-// retry starts counting again.
-func TestJobThatEndsItsProcess(t *testing.T) {
-	t.Parallel()
-	p := newPlant(t, settings{worker: worker.Config{MaxLost: 3}})
-	p.stop()
-	out := p.add("Each time I am looked at the lights go out.")
-	crash := func() {
-		jobs, err := p.store.ClaimJobs(t.Context(), p.s, p.c.ID, memory.StagePrepare, uuid.New(), p.now().Add(time.Hour), 1)
-		if err != nil || len(jobs) != 1 {
-			t.Fatalf("%d jobs, %v", len(jobs), err)
-		}
-		if _, err := p.worker.Recover(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 3 {
-		crash()
-	}
-	p.run()
-	if j := p.ended(out.Job.ID); j.State != memory.JobDead || j.Error != memory.ErrLost.Error() {
-		t.Errorf("job %+v", j)
-	}
-	if n := p.note(p.c.ID, out.Note.ID); n.State != memory.StatePending || n.Error == "" {
-		t.Errorf("note is %q, %q", n.State, n.Error)
-	}
-	p.stop()
-	if _, err := p.store.RetryJob(t.Context(), p.s, out.Job.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
-		t.Fatal(err)
-	}
-	crash()
 	p.run()
 	if j := p.ended(out.Job.ID); j.State != memory.JobDone {
 		t.Errorf("job %+v", j)

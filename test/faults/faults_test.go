@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	r.retryDeadJobs()
+	r.checkDeadJobs()
 	r.verify()
 	r.compareMemory(t)
 	r.end(t)
@@ -164,7 +164,7 @@ func (r *run) play(t *testing.T, seed uint64, length time.Duration) {
 }
 
 // drain waits until no job is queued or running. Jobs of a killed worker wait for the end of their
-// lease, and failed ones for their next attempt.
+// lease, and failed ones for their next attempt, which is made soon.
 func (r *run) drain() {
 	deadline := time.Now().Add(drainWithin)
 	for {
@@ -176,6 +176,7 @@ func (r *run) drain() {
 			r.book.problemf("jobs are open %s after the last fault: %v, %v", drainWithin, n, err)
 			return
 		}
+		r.endPauses()
 		<-time.After(200 * time.Millisecond)
 	}
 }

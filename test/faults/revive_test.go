@@ -3,28 +3,17 @@ package faults_test
 import (
 	"net/http"
 	"strings"
-	"time"
 )
 
-// failedAttempt is a failed attempt of a job, from the log of a worker.
-type failedAttempt struct {
-	at  time.Time
-	why string
-}
-
-// failedAttempts returns the failed attempts of each job. Attempts that left a note waiting for the
-// model are not logged.
-func (r *run) failedAttempts() map[string][]failedAttempt {
-	out := map[string][]failedAttempt{}
+// failedAttempts counts the failed attempts of each job, and its pauses after lost leases. Attempts that
+// left a note waiting for the model are not logged.
+func (r *run) failedAttempts() map[string]int {
+	out := map[string]int{}
 	for _, w := range r.scene.workers {
-		for _, line := range w.lines(func(line string) bool { return strings.Contains(line, "a job's try failed") }) {
-			at, err := time.Parse(time.RFC3339, after(line, "time="))
-			if err != nil {
-				r.book.problemf("a line of the log has no time: %v", err)
-			}
-			_, why, _ := strings.Cut(line, " error=")
-			id := after(line, " job=")
-			out[id] = append(out[id], failedAttempt{at, why})
+		for _, line := range w.lines(func(line string) bool {
+			return strings.Contains(line, "a job's try failed") || strings.Contains(line, "a job pauses after lost leases")
+		}) {
+			out[after(line, " job=")]++
 		}
 	}
 	return out
@@ -37,38 +26,35 @@ func after(line, mark string) string {
 	return word
 }
 
-// noticeDelay is how long after an outage an attempt may still fail because of it: requests to a
-// hanging model time out and are repeated once.
-const noticeDelay = 5 * time.Second
-
-// retryDeadJobs checks the dead jobs and retries them like an operator. A job may be dead only when
-// the model was away at each of its attempts, and not because of a single outage.
-func (r *run) retryDeadJobs() {
-	dead, err := query[struct{ ID, Tenant, Kind, Error string }](r.scene,
-		"SELECT j.id, t.name AS tenant, j.kind, j.error FROM jobs j JOIN tenants t ON t.id = j.tenant WHERE j.state = 'dead'")
+// endPauses ends the pauses of jobs that wait for their next try, as an operator does who need not wait
+// until they heal by themselves.
+func (r *run) endPauses() {
+	waiting, err := query[struct{ ID, Tenant string }](r.scene, `SELECT j.id, t.name AS tenant FROM jobs j JOIN tenants t ON t.id = j.tenant
+ WHERE j.state = 'queued' AND j.attempts > 0 AND j.not_before > now() + interval '2 seconds'`)
 	if err != nil {
 		r.book.problemf("%v", err)
 	}
-	tries := r.failedAttempts()
-	for _, j := range dead {
-		outages := map[int]bool{}
-		for _, t := range tries[j.ID] {
-			i := r.book.outageIndex("model", t.at.Add(-noticeDelay), t.at)
-			if i < 0 {
-				r.book.problemf("the %s job %s is dead, and an attempt failed while the model was up: %s", j.Kind, j.ID, t.why)
-			}
-			outages[i] = true
-		}
-		if len(tries[j.ID]) > 2 && len(outages) == 1 {
-			r.book.problemf("one outage of the model killed the %s job %s: %s", j.Kind, j.ID, j.Error)
-		}
+	for _, j := range waiting {
 		for _, c := range r.clients {
 			if c.tenant.name == j.Tenant {
-				c.askFor(c.gateway(), http.StatusAccepted, request{kind: "retry", method: http.MethodPost, path: "/v1/jobs/" + j.ID + "/retry"}, nil)
+				// A job that has begun meanwhile is a conflict.
+				c.ask(c.gateway(), request{kind: "retry", method: http.MethodPost, path: "/v1/jobs/" + j.ID + "/retry"})
 				break
 			}
 		}
 	}
-	r.book.count("jobs that died of several outages of the model", len(dead))
-	r.drain()
+	r.book.count("pauses of jobs that were ended by hand", len(waiting))
+}
+
+// checkDeadJobs checks that no job was given up: neither kills nor failures of the model are the fault of
+// a job.
+func (r *run) checkDeadJobs() {
+	dead, err := query[struct{ ID, Kind, Error string }](r.scene, "SELECT id, kind, error FROM jobs WHERE state = 'dead'")
+	if err != nil {
+		r.book.problemf("%v", err)
+	}
+	for _, j := range dead {
+		r.book.problemf("the %s job %s is dead: %s", j.Kind, j.ID, j.Error)
+	}
+	r.book.count("dead jobs", len(dead))
 }

@@ -298,7 +298,7 @@ func (r *run) order(all []noteJob) {
 	failed := r.failedAttempts()
 	var last noteJob
 	for _, j := range all { // sorted by collection and seq
-		if j.Marked || len(failed[j.ID]) > 0 || len(j.Evolved) == 0 {
+		if j.Marked || failed[j.ID] > 0 || len(j.Evolved) == 0 {
 			continue
 		}
 		if j.Collection == last.Collection && j.Evolved[0] < last.Evolved[0] {

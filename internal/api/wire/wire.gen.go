@@ -83,6 +83,7 @@ const (
 	JobStateFailed    JobState = "failed"
 	JobStateQueued    JobState = "queued"
 	JobStateRunning   JobState = "running"
+	JobStateScheduled JobState = "scheduled"
 )
 
 // Defines values for Kind.
@@ -968,7 +969,8 @@ type GraphNode struct {
 	Kind     Kind      `json:"kind"`
 
 	// State `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
-	// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+	// `pending`: a model or embedder call failed; it is tried again within 30 s, then with pauses
+	// that grow up to an hour, until it succeeds. `in_review`: a proposal
 	// waits.
 	State NoteState `json:"state"`
 	Tags  []string  `json:"tags"`
@@ -986,7 +988,7 @@ type HealthStatus string
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`.
+	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `adopt`.
 	Cause     string     `json:"cause"`
 	ChangedAt time.Time  `json:"changed_at"`
 	Deleted   *bool      `json:"deleted,omitempty"`
@@ -1144,17 +1146,30 @@ type Job struct {
 	Attempts   int        `json:"attempts"`
 	Collection *uuid.UUID `json:"collection,omitempty"`
 	CreatedAt  time.Time  `json:"created_at"`
+
+	// Error Why the last try failed, also while the job waits for the next one.
 	Error      *string    `json:"error,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
 	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
-	Kind     string                 `json:"kind"`
-	Note     *uuid.UUID             `json:"note,omitempty"`
-	Progress *Progress              `json:"progress,omitempty"`
-	Result   map[string]interface{} `json:"result,omitempty"`
+	Kind string `json:"kind"`
 
-	// State `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries.
+	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
+	Losses *int `json:"losses,omitempty"`
+
+	// NextTryAt When a job that waits is tried. After a failed try the pauses grow: 1 s, 5 s, up to 30 s,
+	// 1 min, then twice the one before, up to an hour. `POST /v1/jobs/{job}/retry` ends the pause.
+	NextTryAt *time.Time             `json:"next_try_at,omitempty"`
+	Note      *uuid.UUID             `json:"note,omitempty"`
+	Progress  *Progress              `json:"progress,omitempty"`
+	Result    map[string]interface{} `json:"result,omitempty"`
+
+	// State `queued`: waits for its turn or, with `next_try_at`, for its next try. What fails because of
+	// a model, an embedder or another service is tried again, with growing pauses, for about a
+	// week. `scheduled`: set for a later time, `next_try_at`, such as the expiry of a message.
+	// `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries; somebody
+	// must look at `error`.
 	State JobState `json:"state"`
 }
 
@@ -1173,11 +1188,19 @@ type JobList struct {
 type JobRef struct {
 	ID uuid.UUID `json:"id"`
 
-	// State `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries.
+	// State `queued`: waits for its turn or, with `next_try_at`, for its next try. What fails because of
+	// a model, an embedder or another service is tried again, with growing pauses, for about a
+	// week. `scheduled`: set for a later time, `next_try_at`, such as the expiry of a message.
+	// `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries; somebody
+	// must look at `error`.
 	State JobState `json:"state"`
 }
 
-// JobState `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries.
+// JobState `queued`: waits for its turn or, with `next_try_at`, for its next try. What fails because of
+// a model, an embedder or another service is tried again, with growing pauses, for about a
+// week. `scheduled`: set for a later time, `next_try_at`, such as the expiry of a message.
+// `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries; somebody
+// must look at `error`.
 type JobState string
 
 // Kind defines model for Kind.
@@ -1433,7 +1456,8 @@ type Note struct {
 	Revision Revision `json:"revision"`
 
 	// State `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
-	// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+	// `pending`: a model or embedder call failed; it is tried again within 30 s, then with pauses
+	// that grow up to an hour, until it succeeds. `in_review`: a proposal
 	// waits.
 	State     NoteState `json:"state"`
 	Tags      []string  `json:"tags"`
@@ -1515,7 +1539,8 @@ type NoteRef struct {
 }
 
 // NoteState `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
-// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+// `pending`: a model or embedder call failed; it is tried again within 30 s, then with pauses
+// that grow up to an hour, until it succeeds. `in_review`: a proposal
 // waits.
 type NoteState string
 
@@ -1523,7 +1548,9 @@ type NoteState string
 type NoteUsage struct {
 	AccessCount int64      `json:"access_count"`
 	LastAccess  *time.Time `json:"last_access,omitempty"`
-	Strength    float64    `json:"strength"`
+
+	// Strength The strength S of forgetting. It is 1, or what was imported, plus 1 for each recall.
+	Strength float64 `json:"strength"`
 }
 
 // OpenAIError defines model for OpenAIError.
@@ -1892,7 +1919,7 @@ type SearchRequest struct {
 	// one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
-	// Queries A batch.
+	// Queries A batch. What its queries ask for is bounded together: 422 says which part to reduce.
 	Queries []SearchQuery `json:"queries,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -1982,7 +2009,8 @@ type StoredMessage struct {
 	Session *any `json:"session,omitempty"`
 
 	// State `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
-	// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+	// `pending`: a model or embedder call failed; it is tried again within 30 s, then with pauses
+	// that grow up to an hour, until it succeeds. `in_review`: a proposal
 	// waits.
 	State NoteState `json:"state"`
 

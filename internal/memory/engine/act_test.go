@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -159,7 +160,7 @@ func TestUnknownTask(t *testing.T) {
 // A task that fails is retried like other jobs, and is dead in the end.
 func TestPolicyJobFails(t *testing.T) {
 	t.Parallel()
-	w, p, _ := newMeddledWorld(t)
+	w, p := newStubWorld(t, options{engine: engine.Config{ServiceTries: 3}})
 	for name, fails := range map[string]func() (memory.Decision, error){
 		"error":     func() (memory.Decision, error) { return memory.Decision{}, fault.New(fault.ModelFailed, "no") },
 		"fell back": func() (memory.Decision, error) { return memory.Decision{Pending: "no"}, nil },

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -184,11 +185,70 @@ func TestModelTrouble(t *testing.T) {
 	}
 }
 
+// A note whose model fails is tried again with growing pauses, does not block later ones, and heals
+// without anyone's help.
+func TestPendingHeals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.fake.Handle("analyze", func(r llmtest.Request) llmtest.Reply {
+		if strings.Contains(r.User, "Poison") {
+			return llmtest.Status(500, 0)
+		}
+		return llmtest.Default()
+	})
+	bad := w.add("Poison ivy grows here.")
+	before := w.now()
+	if good := w.learn("Roses grow there."); good.State != memory.StateEvolved {
+		t.Fatalf("a later note is held up: %q", good.State)
+	}
+	for try, most := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute} {
+		j := w.jobs(bad.ID)[0]
+		if j.State != memory.JobQueued || j.Attempts != try+1 || j.Error == "" || j.NotBefore.Before(before.Add(most*4/5)) || j.NotBefore.After(w.now().Add(most)) {
+			t.Fatalf("after %d tries, at %v: %+v", try+1, before, j)
+		}
+		if n := w.get(bad.ID); n.State != memory.StatePending || n.Error != j.Error {
+			t.Errorf("note %q: %q", n.State, n.Error)
+		}
+		w.advance(max(0, j.NotBefore.Sub(w.now())))
+		before = w.now()
+		w.drain()
+	}
+	if marks := len(w.history(bad.ID)); marks != 2 {
+		t.Errorf("%d versions; a pending note is marked once", marks)
+	}
+	w.fake.Handle("analyze", nil)
+	w.advance(time.Hour)
+	w.drain()
+	if n := w.get(bad.ID); n.State != memory.StateEvolved || n.Error != "" {
+		t.Errorf("note %q: %q", n.State, n.Error)
+	}
+}
+
+// What is wrong in the job itself is tried three times: someone has to look at it.
+func TestDeadAfterThreeTries(t *testing.T) {
+	t.Parallel()
+	w, p := newStubWorld(t, options{})
+	p.decide = func(context.Context, memory.Desk, memory.Event) (memory.Decision, error) {
+		return memory.Decision{}, errors.New("a bug")
+	}
+	n := w.add("x y z")
+	for range 3 {
+		if j := w.jobs(n.ID)[0]; j.State != memory.JobQueued {
+			t.Fatalf("job %+v", j)
+		}
+		w.drain()
+		w.advance(30 * time.Second)
+	}
+	if j := w.jobs(n.ID)[0]; j.State != memory.JobDead || j.Attempts != 3 || j.Error == "" {
+		t.Errorf("job %+v", j)
+	}
+}
+
 // A note whose tries are used up stays pending with a dead job, does not block later ones, and is
 // processed after a retry through the API.
 func TestDeadAndRetry_C030(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	w := newWorld(t, options{engine: engine.Config{ServiceTries: 3}})
 	w.fake.Handle("analyze", func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(r.User, "Poison") {
 			return llmtest.Status(500, 0)
@@ -726,7 +786,7 @@ func TestForkInFlight(t *testing.T) {
 // A batch that exceeds its budget of calls fails.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{engine: engine.Config{TokensPerJob: 1, MaxTries: 1}, config: `{"split":true}`})
+	w := newWorld(t, options{engine: engine.Config{TokensPerJob: 1, MaxTries: 1, ServiceTries: 2}, config: `{"split":true}`})
 	w.learn("One sentence here. Another sentence there.", given([]string{"a"}, []string{"b"}, "C."))
 	n := w.learn("Two sentences here. One more sentence there.", given([]string{"a"}, []string{"b"}, "C."))
 	j := w.jobs(n.ID)[0]
@@ -755,9 +815,30 @@ func TestFail(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	t.Parallel()
-	for failed, want := range []time.Duration{0, time.Second, 5 * time.Second, 20 * time.Second, 30 * time.Second, 30 * time.Second} {
-		if got := engine.Backoff(failed); got != want {
-			t.Errorf("after %d: %v, want %v", failed, got, want)
+	differ := 0
+	for failed, most := range []time.Duration{
+		0, time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute,
+		time.Hour, time.Hour,
+	} {
+		least := most
+		if failed > 2 {
+			least -= most / 5
 		}
+		one, other := engine.Backoff(uuid.UUID{1}, failed), engine.Backoff(uuid.UUID{2}, failed)
+		if one < least || one > most || other < least || other > most {
+			t.Errorf("after %d: %v and %v, want %v to %v", failed, one, other, least, most)
+		}
+		if one != engine.Backoff(uuid.UUID{1}, failed) {
+			t.Errorf("after %d: one job waits differently", failed)
+		}
+		if one != other {
+			differ++
+		}
+	}
+	if differ != 9 {
+		t.Errorf("two jobs wait differently after %d of 9 failures", differ)
+	}
+	if got := engine.Backoff(uuid.Nil, 1_000_000); got > time.Hour || got < 48*time.Minute {
+		t.Errorf("after a million: %v", got)
 	}
 }

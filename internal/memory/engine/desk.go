@@ -94,7 +94,7 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	d.calls++
 	d.mu.Unlock()
 	if spent {
-		return memory.Answer{}, fault.New(fault.ModelFailed, "the job has used up its budget of %d model calls and %d tokens", d.e.cfg.CallsPerJob, d.e.cfg.TokensPerJob)
+		return memory.Answer{}, fault.Wrap(memory.ErrBudget, fault.ModelFailed, "the job has used up its budget of %d model calls and %d tokens", d.e.cfg.CallsPerJob, d.e.cfg.TokensPerJob)
 	}
 	c.Collection = d.v.Collection.ID
 	a, err := d.model.Ask(ctx, d.s, c)

@@ -34,7 +34,7 @@ type NearestFinder interface {
 
 // Index can be rebuilt.
 type Index interface {
-	// Rebuild drops the indexes of every layer of the view and fills them from the log.
+	// Rebuild fills the indexes of every layer of the view from the log; reads use the old ones meanwhile.
 	Rebuild(ctx context.Context, s tenant.Scope, v memory.View) error
 }
 
@@ -55,6 +55,7 @@ type Deps struct {
 // Config bounds the engine.
 type Config struct {
 	MaxTries     int           // counted tries of a job before it is dead; default 3
+	ServiceTries int           // the same where a service failed, such as a model; default 180, with pauses up to an hour about a week
 	Conflicts    int           // decisions on one event before changed notes are left out; default 3
 	CallsPerJob  int           // model calls of one decision; default 64
 	TokensPerJob int64         // prompt and completion tokens of one decision; default 200,000. Parallel calls may exceed it
@@ -84,7 +85,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	if d.Store == nil || d.Policies == nil || d.Model == nil || d.Embedders == nil || d.Nearest == nil {
 		return nil, fault.New(fault.Internal, "engine: store, policies, model, embedders and nearest are required")
 	}
-	if cfg.MaxTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.ReembedSlice < 0 || cfg.FailTimeout < 0 {
+	if cfg.MaxTries < 0 || cfg.ServiceTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.ReembedSlice < 0 || cfg.FailTimeout < 0 {
 		return nil, fault.New(fault.Internal, "engine: settings must not be negative")
 	}
 	e := &Engine{
@@ -101,6 +102,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	e.cfg.MaxTries = cmp.Or(e.cfg.MaxTries, 3)
+	e.cfg.ServiceTries = cmp.Or(e.cfg.ServiceTries, 180)
 	e.cfg.Conflicts = cmp.Or(e.cfg.Conflicts, 3)
 	e.cfg.CallsPerJob = cmp.Or(e.cfg.CallsPerJob, 64)
 	e.cfg.TokensPerJob = cmp.Or(e.cfg.TokensPerJob, 200_000)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 )
 
 // fact returns a new note as policies derive it.
@@ -167,7 +168,7 @@ func TestExchangePends(t *testing.T) {
 // A retried exchange is prepared and decided about again.
 func TestExchangeIsRetried(t *testing.T) {
 	t.Parallel()
-	w, p := newStubWorld(t, options{})
+	w, p := newStubWorld(t, options{engine: engine.Config{ServiceTries: 3}})
 	down := true
 	p.decide = func(context.Context, memory.Desk, memory.Event) (memory.Decision, error) {
 		if down {

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/fnv"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -14,24 +17,41 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Backoff returns the wait before the next try after that many failed ones: 1 s,
-// 5 s, 20 s, then 30 s.
-func Backoff(failed int) time.Duration {
-	steps := []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}
-	if failed < 1 {
+// Backoff returns the wait of a job before its next try, after so many failed ones:
+// 1 s, 5 s, 30 s, 1 min, then twice the one before, up to an hour. From the third on
+// it is shorter by up to a fifth, differently for each job and try, so that jobs
+// that failed together are not tried together for ever.
+func Backoff(job uuid.UUID, failed int) time.Duration {
+	const quick = 2 // failures for which the short waits suffice
+	switch {
+	case failed < 1:
 		return 0
+	case failed <= quick:
+		return []time.Duration{time.Second, 5 * time.Second}[failed-1]
 	}
-	if failed > len(steps) {
-		return maxBackoff
+	wait := maxRetryAfter
+	for range failed - quick - 1 {
+		if wait *= 2; wait >= maxBackoff {
+			wait = maxBackoff
+			break
+		}
 	}
-	return steps[failed-1]
+	h := fnv.New64a()
+	_, _ = h.Write(job[:])
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(failed))) //nolint:gosec // positive
+	return wait - time.Duration(h.Sum64()%uint64(wait/5))              //nolint:gosec // positive, below an hour
 }
 
-const maxBackoff = 30 * time.Second
+const (
+	maxBackoff = time.Hour
+	// maxRetryAfter is the longest wait that an endpoint can ask for, and the wait after the third
+	// failed try.
+	maxRetryAfter = 30 * time.Second
+)
 
 // Fail records a failed try of a leased job. The job is queued again with a
-// delay; it is dead after the last try (except a removal, which no caller could
-// retry), failed when a retry cannot help, and canceled when its collection is
+// growing delay; it is dead after the last try, which comes late when a service
+// failed, and never for a removal, which no caller could retry. It is failed when a retry cannot help, and canceled when its collection is
 // gone. An open breaker does not count as a try. In the same transaction the
 // note of a note job and the messages of an exchange become pending with the
 // reason, and get a vector if they have none and the embedder answers. Notes
@@ -76,12 +96,29 @@ func (e *Engine) jobEnd(job *memory.Job, cause error) memory.JobEnd {
 		end.State, end.Attempts = memory.JobCanceled, job.Attempts
 	case fault.Is(cause, fault.Invalid):
 		end.State = memory.JobFailed
-	case end.Attempts >= e.cfg.MaxTries && job.Kind != memory.JobRemove:
+	case end.Attempts >= e.triesFor(job, cause):
 		end.State = memory.JobDead
 	default:
-		end.NotBefore = e.now().Add(min(maxBackoff, max(Backoff(end.Attempts), retryAfter(cause))))
+		end.NotBefore = e.now().Add(max(Backoff(job.ID, end.Attempts), min(maxRetryAfter, retryAfter(cause))))
 	}
 	return end
+}
+
+// triesFor returns how many tries a job has that failed for a cause. What failed in a
+// service, such as a model or an embedder, heals with it, without anyone's help: such
+// a job is tried for about a week. Everything else has to be looked at.
+func (e *Engine) triesFor(job *memory.Job, cause error) int {
+	codes := []fault.Code{fault.ModelFailed, fault.Unavailable, fault.Timeout, fault.RateLimited, fault.QuotaExceeded, fault.StorageFull}
+	switch {
+	case job.Kind == memory.JobRemove:
+		return math.MaxInt
+	case errors.Is(cause, memory.ErrBudget): // each try would use up the budget again
+		return e.cfg.MaxTries
+	case errors.Is(cause, memory.ErrBadAnswer) || slices.Contains(codes, fault.CodeOf(cause)):
+		return e.cfg.ServiceTries
+	default:
+		return e.cfg.MaxTries
+	}
 }
 
 func positiveOr(d, other time.Duration) time.Duration {

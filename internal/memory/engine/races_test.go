@@ -279,7 +279,7 @@ func TestRemovalNeverDies(t *testing.T) {
 		if err := w.engine.Fail(t.Context(), grant.Job(j.Tenant, j.ID), j, fault.New(fault.Unavailable, "the disk is full")); err != nil {
 			t.Fatal(err)
 		}
-		w.advance(time.Minute)
+		w.advance(time.Hour) // the longest pause
 	}
 	w.drain()
 	if _, err := w.store.RemoveRows(t.Context(), w.s, w.c.ID, 10); !fault.Is(err, fault.NotFound) {

@@ -32,8 +32,8 @@ const claimAny = `WITH due AS (
 UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM due WHERE j.tenant = $2 AND j.id = due.id`
 
 // claimFirst leases the first decide, and only in order: while no other decide is leased, and no
-// earlier job is still to be prepared for the first time. A decide that waits after a failed try is
-// skipped; one that waits without any (for an endpoint that is paused) keeps its place.
+// earlier job is still to be prepared for the first time. A decide that waits after a failed try or a
+// lost lease is skipped; one that waits without any (for an endpoint that is paused) keeps its place.
 // due_collections has the same rules. Each subquery reads a few rows, however many jobs wait.
 //
 // The rules look at other rows than the one that is leased, so two claims at once could each find
@@ -43,11 +43,11 @@ UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.cl
 // jobs become visible in order.
 const claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM (
  SELECT j.id, j.seq FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = 'decide' AND j.state IN ('queued', 'running')
- AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0) ORDER BY j.seq LIMIT 1) first
+ AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0 AND j.losses = 0) ORDER BY j.seq LIMIT 1) first
 WHERE j.tenant = $2 AND j.id = first.id AND j.stage = 'decide' AND ` + claimable + `
  AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'decide' AND o.state = 'running' AND o.lease_until > $1 LIMIT 1) IS NULL
  AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'prepare' AND o.seq < first.seq
- AND o.state IN ('queued', 'running') AND o.attempts = 0 LIMIT 1) IS NULL`
+ AND o.state IN ('queued', 'running') AND o.attempts = 0 AND o.losses = 0 LIMIT 1) IS NULL`
 
 // ClaimJobs implements memory.Queue.
 func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) (out []memory.Job, err error) {
@@ -151,6 +151,16 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 	})
 }
 
+// SetAlone implements memory.Queue.
+func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, n int) error {
+	if err := sc.Check(); err != nil {
+		return err
+	}
+	return s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		return q.updateLeased(ctx, sc, job, lease, "alone = $4", n)
+	})
+}
+
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
 	if err := sc.Check(); err != nil {
@@ -177,8 +187,9 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 // endAssignments returns what follows SET when a job ends or is given back, with its arguments from $4 on.
 func endAssignments(end memory.JobEnd, finished time.Time) (set string, args []any) {
 	return `state = $4, stage = COALESCE(NULLIF($5, ''), j.stage), payload = COALESCE($6::json, j.payload), result = COALESCE($7::json, j.result), error = $8,
- not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0`,
-		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished)}
+ not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0,
+ losses = $12, alone = $13`,
+		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished), end.Losses, end.Alone}
 }
 
 // EndJob implements store.JobWrites, in a transaction that has locked the head of the collection.
@@ -235,15 +246,15 @@ func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]mem
 }
 
 // Backlog implements memory.Queue.
-func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
+func (s *Store) Backlog(ctx context.Context, now time.Time) (out []memory.Backlog, err error) {
 	var stages []string // in the modes for poolers, pgx encodes no other type of text
 	for _, stage := range memory.Stages() {
 		stages = append(stages, string(stage))
 	}
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		out = nil
-		return q.each(ctx, "SELECT s.stage, b.waiting, b.oldest FROM unnest($1::text[]) WITH ORDINALITY s (stage, place), backlog(s.stage) b ORDER BY s.place",
-			[]any{stages}, func(rows pgx.Rows) error {
+		return q.each(ctx, "SELECT s.stage, b.waiting, b.oldest FROM unnest($1::text[]) WITH ORDINALITY s (stage, place), backlog_at(s.stage, $2) b ORDER BY s.place",
+			[]any{stages, store.Micros(now)}, func(rows pgx.Rows) error {
 				var b memory.Backlog
 				var oldest *time.Time
 				err := rows.Scan(&b.Stage, &b.Waiting, &oldest)

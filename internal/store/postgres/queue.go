@@ -79,7 +79,9 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 		text += " AND j.collection = " + p.add(jq.Collection)
 	}
 	if jq.State != "" {
-		text += " AND j.state = " + p.add(store.Clean(string(jq.State)))
+		// The state as memory.Job.Shown returns it.
+		text += " AND CASE WHEN j.state = 'queued' AND j.not_before > " + p.add(now) +
+			" AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled' ELSE j.state END = " + p.add(store.Clean(string(jq.State)))
 	}
 	if jq.Note != uuid.Nil {
 		text += " AND j.note = " + p.add(jq.Note) + " AND j.note <> " + zeroID
@@ -106,7 +108,7 @@ func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err
 
 // RequeueJob implements store.JobWrites. It goes with the next statement.
 func (q *session) RequeueJob(_ context.Context, j memory.Job, seq int64) error {
-	q.later("UPDATE jobs SET state = 'queued', seq = $3, attempts = 0, error = '', not_before = NULL, finished_at = NULL WHERE tenant = $1 AND id = $2",
+	q.later("UPDATE jobs SET state = 'queued', seq = $3, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = NULL, finished_at = NULL WHERE tenant = $1 AND id = $2",
 		j.Tenant, j.ID, seq)
 	return nil
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -90,7 +91,11 @@ func TestMoveKnowsTheSchema(t *testing.T) {
 		}
 	}
 	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
-	if err != nil || len(files) != store.MoveSchema {
-		t.Errorf("%d migrations (%v); store.MoveSchema is %d: bring it and store.Tables up to date", len(files), err, store.MoveSchema)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	last, _, _ := strings.Cut(path.Base(slices.Max(files)), "_")
+	if n, err := strconv.Atoi(last); err != nil || n != store.MoveSchema {
+		t.Errorf("the last migration is %s; store.MoveSchema is %d: bring it and store.Tables up to date", last, store.MoveSchema)
 	}
 }

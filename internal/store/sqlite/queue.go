@@ -54,13 +54,13 @@ const claimable = "(j.state = 'queued' AND j.not_before <= ?1 OR j.state = 'runn
 
 // Of the decides of a collection, only the first may be leased, and only in order: while no other
 // decide is leased, and no earlier job is still to be prepared for the first time. A decide that
-// waits after a failed try is skipped; one that waits without any (for an endpoint that is paused)
-// keeps its place. Each subquery reads a few rows, however many jobs wait. These are the
+// waits after a failed try or a lost lease is skipped; one that waits without any (for an endpoint
+// that is paused) keeps its place. Each subquery reads a few rows, however many jobs wait. These are the
 // conditions, for a collection and a seq.
 const (
-	inLine       = "(" + claimable + " OR j.state = 'queued' AND j.attempts = 0)"
+	inLine       = "(" + claimable + " OR j.state = 'queued' AND j.attempts = 0 AND j.losses = 0)"
 	nonePrepared = `NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'prepare' AND o.seq < c.first
-  AND o.state IN ('queued', 'running') AND o.attempts = 0)`
+  AND o.state IN ('queued', 'running') AND o.attempts = 0 AND o.losses = 0)`
 	noneHeld = `NOT EXISTS (SELECT 1 FROM jobs o INDEXED BY jobs_running WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'decide'
   AND o.state = 'running' AND o.lease_until > ?1)`
 	firstDecide = `SELECT j.seq FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage = 'decide'
@@ -93,15 +93,16 @@ func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
 }
 
 // Backlog implements memory.Queue.
-func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
+func (s *Store) Backlog(ctx context.Context, now time.Time) (out []memory.Backlog, err error) {
 	// The first condition is that of an index, without which all jobs would be read.
-	const text = "SELECT COUNT(*), MIN(created_at) FROM jobs WHERE state IN ('queued', 'running') AND state = 'queued' AND stage = ?"
+	const text = `SELECT COUNT(*), MIN(MAX(created_at, not_before)) FROM jobs
+ WHERE state IN ('queued', 'running') AND state = 'queued' AND stage = ?1 AND not_before <= ?2`
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
 		out = nil
 		for _, stage := range memory.Stages() {
 			b := memory.Backlog{Stage: stage}
 			var oldest *int64
-			if _, err := q.get(ctx, text, []any{string(stage)}, &b.Waiting, &oldest); err != nil {
+			if _, err := q.get(ctx, text, []any{string(stage), now}, &b.Waiting, &oldest); err != nil {
 				return err
 			}
 			b.Oldest = nullTimeOf(oldest)
@@ -233,6 +234,14 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 	})
 }
 
+// SetAlone implements memory.Queue.
+func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, n int) error {
+	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+		_, err := q.exec(ctx, "UPDATE jobs SET alone = ? WHERE tenant = ? AND id = ?", n, j.Tenant, j.ID)
+		return err
+	})
+}
+
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
 	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
@@ -253,9 +262,9 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 // EndJob implements store.JobWrites.
 func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
 	n, err := q.exec(ctx, `UPDATE jobs SET state = ?, stage = CASE ?2 WHEN '' THEN stage ELSE ?2 END, payload = CASE ?3 WHEN '' THEN payload ELSE ?3 END,
- result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0, claims = 0
- WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
-		end.State, end.Stage, end.Payload, end.Result, end.Error, end.NotBefore, end.Attempts, finished, tenantID, job, lease)
+ result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0, claims = 0,
+ losses = ?12, alone = ?13 WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
+		end.State, end.Stage, end.Payload, end.Result, end.Error, end.NotBefore, end.Attempts, finished, tenantID, job, lease, end.Losses, end.Alone)
 	if err == nil && n == 0 {
 		err = store.ErrLeaseLost
 	}
@@ -272,6 +281,10 @@ func (s *Store) VoidLeases(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
+// shownState is the state of a job j as memory.Job.Shown returns it, at a time that is its only
+// argument.
+const shownState = `CASE WHEN j.state = 'queued' AND j.not_before > ? AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled' ELSE j.state END`
+
 // ListJobs implements store.JobRows.
 func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery, now time.Time) ([]memory.Job, error) {
 	seen, args := seenCollections(s, now)
@@ -281,7 +294,7 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 		text, args = text+" AND j.collection = ?", append(args, jq.Collection)
 	}
 	if jq.State != "" {
-		text, args = text+" AND j.state = +?", append(args, jq.State)
+		text, args = text+" AND "+shownState+" = ?", append(args, now, jq.State)
 	}
 	if jq.Note != uuid.Nil {
 		text, args = text+" AND j.note = ? AND j.note <> zeroblob(16)", append(args, jq.Note)
@@ -307,7 +320,7 @@ func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err
 
 // RequeueJob implements store.JobWrites.
 func (q *session) RequeueJob(ctx context.Context, j memory.Job, seq int64) error {
-	_, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', seq = ?, attempts = 0, error = '', not_before = 0, finished_at = 0 WHERE tenant = ? AND id = ?", seq, j.Tenant, j.ID)
+	_, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', seq = ?, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = 0, finished_at = 0 WHERE tenant = ? AND id = ?", seq, j.Tenant, j.ID)
 	return err
 }
 

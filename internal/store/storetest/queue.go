@@ -19,6 +19,7 @@ func queueCases() []testCase {
 		{"DueByTenant", dueByTenant},
 		{"Decide", claimDecide},
 		{"Leases", leases},
+		{"Losses", losses},
 		{"EndJob", endJob},
 		{"Lists", listJobs},
 		{"Trace", jobTrace},
@@ -38,11 +39,11 @@ func (w *world) due(at time.Time) int {
 	return len(must(w.DueCollections(w.ctx, at, 10))(w.t))
 }
 
-// backlog: waiting jobs of all tenants are counted by stage, due or not. Running and ended
-// jobs are not counted.
+// backlog: the jobs of all tenants that could be done are counted by stage. Running and ended jobs, and
+// those that wait for their time, are not counted.
 func backlog(_ *testing.T, w *world) {
 	count := func() map[memory.Stage]memory.Backlog {
-		all := must(w.Backlog(w.ctx))(w.t)
+		all := must(w.Backlog(w.ctx, w.clock.Now()))(w.t)
 		out := map[memory.Stage]memory.Backlog{}
 		for i, b := range all {
 			w.assertf(b.Stage == memory.Stages()[i], "entry %d has the stage %q", i, b.Stage)
@@ -65,14 +66,17 @@ func backlog(_ *testing.T, w *world) {
 		return err
 	}))(w.t)
 	got := count()
-	w.assertf(got[memory.StagePrepare].Waiting == 2 && got[memory.StagePrepare].Oldest.Equal(first.CreatedAt), "prepare: %+v", got)
+	w.assertf(got[memory.StagePrepare].Waiting == 1 && got[memory.StagePrepare].Oldest.Equal(first.CreatedAt), "prepare: %+v", got)
 	w.assertf(got[memory.StageDecide].Waiting == 0 && got[memory.StageTask].Waiting == 2, "other stages: %+v", got)
 	_, lease := w.claim(c.ID, memory.StagePrepare, 1)
 	got = count()
-	w.assertf(got[memory.StagePrepare].Waiting == 1 && got[memory.StagePrepare].Oldest.Equal(second.CreatedAt), "a running job is not counted: %+v", got)
+	w.assertf(got[memory.StagePrepare].Waiting == 0 && got[memory.StagePrepare].Oldest.IsZero(), "a running job is not counted: %+v", got)
 	w.noError(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
 	got = count()
 	w.assertf(got[memory.StageDecide].Waiting == 1 && got[memory.StageDecide].Oldest.Equal(first.CreatedAt), "the job waits in its next stage: %+v", got)
+	w.clock.Advance(61 * time.Minute)
+	got = count()
+	w.assertf(got[memory.StagePrepare].Waiting == 1 && got[memory.StagePrepare].Oldest.Equal(second.NotBefore), "a job waits since it is due: %+v", got)
 }
 
 // dueByTenant: each tenant has its part of what one look lists, however many collections another has.
@@ -175,6 +179,7 @@ func leases(_ *testing.T, w *world) {
 	for _, l := range []uuid.UUID{stale, uuid.Nil} {
 		w.wantFault(w.Heartbeat(w.ctx, w.all, id, l, until), fault.Conflict)
 		w.wantFault(w.SetProgress(w.ctx, w.all, id, l, memory.Progress{}), fault.Conflict)
+		w.wantFault(w.SetAlone(w.ctx, w.all, id, l, 1), fault.Conflict)
 		w.wantFault(w.ReleaseJob(w.ctx, w.all, id, l, memory.JobEnd{State: memory.JobDone}), fault.Conflict)
 	}
 	w.clock.Advance(time.Hour)
@@ -201,6 +206,58 @@ func leases(_ *testing.T, w *world) {
 	revived := must(w.RetryJob(w.ctx, w.all, id, memory.AuditEntry{}))(w.t)
 	w.assertf(revived.State == memory.JobQueued && revived.FinishedAt.IsZero(), "a canceled job can be retried: %+v", revived)
 	w.wantFault(errOf(w.Job(w.ctx, w.all, uuid.New())), fault.NotFound)
+}
+
+// losses: lost leases are counted apart from tries, until the job is given back without them. A job that
+// waits after one holds up no other.
+func losses(_ *testing.T, w *world) {
+	c := w.collection("c")
+	first := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+	second := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+	for range 2 {
+		if jobs, _ := w.claim(c.ID, memory.StageDecide, 1); len(jobs) != 1 || jobs[0].ID != first.ID {
+			w.t.Fatalf("claimed %+v", jobs)
+		}
+		w.clock.Advance(2 * time.Hour)
+	}
+	jobs, lease := w.claim(c.ID, memory.StageDecide, 1)
+	w.assertf(len(jobs) == 1 && jobs[0].Claims == 3 && jobs[0].Losses == 0 && jobs[0].Alone == 0, "claimed for the third time: %+v", jobs)
+	w.noError(w.SetAlone(w.ctx, w.all, first.ID, lease, 2))
+	got := must(w.Job(w.ctx, w.all, first.ID))(w.t)
+	w.assertf(got.Alone == 2 && got.Attempts == 0, "marked: %+v", got)
+	w.noError(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{
+		State: memory.JobQueued, Stage: memory.StageDecide, NotBefore: w.clock.Now().Add(time.Minute), Losses: 2, Alone: 2,
+	}))
+	got = must(w.Job(w.ctx, w.all, first.ID))(w.t)
+	w.assertf(got.Losses == 2 && got.Alone == 2 && got.Claims == 0 && got.Attempts == 0, "waiting after a loss: %+v", got)
+	w.assertf(w.due(w.clock.Now()) == 1, "the next job is due")
+	jobs, lease = w.claim(c.ID, memory.StageDecide, 1)
+	w.assertf(len(jobs) == 1 && jobs[0].ID == second.ID, "a job that waits after a loss is passed: %+v", jobs)
+	w.noError(w.ReleaseJob(w.ctx, w.all, second.ID, lease, memory.JobEnd{State: memory.JobDone}))
+	w.clock.Advance(time.Minute)
+	jobs, lease = w.claim(c.ID, memory.StageDecide, 1)
+	w.assertf(len(jobs) == 1 && jobs[0].ID == first.ID && jobs[0].Claims == 1 && jobs[0].Losses == 2 && jobs[0].Alone == 2, "claimed after its pause: %+v", jobs)
+	w.noError(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 1}))
+	got = must(w.Job(w.ctx, w.all, first.ID))(w.t)
+	w.assertf(got.Losses == 0 && got.Alone == 0 && got.Attempts == 1, "a try that ended: %+v", got)
+	jobs, _ = w.claim(c.ID, memory.StageDecide, 1)
+	_ = must(w.CancelJob(w.ctx, w.all, jobs[0].ID, memory.AuditEntry{}))(w.t)
+	again := must(w.RetryJob(w.ctx, w.all, jobs[0].ID, memory.AuditEntry{}))(w.t)
+	w.assertf(again.Claims == 0 && again.Losses == 0, "a retry counts again: %+v", again)
+
+	// A prepare that waits after a loss does not hold up later decides either.
+	p := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+	_ = must(w.CancelJob(w.ctx, w.all, first.ID, memory.AuditEntry{}))(w.t)
+	later := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+	none, _ := w.claim(c.ID, memory.StageDecide, 1)
+	w.assertf(len(none) == 0, "an earlier note is not prepared: %+v", none)
+	_, lease = w.claim(c.ID, memory.StagePrepare, 1)
+	w.noError(w.ReleaseJob(w.ctx, w.all, p.ID, lease, memory.JobEnd{
+		State: memory.JobQueued, Stage: memory.StagePrepare, NotBefore: w.clock.Now().Add(time.Minute), Losses: 2,
+	}))
+	w.assertf(w.due(w.clock.Now()) == 1, "the decide is due")
+	jobs, _ = w.claim(c.ID, memory.StageDecide, 1)
+	w.assertf(len(jobs) == 1 && jobs[0].ID == later.ID, "claimed %+v", jobs)
 }
 
 // endJob: a job's changes and its end are one transaction, which requires the lease.
@@ -271,6 +328,17 @@ func listJobs(_ *testing.T, w *world) {
 		return n
 	}
 	w.assertf(ahead(jobs[3].ID) == 3, "three jobs are ahead")
+	later := w.clock.Now().Add(time.Hour)
+	scheduled := w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask, NotBefore: later})
+	w.assertf(slices.Equal(list(memory.JobQuery{State: memory.JobScheduled}), []uuid.UUID{scheduled.ID}), "work that is set for later")
+	w.assertf(len(list(memory.JobQuery{State: memory.JobQueued})) == 5, "queued jobs are those that wait for their turn")
+	task, token := w.claim(c.ID, memory.StageTask, 1)
+	w.assertf(len(task) == 0, "claimed before its time: %+v", task)
+	w.clock.Advance(time.Hour)
+	w.assertf(len(list(memory.JobQuery{State: memory.JobScheduled})) == 0 && len(list(memory.JobQuery{State: memory.JobQueued})) == 6, "it is due")
+	task, token = w.claim(c.ID, memory.StageTask, 1)
+	w.noError(w.ReleaseJob(w.ctx, w.all, task[0].ID, token, memory.JobEnd{State: memory.JobQueued, Attempts: 1, Error: "x", NotBefore: later.Add(time.Hour)}))
+	w.assertf(len(list(memory.JobQuery{State: memory.JobQueued})) == 6, "a job that waits for its next try is queued")
 	claimed, lease := w.claim(c.ID, memory.StagePrepare, 1)
 	w.noError(w.ReleaseJob(w.ctx, w.all, claimed[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
 	w.assertf(ahead(jobs[3].ID) == 2, "ended jobs are not ahead")

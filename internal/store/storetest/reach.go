@@ -157,6 +157,9 @@ func reachTable() map[string]reachCase {
 		"ReleaseJob": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.ReleaseJob(w.ctx, s, g.job, g.lease, memory.JobEnd{State: memory.JobDone})
 		}),
+		"SetAlone": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.SetAlone(w.ctx, s, g.job, g.lease, 1)
+		}),
 		"SetProgress": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.SetProgress(w.ctx, s, g.job, g.lease, memory.Progress{Done: 1})
 		}),

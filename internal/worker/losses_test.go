@@ -1,0 +1,237 @@
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/worker"
+)
+
+// mortal is the store as the process of a worker reaches it: after a kill nothing of that process
+// arrives anymore.
+type mortal struct {
+	store.Store
+
+	dead atomic.Bool
+}
+
+func (m *mortal) check() error {
+	if m.dead.Load() {
+		return fault.New(fault.Unavailable, "the process was killed")
+	}
+	return nil
+}
+
+func (m *mortal) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+	if err := m.check(); err != nil {
+		return memory.Written{}, err
+	}
+	return m.Store.Write(ctx, s, c, o, fn)
+}
+
+func (m *mortal) ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	return m.Store.ReleaseJob(ctx, s, job, lease, end)
+}
+
+func (m *mortal) SetAlone(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, n int) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	return m.Store.SetAlone(ctx, s, job, lease, n)
+}
+
+func (m *mortal) ClaimJobs(ctx context.Context, s tenant.Scope, c uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) ([]memory.Job, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m.Store.ClaimJobs(ctx, s, c, stage, lease, until, n)
+}
+
+// kill ends the worker without giving any job back, as the next start of the process finds it.
+func (p *plant) kill() {
+	p.t.Helper()
+	p.mortal.dead.Store(true)
+	p.stop()
+	p.mortal.dead.Store(false)
+	if _, err := p.worker.Recover(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// waitFor waits until a condition holds for each of some jobs.
+func (p *plant) waitFor(what string, ids []uuid.UUID, holds func(j *memory.Job) bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		left := 0
+		var last memory.Job
+		for _, id := range ids {
+			j, err := p.store.Job(p.t.Context(), p.s, id)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if !holds(&j) {
+				left, last = left+1, j
+			}
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s does not hold for %d of %d jobs, such as %+v", what, left, len(ids), last)
+		}
+	}
+}
+
+// killWhileRunning kills the process while all the jobs run. before is how many kills there were.
+func (p *plant) killWhileRunning(before int, ids []uuid.UUID, asked <-chan struct{}) {
+	p.t.Helper()
+	p.run()
+	if before >= 2 {
+		p.waitFor(fmt.Sprintf("a pause after loss %d", before), ids, func(j *memory.Job) bool {
+			return j.State == memory.JobQueued && j.Losses == before && j.Attempts == 0 && j.NotBefore.After(p.now()) && j.Error != ""
+		})
+		p.later(6 * time.Minute) // longer than any pause after a loss
+		p.worker.Wake()
+	}
+	p.waitAsked(len(ids), asked)
+	p.kill()
+}
+
+// waitAsked waits until the model was asked n times.
+func (p *plant) waitAsked(n int, asked <-chan struct{}) {
+	p.t.Helper()
+	timeout := time.After(time.Minute)
+	for i := range n {
+		select {
+		case <-asked:
+		case <-timeout:
+			list, err := p.store.ListJobs(p.t.Context(), p.s, memory.JobQuery{})
+			p.t.Fatalf("the model was asked %d times, not %d: %+v, %v", i, n, list, err)
+		}
+	}
+}
+
+// crashable returns a plant whose worker asks a model that hangs, and the channel that gets a value for
+// each question.
+func crashable(t *testing.T, o worker.Config) (*plant, chan struct{}) {
+	t.Helper()
+	o.Queue.Grace, o.Queue.Prepares, o.Queue.SettleFor = time.Millisecond, 12, time.Second
+	p := newPlant(t, settings{model: true, worker: o})
+	p.stop()
+	p.mu.Lock()
+	p.frozen = time.Now() // no pause and no lease ends by itself
+	p.mu.Unlock()
+	asked := make(chan struct{}, 100)
+	p.fake.Handle("analyze", func(llmtest.Request) llmtest.Reply {
+		asked <- struct{}{}
+		return llmtest.Hang()
+	})
+	return p, asked
+}
+
+// Jobs that are lost together again and again are no reason for their losses: none is given up.
+func TestJobsThatDieTogether(t *testing.T) {
+	t.Parallel()
+	p, asked := crashable(t, worker.Config{MaxAlone: 2})
+	var ids []uuid.UUID
+	for c := range 6 {
+		view, err := p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: fmt.Sprint("c", c)}, memory.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			out, err := p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), notes.NewNote{Content: fmt.Sprintf("Note %d of %d.", n, c)}, memory.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, out.Job.ID)
+		}
+	}
+	for i := range 15 {
+		p.killWhileRunning(i, ids, asked)
+	}
+	p.fake.Handle("analyze", nil)
+	p.run()
+	p.waitFor("a pause", ids, func(j *memory.Job) bool { return j.Losses == 15 && j.State == memory.JobQueued })
+	p.later(6 * time.Minute)
+	p.worker.Wake()
+	for _, id := range ids {
+		if j := p.ended(id); j.State != memory.JobDone || j.Losses != 0 {
+			t.Errorf("job %+v", j)
+		}
+	}
+}
+
+// A job that loses its process each time, while no other job runs there, is given up: its note stays
+// pending, and a retry starts counting again.
+func TestJobThatEndsItsProcess(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	p, asked := crashable(t, worker.Config{MaxAlone: most, Queue: queue.Config{}})
+	out := p.add("Each time I am looked at the lights go out.")
+	ids := []uuid.UUID{out.Job.ID}
+	for i := range 2 + most { // the first two losses have no suspect
+		p.killWhileRunning(i, ids, asked)
+	}
+	p.run()
+	if j := p.ended(out.Job.ID); j.State != memory.JobDead || j.Error != memory.ErrLost.Error() {
+		t.Errorf("job %+v", j)
+	}
+	if n := p.note(p.c.ID, out.Note.ID); n.State != memory.StatePending || n.Error != memory.ErrLost.Error() {
+		t.Errorf("note is %q, %q", n.State, n.Error)
+	}
+	p.stop()
+	if _, err := p.store.RetryJob(t.Context(), p.s, out.Job.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
+		t.Fatal(err)
+	}
+	p.killWhileRunning(0, ids, asked)
+	p.fake.Handle("analyze", nil)
+	p.run()
+	if j := p.ended(out.Job.ID); j.State != memory.JobDone {
+		t.Errorf("job %+v", j)
+	}
+}
+
+// A job beside which another one ran is not at fault, however often it was alone before.
+func TestCompanyClearsAJob(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	p, asked := crashable(t, worker.Config{MaxAlone: most})
+	ids := []uuid.UUID{p.add("I look guilty.").Job.ID}
+	for i := range 1 + most {
+		p.killWhileRunning(i, ids, asked)
+	}
+	// Now it was alone twice. The next time another note is added while it runs.
+	p.run()
+	p.waitFor("a pause", ids, func(j *memory.Job) bool { return j.Losses == 1+most && j.Alone == most-1 })
+	p.later(6 * time.Minute)
+	p.worker.Wake()
+	p.waitAsked(1, asked)
+	p.waitFor("running alone", ids, func(j *memory.Job) bool { return j.Alone == most })
+	p.add("I came by.")
+	p.worker.Wake()
+	p.waitAsked(1, asked)
+	p.waitFor("having company", ids, func(j *memory.Job) bool { return j.Alone == 0 })
+	p.kill()
+	p.fake.Handle("analyze", nil)
+	p.run()
+	p.waitFor("a pause", ids, func(j *memory.Job) bool { return j.Losses == 2+most })
+	p.later(6 * time.Minute)
+	p.worker.Wake()
+	p.waitFor("the end", ids, func(j *memory.Job) bool { return j.State == memory.JobDone })
+}
