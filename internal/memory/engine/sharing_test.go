@@ -1,0 +1,277 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// addMany stores notes about a few subjects, so that they have neighbors.
+func (w *world) addMany(n int) []uuid.UUID {
+	w.t.Helper()
+	lines := make([]notes.BulkLine, n)
+	for i := range lines {
+		lines[i] = notes.BulkLine{Note: notes.NewNote{Content: fmt.Sprintf(
+			"Voyage %d of the schooner carried %s to harbour %d.", i, []string{"timber", "salt", "wool"}[i%3], i%7)}}
+	}
+	out, err := w.notes.AddMany(w.t.Context(), w.s, w.c.ID.String(), lines)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var made []uuid.UUID
+	for _, r := range out {
+		if r.Err != nil {
+			w.t.Fatal(r.Err)
+		}
+		made = append(made, r.ID)
+	}
+	return made
+}
+
+// modelCalls counts the calls about notes.
+func (w *world) modelCalls() int { return w.fake.Calls("analyze") + w.fake.Calls("evolve") }
+
+// countNoteJobs counts the note jobs of a collection.
+func (w *world) countNoteJobs(c uuid.UUID) int {
+	w.t.Helper()
+	return len(w.jobsOf(c, memory.JobNote))
+}
+
+// Forks of a collection whose notes are not decided yet wait for its jobs and share what they decide:
+// no job and no call of a model for each fork.
+func TestForksShareTheirBase(t *testing.T) {
+	t.Parallel()
+	const n, forks = 100, 10
+	w := newWorld(t, options{})
+	w.addMany(n)
+	var made []uuid.UUID
+	for i := range forks {
+		made = append(made, w.fork(fmt.Sprint("fork", i)))
+	}
+	w.drain() // the forks have looked at their base once, and wait
+	alone := w.modelCalls()
+	w.settle()
+	if got := w.modelCalls(); got != alone || w.fake.Calls("analyze") != n {
+		t.Errorf("%d calls of the model, %d for the base alone", got, alone)
+	}
+	if got := len(w.jobs(uuid.Nil)); got > n+forks+2 { // and two consolidations
+		t.Errorf("%d jobs", got)
+	}
+	want := w.digest(w.c.ID)
+	for i, f := range made {
+		if got := w.countNoteJobs(f); got != 0 {
+			t.Errorf("fork %d has %d jobs", i, got)
+		}
+		sameDigest(t, fmt.Sprint("fork ", i), w.digest(f), want)
+	}
+	// A vector was copied with each note.
+	for _, note := range w.all(made[0]) {
+		if got := w.getIn(made[0], note.ID); got.Vector == nil || got.Layer != made[0] {
+			t.Errorf("note %s has layer %s and a vector of %d", note.ID, got.Layer, len(got.Vector))
+		}
+	}
+}
+
+// What differs in a fork is decided there: a note that it changed, and what has a note of the fork among
+// its neighbors. All else is shared.
+func TestForkDecidesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	const changed = "Apple trees blossom in the orchard, except when frost comes late."
+	for name, differ := range map[string]func(w *world, f, apple uuid.UUID) (own int){
+		"a changed note": func(w *world, f, apple uuid.UUID) int {
+			text := changed
+			if _, err := w.notes.Patch(w.t.Context(), w.s, f.String(), apple, notes.NotePatch{Content: &text}, memory.Request{}); err != nil {
+				w.t.Fatal(err)
+			}
+			return 2
+		},
+		"a note of its own": func(w *world, f, _ uuid.UUID) int {
+			in := notes.NewNote{Content: "Cherry trees blossom in the orchard every spring as well."}
+			if _, err := w.notes.Add(w.t.Context(), w.s, f.String(), in, memory.Request{}); err != nil {
+				w.t.Fatal(err)
+			}
+			return 3
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{})
+			w.fake.Always("evolve", keep())
+			invoice := func(i int) string {
+				return fmt.Sprintf("Quarterly invoice %d of the dentist was paid by wire transfer.", i)
+			}
+			for i := range 12 {
+				w.learn(invoice(i))
+			}
+			apple := w.add("Apple trees blossom in the orchard every spring.")
+			pear := w.add("Pear trees blossom in the orchard every spring too.")
+			for i := range 6 {
+				w.add(invoice(100 + i))
+			}
+			f := w.fork("f")
+			want := differ(w, f, apple.ID)
+			for w.step(f) { // the fork's own jobs; the adopt job waits
+			}
+			w.settle()
+			own := map[uuid.UUID]bool{}
+			for _, j := range w.jobsOf(f, memory.JobNote) {
+				own[j.Note] = true
+			}
+			if len(own) != want || !own[apple.ID] || !own[pear.ID] {
+				t.Errorf("the fork decided about %v; the trees are %s and %s", own, apple.ID, pear.ID)
+			}
+			for _, n := range w.all(f) {
+				if n.State != memory.StateEvolved {
+					t.Errorf("note %s is %q", n.ID, n.State)
+				}
+			}
+			if got := w.getIn(f, apple.ID); name == "a changed note" && got.Content != changed {
+				t.Errorf("the changed note is %q", got.Content)
+			}
+			if got := w.get(apple.ID); got.Content != apple.Content {
+				t.Errorf("the base has %q", got.Content)
+			}
+		})
+	}
+}
+
+// A fork decides itself when its base gives up, when a job of the base is cancelled, and when the base
+// is removed.
+func TestForkWithoutItsBase(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*world){
+		"cancelled": func(w *world) {
+			for _, j := range w.jobsOf(w.c.ID, memory.JobNote) {
+				if _, err := w.store.CancelJob(w.t.Context(), w.s, j.ID, memory.AuditEntry{}); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+		},
+		"removed": func(w *world) {
+			if err := w.store.DeleteCollection(w.t.Context(), w.s, w.c.ID, true, memory.AuditEntry{}); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"other settings": func(w *world) {
+			_, err := w.store.UpdateCollection(w.t.Context(), w.s, w.c.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
+				c.PolicyConfig = json.RawMessage(`{"k_neighbours":2}`)
+				return nil
+			})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{})
+			made := w.addMany(4)
+			f := w.fork("f")
+			if !w.step(f) { // the adopt job waits now
+				t.Fatal("the fork has no job")
+			}
+			if got := w.countNoteJobs(f); got != 0 {
+				t.Fatalf("%d jobs while the base works", got)
+			}
+			lose(w)
+			w.settle()
+			if got := w.countNoteJobs(f); got != len(made) {
+				t.Errorf("%d jobs, want one for each note", got)
+			}
+			for _, n := range made {
+				if got := w.getIn(f, n); got.State != memory.StateEvolved {
+					t.Errorf("note %s is %q", n, got.State)
+				}
+			}
+		})
+	}
+}
+
+// A note that the base failed at is waited for, since its job heals; the others are shared meanwhile.
+func TestForkWaitsForAPendingNote(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.fake.Down(true)
+	n := w.add("Patience is a virtue.")
+	w.drain()
+	f := w.fork("f")
+	for range 3 {
+		w.drain()
+		w.advance(time.Minute)
+	}
+	if got := w.countNoteJobs(f); got != 0 {
+		t.Errorf("the fork has %d jobs of its own", got)
+	}
+	w.fake.Down(false)
+	w.settle()
+	if got := w.getIn(f, n.ID); got.State != memory.StateEvolved || w.countNoteJobs(f) != 0 {
+		t.Errorf("note is %q, with %d jobs in the fork", got.State, w.countNoteJobs(f))
+	}
+}
+
+// breaking fails the writes of adopt jobs after so many.
+type breaking struct {
+	engine.Store
+
+	left atomic.Int64
+}
+
+func (b *breaking) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+	if o.Cause == memory.CauseAdopt && b.left.Add(-1) < 0 {
+		return memory.Written{}, fault.New(fault.Unavailable, "the process was killed")
+	}
+	return b.Store.Write(ctx, s, c, o, fn)
+}
+
+// An adopt job can be killed between any two of its writes: a later round writes what is missing, and
+// nothing twice.
+func TestAdoptIsRepeated(t *testing.T) {
+	t.Parallel()
+	b := &breaking{}
+	w := newWorld(t, options{wrap: func(s engine.Store) engine.Store { b.Store = s; return b }})
+	b.left.Store(1)
+	made := w.addMany(6)
+	f := w.fork("f")
+	w.step(f) // waits
+	for w.step(w.c.ID) {
+	}
+	calls := w.modelCalls()
+	w.advance(time.Minute)
+	b.left.Store(1) // the notes, and not the links
+	w.step(f)
+	if got := w.getIn(f, made[0]); got.State != memory.StateEvolved {
+		t.Fatalf("the first write failed: note is %q", got.State)
+	}
+	b.left.Store(1 << 30)
+	w.settle()
+	sameDigest(t, "fork", w.digest(f), w.digest(w.c.ID))
+	if w.modelCalls() != calls {
+		t.Errorf("%d calls of the model after %d", w.modelCalls(), calls)
+	}
+	for _, n := range made {
+		list, err := w.store.History(t.Context(), w.s, w.view(f), n, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := 0
+		for _, h := range list {
+			if h.Note.Layer == f {
+				own++
+			}
+		}
+		if own != 1 {
+			t.Errorf("the fork wrote note %s %d times", n, own)
+		}
+	}
+}
