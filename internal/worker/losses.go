@@ -34,8 +34,8 @@ func lossPause(j *memory.Job, losses int) time.Duration {
 	return min(maxLossPause, engine.Backoff(j.ID, losses-suspectFrom+1))
 }
 
-// pauseAfterLoss gives a job back when its last holder was lost and it is a suspect: paused reports
-// that. ErrLost says that the job has to be given up.
+// pauseAfterLoss returns a job to the queue when its last holder was lost and it is a suspect: paused
+// reports that. ErrLost says that the job has to be given up.
 func (h *handler) pauseAfterLoss(ctx context.Context, s tenant.Scope, j *memory.Job) (paused bool, err error) {
 	losses := lossesOf(j)
 	if j.Claims <= 1 || losses < suspectFrom {

@@ -146,12 +146,12 @@ func TestForkDecidesWhatDiffers(t *testing.T) {
 	}
 }
 
-// A fork decides itself when its base gives up, when a job of the base is cancelled, and when the base
+// A fork decides itself when its base gives up, when a job of the base is canceled, and when the base
 // is removed.
 func TestForkWithoutItsBase(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*world){
-		"cancelled": func(w *world) {
+		"canceled": func(w *world) {
 			for _, j := range w.jobsOf(w.c.ID, memory.JobNote) {
 				if _, err := w.store.CancelJob(w.t.Context(), w.s, j.ID, memory.AuditEntry{}); err != nil {
 					w.t.Fatal(err)
