@@ -17,7 +17,7 @@ func StartSpan(ctx context.Context, t trace.Tracer, name string, attrs ...attrib
 		return ctx, func(string, bool) {}
 	}
 	ctx, span := t.Start(ctx, name, trace.WithAttributes(attrs...)) //nolint:spancheck // the caller ends it with what is returned
-	return ctx, func(code string, failed bool) { //nolint:spancheck // as above
+	return ctx, func(code string, failed bool) {                    //nolint:spancheck // as above
 		if code != "" {
 			span.SetAttributes(ErrorType.String(code))
 		}
