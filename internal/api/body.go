@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -38,162 +39,130 @@ const (
 	piecesPerCheck = 256
 )
 
-// checkBody validates a JSON text against a schema of the contract, with the refusals of parseJSON
-// and checkSchema. It returns the error of ctx when ctx ends.
-func checkBody(ctx context.Context, schema *openapi3.Schema, raw []byte) error {
-	if len(raw) <= maxFullReport {
-		value, err := parseJSON(raw)
-		if err != nil {
-			return err
-		}
-		return checkSchema(schema, value, len(raw), "")
+// checkBody validates a JSON text against a schema of the contract, with the refusals of scanJSON and
+// checkSchema, and returns the cost of its values. It returns the error of ctx when ctx ends.
+func checkBody(ctx context.Context, schema *openapi3.Schema, raw []byte) (cost int, err error) {
+	if len(raw) > maxFullReport {
+		return checkPieces(ctx, schema, raw, maxFullReport)
 	}
-	return checkPieces(ctx, schema, raw, maxFullReport)
+	scan, err := scanJSON(ctx, raw, len(raw))
+	if err != nil {
+		return 0, err
+	}
+	value, err := scan.decode(raw)
+	if err != nil {
+		return 0, err
+	}
+	return scan.cost, checkSchema(schema, value, len(raw), "")
 }
 
 // checkPieces is checkBody for a large text, with the size of a piece.
-func checkPieces(ctx context.Context, schema *openapi3.Schema, raw []byte, size int) error {
-	scan, err := checkEncoding(raw)
+func checkPieces(ctx context.Context, schema *openapi3.Schema, raw []byte, size int) (cost int, err error) {
+	scan, err := scanJSON(ctx, raw, size)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := checkCost(scan.cost, minValueBudget+len(raw)/bytesPerValue); err != nil {
-		return err
-	}
-	if !json.Valid(raw) {
-		return malformed(json.Unmarshal(raw, &syntaxOnly{}))
-	}
-	if hasRepeatedKey(raw) {
-		return errRepeatedKey()
-	}
-	p := pieces{ctx: ctx, raw: raw, size: size, nul: scan.nul}
-	if _, err := p.visit(schema, skipSpace(raw, 0), nil); err != nil {
-		return err
+	p := pieces{ctx: ctx, raw: raw, size: size, scan: &scan}
+	p.seek(0)
+	if err := p.visit(schema, nil); err != nil {
+		return 0, err
 	}
 	if scan.nul { // in a part that the walk does not decode
-		return fault.New(fault.Invalid, "text must not contain NUL")
+		return 0, fault.New(fault.Invalid, "text must not contain NUL")
 	}
-	return nil
+	return scan.cost, nil
 }
 
-// checkBulkCost bounds the values of a whole NDJSON body.
-func checkBulkCost(raw []byte) error {
-	if len(raw) <= minValueBudget {
-		return nil
-	}
-	return checkCost(scanJSON(raw).cost, minValueBudget+bytes.Count(raw, []byte("\n"))*lineValueBudget+len(raw)/bytesPerLineValue)
+// bulkBudget is the cost of values that the lines of a bulk may have together.
+func bulkBudget(raw []byte, lines int) int {
+	return minValueBudget + lines*lineValueBudget + len(raw)/bytesPerLineValue
 }
 
-func checkCost(cost, budget int) error {
-	if cost > budget {
-		return fault.New(fault.Invalid, "the body has too many values for its size")
-	}
-	return nil
-}
-
-// syntaxOnly makes json.Unmarshal check the syntax of a text without decoding it.
-type syntaxOnly struct{}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (*syntaxOnly) UnmarshalJSON([]byte) error { return nil }
-
-// hasRepeatedKey reports whether an object of a valid JSON text names a key twice. It compares
-// 64-bit hashes with a random seed: a copy of all keys would be larger than the text.
-func hasRepeatedKey(raw []byte) bool {
-	seed := maphash.MakeSeed()
-	var keys []uint64 // of the objects around the position, one after the other
-	var starts []int  // positions in keys, one for each container around the position
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '{', '[':
-			starts = append(starts, len(keys))
-		case '}', ']':
-			own := keys[starts[len(starts)-1]:]
-			slices.Sort(own)
-			for j := 1; j < len(own); j++ {
-				if own[j] == own[j-1] {
-					return true
-				}
-			}
-			keys = keys[:len(keys)-len(own)]
-			starts = starts[:len(starts)-1]
-		case '"':
-			end, _ := skipValue(raw, i, len(raw))
-			if next := skipSpace(raw, end); next < len(raw) && raw[next] == ':' {
-				keys = append(keys, maphash.Bytes(seed, unquoteKey(raw[i:end])))
-			}
-			i = end - 1
-		}
-	}
-	return false
-}
-
-// unquoteKey returns the text of a quoted key. It copies only keys with escapes.
-func unquoteKey(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
-	}
-	var s string
-	_ = json.Unmarshal(quoted, &s) // the syntax was checked
-	return []byte(s)
-}
-
-// pieces validates a JSON text, whose syntax is valid, piece by piece.
+// pieces validates a JSON text that was scanned, piece by piece.
 type pieces struct {
 	ctx  context.Context //nolint:containedctx // lives for one walk
 	raw  []byte
-	size int  // of a piece, in bytes
-	nul  bool // a string has a NUL
-	seen int  // pieces so far
+	size int // of a piece, in bytes
+	scan *jsonScan
+	seen int // pieces so far
+
+	dec  *jsontext.Decoder
+	base int // position in raw where dec began
+}
+
+// seek makes the walk continue at a value.
+func (p *pieces) seek(i int) {
+	p.dec = jsontext.NewDecoder(bytes.NewBuffer(p.raw[i:]), jsontext.AllowDuplicateNames(true)) // the scan found none
+	p.base = i
+}
+
+// next returns the position of the next value.
+func (p *pieces) next() int {
+	i := p.base + int(p.dec.InputOffset())
+	for i < len(p.raw) && strings.IndexByte(" \t\r\n,:", p.raw[i]) >= 0 {
+		i++
+	}
+	return i
 }
 
 // place is a position in a body, as a list from the innermost name outwards; nil is the root.
 type place struct {
 	outer *place
-	key   []byte // nil: index
+	key   string
 	index int
+	item  bool // index, not key
 }
 
 func (p *place) String() string {
 	switch {
 	case p == nil:
 		return ""
-	case p.key != nil:
-		return join(p.outer.String(), string(p.key))
-	default:
+	case p.item:
 		return join(p.outer.String(), strconv.Itoa(p.index))
+	default:
+		return join(p.outer.String(), p.key)
 	}
 }
 
-// visit validates the value at i and returns the position after it.
-func (p *pieces) visit(schema *openapi3.Schema, i int, at *place) (int, error) {
-	if p.seen++; p.seen%piecesPerCheck == 0 {
-		if err := p.ctx.Err(); err != nil {
-			return i, err //nolint:wrapcheck // the caller's own deadline
+// visit validates the next value.
+func (p *pieces) visit(schema *openapi3.Schema, at *place) error {
+	if p.seen++; p.seen%piecesPerCheck == 0 && p.ctx.Err() != nil {
+		return p.ctx.Err() //nolint:wrapcheck // the caller's own deadline
+	}
+	start := p.next()
+	members, large := p.scan.large[start]
+	if large && isWalkable(schema) {
+		for _, part := range schema.AllOf {
+			whole := *p
+			whole.seek(start)
+			if err := whole.visit(part.Value, at); err != nil {
+				return err
+			}
 		}
-	}
-	end, small := skipValue(p.raw, i, i+p.size)
-	if !small && !isWalkable(schema) {
-		end, small = skipValue(p.raw, i, len(p.raw))
-	}
-	if small {
-		return end, p.piece(schema, p.raw[i:end], at)
-	}
-	for _, part := range schema.AllOf { // the validator would print the value into the refusal
-		if _, err := p.visit(part.Value, i, at); err != nil {
-			return i, err
+		tok, err := p.dec.ReadToken()
+		if err != nil {
+			return malformed(err)
 		}
+		if tok.Kind() == '{' {
+			return p.object(schema, members, at)
+		}
+		return p.array(schema, members, at)
 	}
-	if p.raw[i] != '{' && p.raw[i] != '[' {
+	raw, err := p.dec.ReadValue()
+	if err != nil {
+		return malformed(err)
+	}
+	if len(raw) > p.size && len(schema.AllOf) > 0 { // the validator would print the value into the refusal
 		own := *schema
 		own.AllOf = nil
-		end, _ = skipValue(p.raw, i, len(p.raw))
-		return end, p.piece(&own, p.raw[i:end], at)
+		for _, part := range schema.AllOf {
+			if err := p.piece(part.Value, raw, at); err != nil {
+				return err
+			}
+		}
+		schema = &own
 	}
-	if p.raw[i] == '{' {
-		return p.object(schema, i, at)
-	}
-	return p.array(schema, i, at)
+	return p.piece(schema, raw, at)
 }
 
 // isWalkable reports whether the validity of an object or array follows from its parts. The contract
@@ -208,7 +177,7 @@ func (p *pieces) piece(schema *openapi3.Schema, raw []byte, at *place) error {
 	if err != nil {
 		return err
 	}
-	if p.nul {
+	if p.scan.nul {
 		if path := findNUL(v, at.String()); path != "" {
 			return refuseField(path, "text must not contain NUL")
 		}
@@ -237,80 +206,81 @@ func decodePiece(raw []byte) (any, error) {
 	return v, nil
 }
 
-// object validates the object at i, member by member.
-func (p *pieces) object(schema *openapi3.Schema, i int, at *place) (int, error) {
+// object validates an object that has begun, member by member.
+func (p *pieces) object(schema *openapi3.Schema, members uint64, at *place) error {
 	if !schema.Type.Permits(openapi3.TypeObject) {
-		return i, p.wrongType(schema, map[string]any{}, at)
+		return p.wrongType(schema, map[string]any{}, at)
+	}
+	if most := schema.MaxProps; most != nil && members > *most {
+		return refuseField(at.String(), fmt.Sprintf("there must be at most %d properties", *most))
 	}
 	missing := slices.Clone(schema.Required)
-	members := uint64(0)
-	for i = skipSpace(p.raw, i+1); p.raw[i] != '}'; i = skipComma(p.raw, i) {
-		end, _ := skipValue(p.raw, i, len(p.raw))
-		key := unquoteKey(p.raw[i:end])
-		i = skipSpace(p.raw, skipSpace(p.raw, end)+1) // behind the colon
-		if p.nul && bytes.IndexByte(key, 0) >= 0 {
-			return i, refuseField(at.String(), "text must not contain NUL")
+	for p.dec.PeekKind() != '}' {
+		tok, err := p.dec.ReadToken()
+		if err != nil {
+			return malformed(err)
 		}
-		if members++; schema.MaxProps != nil && members > *schema.MaxProps {
-			return i, refuseField(at.String(), fmt.Sprintf("there must be at most %d properties", *schema.MaxProps))
+		key := tok.String()
+		if p.scan.nul && strings.ContainsRune(key, 0) {
+			return refuseField(at.String(), "text must not contain NUL")
 		}
-		missing = slices.DeleteFunc(missing, func(name string) bool { return name == string(key) })
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == key })
 		inner := &place{outer: at, key: key}
 		member := schema.AdditionalProperties.Schema
-		if known := schema.Properties[string(key)]; known != nil {
+		if known := schema.Properties[key]; known != nil {
 			member = known
 		} else if has := schema.AdditionalProperties.Has; has != nil && !*has {
-			return i, refuseField(inner.String(), unknownName("field", string(key), slices.Collect(maps.Keys(schema.Properties))))
+			return refuseField(inner.String(), unknownName("field", key, slices.Collect(maps.Keys(schema.Properties))))
 		}
-		var err error
-		if i, err = p.member(member, i, inner); err != nil {
-			return i, err
+		if err := p.member(member, inner); err != nil {
+			return err
 		}
 	}
 	if len(missing) > 0 {
-		return i, refuseField(join(at.String(), missing[0]), "is required")
+		return refuseField(join(at.String(), missing[0]), "is required")
 	}
 	if members < schema.MinProps {
-		return i, refuseField(at.String(), fmt.Sprintf("there must be at least %d properties", schema.MinProps))
+		return refuseField(at.String(), fmt.Sprintf("there must be at least %d properties", schema.MinProps))
 	}
-	return i + 1, nil
+	return p.close()
 }
 
-// array validates the array at i, item by item.
-func (p *pieces) array(schema *openapi3.Schema, i int, at *place) (int, error) {
+// array validates an array that has begun, item by item.
+func (p *pieces) array(schema *openapi3.Schema, items uint64, at *place) error {
 	if !schema.Type.Permits(openapi3.TypeArray) {
-		return i, p.wrongType(schema, []any{}, at)
+		return p.wrongType(schema, []any{}, at)
 	}
-	items := uint64(0)
-	if schema.MaxItems != nil { // before the first item is looked at
-		for j := skipSpace(p.raw, i+1); p.raw[j] != ']'; j = skipComma(p.raw, j) {
-			if items++; items > *schema.MaxItems {
-				return i, refuseField(at.String(), fmt.Sprintf("maximum number of items is %d", *schema.MaxItems))
-			}
-			j, _ = skipValue(p.raw, j, len(p.raw))
-		}
+	if most := schema.MaxItems; most != nil && items > *most {
+		return refuseField(at.String(), fmt.Sprintf("maximum number of items is %d", *most))
 	}
-	items = 0
-	for i = skipSpace(p.raw, i+1); p.raw[i] != ']'; i = skipComma(p.raw, i) {
-		var err error
-		if i, err = p.member(schema.Items, i, &place{outer: at, index: int(items)}); err != nil {
-			return i, err
+	for i := 0; p.dec.PeekKind() != ']'; i++ {
+		if err := p.member(schema.Items, &place{outer: at, index: i, item: true}); err != nil {
+			return err
 		}
-		items++
 	}
 	if items < schema.MinItems {
-		return i, refuseField(at.String(), fmt.Sprintf("minimum number of items is %d", schema.MinItems))
+		return refuseField(at.String(), fmt.Sprintf("minimum number of items is %d", schema.MinItems))
 	}
-	return i + 1, nil
+	return p.close()
+}
+
+// close reads the end of a container.
+func (p *pieces) close() error {
+	if _, err := p.dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	return nil
 }
 
 // member validates a part of a container. Without a schema everything is valid.
-func (p *pieces) member(schema *openapi3.SchemaRef, i int, at *place) (int, error) {
-	if schema == nil {
-		end, _ := skipValue(p.raw, i, len(p.raw))
-		return end, nil
+func (p *pieces) member(schema *openapi3.SchemaRef, at *place) error {
+	if schema != nil {
+		return p.visit(schema.Value, at)
 	}
-	return p.visit(schema.Value, i, at)
+	if err := p.dec.SkipValue(); err != nil {
+		return malformed(err)
+	}
+	return nil
 }
 
 // wrongType returns the validator's refusal of a container of a wrong type. sample is such a
@@ -329,74 +299,4 @@ func refuseField(path, reason string) error {
 		msg = path + ": " + reason
 	}
 	return &fault.Error{Code: fault.Invalid, Message: msg, Fields: []fault.Field{{Field: path, Reason: reason}}}
-}
-
-// skipValue returns the position after the value at i of a valid JSON text, and whether it is at or
-// before limit. It does not look further than limit.
-func skipValue(raw []byte, i, limit int) (end int, within bool) {
-	depth := 0
-	for limit = min(limit, len(raw)); i < limit; i++ {
-		switch raw[i] {
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			depth--
-		case '"':
-			if i = endOfString(raw[:limit], i+1); i >= limit {
-				return limit, false
-			}
-		case ',', ':', ' ', '\t', '\r', '\n':
-			continue
-		default: // a number, true, false or null
-			for i+1 < len(raw) && !endsScalar(raw[i+1]) {
-				i++
-			}
-		}
-		if depth == 0 {
-			return i + 1, i < limit
-		}
-	}
-	return limit, false
-}
-
-// endOfString returns the position of the quote that closes the string whose text begins at i, or
-// the length of raw or more.
-func endOfString(raw []byte, i int) int {
-	n := bytes.IndexByte(raw[i:], '"')
-	if n < 0 {
-		return len(raw)
-	}
-	if bytes.IndexByte(raw[i:i+n], '\\') < 0 {
-		return i + n
-	}
-	for ; i < len(raw) && raw[i] != '"'; i++ {
-		if raw[i] == '\\' {
-			i++
-		}
-	}
-	return i
-}
-
-func endsScalar(b byte) bool {
-	switch b {
-	case ',', ':', ']', '}', ' ', '\t', '\r', '\n':
-		return true
-	}
-	return false
-}
-
-func skipSpace(raw []byte, i int) int {
-	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\r' || raw[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// skipComma returns the position of the next member, or of the end of the container.
-func skipComma(raw []byte, i int) int {
-	if i = skipSpace(raw, i); raw[i] == ',' {
-		i = skipSpace(raw, i+1)
-	}
-	return i
 }

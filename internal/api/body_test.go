@@ -131,8 +131,9 @@ func TestBulkOfManyValues(t *testing.T) {
 	body := strings.Repeat(line+"\n", 200)
 	b.call(t, "one", "POST", "/v1/collections/space/notes/bulk", body).refused(http.StatusUnprocessableEntity, fault.Invalid, "")
 	notes := strings.Repeat(`{"content":"a","tags":["b","c","d"],"keywords":["e","f"],"attributes":{"g":1,"h":[2,3]},"kind":"fact"}`+"\n", memory.MaxBulkLines)
-	if err := checkBulkCost([]byte(notes)); err != nil {
-		t.Errorf("short notes: %v", err)
+	scan, err := scanJSON(t.Context(), []byte(notes[:strings.IndexByte(notes, '\n')]), 0)
+	if cost := scan.cost * memory.MaxBulkLines; err != nil || cost > bulkBudget([]byte(notes), memory.MaxBulkLines) {
+		t.Errorf("short notes cost %d: %v", cost, err)
 	}
 }
 
@@ -153,7 +154,7 @@ func TestOrdinaryBodiesMayHaveTheirValues(t *testing.T) {
 		if what == "text" {
 			body = tc.head + strings.Repeat(tc.part, n) + tc.tail
 		}
-		if err := checkBody(t.Context(), ops[tc.id].body, []byte(body)); err != nil {
+		if _, err := checkBody(t.Context(), ops[tc.id].body, []byte(body)); err != nil {
 			t.Errorf("%s in %d bytes: %v", what, len(body), err)
 		}
 	}
@@ -182,7 +183,7 @@ func TestPiecesAreValidatedAsAWhole(t *testing.T) {
 				refused++
 			}
 			for _, size := range []int{0, 40} {
-				got := checkPieces(t.Context(), op.body, text, size)
+				_, got := checkPieces(t.Context(), op.body, text, size)
 				if fault.CodeOf(got) != fault.CodeOf(err) {
 					t.Fatalf("%s: %s\nwhole: %v\nin pieces of %d: %v", id, text, err, size, got)
 				}
@@ -264,15 +265,15 @@ func TestLargeTextsAreRefusedAsSmallOnes(t *testing.T) {
 		`{"messages":[{}],"x\u0000":1}`, `{"messages":[{}],"x":["\u0000"]}`, `{"messages":[{"a":"\ud800"}]}`, "{\"messages\":[{\"a\":\"\xff\"}]}",
 		`{"messages":[{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}]}`, `{"messages":[{"a":01}]}`, `[]`, `"x"`, `null`, ``, `{`, `{"a":}`,
 	} {
-		small := checkBody(t.Context(), op.body, []byte(text))
-		large := checkPieces(t.Context(), op.body, []byte(text), 0)
-		padded := checkBody(t.Context(), op.body, []byte(text+strings.Repeat(" ", maxFullReport)))
+		_, small := checkBody(t.Context(), op.body, []byte(text))
+		_, large := checkPieces(t.Context(), op.body, []byte(text), 0)
+		_, padded := checkBody(t.Context(), op.body, []byte(text+strings.Repeat(" ", maxFullReport)))
 		if small == nil || fault.CodeOf(small) != fault.CodeOf(large) || fault.CodeOf(small) != fault.CodeOf(padded) {
 			t.Errorf("%.80s: small %v, in pieces %v, padded %v", text, small, large, padded)
 		}
 	}
 	for _, text := range []string{`{"messages":[{"a":1,"b":{"a":1}}],"b":[{"a":1},{"a":2}]}`, " { \"messages\" : [ { } ] , \"a\":\"a\\\":\" }\n"} {
-		if err := checkPieces(t.Context(), op.body, []byte(text), 0); err != nil {
+		if _, err := checkPieces(t.Context(), op.body, []byte(text), 0); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -284,11 +285,11 @@ func TestValidationEndsWithTheRequest(t *testing.T) {
 	op := jsonOperations(t)["createChatCompletion"]
 	body := `{"messages":[` + strings.Repeat(`{"role":"user"},`, 1500) + `{"role":"user"}]}`
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := checkBody(ctx, op.body, []byte(body)); err != nil {
+	if _, err := checkBody(ctx, op.body, []byte(body)); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := checkBody(ctx, op.body, []byte(body)); !errors.Is(err, context.Canceled) {
+	if _, err := checkBody(ctx, op.body, []byte(body)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -334,7 +335,7 @@ func BenchmarkBody(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := checkBody(b.Context(), doc.operations["createNote"].body, raw); err != nil {
+				if _, err := checkBody(b.Context(), doc.operations["createNote"].body, raw); err != nil {
 					b.Fatal(err)
 				}
 			}

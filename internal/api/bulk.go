@@ -29,16 +29,18 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkBulkCost(rawBody(c)); err != nil {
-		return err
-	}
+	budget := bulkBudget(rawBody(c), len(raw)) // the decoded lines are in memory together
 	lines := make([]notes.BulkLine, len(raw))
 	whole := conditions(c).Idempotency
 	for i, line := range raw {
 		if err := c.Request.Context().Err(); err != nil {
 			return fmt.Errorf("read a bulk: %w", err)
 		}
-		lines[i] = h.bulkLine(c, line)
+		var cost int
+		lines[i], cost = h.bulkLine(c, line)
+		if budget -= cost; budget < 0 {
+			return errTooManyValues()
+		}
 		if lines[i].Err == nil && lines[i].Once == nil && whole != nil {
 			once := *whole
 			once.Path += "?line=" + strconv.Itoa(i+1) // differs from the keys of lines
@@ -69,11 +71,12 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	return out.end()
 }
 
-// bulkLine decodes a line with the same refusals as a body of its own.
-func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
-	in, err := bindLine[wire.BulkNote](c.Request.Context(), h.Server, "BulkNote", line)
+// bulkLine decodes a line with the same refusals as a body of its own. It also returns the cost of the
+// line's values.
+func (h *core) bulkLine(c *gin.Context, line []byte) (notes.BulkLine, int) {
+	in, cost, err := bindLine[wire.BulkNote](c.Request.Context(), h.Server, "BulkNote", line)
 	if err != nil {
-		return notes.BulkLine{Err: err}
+		return notes.BulkLine{Err: err}, 0
 	}
 	note, err := newNote(&wire.NoteInput{
 		Attributes: in.Attributes, Category: in.Category, Content: in.Content, Context: in.Context, Importance: in.Importance,
@@ -83,7 +86,7 @@ func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
 	if err == nil && in.Key != nil {
 		out.Once = &memory.Idempotency{Method: c.Request.Method, Path: c.Request.URL.Path, Key: *in.Key, BodyHash: sha256.Sum256(line)}
 	}
-	return out
+	return out, cost
 }
 
 // lineWriter writes result lines. With hold they are sent together at the end, so that a failure

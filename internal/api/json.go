@@ -2,13 +2,15 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -16,66 +18,149 @@ import (
 // maxJSONDepth is the maximum nesting of objects and arrays in a body.
 const maxJSONDepth = 64
 
-// parseJSON decodes exactly one JSON value. Malformed: invalid JSON or UTF-8, a repeated key, or
-// more data after the value. Invalid: nesting beyond maxJSONDepth, or a NUL character. Numbers are
-// json.Number.
+// maxOpenNames is how many fields the objects around one position of a body may have together, where
+// each nameBytes of a name count as another one. The reader remembers them, to find one that is named
+// twice: for the most names it needs about 10 MiB.
+const (
+	maxOpenNames = 64 << 10
+	nameBytes    = 64
+)
+
+// tokensPerCheck is the number of tokens between two looks at the deadline.
+const tokensPerCheck = 1024
+
+// jsonScan is the result of one pass over a JSON text.
+type jsonScan struct {
+	cost int  // of the values when decoded: 1 for each, and 2 more for an object
+	nul  bool // a string has a NUL
+	// large holds the number of members or items of each container of more bytes than asked for, by
+	// the position of its beginning.
+	large map[int]uint64
+}
+
+// container is an object or list around the position of a scan.
+type container struct {
+	start  int
+	tokens uint64 // names and values so far
+	names  int    // as maxOpenNames counts them
+	object bool
+}
+
+func (c *container) members() uint64 {
+	if c.object {
+		return c.tokens / 2
+	}
+	return c.tokens
+}
+
+// scanJSON refuses a text that is not exactly one JSON value. Malformed: invalid JSON or UTF-8, half of
+// a surrogate pair, a repeated key, or more data after the value. Invalid: nesting beyond maxJSONDepth,
+// or too many values for the size of the text. It needs little memory, and returns the error of ctx
+// when ctx ends.
+func scanJSON(ctx context.Context, raw []byte, large int) (jsonScan, error) {
+	s := jsonScan{large: map[int]uint64{}}
+	if !utf8.Valid(raw) {
+		return s, fault.New(fault.Malformed, "the body is not valid UTF-8")
+	}
+	escapedNUL := bytes.Contains(raw, []byte(`\u0000`)) // or the text of one
+	budget := minValueBudget + len(raw)/bytesPerValue
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	var around []container
+	names := 0 // of the objects around
+	for n := 1; ; n++ {
+		if n%tokensPerCheck == 0 && ctx.Err() != nil {
+			return s, ctx.Err() //nolint:wrapcheck // the caller's own deadline
+		}
+		before := dec.InputOffset()
+		tok, err := dec.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF) && n > 1:
+			return s, nil
+		case err != nil:
+			return s, malformed(err)
+		case n > 1 && len(around) == 0:
+			return s, fault.New(fault.Malformed, "there is data after the JSON value, at byte %d", dec.InputOffset())
+		}
+		kind := tok.Kind()
+		if kind == '}' || kind == ']' {
+			own := around[len(around)-1]
+			around = around[:len(around)-1]
+			names -= own.names
+			if int(dec.InputOffset())-own.start > large {
+				s.large[own.start] = own.members()
+			}
+			continue
+		}
+		if kind == '"' && escapedNUL && strings.ContainsRune(tok.String(), 0) {
+			s.nul = true
+		}
+		if len(around) > 0 {
+			outer := &around[len(around)-1]
+			if outer.tokens++; outer.object && outer.tokens%2 == 1 {
+				weight := 1 + int(dec.InputOffset()-before)/nameBytes
+				outer.names += weight
+				if names += weight; names > maxOpenNames {
+					return s, fault.New(fault.Invalid, "the objects of the body have more than %d fields, or long names of fields", maxOpenNames)
+				}
+				continue
+			}
+		}
+		s.cost++
+		if kind == '{' || kind == '[' {
+			around = append(around, container{start: int(dec.InputOffset()) - 1, object: kind == '{'})
+			if kind == '{' {
+				s.cost += 2
+			}
+		}
+		if len(around) > maxJSONDepth {
+			return s, fault.New(fault.Invalid, "the body is nested deeper than %d", maxJSONDepth)
+		}
+		if s.cost > budget {
+			return s, errTooManyValues()
+		}
+	}
+}
+
+// parseJSON decodes a JSON text with the refusals of scanJSON, and Invalid for a NUL character. Numbers
+// are json.Number.
 func parseJSON(raw []byte) (any, error) {
-	scan, err := checkEncoding(raw)
+	scan, err := scanJSON(context.Background(), raw, len(raw))
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, malformed(err)
+	return scan.decode(raw)
+}
+
+// decode decodes a text that was scanned.
+func (s *jsonScan) decode(raw []byte) (any, error) {
+	v, err := decodePiece(bytes.TrimSpace(raw))
+	if err != nil {
+		return nil, err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fault.New(fault.Malformed, "there is data after the JSON value, at byte %d", dec.InputOffset())
-	}
-	// The decoder keeps the last of two equal keys and another reader might keep the first, so such
-	// a body is ambiguous.
-	if countMembers(v) != scan.members {
-		return nil, errRepeatedKey()
-	}
-	if scan.nul {
-		path := findNUL(v, "")
-		return nil, &fault.Error{
-			Code: fault.Invalid, Message: path + ": text must not contain NUL",
-			Fields: []fault.Field{{Field: path, Reason: "text must not contain NUL"}},
-		}
+	if s.nul {
+		return nil, refuseField(findNUL(v, ""), "text must not contain NUL")
 	}
 	return v, nil
 }
 
-// checkEncoding refuses a text for its encoding, its escapes or its nesting.
-func checkEncoding(raw []byte) (jsonScan, error) {
-	var scan jsonScan
-	if !utf8.Valid(raw) {
-		return scan, fault.New(fault.Malformed, "the body is not valid UTF-8")
-	}
-	scan = scanJSON(raw)
-	if scan.loneSurrogate {
-		return scan, fault.New(fault.Malformed, `the body has a \u escape that is half of a surrogate pair`)
-	}
-	if scan.depth > maxJSONDepth {
-		return scan, fault.New(fault.Invalid, "the body is nested deeper than %d", maxJSONDepth)
-	}
-	return scan, nil
+func errTooManyValues() error {
+	return fault.New(fault.Invalid, "the body has too many values for its size")
 }
 
 func errRepeatedKey() error {
 	return fault.New(fault.Malformed, "an object names the same key twice")
 }
 
-// malformed describes a decoder's error without repeating input.
+// malformed describes a reader's error without repeating input.
 func malformed(err error) error {
-	var syntax *json.SyntaxError
+	var syntax *jsontext.SyntacticError
 	switch {
-	case errors.As(err, &syntax):
-		return fault.Wrap(err, fault.Malformed, "the body is not valid JSON at byte %d", syntax.Offset)
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return errRepeatedKey()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.Wrap(err, fault.Malformed, "the body ends before its JSON value does")
+	case errors.As(err, &syntax):
+		return fault.Wrap(err, fault.Malformed, "the body is not valid JSON at byte %d", syntax.ByteOffset)
 	default:
 		return fault.Wrap(err, fault.Malformed, "the body is not valid JSON")
 	}
@@ -94,103 +179,6 @@ func unmarshal(raw []byte, into any) error {
 		return fault.Wrap(err, fault.Invalid, "the body does not fit the operation")
 	}
 	return nil
-}
-
-// jsonScan is the result of one pass over the bytes of a JSON text.
-type jsonScan struct {
-	members       int // object members: colons outside strings
-	depth         int // deepest nesting
-	cost          int // of the values when decoded: 1 for each, and 2 more for an object
-	nul           bool
-	loneSurrogate bool
-}
-
-// scanJSON looks at structure and escapes only; the decoder checks the syntax.
-func scanJSON(raw []byte) jsonScan {
-	var s jsonScan
-	depth := 0
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '{', '[':
-			depth++
-			s.depth = max(s.depth, depth)
-			s.cost++
-			if raw[i] == '{' {
-				s.cost += 2
-			}
-		case '}', ']':
-			depth--
-		case ',':
-			s.cost++
-		case ':':
-			s.members++
-		case '"':
-			i = s.scanString(raw, i+1)
-		}
-	}
-	return s
-}
-
-// scanString returns the position of the closing quote, or of the end.
-func (s *jsonScan) scanString(raw []byte, i int) int {
-	if n := bytes.IndexByte(raw[i:], '"'); n >= 0 && bytes.IndexByte(raw[i:i+n], '\\') < 0 {
-		return i + n
-	}
-	for ; i < len(raw) && raw[i] != '"'; i++ {
-		if raw[i] != '\\' || i+1 >= len(raw) {
-			continue
-		}
-		i++
-		if raw[i] != 'u' {
-			continue
-		}
-		r, ok := hex4(raw, i+1)
-		if !ok {
-			continue // a syntax error, which the decoder reports
-		}
-		i += 4
-		switch {
-		case r == 0:
-			s.nul = true
-		case r >= 0xDC00 && r <= 0xDFFF:
-			s.loneSurrogate = true
-		case r >= 0xD800 && r <= 0xDBFF:
-			low, ok := uint64(0), false
-			if i+2 < len(raw) && raw[i+1] == '\\' && raw[i+2] == 'u' {
-				low, ok = hex4(raw, i+3)
-			}
-			if !ok || low < 0xDC00 || low > 0xDFFF {
-				s.loneSurrogate = true
-				continue
-			}
-			i += 6
-		}
-	}
-	return i
-}
-
-func hex4(raw []byte, i int) (uint64, bool) {
-	if i+4 > len(raw) {
-		return 0, false
-	}
-	r, err := strconv.ParseUint(string(raw[i:i+4]), 16, 32)
-	return r, err == nil
-}
-
-func countMembers(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case map[string]any:
-		n = len(v)
-		for _, e := range v {
-			n += countMembers(e)
-		}
-	case []any:
-		for _, e := range v {
-			n += countMembers(e)
-		}
-	}
-	return n
 }
 
 // findNUL returns the dotted path of the first string with a NUL. A key with a NUL is reported at

@@ -49,21 +49,20 @@ func rawBody(c *gin.Context) []byte {
 }
 
 // bindLine decodes one NDJSON line and validates it against a schema of the contract, with the same
-// refusals as a body of its own.
-func bindLine[T any](ctx context.Context, s *Server, schema string, line []byte) (T, error) {
-	var v T
+// refusals as a body of its own. It also returns the cost of the line's values.
+func bindLine[T any](ctx context.Context, s *Server, schema string, line []byte) (v T, cost int, err error) {
 	sch, err := s.doc.schema(schema)
 	if err != nil {
-		return v, err
+		return v, 0, err
 	}
 	if len(line) > memory.MaxBulkLineBytes {
-		return v, fault.New(fault.TooLarge, "the line is larger than %d bytes", memory.MaxBulkLineBytes)
+		return v, 0, fault.New(fault.TooLarge, "the line is larger than %d bytes", memory.MaxBulkLineBytes)
 	}
-	if err := checkBody(ctx, sch, line); err != nil {
-		return v, err
+	if cost, err = checkBody(ctx, sch, line); err != nil {
+		return v, 0, err
 	}
 	err = unmarshal(line, &v)
-	return v, err
+	return v, cost, err
 }
 
 // splitLines splits an NDJSON body into lines, without CR before a newline. A newline at the end

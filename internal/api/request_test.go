@@ -65,7 +65,7 @@ func TestLines(t *testing.T) {
 		}
 		out := []string{}
 		for _, line := range lines {
-			n, err := bindLine[wire.BulkNote](c.Request.Context(), b.Server, "BulkNote", line)
+			n, _, err := bindLine[wire.BulkNote](c.Request.Context(), b.Server, "BulkNote", line)
 			if err != nil {
 				out = append(out, string(fault.CodeOf(err)))
 				continue

@@ -243,7 +243,8 @@ func (o *operation) readBody(c *gin.Context, body *share) error {
 		}
 		return nil
 	}
-	return checkBody(r.Context(), o.body, raw)
+	_, err = checkBody(r.Context(), o.body, raw)
+	return err
 }
 
 // checkMedia refuses other content types and encodings. Without a content type, the operation's own

@@ -160,6 +160,7 @@ func Dependencies() []Dependency {
 	return []Dependency{
 		{"net/http", http, false}, // the core knows no statuses and no headers
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
+		{"github.com/go-json-experiment/json", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
 		{"modernc.org/", []string{"internal/store/sqlite"}, true},
 		{"github.com/jackc/", []string{"internal/store/postgres"}, true},
