@@ -14,7 +14,7 @@ failed=()
 
 # keep_inputs PACKAGE FOLDER TARGET copies the smallest inputs that the fuzzer found.
 keep_inputs() {
-	local from=$cache/$1/$3 to=$2/testdata/fuzz/$3 size file
+	local from=$cache/$1/$3 to=$2/testdata/fuzz/$3 file
 	[[ -d $from ]] || return 0
 	mkdir -p "$to"
 	find "$from" -type f -printf '%s %p\n' | sort -n | awk '$1 <= 4096' | head -n "$keep" |

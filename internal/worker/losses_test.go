@@ -76,7 +76,9 @@ func (p *plant) kill() {
 // waitFor waits until a condition holds for each of some jobs.
 func (p *plant) waitFor(what string, ids []uuid.UUID, holds func(j *memory.Job) bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
 		left := 0
 		var last memory.Job
 		for _, id := range ids {

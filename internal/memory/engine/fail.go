@@ -38,8 +38,8 @@ func Backoff(job uuid.UUID, failed int) time.Duration {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(job[:])
-	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(failed))) //nolint:gosec // positive
-	return wait - time.Duration(h.Sum64()%uint64(wait/5))              //nolint:gosec // positive, below an hour
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(failed)))
+	return wait - time.Duration(h.Sum64()%uint64(wait/5)) //nolint:gosec // positive, below an hour
 }
 
 const (

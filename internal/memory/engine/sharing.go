@@ -44,9 +44,9 @@ type sharing struct {
 
 // sharedVersion is a version in the base's layer.
 type sharedVersion struct {
-	from   memory.Revision
-	state  memory.State
-	by     uuid.UUID // the note whose job wrote it
+	from  memory.Revision
+	state memory.State
+	by    uuid.UUID // the note whose job wrote it
 }
 
 // logEntry is a changeset with the notes that it wrote or deleted.
@@ -87,7 +87,8 @@ func (e *Engine) share(ctx context.Context, s tenant.Scope, v memory.View, job *
 	if err := x.listWorking(ctx); err != nil { // before the log, which then has what ends meanwhile
 		return x, err
 	}
-	return x, x.replay(ctx)
+	err = x.replay(ctx)
+	return x, err
 }
 
 func (x *sharing) listWorking(ctx context.Context) error {
@@ -223,7 +224,7 @@ func (x *sharing) readLog(ctx context.Context, v memory.View, after memory.Revis
 
 // apply shares a changeset of the base, or taints what it wrote.
 func (x *sharing) apply(ctx context.Context, l *logEntry) error {
-	switch l.Cause { //nolint:exhaustive // all others taint
+	switch l.Cause { // all others taint
 	case memory.CauseConsolidate: // vectors only
 		for i := range l.notes {
 			if was, ok := x.shared[l.notes[i].ID]; ok && !x.tainted[l.notes[i].ID] {
@@ -271,7 +272,7 @@ func (x *sharing) apply(ctx context.Context, l *logEntry) error {
 
 // taint marks the notes that a changeset wrote, and those that it linked.
 func (x *sharing) taint(l *logEntry) {
-	switch l.Cause { //nolint:exhaustive // of the others it is not known which notes and links they changed
+	switch l.Cause { // of the others it is not known which notes and links they changed
 	case memory.CauseAdd, memory.CausePatch, memory.CauseDelete, memory.CauseImport, memory.CauseAnalyze, memory.CauseMark, memory.CauseEvolve,
 		memory.CauseAdopt, memory.CauseConsolidate:
 	default:

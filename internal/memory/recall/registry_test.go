@@ -136,8 +136,10 @@ func TestReadsBesideARebuild(t *testing.T) {
 	rebuilt := make(chan error, 1)
 	view := r.view(c)
 	go func() { rebuilt <- r.recall.Rebuild(t.Context(), r.all, view) }()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	for w.reads.Load() == reads { // it reads the log, which is blocked
-		time.Sleep(time.Millisecond)
+		<-tick.C
 	}
 	if got := hitIDs(r.search(c, q)); !slices.Equal(got, before) {
 		t.Errorf("beside the rebuild %v, before %v", got, before)
