@@ -25,7 +25,7 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"health"}, {"health", "--url", "http://127.0.0.1:" + port}} {
-		if out, msg, code := run(t, env, args...); code != 0 || out != "ok: store ok\n" {
+		if out, msg, code := run(t, env, args...); code != 0 || out != "ok: store ok, writes ok\n" {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out, msg)
 		}
 	}

@@ -113,11 +113,11 @@ func TestStartAndStop(t *testing.T) {
 	if status, _ := p.get(t, "/v1/collections"); status != http.StatusNotFound {
 		t.Errorf("it serves the API: %d", status)
 	}
-	if out, err := commandtest.Command(t, nil, "health", "--url", p.url).CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
+	if out, err := commandtest.Command(t, nil, "health", "--url", p.url).CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok, writes ok\n" {
 		t.Errorf("health: %v\n%s", err, out)
 	}
 	at := append([]string{"SLIPBOX_WORKER_ADDR=" + strings.TrimPrefix(p.url, "http://")}, env...)
-	if out, err := commandtest.Command(t, at, "health").CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
+	if out, err := commandtest.Command(t, at, "health").CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok, writes ok\n" {
 		t.Errorf("health by the settings: %v\n%s", err, out)
 	}
 	redis.Kill()

@@ -768,7 +768,7 @@ func TestForkInFlight(t *testing.T) {
 	no := false
 	asGiven := w.add("Raw by wish.", func(in *notes.NewNote) { in.Infer = &no })
 	fork := w.fork("")
-	w.drain()
+	w.settle() // the fork waits for its base
 	for _, c := range []uuid.UUID{w.c.ID, fork} {
 		if n := w.getIn(c, waiting.ID); n.State != memory.StateEvolved || n.Layer != c {
 			t.Errorf("state %q in layer %s, want evolved in %s", n.State, n.Layer, c)
