@@ -105,10 +105,10 @@ def add(ref, content, wait=False, **rest):
 
 def seed_tenant(settings):
     """Creates what a tenant's key can reach."""
-    # Jobs of this collection ask a model that does not exist. The first ones die, then the circuit
-    # breaker opens and later ones stay queued.
+    # Jobs of this collection ask a model that does not exist. The first ones fail and pause, then the
+    # circuit breaker opens and later ones stay queued.
     stalled = collection("stalled", policy_config={"model": "down"})
-    dead = [add(stalled, f"Nobody will look at this, number {n}.")["job"]["id"] for n in range(6)]
+    paused = [add(stalled, f"Nobody will look at this, number {n}.")["job"]["id"] for n in range(6)]
 
     kept = [collection("fuzz"), collection("fuzz-2", policy="none")]
     settings.dictionary("collections", ["fuzz", "fuzz-2", *kept])
@@ -211,13 +211,13 @@ def seed_tenant(settings):
         return call("GET", f"/v1/jobs/{job}")["state"] in states
 
     wait_for("the imports", lambda: all(ended(j, "done") for j in imports))
-    wait_for("the jobs without a model to die", lambda: all(ended(j, "dead") for j in dead))
+    wait_for("the jobs without a model to fail", lambda: all(call("GET", f"/v1/jobs/{j}")["attempts"] > 0 for j in paused))
     queued = [add(stalled, f"This waits for a model, number {n}.")["job"]["id"] for n in range(EACH)]
-    settings.dictionary("dead_jobs", dead)
-    settings.operation("retryJob", path_job="dead_jobs")
+    settings.dictionary("paused_jobs", paused)
+    settings.operation("retryJob", path_job="paused_jobs")
     settings.dictionary("queued_jobs", queued)
     settings.operation("cancelJob", path_job="queued_jobs")
-    settings.dictionary("jobs", [*imports, *dead, *queued])
+    settings.dictionary("jobs", [*imports, *paused, *queued])
     settings.everywhere("path.job", "jobs")
     settings.lightly("include-path-regex", "^/v1/tenants")
 
