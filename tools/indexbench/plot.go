@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -13,6 +11,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/slipboxhq/slipbox/tools/indexbench/figure"
 )
 
 // The size of a plot on its page.
@@ -64,7 +64,7 @@ func (r *Result) latency() (*plot.Plot, error) {
 		first[f.Library] = f.Setting
 		all = addPoint(all, f, f.name(), plotter.XY{X: float64(f.Notes), Y: f.P50}, "")
 	}
-	p := newPlot("Time to find the ten nearest notes (median, one caller; lower is better)", "notes", "p50, ms")
+	p := figure.New("Time to find the ten nearest notes (median, one caller; lower is better)", "notes", "p50, ms")
 	p.X.Scale, p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogScale{}, plot.LogTicks{Prec: 3}
 	var ticks plot.ConstantTicks
 	for _, s := range r.Sizes {
@@ -98,7 +98,7 @@ func (r *Result) recall() (*plot.Plot, error) {
 			lowest = min(lowest, *f.Recall)
 		}
 	}
-	p := newPlot(fmt.Sprintf("Recall by time, %s notes (up and left is better; what is missed is on a logarithmic scale)", grouped(size)), "p50, ms", "recall@10")
+	p := figure.New(fmt.Sprintf("Recall by time, %s notes (up and left is better; what is missed is on a logarithmic scale)", grouped(size)), "p50, ms", "recall@10")
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
 	p.Y.Scale = nines{}
 	var ticks plot.ConstantTicks
@@ -115,17 +115,6 @@ func (r *Result) recall() (*plot.Plot, error) {
 	p.X.Min, p.X.Max = p.X.Min/1.3, p.X.Max*2
 	p.Y.Min, p.Y.Max = ticks[0].Value, 1
 	return p, nil
-}
-
-func newPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.Padding = vg.Points(8)
-	p.Legend.Padding, p.Legend.ThumbnailWidth = vg.Points(2), vg.Points(24)
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
-	p.Add(grid)
-	return p
 }
 
 // addSeries draws the lines. Ours are the first ones and drawn last, above the others.
@@ -168,23 +157,12 @@ func (nines) Normalize(low, high, x float64) float64 {
 
 // writePlots writes the plots as SVG files into a folder.
 func (r *Result) writePlots(dir string) error {
-	plot.DefaultFont.Variant = "Sans"
 	for name, draw := range map[string]func() (*plot.Plot, error){"index-latency.svg": r.latency, "index-recall.svg": r.recall} {
 		p, err := draw()
 		if err != nil {
 			return err
 		}
-		image, err := p.WriterTo(plotWidth, plotHeight, "svg")
-		if err != nil {
-			return err
-		}
-		var svg bytes.Buffer
-		if _, err := image.WriteTo(&svg); err != nil {
-			return err
-		}
-		// The library names one font. Readers without it get another without serifs.
-		text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,sans-serif"))
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // documentation
+		if err := figure.Write(p, plotWidth, plotHeight, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}

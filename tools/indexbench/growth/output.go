@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +10,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/slipboxhq/slipbox/tools/indexbench/figure"
 )
 
 // markdown returns the figures as a table, in the order in which they were measured.
@@ -82,15 +82,10 @@ func draw(path, title, unit string, order []curve, lines map[curve]plotter.XYs) 
 	if len(order) == 0 {
 		return nil
 	}
-	plot.DefaultFont.Variant = "Sans"
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "notes", unit
+	p := figure.New(title, "notes", unit)
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: 3}
 	p.Legend.Top, p.Legend.Left = true, true
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
-	p.Add(grid)
 	for i, c := range order {
 		line, points, err := plotter.NewLinePoints(lines[c])
 		if err != nil {
@@ -102,15 +97,5 @@ func draw(path, title, unit string, order []curve, lines map[curve]plotter.XYs) 
 		p.Legend.Add(c.who+", "+c.what, line, points)
 	}
 	p.Y.Max *= 4 // room for the legend
-	image, err := p.WriterTo(20*vg.Centimeter, 11*vg.Centimeter, "svg")
-	if err != nil {
-		return err
-	}
-	var svg bytes.Buffer
-	if _, err := image.WriteTo(&svg); err != nil {
-		return err
-	}
-	// The library names one font. Readers without it get another without serifs.
-	text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,sans-serif"))
-	return os.WriteFile(path, text, 0o644) //nolint:gosec // documentation
+	return figure.Write(p, 20*vg.Centimeter, 11*vg.Centimeter, path)
 }
