@@ -104,14 +104,22 @@ func (p *plant) killWhileRunning(before int, ids []uuid.UUID, asked <-chan struc
 	p.t.Helper()
 	p.run()
 	if before >= 2 {
-		p.waitFor(fmt.Sprintf("a pause after loss %d", before), ids, func(j *memory.Job) bool {
-			return j.State == memory.JobQueued && j.Losses == before && j.Attempts == 0 && j.NotBefore.After(p.now()) && j.Error != ""
-		})
-		p.later(6 * time.Minute) // longer than any pause after a loss
-		p.worker.Wake()
+		p.endPause(before, ids)
 	}
 	p.waitAsked(len(ids), asked)
 	p.kill()
+}
+
+// endPause waits until the worker has paused jobs that were lost so often, and ends their pauses. A job
+// that is merely lost would be paused from the later time on, and wait for ever.
+func (p *plant) endPause(losses int, ids []uuid.UUID) {
+	p.t.Helper()
+	p.waitFor(fmt.Sprintf("a pause after loss %d", losses), ids, func(j *memory.Job) bool {
+		return j.State == memory.JobQueued && j.Losses == losses && j.Attempts == 0 && j.NotBefore.After(p.now()) && j.Error != ""
+	})
+	p.stop()                 // a claim that is under way would get a lease that ends in the past
+	p.later(6 * time.Minute) // longer than any pause after a loss
+	p.run()
 }
 
 // waitAsked waits until the model was asked n times.
@@ -169,9 +177,7 @@ func TestJobsThatDieTogether(t *testing.T) {
 	}
 	p.fake.Handle("analyze", nil)
 	p.run()
-	p.waitFor("a pause", ids, func(j *memory.Job) bool { return j.Losses == 15 && j.State == memory.JobQueued })
-	p.later(6 * time.Minute)
-	p.worker.Wake()
+	p.endPause(15, ids)
 	for _, id := range ids {
 		if j := p.ended(id); j.State != memory.JobDone || j.Losses != 0 {
 			t.Errorf("job %+v", j)
@@ -220,9 +226,7 @@ func TestCompanyClearsAJob(t *testing.T) {
 	}
 	// Now it was alone twice. The next time another note is added while it runs.
 	p.run()
-	p.waitFor("a pause", ids, func(j *memory.Job) bool { return j.Losses == 1+most && j.Alone == most-1 })
-	p.later(6 * time.Minute)
-	p.worker.Wake()
+	p.endPause(1+most, ids)
 	p.waitAsked(1, asked)
 	p.waitFor("running alone", ids, func(j *memory.Job) bool { return j.Alone == most })
 	p.add("I came by.")
@@ -232,8 +236,6 @@ func TestCompanyClearsAJob(t *testing.T) {
 	p.kill()
 	p.fake.Handle("analyze", nil)
 	p.run()
-	p.waitFor("a pause", ids, func(j *memory.Job) bool { return j.Losses == 2+most })
-	p.later(6 * time.Minute)
-	p.worker.Wake()
+	p.endPause(2+most, ids)
 	p.waitFor("the end", ids, func(j *memory.Job) bool { return j.State == memory.JobDone })
 }
