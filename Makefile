@@ -58,12 +58,15 @@ RACE_PACKAGES := \
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
 FIGURES := Recall|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+# One thing after another: what a policy decides, what a body may hold, the encoder by itself.
+ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached)
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
-WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|PoolerModes)
+WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)
 WITHOUT_RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/index internal/encoder internal/api
+	internal/index internal/encoder internal/api internal/llm \
+	internal/memory/policy/mem0
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.

@@ -52,7 +52,7 @@ func (w *world) countNoteJobs(c uuid.UUID) int {
 // no job and no call of a model for each fork.
 func TestForksShareTheirBase(t *testing.T) {
 	t.Parallel()
-	const n, forks = 100, 10
+	const n, forks = 40, 10
 	w := newWorld(t, options{})
 	w.addMany(n)
 	var made []uuid.UUID
