@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
@@ -67,8 +68,17 @@ func TestServersFromTheCommandLine(t *testing.T) {
 	if out, msg, code := run(t, other, "doctor"); code != 1 || !strings.Contains(out, "bad   wrapping") {
 		t.Errorf("doctor takes another wrapping key: exit %d\n%s%s", code, out, msg)
 	}
-	if out := expect(env, "the store is sound", "check"); !strings.Contains(out, "redis caches 1 versions") {
-		t.Errorf("check does not see the cached version:\n%s", out)
+	// A Redis that was too busy to take the version is not asked again for that note.
+	for deadline := time.Now().Add(time.Minute); ; {
+		out := expect(env, "the store is sound", "check")
+		if !strings.Contains(out, "redis caches 0 versions") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("check does not see the cached version:\n%s", out)
+		}
+		p.must(t, key, http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry leaves at ten."})
+		p.must(t, key, http.StatusOK, http.MethodPost, "/v1/collections/c/search", object{"query": "ferry"})
 	}
 	refuse(env, "pg_dump", "backup", data+"/copy.db")
 	refuse(env, "pg_restore", "restore", data)
