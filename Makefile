@@ -170,6 +170,10 @@ bench: ## Measure a whole gateway, and print a table (BENCH=regexp BENCHTIME=1s,
 bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and print a table; about ten minutes
 	@BENCH='$(if $(filter-out .,$(BENCH)),$(BENCH),Servers)' scripts/bench-servers.sh
 
+.PHONY: load
+load: ## Flood a gateway as one tenant of 201, and measure the others (ENGINE=embedded or servers, LOAD='--length 90s'); about four minutes
+	@ENGINE='$(ENGINE)' LOAD='$(LOAD)' scripts/load.sh
+
 .PHONY: bench/index
 bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZES=1000,10000 for a short run, DOCS=1 writes docs/)
 	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh

@@ -127,6 +127,7 @@ func Map() []Package {
 		{"test", LayerTool, "tests of the product as processes on real servers", []string{"internal/llm"}, false},
 		{"test/bench", LayerTool, "benchmarks of a whole gateway, in process and over servers",
 			[]string{app, layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
+		{"test/load", LayerTool, "what one tenant's flood does to the others, over the HTTP API", nil, false},
 		{"test/corpus", LayerTool, "generated text for benchmarks and tests", nil, false},
 	}
 }

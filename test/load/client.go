@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// kind is a kind of request.
+type kind string
+
+// What the agents send, and what only the flooding tenant sends.
+const (
+	add      kind = "add"
+	search   kind = "search"
+	contexts kind = "context"
+	messages kind = "messages"
+	bulk     kind = "bulk"
+	fork     kind = "fork"
+	chat     kind = "chat"
+)
+
+// Shares of an agent's requests, in the order of agentKinds, of 10.
+var agentKinds = []kind{add, add, add, search, search, search, search, contexts, contexts, messages}
+
+var floodKinds = []kind{add, add, add, add, bulk, search, search, search, fork, chat}
+
+// bulkLines is the number of notes in one bulk of the flooding tenant.
+const bulkLines = 50
+
+// caller is an agent: a key and its collections.
+type caller struct {
+	url   string
+	key   string
+	rng   *rand.Rand
+	notes string // the collection of notes
+	talk  string // the collection of messages
+	forks int
+}
+
+// crowd are the agents of the tenants that are measured.
+type crowd struct{ callers []*caller }
+
+// sample is one request.
+type sample struct {
+	kind   kind
+	took   time.Duration
+	status int
+}
+
+var client = &http.Client{
+	Timeout:   90 * time.Second,
+	Transport: &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute},
+}
+
+func (c *caller) send(ctx context.Context, path string, body []byte, into any) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("Content-Type", "application/json")
+	if strings.HasSuffix(path, "/bulk") {
+		req.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	raw, err := io.ReadAll(resp.Body)
+	err = errors.Join(err, resp.Body.Close())
+	if err == nil && into != nil {
+		if resp.StatusCode >= http.StatusMultipleChoices {
+			return resp.StatusCode, fmt.Errorf("POST %s: %s: %s", path, resp.Status, raw)
+		}
+		err = json.Unmarshal(raw, into)
+	}
+	return resp.StatusCode, err
+}
+
+func document(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of literals
+	}
+	return raw
+}
+
+type object = map[string]any
+
+var words = strings.Fields("amber bridge cedar delta ember falcon garden harbor island jasmine kettle lantern meadow nectar orchard pepper quartz river saddle timber")
+
+func (c *caller) text() string {
+	out := make([]string, 12)
+	for i := range out {
+		out[i] = words[c.rng.IntN(len(words))]
+	}
+	return strings.Join(out, " ") + fmt.Sprintf(" %d", c.rng.IntN(100_000))
+}
+
+// do sends one request of a kind.
+func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
+	path := "/v1/collections/" + c.notes
+	var body any
+	switch k {
+	case add:
+		path, body = path+"/notes", object{"content": c.text()}
+	case search:
+		path, body = path+"/search", object{"query": c.text(), "k": 10}
+	case contexts:
+		path, body = path+"/context", object{"query": c.text()}
+	case messages:
+		path, body = "/v1/collections/"+c.talk+"/messages", object{"messages": []object{{"role": "user", "content": c.text()}}}
+	case bulk:
+		var lines bytes.Buffer
+		for range bulkLines {
+			lines.Write(document(object{"content": c.text()}))
+			lines.WriteByte('\n')
+		}
+		return c.send(ctx, path+"/notes/bulk", lines.Bytes(), nil)
+	case fork:
+		c.forks++
+		path, body = path+"/clone", object{"mode": "fork", "name": fmt.Sprintf("fork-%s-%d", c.notes, c.forks)}
+	case chat:
+		path, body = path+"/chat", object{"message": c.text()}
+	}
+	return c.send(ctx, path, document(body), nil)
+}
+
+// populate creates the tenants with their agents and collections.
+func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error) {
+	everyone, f := &crowd{}, &flood{}
+	seed := uint64(0)
+	run := time.Now().Unix() // servers may hold the tenants of an earlier run
+	enter := func(name string) (*caller, error) {
+		var made struct{ Key string }
+		if err := t.command(ctx, nil, "tenant", "create", name); err != nil {
+			return nil, err
+		}
+		err := t.command(ctx, &made, "key", "create", "--tenant", name, "--json")
+		return &caller{url: t.url, key: made.Key}, err
+	}
+	for i := range s.tenants + 1 {
+		owner, err := enter(fmt.Sprintf("load-%d-%d", run, i))
+		if err != nil {
+			return nil, nil, err
+		}
+		agents := s.agents
+		if i == s.tenants {
+			agents = s.flood
+		}
+		for a := range agents {
+			seed++
+			c := &caller{url: t.url, key: owner.key, rng: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a run that can be repeated
+			for _, m := range []struct {
+				id     *string
+				name   string
+				policy string
+			}{{&c.notes, "notes", "amem"}, {&c.talk, "talk", "mem0"}} {
+				var made struct{ ID string }
+				body := object{"name": fmt.Sprintf("%s-%d", m.name, a), "policy": m.policy}
+				if _, err := c.send(ctx, "/v1/collections", document(body), &made); err != nil {
+					return nil, nil, err
+				}
+				*m.id = made.ID
+			}
+			if i == s.tenants {
+				f.callers = append(f.callers, c)
+			} else {
+				everyone.callers = append(everyone.callers, c)
+			}
+		}
+		if i%20 == 0 {
+			progressf("%d of %d tenants", i, s.tenants+1)
+		}
+	}
+	return everyone, f, nil
+}
+
+// act lets all agents send requests for the length of a run, beside a flood if there is one.
+func (e *crowd) act(ctx context.Context, s *settings, f *flood) []sample {
+	ctx, cancel := context.WithTimeout(ctx, s.length)
+	defer cancel()
+	if f != nil {
+		stop := f.begin(ctx)
+		defer stop()
+	}
+	var mu sync.Mutex
+	var all []sample
+	var agents sync.WaitGroup
+	for _, c := range e.callers {
+		agents.Go(func() {
+			for {
+				// Exponential pauses: agents do not act in step.
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(time.Duration(c.rng.ExpFloat64() * float64(s.pause))):
+				}
+				k := agentKinds[c.rng.IntN(len(agentKinds))]
+				began := time.Now()
+				status, err := c.do(context.WithoutCancel(ctx), k)
+				if err != nil {
+					status = 0
+				}
+				mu.Lock()
+				all = append(all, sample{k, time.Since(began), status})
+				mu.Unlock()
+			}
+		})
+	}
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	done := make(chan struct{})
+	go func() { agents.Wait(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return all
+		case <-tick.C:
+			mu.Lock()
+			n := len(all)
+			mu.Unlock()
+			progressf("%d requests of the agents", n)
+		}
+	}
+}
+
+// flood is the tenant that sends as fast as it can.
+type flood struct {
+	callers []*caller
+
+	mu    sync.Mutex
+	sent  map[kind]int
+	codes map[int]int
+}
+
+// begin starts the flood; stop waits for its end, which is that of ctx.
+func (f *flood) begin(ctx context.Context) (stop func()) {
+	f.sent, f.codes = map[kind]int{}, map[int]int{}
+	var senders sync.WaitGroup
+	for _, c := range f.callers {
+		senders.Go(func() {
+			for ctx.Err() == nil {
+				k := floodKinds[c.rng.IntN(len(floodKinds))]
+				status, err := c.do(ctx, k)
+				if ctx.Err() != nil {
+					return
+				}
+				f.mu.Lock()
+				f.sent[k]++
+				f.codes[status]++
+				f.mu.Unlock()
+				if err != nil || status == http.StatusTooManyRequests {
+					select { // a refused client does not spin
+					case <-ctx.Done():
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+			}
+		})
+	}
+	return senders.Wait
+}
