@@ -97,7 +97,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.Store, c.checks = store.NotifyOnCommit(observed, c.onCommit), checks
+	c.Store, c.checks = store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.room), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
@@ -120,7 +120,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 // buildModelsAndServices builds the models, then the services over them.
 func (c *core) buildModelsAndServices(ctx context.Context) error {
 	var err error
-	if c.quotas, err = tenant.NewQuotas(c.Store, c.ledger, time.Now, tenant.QuotaConfig{}); err != nil {
+	if c.quotas, err = tenant.NewQuotas(c.Store, c.ledger, time.Now, tenant.QuotaConfig{ModelTokensPerDay: c.cfg.Limits.ModelTokensPerDay}); err != nil {
 		return err
 	}
 	c.meter = newMeter(c.Store, c.log)
@@ -218,6 +218,7 @@ func (c *core) buildServices(m *models) error {
 // the grace time to end.
 func (c *core) buildWorker(q queue.Config) (err error) {
 	q.Prepares, q.Decides, q.Tasks = c.cfg.Jobs.AtOnce()
+	q.Share = c.cfg.Limits.JobSharePercent()
 	q.Meter = c.telemetry.Meter("slipbox/queue")
 	c.jobs, err = worker.New(
 		worker.Deps{
@@ -267,6 +268,18 @@ func (c *core) onNews(ctx context.Context, n redis.News) {
 	if n.Revision > 0 && n.Tenant != uuid.Nil {
 		c.Recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)
 	}
+}
+
+// room returns the limits of a tenant that is near one of them.
+func (c *core) room(ctx context.Context, s tenant.Scope) (*memory.Room, error) {
+	if c.quotas == nil {
+		return nil, nil //nolint:nilnil // nothing serves yet
+	}
+	l, near, err := c.quotas.Near(ctx, s)
+	if err != nil || !near {
+		return nil, err
+	}
+	return &memory.Room{Notes: l.Notes, Collections: l.Collections, Forks: l.Forks, StoredBytes: l.StoredBytes}, nil
 }
 
 // forgetTenant drops what this process has cached about a tenant. It is called after the

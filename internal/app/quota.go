@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -33,10 +34,21 @@ type budgetedChatModel struct {
 
 // Send implements chat.Model.
 func (b budgetedChatModel) Send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
-	if err := b.quotas.Check(ctx, s, tenant.Usage{ModelTokens: 1}); err != nil {
+	settle, err := b.quotas.Reserve(ctx, s, estimate(0, len(r.Body)))
+	if err != nil {
 		return nil, err
 	}
-	return b.Model.Send(ctx, s, r)
+	out, err := b.Model.Send(ctx, s, r)
+	if err != nil {
+		settle(0)
+		return nil, err
+	}
+	account := out.Account
+	out.Account = func(u chat.Usage) {
+		settle(u.PromptTokens + u.CompletionTokens)
+		account(u)
+	}
+	return out, nil
 }
 
 // budgetedModel refuses calls when the tenant has used its tokens of the day. The heuristic
@@ -48,8 +60,22 @@ type budgetedModel struct {
 
 // Ask implements memory.Model.
 func (b budgetedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
-	if err := b.quotas.Check(ctx, s, tenant.Usage{ModelTokens: 1}); err != nil {
+	settle, err := b.quotas.Reserve(ctx, s, estimate(c.MaxTokens, len(c.System)+len(c.Prompt)+len(c.Schema)))
+	if err != nil {
 		return memory.Answer{}, err
 	}
-	return b.Model.Ask(ctx, s, c)
+	a, err := b.Model.Ask(ctx, s, c)
+	settle(a.PromptTokens + a.CompletionTokens)
+	return a, err
+}
+
+// What a call reserves until its use is known.
+const (
+	bytesPerToken = 4   // of English text, about
+	answerTokens  = 512 // of an answer without a bound
+)
+
+// estimate returns the tokens that a call may use: those of its prompt, and of the longest answer.
+func estimate(longest, promptBytes int) int64 {
+	return int64(promptBytes/bytesPerToken) + int64(cmp.Or(longest, answerTokens))
 }

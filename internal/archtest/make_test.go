@@ -27,6 +27,7 @@ var notRaced = map[string]string{
 	"internal/store/storetest":             "the tests of its users run it with the race detector",
 	"internal/telemetry/telemetrytest":     "the tests of its users run it with the race detector",
 	"internal/text":                        "reads its tables once",
+	"test/load":                            "a program that measures, without tests",
 }
 
 // makeVariable returns the words of a variable of the Makefile.

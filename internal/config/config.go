@@ -106,6 +106,7 @@ func (c Config) InForce() Config {
 	c.Auth.SigningKeyAge = cmp.Or(c.Auth.SigningKeyAge, def.Auth.SigningKeyAge)
 	c.Database.Connections = cmp.Or(c.Database.Connections, max(16, 4*runtime.NumCPU())) // as the store does
 	c.Jobs.Prepares, c.Jobs.Decides, c.Jobs.Tasks = c.Jobs.AtOnce()
+	c.Limits.JobShare = c.Limits.JobSharePercent()
 	return c
 }
 
@@ -209,8 +210,26 @@ func (j Jobs) AtOnce() (prepares, decides, tasks int) {
 // Limits of each tenant that has no limits of its own; 0 is no limit.
 type Limits struct {
 	RequestsPerMinute int64 `yaml:"requests_per_minute" env:"SLIPBOX_REQUESTS_PER_MINUTE"`
+	// SingleTenant turns off the limits that have a default; those that are set apply.
+	SingleTenant bool `yaml:"single_tenant" env:"SLIPBOX_SINGLE_TENANT"`
+	// JobShare is the percentage of a process's job slots that one tenant may use at once; default 75,
+	// and 100 for a single tenant.
+	JobShare int `yaml:"job_share" env:"SLIPBOX_JOB_SHARE"`
+	// ModelTokensPerDay of a tenant that has no limit of its own.
+	ModelTokensPerDay int64 `yaml:"model_tokens_per_day" env:"SLIPBOX_MODEL_TOKENS_PER_DAY"`
 	// WaitersPerTenant is the number of requests with wait=evolved at once; default 64.
 	WaitersPerTenant int `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"`
+}
+
+// defaultJobShare leaves slots for other tenants when one has long jobs.
+const defaultJobShare = 75
+
+// JobSharePercent returns the percentage of the job slots that one tenant may use.
+func (l Limits) JobSharePercent() int {
+	if l.JobShare == 0 && !l.SingleTenant {
+		return defaultJobShare
+	}
+	return cmp.Or(l.JobShare, 100)
 }
 
 // Default returns the settings of a gateway without any configuration.
@@ -293,6 +312,12 @@ func (c Config) Validate() error {
 		report("chat.max_tokens (SLIPBOX_CHAT_MAX_TOKENS)", "must be 0 (no limit) or more")
 	}
 	c.Jobs.validate(report)
+	if c.Limits.JobShare < 0 || c.Limits.JobShare > 100 {
+		report("limits.job_share", "must be 1 to 100 percent, or 0 for the default")
+	}
+	if c.Limits.ModelTokensPerDay < 0 {
+		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
+	}
 	if c.Limits.WaitersPerTenant < 1 {
 		report("limits.waiters_per_tenant", "must be 1 or more")
 	}

@@ -181,6 +181,7 @@ func TestServersSettings(t *testing.T) {
 var withoutDefault = []string{
 	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "Models", "Auth.WrappingKey", "Chat.RemoteImages", "Limits.RequestsPerMinute",
+	"Limits.SingleTenant", "Limits.ModelTokensPerDay",
 }
 
 func emptyFields(v reflect.Value, path string) (names []string) {

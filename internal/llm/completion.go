@@ -113,7 +113,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: c.Prompt}}
 	for try := range 2 {
 		sent := answer.Calls
-		reply, err := m.send(ctx, c, messages, &answer)
+		reply, err := m.send(ctx, s, c, messages, &answer)
 		if err != nil {
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
 				// A request was sent: the try counts.
@@ -160,14 +160,14 @@ func truncate(s string, runes int) string {
 
 // send gets one reply, in the best format that the endpoint supports, and adds calls and tokens to
 // the answer.
-func (m *Completion) send(ctx context.Context, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer) (reply, error) {
+func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer) (reply, error) {
 	// Each refusal that learn understands changes one of three settings, each at most twice, so
 	// this sends at most five requests.
 	for {
 		format := m.format.Load()
 		req := m.request(c, messages, format)
 		var resp openai.ChatCompletionResponse
-		reached, err := m.endpoint.do(ctx, func(ctx context.Context, client *openai.Client) error {
+		reached, err := m.endpoint.do(ctx, s, func(ctx context.Context, client *openai.Client) error {
 			var err error
 			resp, err = client.CreateChatCompletion(ctx, req)
 			return err

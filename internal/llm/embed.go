@@ -100,7 +100,7 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 		estimate += estimateTokens(t)
 	}
 	var resp openai.EmbeddingResponse
-	reached, err := e.endpoint.do(ctx, func(ctx context.Context, c *openai.Client) error {
+	reached, err := e.endpoint.do(ctx, s, func(ctx context.Context, c *openai.Client) error {
 		var err error
 		resp, err = c.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{
 			Input: input, Model: openai.EmbeddingModel(e.cfg.EmbedModel), Dimensions: e.askDim,

@@ -17,8 +17,10 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/sony/gobreaker/v2"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // maxBody bounds one response, in bytes. 64 vectors of 8192 numbers fit.
@@ -34,7 +36,7 @@ type endpoint struct {
 	client  *http.Client
 	clock   memory.Clock
 	breaker *gobreaker.CircuitBreaker[struct{}]
-	slots   chan struct{}
+	slots   *fair.Gate // for cfg.MaxConcurrent requests
 	// patient: a timeout does not count against the endpoint, as the length of an answer depends on
 	// the request.
 	patient bool
@@ -52,7 +54,7 @@ func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 	e := &endpoint{
 		cfg: cfg, name: displayURL(base), base: base, key: key, clock: d.Clock,
 		client: &http.Client{Transport: transport, CheckRedirect: sameHost},
-		slots:  make(chan struct{}, cfg.MaxConcurrent),
+		slots:  fair.NewGate(cfg.MaxConcurrent, 0),
 	}
 	log := d.log()
 	e.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
@@ -137,8 +139,8 @@ func isOutage(err error) bool {
 
 // do sends one request, retries it while that may help, and returns the number of requests that
 // reached the endpoint. The error is a fault that names the endpoint, with a *failure in its chain.
-func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai.Client) error) (reached int, err error) {
-	return e.run(ctx, func(ctx context.Context, rec *recorder) error {
+func (e *endpoint) do(ctx context.Context, s tenant.Scope, request func(context.Context, *openai.Client) error) (reached int, err error) {
+	return e.run(ctx, s, func(ctx context.Context, rec *recorder) error {
 		cfg := openai.DefaultConfig(e.key)
 		cfg.BaseURL = e.base
 		cfg.HTTPClient = rec
@@ -147,13 +149,13 @@ func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai
 }
 
 // run is do for requests that are sent through the recorder directly.
-func (e *endpoint) run(ctx context.Context, request func(context.Context, *recorder) error) (reached int, err error) {
+func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context.Context, *recorder) error) (reached int, err error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = e.cfg.RetryWait
 	wait.MaxInterval = e.cfg.MaxRetryWait
 	var last *failure
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
-		f, paused := e.attempt(ctx, request)
+		f, paused := e.attempt(ctx, s, request)
 		switch {
 		case paused != nil:
 			if f != nil && f.reached {
@@ -190,18 +192,25 @@ func (e *endpoint) run(ctx context.Context, request func(context.Context, *recor
 	}
 }
 
+// classOf returns the class of a scope at a gate: a caller waits, or a job.
+func classOf(s tenant.Scope) fair.Class {
+	if s.IsJob() {
+		return fair.Background
+	}
+	return fair.Foreground
+}
+
 // attempt sends one request. paused is set when the breaker is open, and beside the failure of a
 // probe: the one request by which an open breaker tests whether the endpoint is back. So the caller
 // that happened to send the probe is treated like those that were not let through.
-func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *recorder) error) (f *failure, paused error) {
-	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
-	case <-ctx.Done():
+func (e *endpoint) attempt(ctx context.Context, s tenant.Scope, request func(context.Context, *recorder) error) (f *failure, paused error) {
+	leave, err := e.slots.Enter(ctx, s.Tenant(), classOf(s))
+	if err != nil {
 		return &failure{err: context.Cause(ctx)}, nil
 	}
+	defer leave()
 	probe := e.breaker.State() == gobreaker.StateHalfOpen
-	_, err := e.breaker.Execute(func() (struct{}, error) {
+	_, err = e.breaker.Execute(func() (struct{}, error) {
 		tryCtx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
 		rec := &recorder{client: e.client}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -32,6 +34,8 @@ type Local struct {
 	clock    memory.Clock
 	observer *Observer // nil: none
 
+	single, batches *fair.Gate // of texts that wait for the encoder
+
 	mu     sync.Mutex
 	opened *encoder.Encoder
 	failed error // of the last attempt to open; nil: there was none, or it is open
@@ -48,7 +52,11 @@ const localBatch = 64
 // NewLocal returns the embedder with the weights that cfg names. They are read by Open or for the
 // first text.
 func NewLocal(d Deps, cfg Config) *Local {
-	l := &Local{clock: d.Clock, observer: d.Observer}
+	l := &Local{
+		clock: d.Clock, observer: d.Observer,
+		// As many as the encoder computes at once.
+		single: fair.NewGate(runtime.GOMAXPROCS(0), 0), batches: fair.NewGate(max(1, runtime.NumCPU()/2), 0),
+	}
 	if l.clock == nil {
 		l.clock = time.Now
 	}
@@ -123,16 +131,31 @@ func (l *Local) drop(e *encoder.Encoder, why error) {
 // and of stop words of the text's language are left out. Of a long text it reads the first
 // encoder.MaxTokens pieces. Faults: Unavailable, with memory.ErrPaused, while the weights cannot be
 // read.
-func (l *Local) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
+func (l *Local) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	began := l.clock()
-	out, err := l.embed(ctx, texts)
+	out, err := l.embed(ctx, s, texts)
 	if l.observer != nil {
 		l.observer.recordEncoding(ctx, l.clock().Sub(began), len(out), err)
 	}
 	return out, err
 }
 
-func (l *Local) embed(ctx context.Context, texts []string) ([]memory.Embedding, error) {
+// encode encodes some texts when it is the tenant's turn. One text alone, such as a query, does not wait
+// for batches.
+func (l *Local) encode(ctx context.Context, s tenant.Scope, e *encoder.Encoder, texts []string) ([]encoder.Encoding, error) {
+	turns := l.batches
+	if len(texts) == 1 {
+		turns = l.single
+	}
+	leave, err := turns.Enter(ctx, s.Tenant(), classOf(s))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return e.Encode(ctx, texts)
+}
+
+func (l *Local) embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	e, err := l.encoder()
 	if err != nil {
 		return nil, &fault.Error{
@@ -142,7 +165,7 @@ func (l *Local) embed(ctx context.Context, texts []string) ([]memory.Embedding, 
 	}
 	out := make([]memory.Embedding, 0, len(texts))
 	for batch := range slices.Chunk(texts, localBatch) {
-		made, err := e.Encode(ctx, batch)
+		made, err := l.encode(ctx, s, e, batch)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err

@@ -77,7 +77,7 @@ func (t *Talk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *c
 func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
 	var resp *http.Response
 	var stop context.CancelFunc
-	calls, err := t.endpoint.run(ctx, func(try context.Context, rec *recorder) error {
+	calls, err := t.endpoint.run(ctx, s, func(try context.Context, rec *recorder) error {
 		var err error
 		resp, stop, err = t.open(ctx, try, rec, &r) //nolint:bodyclose // the caller closes the body
 		return err

@@ -80,7 +80,8 @@ type NewCollection struct {
 	Source      uuid.UUID // the collection that it is cloned from; stored with the idempotency key
 	Idempotency *Idempotency
 	Audit       AuditEntry
-	CopyJob     *Job // for mode copy: enqueued in the same transaction
+	CopyJob     *Job  // for mode copy: enqueued in the same transaction
+	Room        *Room // QuotaExceeded when the tenant would have more collections; nil: not checked
 }
 
 // CollectionCreated is the answer of CreateCollection. Replay is set when the idempotency key was
@@ -276,6 +277,13 @@ type WriteOptions struct {
 	Idempotency *Idempotency
 	Audit       []AuditEntry // written with it; the store sets Actor and At
 	System      bool         // jobs: may write while the collection is copying
+	Room        *Room        // QuotaExceeded when the tenant would store more; nil: not checked
+}
+
+// Room is how much a tenant may store; 0 is no limit. The store checks it in the transaction that adds
+// something, one such transaction of a tenant after the other.
+type Room struct {
+	Notes, Collections, Forks, StoredBytes int64
 }
 
 // Written is the outcome of a write.

@@ -96,7 +96,7 @@ func TestShareOfSlots(t *testing.T) {
 		o := &outbox{}
 		h := newWorker(o, func(ctx context.Context, _ memory.Job) error { <-ctx.Done(); return ctx.Err() })
 		flood(o, memory.StagePrepare, 10, 10)
-		r, stop := start(t, h, Config{Prepares: 8, Share: 6})
+		r, stop := start(t, h, Config{Prepares: 8, Share: 75})
 		pass(time.Second)
 		late := newRef()
 		o.add(late, memory.StagePrepare)

@@ -27,12 +27,20 @@ type Config struct {
 	Poll      time.Duration  // longest time between two polls of the outbox; default 1 s
 	Grace     time.Duration  // for running jobs at a stop, before they are released; default 5 s
 	DueLimit  int            // collections in one poll; default 256
-	Share     int            // jobs of a stage that one tenant may run at once; 0 is no limit
+	Share     int            // percent of the slots of a stage that one tenant may use, at least one slot; default 100
 	Lanes     int            // lanes of one stage and tenant that wait in memory; further ones wait in the outbox; default 64
 	SettleFor time.Duration  // for recording a failed try; default 15 s
 	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 100 ms
 	Stages    []memory.Stage // run by this runner; default all
 	Meter     metric.Meter   // nil: nothing is measured
+}
+
+// shareOf returns how many of the slots of a stage one tenant may use; 0 is all of them.
+func (c *Config) shareOf(slots int) int {
+	if c.Share == 0 || c.Share >= 100 {
+		return 0
+	}
+	return max(1, slots*c.Share/100)
 }
 
 func (c *Config) setDefaults() error {
@@ -139,7 +147,7 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 		return nil, fmt.Errorf("queue: make the metrics: %w", err)
 	}
 	slots := func(n int) *stageState {
-		return &stageState{free: n, waiting: fair.NewQueue[lane](cfg.Share), left: map[uuid.UUID]bool{}}
+		return &stageState{free: n, waiting: fair.NewQueue[lane](cfg.shareOf(n)), left: map[uuid.UUID]bool{}}
 	}
 	return &Runner{
 		metrics: metrics, outages: newOutages(log, clock),

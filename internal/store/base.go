@@ -60,6 +60,9 @@ type Locks interface {
 	LockAgent(tenantID, id uuid.UUID)
 	// LockKey waits for all who change the key.
 	LockKey(tenantID, id uuid.UUID)
+	// LockRoom waits for all who add to what the tenant stores under a limit. It is the last lock of a
+	// transaction. The next statement sees what they added.
+	LockRoom(tenantID uuid.UUID)
 	// LockSigningKeys waits for all who add a signing key.
 	LockSigningKeys()
 	CollectionLocks

@@ -113,6 +113,11 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 			return out, err
 		}
 	}
+	if n.Room != nil {
+		if err := checkRoom(ctx, q, s.Tenant(), uuid.Nil, memory.TenantUsage{}, n.Room, now); err != nil {
+			return out, err
+		}
+	}
 	r, _, err := q.Collection(ctx, s.Tenant(), c.ID)
 	out.Collection = r.Collection
 	return out, err

@@ -27,6 +27,8 @@ type LedgerRows interface {
 	ListAudit(ctx context.Context, s tenant.Scope, q memory.AuditQuery) ([]memory.AuditEntry, error)
 	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 	TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (memory.TenantUsage, error)
+	// StoredBeside returns what a whole tenant stores in other collections than one; zero: in all.
+	StoredBeside(ctx context.Context, tenantID, except uuid.UUID, now time.Time) (memory.TenantUsage, error)
 }
 
 // answered finds the answer that was stored under an idempotency key. A key that was used with

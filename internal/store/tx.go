@@ -27,6 +27,7 @@ type Tx struct {
 	revision memory.Revision
 	now      time.Time
 	head     Head
+	before   Stored // of head, before the changeset
 	logged   bool
 	answer   json.RawMessage // nil: none was given
 }
@@ -40,7 +41,7 @@ func NewTx(ctx context.Context, q Session, s tenant.Scope, r CollectionRow, h He
 	h.Kinds = maps.Clone(h.Kinds)
 	t := &Tx{
 		q: q, ctx: ctx, scope: s, row: r, view: memory.NewView(s, r.Collection, h.Revision, at),
-		revision: h.Revision + 1, now: now, head: h,
+		revision: h.Revision + 1, now: now, head: h, before: h.Stored,
 	}
 	t.layers = append([]memory.Layer(nil), at...)
 	t.layers[0].Bound = t.revision
@@ -61,6 +62,9 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 		if err := t.q.InsertChangeset(t.ctx, t.scope.Tenant(), c); err != nil {
 			return h, r, false, err
 		}
+	}
+	if err := t.checkRoom(o.Room); err != nil {
+		return h, r, false, err
 	}
 	for _, e := range o.Audit {
 		if err := writeAudit(t.ctx, t.q, t.scope, t.now, e); err != nil {

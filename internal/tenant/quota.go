@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -30,6 +31,8 @@ type QuotaConfig struct {
 	// default 100 ms. A tenant at its limit that deletes something waits at
 	// most this long until the freed room counts.
 	Recheck time.Duration
+	// ModelTokensPerDay is the limit of tenants without their own; default none.
+	ModelTokensPerDay int64
 	// MaxTenants is how many sums are cached; default 10,000.
 	MaxTenants int
 }
@@ -37,19 +40,48 @@ type QuotaConfig struct {
 // Quotas enforces the limits of tenants on notes, collections, forks, stored
 // bytes and model tokens per day.
 //
-// Usage is not summed in the transaction of a write, so a limit can be
-// exceeded by what other processes write within Refresh, and by requests that
-// this process admitted but had not written when the sum was taken. What this
-// process admits between two sums is counted and never exceeds a limit.
+// Check is a first look, from a sum that may be some seconds old, and counts
+// what this process admits between two sums. Near reports when that is not
+// precise enough: then the store checks once more in the transaction of the
+// write, so that bursts and several processes keep to the limit exactly.
+//
+// Model tokens are reserved before a call, by an estimate, and settled after
+// it. Other processes see what was used within Refresh and the time in which
+// use is written; a limit can be exceeded by what they use meanwhile.
 type Quotas struct {
 	dir   Directory
 	usage UsageSource
 	clock func() time.Time
 	cfg   QuotaConfig
 
-	mu   sync.Mutex
-	sums map[uuid.UUID]*usageSum
+	mu    sync.Mutex
+	sums  map[uuid.UUID]*usageSum
+	books map[uuid.UUID]*tokenBook // of tenants with a limit on model tokens
 }
+
+// tokenBook is what one tenant's calls of this process hold and recently used.
+type tokenBook struct {
+	reserved int64
+	settled  []settledCall // oldest first
+}
+
+// settledCall is the use of a call, which the next sums may not hold yet.
+type settledCall struct {
+	at     time.Time
+	tokens int64
+}
+
+// settleLag is how long use may take until a sum holds it: it is written once a second.
+const settleLag = 3 * time.Second
+
+// Room that is left, below which each write is checked in its transaction. Above it, that happens
+// when this process has admitted an eighth of what the last sum left.
+const (
+	nearNotes       = 1000
+	nearCollections = 100
+	nearBytes       = 16 << 20
+	nearPart        = 8
+)
 
 // usageSum is one tenant's limits and usage as read at a time, and what was
 // admitted since then. Only admitted changes.
@@ -65,7 +97,7 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	if dir == nil || usage == nil || clock == nil {
 		return nil, errors.New("tenant: Quotas need a directory, a usage source and a clock")
 	}
-	if cfg.Refresh < 0 || cfg.Recheck < 0 || cfg.MaxTenants < 0 {
+	if cfg.Refresh < 0 || cfg.Recheck < 0 || cfg.MaxTenants < 0 || cfg.ModelTokensPerDay < 0 {
 		return nil, errors.New("tenant: settings of quotas must not be negative")
 	}
 	if cfg.Refresh == 0 {
@@ -77,7 +109,7 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	if cfg.MaxTenants == 0 {
 		cfg.MaxTenants = 10_000
 	}
-	return &Quotas{dir: dir, usage: usage, clock: clock, cfg: cfg, sums: map[uuid.UUID]*usageSum{}}, nil
+	return &Quotas{dir: dir, usage: usage, clock: clock, cfg: cfg, sums: map[uuid.UUID]*usageSum{}, books: map[uuid.UUID]*tokenBook{}}, nil
 }
 
 // Check admits and counts what a write or a model call would add. It returns
@@ -104,6 +136,94 @@ func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 		return fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s", over)
 	}
 	return nil
+}
+
+// Near reports whether a tenant is so near to one of its limits on what it stores that Check alone may
+// admit too much, and returns its limits.
+func (q *Quotas) Near(ctx context.Context, s Scope) (l Limits, near bool, err error) {
+	cur, err := q.current(ctx, s.Tenant(), q.clock(), q.cfg.Refresh)
+	if err != nil {
+		return l, false, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, x := range []struct{ limit, used, admitted, near int64 }{
+		{cur.limits.Notes, cur.used.Notes, cur.admitted.Notes, nearNotes},
+		{cur.limits.Collections, cur.used.Collections, cur.admitted.Collections, nearCollections},
+		{cur.limits.Forks, cur.used.Forks, cur.admitted.Forks, nearCollections},
+		{cur.limits.StoredBytes, cur.used.StoredBytes, cur.admitted.StoredBytes, nearBytes},
+	} {
+		left := x.limit - x.used
+		near = near || x.limit > 0 && (left < x.near || x.admitted > left/nearPart)
+	}
+	return cur.limits, near, nil
+}
+
+// Reserve reserves model tokens for a call, by an estimate of what it uses. It returns QuotaExceeded
+// when the tokens of the day do not suffice, with what other calls of this process reserve; a call that
+// has the rest for itself may use it, however little it is. settle replaces the estimate by what was
+// used; it must be called once.
+func (q *Quotas) Reserve(ctx context.Context, s Scope, estimate int64) (settle func(used int64), err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	now := q.clock()
+	for _, age := range []time.Duration{q.cfg.Refresh, q.cfg.Recheck} {
+		cur, err := q.current(ctx, s.Tenant(), now, age)
+		if err != nil {
+			return nil, err
+		}
+		if cur.limits.ModelTokensPerDay <= 0 {
+			return func(int64) {}, nil
+		}
+		if settle, ok := q.reserve(cur, s.Tenant(), max(1, estimate)); ok {
+			return settle, nil
+		}
+	}
+	return nil, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day")
+}
+
+func (q *Quotas) reserve(cur *usageSum, id uuid.UUID, estimate int64) (settle func(int64), ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.books[id]
+	if b == nil {
+		b = &tokenBook{}
+		q.books[id] = b
+	}
+	used := cur.used.ModelTokens + cur.admitted.ModelTokens
+	for _, c := range b.settled {
+		if c.at.After(cur.at.Add(-settleLag)) {
+			used += c.tokens
+		}
+	}
+	limit := cur.limits.ModelTokensPerDay
+	if used >= limit || b.reserved > 0 && used+b.reserved+estimate > limit {
+		return nil, false
+	}
+	b.reserved += estimate
+	return func(n int64) { q.settle(id, estimate, n) }, true
+}
+
+// settle replaces an estimate by what was used, and forgets what every sum holds by now.
+func (q *Quotas) settle(id uuid.UUID, estimate, used int64) {
+	now := q.clock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.books[id] // it has a reservation
+	b.reserved -= estimate
+	old := 0
+	for old < len(b.settled) && now.Sub(b.settled[old].at) > q.cfg.Refresh+settleLag {
+		old++
+	}
+	b.settled = append(b.settled[old:], settledCall{now, used})
+	if len(q.books) > q.cfg.MaxTenants {
+		for other, book := range q.books {
+			if n := len(book.settled); book.reserved == 0 && (n == 0 || now.Sub(book.settled[n-1].at) > q.cfg.Refresh+settleLag) {
+				delete(q.books, other)
+			}
+		}
+	}
 }
 
 // Forget drops the cached sum of a tenant, so that changed limits take effect
@@ -154,7 +274,8 @@ func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAg
 		return nil, err
 	}
 	next := &usageSum{at: now, limits: t.Limits}
-	if t.Limits.hasQuota() {
+	next.limits.ModelTokensPerDay = cmp.Or(t.Limits.ModelTokensPerDay, q.cfg.ModelTokensPerDay)
+	if next.limits.hasQuota() {
 		if next.used, err = q.usage.TenantUsage(ctx, id); err != nil {
 			return nil, err
 		}

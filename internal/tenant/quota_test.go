@@ -254,3 +254,101 @@ func TestLimitsPatch(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// A burst of calls reserves no more than the day's tokens; what a call did not use is free again, and
+// what it used is counted before the next sum holds it.
+func TestReserveTokens(t *testing.T) {
+	t.Parallel()
+	q, h, c, s := newTestQuotas(t, Limits{ModelTokensPerDay: 1000})
+	var mu sync.Mutex
+	var settles []func(int64)
+	var calls sync.WaitGroup
+	for range 250 {
+		calls.Go(func() {
+			settle, err := q.Reserve(t.Context(), s, 100)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				settles = append(settles, settle)
+			case !fault.Is(err, fault.QuotaExceeded) || !strings.Contains(err.Error(), "model_tokens_per_day"):
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	calls.Wait()
+	if len(settles) != 10 {
+		t.Fatalf("%d of 250 calls were admitted, want 10", len(settles))
+	}
+	c.advance(10 * time.Second) // a new sum does not forget what is reserved
+	if _, err := q.Reserve(t.Context(), s, 100); !fault.Is(err, fault.QuotaExceeded) {
+		t.Errorf("after a new sum: %v", err)
+	}
+	for _, settle := range settles {
+		settle(60)
+	}
+	fits := func(want int) {
+		t.Helper()
+		var held []func(int64)
+		for {
+			settle, err := q.Reserve(t.Context(), s, 100)
+			if err != nil {
+				break
+			}
+			held = append(held, settle)
+		}
+		if len(held) != want {
+			t.Errorf("%d calls of 100 fit beside 600 used, want %d", len(held), want)
+		}
+		for _, settle := range held {
+			settle(0)
+		}
+	}
+	fits(4)
+	h.mu.Lock()
+	h.used.ModelTokens = 600
+	h.mu.Unlock()
+	c.advance(time.Minute)
+	fits(4) // the sum holds them, and they are not counted twice
+	q2, _, _, s2 := newTestQuotas(t, Limits{ModelTokensPerDay: 50})
+	settle, err := q2.Reserve(t.Context(), s2, 100)
+	if err != nil {
+		t.Errorf("the rest is less than one estimate: %v", err)
+	}
+	settle(49)
+	if settle, err = q2.Reserve(t.Context(), s2, 100); err != nil {
+		t.Errorf("one token is left: %v", err)
+	}
+	settle(100)
+	if _, err = q2.Reserve(t.Context(), s2, 1); !fault.Is(err, fault.QuotaExceeded) {
+		t.Errorf("none is left: %v", err)
+	}
+}
+
+// Far from a limit one look is enough; near it, or after much was admitted since the last sum, the
+// store has to check.
+func TestNear(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limits Limits
+		ask    Usage
+		near   bool
+	}{
+		{Limits{}, Usage{Notes: 1 << 40}, false},
+		{Limits{Notes: 10}, Usage{Notes: 1}, true},
+		{Limits{Notes: 100_000}, Usage{Notes: 1}, false},
+		{Limits{Notes: 100_000}, Usage{Notes: 20_000}, true},
+		{Limits{Collections: 1000}, Usage{Collections: 1}, false},
+		{Limits{Collections: 50}, Usage{Collections: 1}, true},
+		{Limits{Notes: 100_000, StoredBytes: 1 << 20}, Usage{Notes: 1, StoredBytes: 10}, true},
+	} {
+		q, _, _, s := newTestQuotas(t, c.limits)
+		if err := q.Check(t.Context(), s, c.ask); err != nil {
+			t.Fatal(err)
+		}
+		l, near, err := q.Near(t.Context(), s)
+		if err != nil || near != c.near || l != c.limits {
+			t.Errorf("limits %+v, admitted %+v: near %v, %v", c.limits, c.ask, near, err)
+		}
+	}
+}

@@ -185,7 +185,7 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 	return everyone, f, nil
 }
 
-// act lets all agents send requests for the length of a run, beside a flood if there is one.
+// act has all agents send requests for the length of a run, beside a flood if there is one.
 func (e *crowd) act(ctx context.Context, s *settings, f *flood) []sample {
 	ctx, cancel := context.WithTimeout(ctx, s.length)
 	defer cancel()

@@ -8,10 +8,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -112,6 +114,12 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.mode == Vector {
 		words = ""
 	}
+	leave, err := sr.service.turns.Enter(ctx, sr.scope.Tenant(), sr.class())
+	if err != nil {
+		return nil, err
+	}
+	leave = sync.OnceFunc(leave)
+	defer leave()
 	if sr.indexQuery, err = sr.index.Query(words, made.Vector); err != nil {
 		return nil, err
 	}
@@ -135,6 +143,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	_, ranked := sr.service.spans.start(ctx, spanRank)
 	result := ranker.Rank(found, o)
 	ranked(nil)
+	leave() // what follows reads the store, or asks a model
 	hits := result.Hits
 	linked, err := sr.findTriples(ctx)
 	if err != nil {
@@ -161,6 +170,14 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		sr.answerable = answerable(&hits[0])
 	}
 	return hits, nil
+}
+
+// class returns the class of the search at the gate: a caller waits, or a job.
+func (sr *searchRun) class() fair.Class {
+	if sr.scope.IsJob() {
+		return fair.Background
+	}
+	return fair.Foreground
 }
 
 // answerable returns how well the best hit alone matches the query: by late interaction, else by the

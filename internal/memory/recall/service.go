@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -90,6 +92,7 @@ type Service struct {
 	indexes   *registry
 	counter   *counter
 	outages   *outages
+	turns     *fair.Gate // of searches that compute
 
 	loading, refreshing, warming *background
 
@@ -97,6 +100,10 @@ type Service struct {
 	stop    context.CancelFunc // nil: not started
 	stopped chan struct{}
 }
+
+// searchesPerCPU is how many searches compute at once for each CPU. More would share the CPUs without
+// an order.
+const searchesPerCPU = 2
 
 // New returns a service. Start begins to flush usage counts.
 func New(deps Deps, cfg Config) (*Service, error) {
@@ -120,6 +127,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	r := &Service{
 		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, policies: deps.Policies, clock: deps.Clock, log: deps.Log, cfg: cfg,
+		turns: fair.NewGate(searchesPerCPU*runtime.GOMAXPROCS(0), 0),
 	}
 	if r.clock == nil {
 		r.clock = time.Now

@@ -92,3 +92,11 @@ func (b bench) put(tb testing.TB, collection uuid.UUID, n memory.Note) memory.No
 	}
 	return n
 }
+
+// Two gateways keep to the limits of a tenant together.
+func TestTwoGatewaysKeepToRoom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	storetest.KeepsToRoom(t, b.scope, b.Store, b.beside(t, time.Second).Store)
+	b.sound(t)
+}

@@ -26,6 +26,9 @@ func (q *session) LockKey(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM api_keys WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
 }
 
+// LockRoom implements store.Locks.
+func (q *session) LockRoom(tenantID uuid.UUID) { q.lockByName(lockRoom, tenantID.String()) }
+
 // LockSigningKeys implements store.Locks. Readers are not kept waiting.
 func (q *session) LockSigningKeys() {
 	q.later("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
@@ -55,6 +58,7 @@ func (q *session) LockJob(tenantID, id uuid.UUID) {
 const (
 	lockDecide = iota + 1
 	lockAnswer
+	lockRoom
 )
 
 // lockByName waits for the transactions that hold the name. Two names with the same hash wait for

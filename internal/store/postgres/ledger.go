@@ -167,11 +167,24 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 	return out, err
 }
 
-// TenantUsage implements store.LedgerRows.
-func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (u memory.TenantUsage, err error) {
+// StoredBeside implements store.LedgerRows.
+func (q *session) StoredBeside(ctx context.Context, tenantID, except uuid.UUID, now time.Time) (memory.TenantUsage, error) {
 	var p params
+	where := "WHERE c.tenant = " + p.add(tenantID) + " AND c.id <> " + p.add(except) + seenBy(&p, tenant.Scope{}, now)
+	return q.stored(ctx, where, p.args)
+}
+
+// TenantUsage implements store.LedgerRows.
+func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (memory.TenantUsage, error) {
+	var p params
+	where := "WHERE c.tenant = " + p.add(s.Tenant()) + seenBy(&p, s, now)
+	return q.stored(ctx, where, p.args)
+}
+
+// stored sums what is stored in the collections c of a condition.
+func (q *session) stored(ctx context.Context, where string, args []any) (u memory.TenantUsage, err error) {
 	text := `SELECT COALESCE(SUM(h.s_notes), 0)::bigint, COALESCE(SUM(h.s_links), 0)::bigint, COUNT(*), COUNT(*) FILTER (WHERE c.parent <> ` + zeroID + `), COALESCE(SUM(h.s_bytes), 0)::bigint
- FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ` + p.add(s.Tenant()) + seenBy(&p, s, now)
-	_, err = q.get(ctx, text, p.args, &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
+ FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id ` + where
+	_, err = q.get(ctx, text, args, &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
 	return u, err
 }

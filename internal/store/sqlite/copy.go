@@ -27,7 +27,7 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 	if n <= 0 {
 		n = 1000
 	}
-	err = s.writing(ctx, func(ctx context.Context, q *session) error {
+	err = s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		copied, next = 0, ""
 		// The source may have been deleted since the view was opened.
 		if _, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now()); err != nil {

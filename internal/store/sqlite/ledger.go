@@ -75,7 +75,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 	if len(use) == 0 {
 		return nil
 	}
-	return s.writing(ctx, func(ctx context.Context, q *session) error {
+	return s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		if err := q.CheckTenant(ctx, sc.Tenant()); err != nil {
 			return err
 		}
@@ -113,11 +113,21 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 	return out, err
 }
 
+// StoredBeside implements store.LedgerRows.
+func (q *session) StoredBeside(ctx context.Context, tenantID, except uuid.UUID, now time.Time) (u memory.TenantUsage, err error) {
+	seen, args := seenCollections(tenant.Scope{}, now)
+	return q.stored(ctx, "WHERE c.tenant = ? AND c.id <> ?"+seen, append([]any{tenantID, except}, args...))
+}
+
 // TenantUsage implements store.LedgerRows.
-func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (u memory.TenantUsage, err error) {
+func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (memory.TenantUsage, error) {
 	seen, args := seenCollections(s, now)
+	return q.stored(ctx, "WHERE c.tenant = ?"+seen, append([]any{s.Tenant()}, args...))
+}
+
+// stored sums what is stored in the collections c of a condition.
+func (q *session) stored(ctx context.Context, where string, args []any) (u memory.TenantUsage, err error) {
 	_, err = q.get(ctx, `SELECT COALESCE(SUM(h.s_notes), 0), COALESCE(SUM(h.s_links), 0), COUNT(*), COALESCE(SUM(c.parent <> zeroblob(16)), 0), COALESCE(SUM(h.s_bytes), 0)
- FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ?`+seen,
-		append([]any{s.Tenant()}, args...), &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
+ FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id `+where, args, &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
 	return u, err
 }

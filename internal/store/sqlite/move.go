@@ -141,7 +141,7 @@ func fromRowValue(c *store.Column, v any) (any, error) {
 
 // Import implements store.Mover.
 func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) error {
-	return s.writing(ctx, func(bare context.Context, q *session) error {
+	return s.writing(ctx, ofCaller(uuid.Nil), func(bare context.Context, q *session) error {
 		if err := q.checkUnused(bare); err != nil {
 			return err
 		}

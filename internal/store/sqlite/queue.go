@@ -121,7 +121,7 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 	if lease == uuid.Nil {
 		return nil, fault.InvalidField("lease", "is required")
 	}
-	err = s.writing(ctx, func(ctx context.Context, q *session) error {
+	err = s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		out = nil
 		now := s.now()
 		if err := q.reachJobs(ctx, sc, collection); err != nil {
@@ -194,11 +194,11 @@ func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (j 
 }
 
 // withLease calls fn with a job that is held with the lease.
-func (s *Store) withLease(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, fn func(context.Context, *session, memory.Job) error) error {
+func (s *Store) withLease(ctx context.Context, t turn, sc tenant.Scope, job, lease uuid.UUID, fn func(context.Context, *session, memory.Job) error) error {
 	if err := sc.Check(); err != nil {
 		return err
 	}
-	return s.writing(ctx, func(ctx context.Context, q *session) error {
+	return s.writing(ctx, t, func(ctx context.Context, q *session) error {
 		j, ok, err := q.JobByID(ctx, sc, job)
 		if err == nil && !ok {
 			err = fault.Missing("job")
@@ -214,9 +214,9 @@ func (s *Store) withLease(ctx context.Context, sc tenant.Scope, job, lease uuid.
 }
 
 // Heartbeat implements memory.Queue. A lease that has expired, and that no other claim took, is
-// held again.
+// held again. It does not wait behind callers: the lease would be lost meanwhile.
 func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, until time.Time) error {
-	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofCaller(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		_, err := q.exec(ctx, "UPDATE jobs SET lease_until = ? WHERE tenant = ? AND id = ?", until, j.Tenant, j.ID)
 		return err
 	})
@@ -224,7 +224,7 @@ func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.
 
 // SetProgress implements memory.Queue.
 func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
-	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		doc, err := store.Document("progress", p)
 		if err != nil {
 			return err
@@ -236,7 +236,7 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 
 // SetAlone implements memory.Queue.
 func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, n int) error {
-	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		_, err := q.exec(ctx, "UPDATE jobs SET alone = ? WHERE tenant = ? AND id = ?", n, j.Tenant, j.ID)
 		return err
 	})
@@ -244,7 +244,7 @@ func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.U
 
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
-	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		finished, err := store.FinishedAt(&end, s.now())
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, en
 
 // VoidLeases implements memory.Queue.
 func (s *Store) VoidLeases(ctx context.Context) (n int, err error) {
-	err = s.writing(ctx, func(ctx context.Context, q *session) error {
+	err = s.writing(ctx, ofCaller(uuid.Nil), func(ctx context.Context, q *session) error {
 		changed, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', lease = zeroblob(16), lease_until = 0 WHERE state = 'running'")
 		n = int(changed)
 		return err

@@ -3,12 +3,16 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
@@ -21,7 +25,7 @@ func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
 // direct runs a statement without the store.
 func (b bench) direct(tb testing.TB, text string, args ...any) {
 	tb.Helper()
-	err := b.writing(context.Background(), func(ctx context.Context, q *session) error {
+	err := b.writing(context.Background(), ofCaller(uuid.Nil), func(ctx context.Context, q *session) error {
 		_, err := q.exec(ctx, text, args...)
 		return err
 	})
@@ -123,5 +127,47 @@ func TestForkWithoutPolicy(t *testing.T) {
 	put(memory.Note{Content: "waits", State: memory.StateRaw})
 	if n := adopts("waits"); n != 1 {
 		t.Errorf("%d jobs for a note that waits for its vector, want 1", n)
+	}
+}
+
+// Callers write before jobs, and jobs are not stopped; tenants take turns.
+func TestWhoWritesNext(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Config{})
+	held, goOn := make(chan struct{}), make(chan struct{})
+	var order []string // one write at a time
+	var writes sync.WaitGroup
+	write := func(t turn, name string) {
+		before := s.turns.Waiting(t.tenant)
+		writes.Go(func() {
+			_ = s.writing(context.Background(), t, func(context.Context, *session) error {
+				order = append(order, name)
+				return store.ErrRollback
+			})
+		})
+		for s.turns.Waiting(t.tenant) == before {
+			runtime.Gosched()
+		}
+	}
+	writes.Go(func() {
+		_ = s.writing(context.Background(), ofCaller(uuid.New()), func(context.Context, *session) error {
+			close(held)
+			<-goOn
+			return store.ErrRollback
+		})
+	})
+	<-held
+	flood, other := uuid.New(), uuid.New()
+	write(ofJob(flood), "job")
+	write(ofJob(other), "other's job")
+	for range 7 {
+		write(ofCaller(flood), "flood")
+	}
+	write(ofCaller(other), "other")
+	close(goOn)
+	writes.Wait()
+	want := []string{"flood", "other", "flood", "flood", "job", "flood", "flood", "flood", "flood", "other's job"}
+	if !slices.Equal(order, want) {
+		t.Errorf("written in order %q, want %q", order, want)
 	}
 }

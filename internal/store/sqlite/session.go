@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
@@ -234,15 +235,32 @@ func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session)
 	})
 }
 
+// turn is whose turn it is at the one writer: jobs wait for callers, and tenants take turns.
+type turn struct {
+	tenant uuid.UUID
+	class  fair.Class
+}
+
+// ofCaller is the turn of a write that a caller waits for.
+func ofCaller(tenantID uuid.UUID) turn { return turn{tenantID, fair.Foreground} }
+
+// ofJob is the turn of a write that a job waits for.
+func ofJob(tenantID uuid.UUID) turn { return turn{tenantID, fair.Background} }
+
 // writing runs fn in one write transaction. An error rolls back. Once the lock is held, a canceled
 // ctx no longer interrupts statements, which are short; it is checked before the commit. fn may run
 // more than once.
-func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) error) error {
-	return s.writingOr(ctx, false, fn)
+func (s *Store) writing(ctx context.Context, t turn, fn func(context.Context, *session) error) error {
+	return s.writingOr(ctx, t, false, fn)
 }
 
 // writingOr is writing, or with frees, for what frees space, a write that succeeds on a full disk.
-func (s *Store) writingOr(ctx context.Context, frees bool, fn func(context.Context, *session) error) error {
+func (s *Store) writingOr(ctx context.Context, t turn, frees bool, fn func(context.Context, *session) error) error {
+	leave, err := s.turns.Enter(ctx, t.tenant, t.class)
+	if err != nil {
+		return s.translate(err)
+	}
+	defer leave()
 	q, err := s.write.take(ctx)
 	if err != nil {
 		return s.translate(err)
@@ -296,13 +314,13 @@ func (t transactions) Reading(ctx context.Context, _ uuid.UUID, fn func(context.
 }
 
 // Writing implements store.Transactions.
-func (t transactions) Writing(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
-	return t.store.writing(ctx, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.writing(ctx, ofCaller(tenantID), func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
 // Freeing implements store.Transactions.
-func (t transactions) Freeing(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
-	return t.store.writingOr(ctx, true, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+func (t transactions) Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.writingOr(ctx, ofCaller(tenantID), true, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
 // noLocks implements store.Locks: the one writer needs none.
@@ -311,6 +329,7 @@ type noLocks struct{}
 func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}
+func (noLocks) LockRoom(uuid.UUID)                      {}
 func (noLocks) LockSigningKeys()                        {}
 func (noLocks) HoldCollections(uuid.UUID, ...uuid.UUID) {}
 func (noLocks) LockCollection(uuid.UUID, uuid.UUID)     {}

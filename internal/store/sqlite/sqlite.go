@@ -16,6 +16,7 @@ import (
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -53,7 +54,8 @@ type Store struct {
 	busy   time.Duration
 	clock  memory.Clock
 	log    *slog.Logger
-	write  *pool // of one session
+	write  *pool      // of one session
+	turns  *fair.Gate // before write
 	read   *pool
 	closed chan struct{}
 
@@ -85,7 +87,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{path: c.Path, busy: c.BusyTimeout, walLimit: walLimit, clock: d.Clock, log: d.Logger, closed: make(chan struct{})}
+	s := &Store{path: c.Path, busy: c.BusyTimeout, walLimit: walLimit, clock: d.Clock, log: d.Logger, turns: fair.NewGate(1, 0), closed: make(chan struct{})}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	if err := s.prepareFile(c); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, 
 	if err != nil {
 		return err
 	}
-	return s.writing(ctx, func(ctx context.Context, q *session) error {
+	return s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		if _, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now()); err != nil {
 			return err
 		}

@@ -16,7 +16,11 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 	if err := sc.Check(); err != nil {
 		return w, err
 	}
-	err = s.writingOr(ctx, frees(o.Cause), func(bare context.Context, q *session) error {
+	t := ofCaller(sc.Tenant())
+	if o.Job != uuid.Nil || o.System {
+		t = ofJob(sc.Tenant())
+	}
+	err = s.writingOr(ctx, t, frees(o.Cause), func(bare context.Context, q *session) error {
 		now := s.now()
 		r, err := store.Reach(bare, q, sc, collection)
 		if err != nil {

@@ -23,6 +23,7 @@ func writeCases() []testCase {
 		{"VersionCompare", versionCompare},
 		{"Canceled", canceledWrite},
 		{"Panics", panickingClosure},
+		{"Room", keepsToRoom},
 	}
 }
 

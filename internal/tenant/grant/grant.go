@@ -20,7 +20,7 @@ func Scope(tenantID, agent uuid.UUID, actor string, perms ...tenant.Permission) 
 // Job returns the scope of a job of a tenant: all agents and all permissions of
 // the tenant, with the job as actor.
 func Job(tenantID, job uuid.UUID) tenant.Scope {
-	return scope.New(tenantID, uuid.Nil, "job:"+job.String(), tenant.AllPermissions())
+	return scope.New(tenantID, uuid.Nil, scope.JobActor+job.String(), tenant.AllPermissions())
 }
 
 // Operator returns an operator scope. It gives access to tenants, never to what

@@ -5,6 +5,7 @@ package scope
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -42,6 +43,12 @@ func (s Scope) HasAgent() bool { return s.agent != uuid.Nil }
 // Actor returns the name of the caller in audit rows and changesets, such as
 // "key:01J…" or "job:…".
 func (s Scope) Actor() string { return s.actor }
+
+// JobActor begins the actor of jobs; the id of the job follows.
+const JobActor = "job:"
+
+// IsJob reports whether a job acts, and no caller waits.
+func (s Scope) IsJob() bool { return strings.HasPrefix(s.actor, JobActor) }
 
 // Permissions returns the permissions of the scope, sorted.
 func (s Scope) Permissions() []Permission { return slices.Clone(s.perms) }
