@@ -18,10 +18,18 @@ all_tests() (
 	SLIPBOX_REQUIRE_SERVICES=1 go test -race -shuffle=on -timeout=120m ./...
 )
 
+# rollback runs a release beside the next one, for minutes.
+rollback() (
+	env=$(scripts/services.sh env)
+	eval "$env"
+	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_ROLLBACK_SECONDS=300 go test -run TestRollBack -count=1 -timeout=30m -v ./cmd/gateway
+)
+
 step "services" run services
 step "encoder" run encoder
 step "all tests, with the race detector" all_tests
 step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP=
+step "a release beside the next one" rollback
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
 step "contract fuzz" env FUZZ_EXAMPLES=25 scripts/fuzz.sh

@@ -94,7 +94,7 @@ func (c *gateway) migrateStatus() *cobra.Command {
 }
 
 func (c *gateway) printMigrations(ctx context.Context, cfg app.Settings) error {
-	steps, err := app.Migrations(ctx, cfg)
+	steps, schema, err := app.Migrations(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -106,5 +106,9 @@ func (c *gateway) printMigrations(ctx context.Context, cfg app.Settings) error {
 		}
 		rows[i] = []string{strconv.FormatInt(s.Version, 10), state, s.Name}
 	}
-	return c.table("VERSION\tSTATE\tNAME", rows)
+	if err := c.table("VERSION\tSTATE\tNAME", rows); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "\nThe database has %s.\n", schema)
+	return err
 }

@@ -164,7 +164,11 @@ func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 	if err != nil {
 		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "run `gateway check`"}
 	}
-	return Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, schema at head, %.1f MiB (`gateway check` verifies it all)", float64(size)/(1<<20))}
+	schema, err := st.Schema(ctx)
+	if err != nil {
+		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "run `gateway check`"}
+	}
+	return Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, %s, %.1f MiB (`gateway check` verifies it all)", schema, float64(size)/(1<<20))}
 }
 
 func doctorModel(ctx context.Context, cfg Settings) Finding {

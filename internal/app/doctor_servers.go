@@ -40,8 +40,12 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 	if err != nil {
 		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
 	}
+	schema, err := pg.Schema(ctx)
+	if err != nil {
+		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
+	}
 	return []Finding{
-		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, schema at head (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role)},
+		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, %s (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role, schema)},
 		doctorClock("Postgres", facts.Skew),
 		doctorWrapping(ctx, pg, cfg, log),
 	}

@@ -2,13 +2,10 @@ package app
 
 import (
 	"context"
-	"io/fs"
-	"strconv"
-	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
-	"github.com/slipboxhq/slipbox/migrations"
 )
 
 // Migration is one migration of the Postgres schema.
@@ -33,7 +30,7 @@ func MigrateUp(ctx context.Context, cfg Settings) error {
 // MigrateDown migrates the Postgres schema down to a version. Data that only later versions can
 // hold is lost.
 func MigrateDown(ctx context.Context, cfg Settings, to int64) error {
-	steps, err := Migrations(ctx, cfg)
+	steps, _, err := Migrations(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -48,30 +45,25 @@ func MigrateDown(ctx context.Context, cfg Settings, to int64) error {
 }
 
 // Migrations lists the migrations of this build, oldest first, with which of them the database
-// has. Migrations of a newer build that the database has follow.
-func Migrations(ctx context.Context, cfg Settings) ([]Migration, error) {
+// has, and where the database is. Migrations of a newer build that the database has follow.
+func Migrations(ctx context.Context, cfg Settings) ([]Migration, store.Schema, error) {
 	if cfg.MigrateDatabaseURL == "" {
-		return nil, errEmbedded
+		return nil, store.Schema{}, errEmbedded
 	}
-	current, known, err := postgres.MigrationStatus(ctx, cfg.MigrateDatabaseURL)
+	schema, err := postgres.MigrationStatus(ctx, cfg.MigrateDatabaseURL)
 	if err != nil {
-		return nil, err
+		return nil, schema, err
 	}
-	files, err := fs.Glob(migrations.Postgres, "postgres/*.sql")
+	steps, err := postgres.Migrations()
 	if err != nil {
-		return nil, err
+		return nil, schema, err
 	}
 	var out []Migration
-	for _, f := range files {
-		number, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(f, "postgres/"), ".sql"), "_")
-		v, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "the migration %s has no number", f)
-		}
-		out = append(out, Migration{Version: v, Name: strings.ReplaceAll(name, "_", " "), Applied: v <= current})
+	for _, s := range steps {
+		out = append(out, Migration{Version: s.Version, Name: s.Name, Applied: s.Version <= schema.Current})
 	}
-	for v := known + 1; v <= current; v++ {
+	for v := schema.Known + 1; v <= schema.Current; v++ {
 		out = append(out, Migration{Version: v, Name: "of a newer build", Applied: true})
 	}
-	return out, nil
+	return out, schema, nil
 }

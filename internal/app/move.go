@@ -35,6 +35,7 @@ type Streams struct {
 func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, streams Streams) error {
 	var source interface {
 		store.Mover
+		Schema(ctx context.Context) (store.Schema, error)
 		Close() error
 	}
 	engine := "sqlite"
@@ -49,6 +50,13 @@ func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, st
 		return err
 	}
 	defer func() { _ = source.Close() }()
+	schema, err := source.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if schema.Newer() {
+		return fault.New(fault.Conflict, "the store has schema version %d and this build knows %d, so the export would miss what the newer build keeps: export with that build", schema.Current, schema.Known)
+	}
 	return writeNewFile(file, streams.Out, func(w *bufio.Writer) error {
 		m, err := store.NewMoveWriter(w, engine, CurrentBuild().Version, time.Now())
 		if err != nil {

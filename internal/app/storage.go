@@ -33,13 +33,8 @@ func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemet
 	if err := pg.MeasurePool(tel.Meters()); err != nil {
 		return nil, storeChecks{}, errors.Join(err, pg.Close())
 	}
-	return pg, storeChecks{writes: pg.CheckWrites, ready: func(ctx context.Context) error {
-		// During an upgrade this build keeps serving when the schema is already newer.
-		if err := pg.SchemaAtHead(ctx); !errors.Is(err, store.ErrNewerSchema) {
-			return err
-		}
-		return nil
-	}}, nil
+	// During an upgrade this build keeps serving while it can work on the newer schema.
+	return pg, storeChecks{writes: pg.CheckWrites, ready: pg.CheckSchema}, nil
 }
 
 // storeChecks are conditions of a store for /readyz: each returns nil, or why it does not hold.

@@ -164,6 +164,7 @@ var holdsTable = map[string]string{
 	"notes": "versions of notes", "links": "and links", "changesets": "changesets", "collections": "collections", "collection_heads": "collections",
 	"vectors": "vectors", "jobs": "outbox", "spool": "imports", "reviews": "reviews", "tenants": "tenants", "agents": "tenants", "api_keys": "hashes of keys",
 	"signing_keys": "signing keys", "audit": "audit", "idempotency": "idempotency keys", "usage": "usage counters", "model_use": "usage counters",
+	"schema_compat": "versions of the schema",
 }
 
 // holdsRedis says how the page about storage calls what a package puts into Redis.

@@ -120,7 +120,7 @@ func Map() []Package {
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
 
 		{eval, LayerTool, "measuring retrieval, a client of the public API", nil, false},
-		{arch, LayerTool, "this map, and what judges the tree by it", nil, false},
+		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
 		{"tools", LayerTool, "small programs for developing", []string{arch}, false},
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},

@@ -10,6 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/migrations"
 )
 
 // Dialect names the SQL dialect of migrations.
@@ -21,11 +22,63 @@ const (
 	Postgres Dialect = "postgres"
 )
 
+// Schema is the version of a database beside that of this build.
+type Schema struct {
+	// Current is the version of the database; 0: it has none.
+	Current int64
+	// Known is the newest version that this build knows.
+	Known int64
+	// CompatibleFrom is the version that a build must know to work on the database. It is Current
+	// when the database does not say.
+	CompatibleFrom int64
+}
+
+// Newer reports whether a newer build has migrated the database.
+func (s Schema) Newer() bool { return s.Current > s.Known }
+
+// Usable returns nil unless a newer build has migrated the database and this build knows too little
+// to work on it: then a Conflict.
+func (s Schema) Usable() error {
+	if !s.Newer() || s.Known >= s.CompatibleFrom {
+		return nil
+	}
+	return fault.New(fault.Conflict, "the database has schema version %d, which needs a build that knows version %d; this build knows %d: run the newer build, or restore a backup made before the upgrade",
+		s.Current, s.CompatibleFrom, s.Known)
+}
+
+// String describes the schema to an operator.
+func (s Schema) String() string {
+	switch {
+	case s.Current == 0:
+		return fmt.Sprintf("no schema; this build knows version %d", s.Known)
+	case s.Newer() && s.Usable() == nil:
+		return fmt.Sprintf("schema version %d, from a newer build; this build knows %d and can work on it, as can all that know %d", s.Current, s.Known, s.CompatibleFrom)
+	case s.Newer():
+		return fmt.Sprintf("schema version %d, from a newer build; this build knows %d and cannot work on it, which needs %d", s.Current, s.Known, s.CompatibleFrom)
+	case s.Current < s.Known:
+		return fmt.Sprintf("schema version %d; this build knows %d and needs that", s.Current, s.Known)
+	}
+	return fmt.Sprintf("schema version %d, which this build knows; builds that know %d can work on it", s.Current, s.CompatibleFrom)
+}
+
+// CompatTable is the table of the versions that builds must know. Its rows say, for a version of the
+// schema, which version a build must know to work on it.
+const CompatTable = "schema_compat"
+
 // Migrator moves a schema along its numbered steps. Each step is one transaction.
-type Migrator struct{ provider *goose.Provider }
+type Migrator struct {
+	db       *sql.DB
+	dialect  Dialect
+	provider *goose.Provider
+	steps    []migrations.Step
+}
 
 // NewMigrator returns a Migrator over a folder of numbered SQL files.
 func NewMigrator(db *sql.DB, d Dialect, folder fs.FS) (*Migrator, error) {
+	steps, err := migrations.Steps(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
 	dialect := goose.DialectSQLite3
 	if d == Postgres {
 		dialect = goose.DialectPostgres
@@ -34,36 +87,59 @@ func NewMigrator(db *sql.DB, d Dialect, folder fs.FS) (*Migrator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	return &Migrator{provider: p}, nil
+	return &Migrator{db: db, dialect: d, provider: p, steps: steps}, nil
 }
 
-// Versions returns the version of the database and the newest one that this build knows. It creates
-// the table of applied steps when there is none.
-func (m *Migrator) Versions(ctx context.Context) (current, known int64, err error) {
-	current, known, err = m.provider.GetVersions(ctx)
-	if err != nil {
-		return 0, 0, fmt.Errorf("read schema version: %w", err)
+// Schema returns the version of the database. It creates the table of applied steps when there is
+// none.
+func (m *Migrator) Schema(ctx context.Context) (s Schema, err error) {
+	if s.Current, s.Known, err = m.provider.GetVersions(ctx); err != nil {
+		return s, fmt.Errorf("read schema version: %w", err)
 	}
-	return current, known, nil
+	s.CompatibleFrom = s.Current
+	stored, err := m.storesCompat(ctx)
+	if err != nil || !stored {
+		return s, err
+	}
+	err = m.db.QueryRowContext(ctx, fmt.Sprintf("SELECT compatible_from FROM "+CompatTable+" WHERE version = %d", s.Current)).Scan(&s.CompatibleFrom)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return s, fmt.Errorf("read compatible versions: %w", err)
+	}
+	return s, nil
 }
 
-// Up applies the missing steps. A database from a newer build is a Conflict. Several processes may
-// call it at once: one that loses the race tries again.
+// storesCompat reports whether the database has the table of compatible versions.
+func (m *Migrator) storesCompat(ctx context.Context) (found bool, err error) {
+	query := "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = '" + CompatTable + "'"
+	if m.dialect == Postgres {
+		query = "SELECT to_regclass('" + CompatTable + "') IS NOT NULL"
+	}
+	if err := m.db.QueryRowContext(ctx, query).Scan(&found); err != nil {
+		return false, fmt.Errorf("look for %s: %w", CompatTable, err)
+	}
+	return found, nil
+}
+
+// Up applies the missing steps and records from which version builds are compatible. It changes
+// nothing when a newer build has migrated the database and this build can work on it; when it
+// cannot, that is a Conflict. Several processes may call it at once: one that loses the race tries
+// again.
 func (m *Migrator) Up(ctx context.Context) error {
 	for try := 0; ; try++ {
-		current, known, err := m.Versions(ctx)
+		s, err := m.Schema(ctx)
 		if err != nil {
 			return err
 		}
-		if current > known {
-			return NewerSchema(current, known)
+		if s.Newer() {
+			return s.Usable()
 		}
-		if current == known {
-			return nil
+		if s.Current < s.Known {
+			_, err = m.provider.Up(ctx)
 		}
-		_, err = m.provider.Up(ctx)
 		if err == nil {
-			return nil
+			// A process that ends here leaves a version without a row, which counts as its own until
+			// the next Up.
+			return m.record(ctx)
 		}
 		if try == 3 || ctx.Err() != nil {
 			return fmt.Errorf("migrate: %w", errors.Join(err, ctx.Err()))
@@ -71,26 +147,46 @@ func (m *Migrator) Up(ctx context.Context) error {
 	}
 }
 
+// record writes the rows of the applied steps, unless the newest is there.
+func (m *Migrator) record(ctx context.Context) error {
+	s, err := m.Schema(ctx)
+	if err != nil || len(m.steps) == 0 || s.CompatibleFrom == m.steps[len(m.steps)-1].CompatibleFrom {
+		return err
+	}
+	if stored, err := m.storesCompat(ctx); err != nil || !stored {
+		return err
+	}
+	for _, step := range m.steps {
+		if _, err := m.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO "+CompatTable+" (version, compatible_from) VALUES (%d, %d) ON CONFLICT (version) DO UPDATE SET compatible_from = excluded.compatible_from",
+			step.Version, step.CompatibleFrom)); err != nil {
+			return fmt.Errorf("record compatible versions: %w", err)
+		}
+	}
+	return nil
+}
+
 // DownTo goes back to a version; 0 removes everything. A database from a newer build is a Conflict:
 // this build does not know its steps.
 func (m *Migrator) DownTo(ctx context.Context, version int64) error {
-	current, known, err := m.Versions(ctx)
+	s, err := m.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	if current > known {
-		return NewerSchema(current, known)
+	if s.Newer() {
+		return fault.New(fault.Conflict, "the database has schema version %d, this build knows %d: only the newer build can go back; run `gateway migrate down` of that", s.Current, s.Known)
+	}
+	stored, err := m.storesCompat(ctx)
+	if err != nil {
+		return err
+	}
+	if stored {
+		// First, so that no row is left of a step that is gone.
+		if _, err := m.db.ExecContext(ctx, fmt.Sprintf("DELETE FROM "+CompatTable+" WHERE version > %d", version)); err != nil {
+			return fmt.Errorf("forget compatible versions: %w", err)
+		}
 	}
 	if _, err := m.provider.DownTo(ctx, version); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	return nil
-}
-
-// ErrNewerSchema is in the chain of NewerSchema.
-var ErrNewerSchema = errors.New("the schema is of a newer build")
-
-// NewerSchema returns the fault for a database that a newer build has migrated.
-func NewerSchema(current, known int64) error {
-	return fault.Wrap(ErrNewerSchema, fault.Conflict, "the database has schema version %d, this build knows %d: run the newer build, or restore a backup made before the upgrade", current, known)
 }

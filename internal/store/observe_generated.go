@@ -418,6 +418,13 @@ func (ob *observed) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (o
 	return ob.Store.Review(ctx, s, id)
 }
 
+// Schema implements Store.
+func (ob *observed) Schema(ctx context.Context) (out1 Schema, err error) {
+	ctx, finish := ob.begin(ctx, "Schema", uuid.Nil, uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Schema(ctx)
+}
+
 // SetAlone implements Store.
 func (ob *observed) SetAlone(ctx context.Context, s tenant.Scope, job uuid.UUID, lease uuid.UUID, n int) (err error) {
 	ctx, finish := ob.begin(ctx, "SetAlone", s.Tenant(), uuid.Nil)

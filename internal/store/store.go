@@ -25,6 +25,8 @@ type Store interface {
 	auth.KeyStore
 	auth.SigningKeyStore
 	Verifier
+	// Schema returns the version of the database beside that of this build.
+	Schema(ctx context.Context) (Schema, error)
 	// Size returns the bytes that the store uses on disk.
 	Size(ctx context.Context) (int64, error)
 	// Ping returns nil when the store answers.

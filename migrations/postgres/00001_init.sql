@@ -1,3 +1,4 @@
+-- compatible-from: 1
 -- The tables and columns of the embedded engine, in Postgres' types. The zero id
 -- means none; a NULL time means none. All keys except those of tenants and
 -- signing_keys start with the tenant, so that data can be distributed by tenant.

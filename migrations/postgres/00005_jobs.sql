@@ -1,3 +1,4 @@
+-- compatible-from: 1
 -- +goose Up
 -- Lost leases are counted apart from failed tries.
 ALTER TABLE jobs

@@ -1,3 +1,4 @@
+-- compatible-from: 1
 -- Ids are 16-byte blobs; the zero id means none. Times are microseconds since
 -- 1970 UTC; 0, or NULL where 0 is a possible time, means none. Documents are
 -- JSON text; '' means none. All keys except those of tenants and signing_keys

@@ -1,3 +1,4 @@
+-- compatible-from: 1
 -- +goose Up
 -- Lost leases are counted apart from failed tries.
 ALTER TABLE jobs ADD COLUMN losses INTEGER NOT NULL DEFAULT 0; -- leases lost in a row, before the current claims

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/migrations"
 )
 
 const (
@@ -91,35 +91,57 @@ func number(s string) (n int) {
 	return n
 }
 
-// SchemaAtHead returns nil when the schema is the one that this build knows. A database that has to
-// be migrated, or that a newer build has migrated, is a Conflict that says so.
-func (s *Store) SchemaAtHead(ctx context.Context) error {
+// CheckSchema returns nil when this build can work on the schema: it is the one that this build
+// knows, or a newer one that says so. Any other is a Conflict that says what to do.
+func (s *Store) CheckSchema(ctx context.Context) error {
 	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error { return q.checkSchema(ctx) })
 }
 
+// Schema returns the version of the database.
+func (s *Store) Schema(ctx context.Context) (out store.Schema, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) (err error) {
+		out, err = readSchema(func(text string, dest ...any) error {
+			_, err := q.get(ctx, text, nil, dest...)
+			return err
+		})
+		return err
+	})
+	return out, err
+}
+
 func (q *session) checkSchema(ctx context.Context) error {
-	known, err := knownSchema()
-	if err != nil {
+	schema, err := readSchema(func(text string, dest ...any) error {
+		_, err := q.get(ctx, text, nil, dest...)
 		return err
-	}
-	var empty bool
-	if _, err := q.get(ctx, noSchema, nil, &empty); err != nil {
-		return err
-	}
-	if empty {
-		return errNoSchema
-	}
-	var current int64
-	if _, err := q.get(ctx, currentSchema, nil, &current); err != nil {
-		return err
-	}
+	})
 	switch {
-	case current > known:
-		return store.NewerSchema(current, known)
-	case current < known:
-		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL", current, known)
+	case err != nil:
+		return err
+	case schema.Current == 0:
+		return errNoSchema
+	case schema.Current < schema.Known:
+		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL", schema.Current, schema.Known)
 	}
-	return nil
+	return schema.Usable()
+}
+
+// readSchema reads the version of the database by queries of at most one row. It creates nothing.
+func readSchema(get func(text string, dest ...any) error) (s store.Schema, err error) {
+	if s.Known, err = knownSchema(); err != nil {
+		return s, err
+	}
+	var empty, stored bool
+	if err := get(noSchema, &empty); err != nil || empty {
+		return s, err
+	}
+	if err := get(currentSchema, &s.Current, &stored); err != nil {
+		return s, err
+	}
+	s.CompatibleFrom = s.Current
+	if stored {
+		err = get(fmt.Sprintf("SELECT coalesce(max(compatible_from), %[1]d) FROM "+store.CompatTable+" WHERE version = %[1]d", s.Current), &s.CompatibleFrom)
+	}
+	return s, err
 }
 
 // versionTable is the table of applied steps, which goose writes.
@@ -127,17 +149,18 @@ const versionTable = "goose_db_version"
 
 const (
 	// noSchema is true when nothing was migrated, or when the first step failed.
-	noSchema      = "SELECT to_regclass('collections') IS NULL OR to_regclass('" + versionTable + "') IS NULL"
-	currentSchema = "SELECT COALESCE(MAX(version_id), 0) FROM " + versionTable
+	noSchema = "SELECT to_regclass('collections') IS NULL OR to_regclass('" + versionTable + "') IS NULL"
+	// currentSchema is the version, and whether the database says which builds can work on it.
+	currentSchema = "SELECT COALESCE(MAX(version_id), 0), to_regclass('" + store.CompatTable + "') IS NOT NULL FROM " + versionTable
 )
 
 // knownSchema returns the number of the newest migration.
-func knownSchema() (newest int64, err error) {
-	files, err := migrations.Postgres.ReadDir("postgres")
-	for _, f := range files {
-		newest = max(newest, int64(number(f.Name())))
+func knownSchema() (int64, error) {
+	steps, err := Migrations()
+	if err != nil || len(steps) == 0 {
+		return 0, err
 	}
-	return newest, err
+	return steps[len(steps)-1].Version, nil
 }
 
 // checkRole returns a Conflict for a role that row-level security does not limit.

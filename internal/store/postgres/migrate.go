@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -52,20 +53,14 @@ func MigrateDown(ctx context.Context, ownerURL string, to int64) error {
 	return migrating(ctx, ownerURL, func(ctx context.Context, _ *pgx.Conn, m *store.Migrator) error { return m.DownTo(ctx, to) })
 }
 
-// MigrationStatus returns the version of the database and the newest one that this build knows. It
-// creates nothing, and does not wait for a running migration.
-func MigrationStatus(ctx context.Context, ownerURL string) (current, known int64, err error) {
-	if known, err = knownSchema(); err != nil {
-		return 0, 0, err
-	}
-	err = connected(ctx, ownerURL, func(conn *pgx.Conn) error {
-		var empty bool
-		if err := conn.QueryRow(ctx, noSchema).Scan(&empty); err != nil || empty {
-			return err
-		}
-		return conn.QueryRow(ctx, currentSchema).Scan(&current)
+// MigrationStatus returns the version of the database. It creates nothing, and does not wait for a
+// running migration.
+func MigrationStatus(ctx context.Context, ownerURL string) (s store.Schema, err error) {
+	err = connected(ctx, ownerURL, func(conn *pgx.Conn) (err error) {
+		s, err = readSchema(func(text string, dest ...any) error { return conn.QueryRow(ctx, text).Scan(dest...) })
+		return err
 	})
-	return current, known, err
+	return s, err
 }
 
 // migrating runs fn while no other process migrates the database.
@@ -114,6 +109,15 @@ func newMigrator(db *sql.DB) (*store.Migrator, error) {
 	return store.NewMigrator(db, store.Postgres, folder)
 }
 
+// Migrations returns the steps that this build knows, oldest first.
+var Migrations = sync.OnceValues(func() ([]migrations.Step, error) {
+	folder, err := fs.Sub(migrations.Postgres, "postgres")
+	if err != nil {
+		return nil, err
+	}
+	return migrations.Steps(folder)
+})
+
 // explain returns a fault that says what to do when the owner may not create the extension or the
 // tables, or when the server lacks the extension.
 func explain(err error) error {
@@ -147,6 +151,7 @@ SELECT format('SCHEMA %I', n.nspname), 'USAGE' FROM pg_namespace n, home WHERE n
 UNION ALL SELECT format('TABLE %s', t.oid::regclass), 'SELECT, INSERT, UPDATE, DELETE' FROM pg_class t, home
  WHERE t.relnamespace = home.id AND (t.relname IN ('tenants', 'signing_keys') OR t.oid IN (SELECT polrelid FROM pg_policy WHERE polname = 'own_tenant'))
 UNION ALL SELECT format('TABLE %s', to_regclass('`+versionTable+`')), 'SELECT'
+UNION ALL SELECT format('TABLE %s', to_regclass('`+store.CompatTable+`')), 'SELECT'
 UNION ALL SELECT format('SEQUENCE %s', to_regclass('audit_ids')), 'USAGE'
 UNION ALL SELECT format('FUNCTION %s', f.oid::regprocedure), 'EXECUTE' FROM pg_proc f, home
  WHERE f.pronamespace = home.id AND f.proowner = home.owner AND f.prosecdef`)

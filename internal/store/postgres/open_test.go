@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
@@ -88,8 +91,8 @@ func TestOpenWithoutSchema(t *testing.T) {
 	db := postgrestest.NewEmpty(t)
 	const missing = "no schema; run \"gateway migrate up\""
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
-	if current, known, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || current != 0 || known < 1 {
-		t.Error(current, known, err)
+	if schema, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || schema.Current != 0 || schema.Known < 1 {
+		t.Error(schema, err)
 	}
 	if made := texts(t, connect(t, db.OwnerURL), "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"); len(made) > 0 {
 		t.Errorf("to ask where an empty database stands made %v", made)
@@ -134,17 +137,72 @@ func TestOpenOtherSchema(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := s.SchemaAtHead(t.Context()); err != nil {
+	if err := s.CheckSchema(t.Context()); err != nil {
 		t.Error(err)
 	}
+	// A newer version that does not say which builds can work on it counts as its own.
 	run(t, db.OwnerURL, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)")
-	says(t, s.SchemaAtHead(t.Context()), fault.Conflict, "newer build")
-	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "newer build")
-	says(t, postgres.Migrate(t.Context(), db.OwnerURL, ""), fault.Conflict, "newer build")
-	says(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 0), fault.Conflict, "newer build")
+	refused := func() {
+		t.Helper()
+		const words = "schema version 9999, which needs a build that knows version 9999; this build knows"
+		says(t, s.CheckSchema(t.Context()), fault.Conflict, words)
+		says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, words)
+		says(t, postgres.Migrate(t.Context(), db.OwnerURL, ""), fault.Conflict, words)
+	}
+	refused()
+	says(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 0), fault.Conflict, "only the newer build can go back")
+	run(t, db.OwnerURL, "INSERT INTO schema_compat VALUES (9999, 9999)")
+	refused()
+	schema, err := postgres.MigrationStatus(t.Context(), db.OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, db.OwnerURL, fmt.Sprintf("UPDATE schema_compat SET compatible_from = %d WHERE version = 9999", schema.Known+1))
+	says(t, s.CheckSchema(t.Context()), fault.Conflict, "the newer build")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "the newer build")
+	// One that says so is used, and the runner leaves it alone.
+	run(t, db.OwnerURL, fmt.Sprintf("UPDATE schema_compat SET compatible_from = %d WHERE version = 9999", schema.Known))
+	role := connect(t, db.URL).Config().User
+	if err := errors.Join(s.CheckSchema(t.Context()), refusal(t, postgres.Config{URL: db.URL}), postgres.Migrate(t.Context(), db.OwnerURL, role)); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Schema(t.Context()); err != nil || got != (store.Schema{Current: 9999, Known: schema.Known, CompatibleFrom: schema.Known}) {
+		t.Error(got, err)
+	}
+	if got, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || !got.Newer() || got.CompatibleFrom != schema.Known {
+		t.Error(got, err)
+	}
+	says(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 0), fault.Conflict, "only the newer build can go back")
 	run(t, db.OwnerURL, "DELETE FROM goose_db_version WHERE version_id > 0")
-	says(t, s.SchemaAtHead(t.Context()), fault.Conflict, "gateway migrate up")
+	says(t, s.CheckSchema(t.Context()), fault.Conflict, "gateway migrate up")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
+}
+
+// TestCompatibleVersionsAreRepaired: an Up that ended before it recorded the versions is completed
+// by the next; going back removes them.
+func TestCompatibleVersionsAreRepaired(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	rows := func() int { return len(texts(t, connect(t, db.OwnerURL), "SELECT version::text FROM schema_compat")) }
+	all := rows()
+	run(t, db.OwnerURL, "DELETE FROM schema_compat")
+	schema, err := postgres.MigrationStatus(t.Context(), db.OwnerURL)
+	if err != nil || schema.CompatibleFrom != schema.Current {
+		t.Fatal(schema, err)
+	}
+	if err := postgres.Migrate(t.Context(), db.OwnerURL, ""); err != nil {
+		t.Fatal(err)
+	}
+	if n := rows(); n != all || n < 2 {
+		t.Errorf("%d rows, want %d", n, all)
+	}
+	run(t, db.OwnerURL, "INSERT INTO schema_compat VALUES (9999, 1)")
+	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, schema.Known); err != nil {
+		t.Fatal(err)
+	}
+	if n := rows(); n != all {
+		t.Errorf("%d rows after going back, want %d", n, all)
+	}
 }
 
 func TestOpenWithoutRights(t *testing.T) {
@@ -238,20 +296,20 @@ func TestMigrate(t *testing.T) {
 			})
 		}
 		both.Wait()
-		current, known, err := postgres.MigrationStatus(ctx, db.OwnerURL)
-		if err != nil || current != known || known < 1 {
-			t.Fatal(current, known, err)
+		schema, err := postgres.MigrationStatus(ctx, db.OwnerURL)
+		if err != nil || schema.Current != schema.Known || schema.CompatibleFrom != 1 {
+			t.Fatal(schema, err)
 		}
 		if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Each step alone.
-	_, known, err := postgres.MigrationStatus(ctx, db.OwnerURL)
+	schema, err := postgres.MigrationStatus(ctx, db.OwnerURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for to := known - 1; to >= 0; to-- {
+	for to := schema.Known - 1; to >= 0; to-- {
 		if err := postgres.MigrateDown(ctx, db.OwnerURL, to); err != nil {
 			t.Fatal(to, err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // ofNoTenant are the tables that belong to no tenant.
-var ofNoTenant = []string{"tenants", "signing_keys", "goose_db_version"}
+var ofNoTenant = []string{"tenants", "signing_keys", "goose_db_version", "schema_compat"}
 
 // values returns a row of any table, by the types of its columns.
 var values = map[string]string{

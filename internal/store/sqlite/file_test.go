@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,7 +109,7 @@ func TestSchemaKeysStartWithTenant(t *testing.T) {
 	b := newBench(t)
 	db := raw(t, b.path)
 	rows, err := db.QueryContext(t.Context(), `SELECT m.name, p.name FROM sqlite_schema m JOIN pragma_table_info(m.name) p ON p.pk = 1
- WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`)
+ WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%' AND m.name <> 'schema_compat'`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,15 +158,60 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-func TestNewerSchemaIsRefused(t *testing.T) {
+// TestNewerSchema: a file of a newer build is used when its schema says that this build can work on
+// it, and refused otherwise.
+func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if _, err := raw(t, b.path).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+	db := raw(t, b.path)
+	run := func(text string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(text, err)
+		}
+	}
+	refuse := func() {
+		t.Helper()
+		for _, tool := range []bool{false, true} {
+			_, err := Open(t.Context(), Config{Path: b.path, NoMigrate: tool}, Deps{})
+			refused(t, err, fault.Conflict, "schema version 99", "the newer build")
+		}
+	}
+	known := b.schema.Known
+	run("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
+	refuse()
+	run(fmt.Sprintf("INSERT INTO schema_compat VALUES (99, %d)", known+1))
+	refuse()
+	run(fmt.Sprintf("UPDATE schema_compat SET compatible_from = %d WHERE version = 99", known))
+	for _, tool := range []bool{false, true} {
+		s := openTest(t, Config{Path: b.path, NoMigrate: tool})
+		if got, err := s.Schema(t.Context()); err != nil || got != (store.Schema{Current: 99, Known: known, CompatibleFrom: known}) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := s.EnsureAgent(t.Context(), b.scope, "older"); err != nil {
+			t.Error(err)
+		}
+	}
+	run("DROP TABLE schema_compat") // of the time before it was there
+	refuse()
+}
+
+// TestVersionsAreRecorded: a new file says for each step which builds can work on it, and a start
+// repairs what an interrupted one left out.
+func TestVersionsAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if s := b.schema; s.Current != s.Known || s.CompatibleFrom != 1 || s.Usable() != nil {
+		t.Fatal(s)
+	}
+	if _, err := raw(t, b.path).ExecContext(t.Context(), "DELETE FROM schema_compat"); err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range []bool{false, true} {
-		_, err := Open(t.Context(), Config{Path: b.path, NoMigrate: tool}, Deps{})
-		refused(t, err, fault.Conflict, "99", "newer build")
+	if s := openTest(t, Config{Path: b.path, NoMigrate: true}).schema; s.CompatibleFrom != s.Current {
+		t.Error(s)
+	}
+	if s := openTest(t, Config{Path: b.path}).schema; s.CompatibleFrom != 1 {
+		t.Error(s)
 	}
 }
 

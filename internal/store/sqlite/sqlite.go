@@ -35,7 +35,7 @@ type Config struct {
 	// Reserve is the size of a file beside the database whose space is for deletions on a full disk; 0:
 	// none. Only the process that serves the file has one.
 	Reserve int64
-	// NoMigrate refuses a file of another schema instead of migrating it; for tools beside a
+	// NoMigrate refuses a file of an older schema instead of migrating it; for tools beside a
 	// running server. A file that does not exist is then NotFound, and is not created.
 	NoMigrate bool
 }
@@ -52,6 +52,7 @@ type Store struct {
 
 	path   string
 	busy   time.Duration
+	schema store.Schema // at Open
 	clock  memory.Clock
 	log    *slog.Logger
 	write  *pool      // of one session
@@ -69,7 +70,7 @@ var (
 )
 
 // Open opens or creates the file and migrates its schema. A damaged file is Internal, with what to
-// do in the message; one of a newer build is a Conflict; a directory that cannot be written is
+// do in the message; one of a newer build that this build cannot work on is a Conflict; a directory that cannot be written is
 // Unavailable.
 func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if c.Path == "" {
@@ -141,19 +142,21 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
 		return err
 	}
 	if !refuse {
-		return m.Up(ctx)
+		if err := m.Up(ctx); err != nil {
+			return err
+		}
 	}
-	current, known, err := m.Versions(ctx)
-	switch {
-	case err != nil:
+	if s.schema, err = m.Schema(ctx); err != nil {
 		return err
-	case current > known:
-		return store.NewerSchema(current, known)
-	case current < known:
-		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d: start the server of this build once to upgrade it", current, known)
 	}
-	return nil
+	if s.schema.Current < s.schema.Known {
+		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d: start the server of this build once to upgrade it", s.schema.Current, s.schema.Known)
+	}
+	return s.schema.Usable()
 }
+
+// Schema returns the version of the database when it was opened.
+func (s *Store) Schema(context.Context) (store.Schema, error) { return s.schema, nil }
 
 // dsn puts every pragma into the data source name, so that each connection has them.
 func dsn(c Config, readOnly bool) string {
