@@ -218,8 +218,8 @@ checks: ## List the numbered checks that tests show, and fail when one is missin
 	@go run ./tools/checks -strict
 
 .PHONY: services
-services: ## Start Postgres and Redis, installing both when needed
-	@scripts/services.sh up
+services: ## Start Postgres, Redis and PgBouncer, installing them when needed
+	@scripts/services.sh up postgres redis pgbouncer
 
 .PHONY: services/env
 services/env: ## Print their URLs as shell exports, to be evaluated

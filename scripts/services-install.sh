@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Puts a Postgres (15 or newer) with pgvector (0.8 or newer) and a Redis (7 or newer)
 # below DIRECTORY, and prints the folder that holds their commands.
-# Usage: services-install.sh DIRECTORY
+# Usage: services-install.sh DIRECTORY [pgbouncer]
+#
+# With "pgbouncer" it does the same for that pooler alone, which comes from this machine or
+# the distribution, and prints the path of its command.
 #
 # Nothing is installed into the system and no root is needed: Postgres is a private copy
 # whose vector extension is marked as trusted, so that a database's owner may create it.
@@ -12,8 +15,10 @@
 # It may be run by several processes at once, and repairs a half-done install.
 set -euo pipefail
 
-root=${1:?usage: services-install.sh DIRECTORY}
+root=${1:?usage: services-install.sh DIRECTORY [pgbouncer]}
+part=${2:-}
 dir=$root/services-1 # counted up when what is installed changes
+[[ $part != pgbouncer ]] || dir=$root/pgbouncer-1
 bin=$dir/bin
 apt=$dir/apt
 pg_bin=    # where postgres and its companions lie
@@ -179,22 +184,28 @@ postgres_of_wheel() {
 # commands writes small programs that start the real ones with the libraries that came
 # with them.
 commands() {
-	local name folder libs=''
-	for folder in "$dir"/root/{usr/,}lib/*-linux-gnu*; do
-		[[ ! -d $folder ]] || libs+=${libs:+:}$folder
-	done
-	mkdir -p "$bin"
+	local name folder
 	for name in postgres initdb pg_ctl psql pg_isready redis-server redis-cli; do
 		folder=$pg_bin
 		[[ $name != redis-* ]] || folder=$redis_bin
-		[[ -x $folder/$name ]] || { say "$name is missing in $folder"; return 1; }
-		{
-			echo '#!/bin/sh'
-			[[ -z $libs ]] || printf 'export LD_LIBRARY_PATH=%q\n' "$libs"
-			printf 'exec %q "$@"\n' "$folder/$name"
-		} >"$bin/$name"
-		chmod 755 "$bin/$name"
+		write_command "$folder/$name" || return 1
 	done
+}
+
+# write_command PROGRAM writes the small program that starts it.
+write_command() {
+	local folder libs=''
+	for folder in "$dir"/root/{usr/,}lib/*-linux-gnu*; do
+		[[ ! -d $folder ]] || libs+=${libs:+:}$folder
+	done
+	[[ -x $1 ]] || { say "there is no $1"; return 1; }
+	mkdir -p "$bin"
+	{
+		echo '#!/bin/sh'
+		[[ -z $libs ]] || printf 'export LD_LIBRARY_PATH=%q\n' "$libs"
+		printf 'exec %q "$@"\n' "$1"
+	} >"$bin/${1##*/}"
+	chmod 755 "$bin/${1##*/}"
 }
 
 install() {
@@ -224,6 +235,41 @@ install() {
 	touch "$dir/.installed"
 	usable || { say "what was installed below $dir does not run"; exit 1; }
 }
+
+# pgbouncer_usable succeeds when the pooler is there and runs.
+pgbouncer_usable() { "$bin/pgbouncer" --version >/dev/null 2>&1; }
+
+install_pgbouncer() {
+	local found deb
+	say "installing PgBouncer below $dir (once)"
+	rm -rf "$dir"
+	mkdir -p "$dir/root"
+	if found=$(command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null); then
+		write_command "$found"
+		return
+	fi
+	if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+		mkdir -p "$apt"/lists/partial "$apt"/cache/archives/partial
+		if apt_with apt-get update >&2 &&
+			apt_with apt-get install --yes --no-install-recommends --download-only --reinstall pgbouncer >&2; then
+			for deb in "$apt"/cache/archives/*.deb; do
+				dpkg-deb -x "$deb" "$dir/root"
+			done
+			write_command "$dir/root/usr/sbin/pgbouncer"
+		fi
+		rm -rf "$apt"
+	fi
+}
+
+if [[ $part == pgbouncer ]]; then
+	mkdir -p "$root"
+	exec 9>"$root/.pgbouncer.lock"
+	flock 9
+	pgbouncer_usable || install_pgbouncer
+	pgbouncer_usable || { say "no PgBouncer was found or could be fetched; install it, or set PGBOUNCER_URL to a pooler in transaction mode"; exit 1; }
+	echo "$bin/pgbouncer"
+	exit
+fi
 
 if ! usable; then
 	mkdir -p "$root"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Runs a Postgres with pgvector and a Redis for development and tests, installing both
-# when needed (scripts/services-install.sh). What is in them is throwaway.
+# when needed (scripts/services-install.sh). What is in them is throwaway. With the name
+# pgbouncer it also runs that pooler, in transaction mode, before this Postgres.
 #
 # Usage: services.sh COMMAND
-#   up [postgres|redis]     start what does not run, repair what is broken, wait for it
-#   down [postgres|redis]   stop it
+#   up [postgres|redis|pgbouncer]   start what does not run, repair what is broken, wait for
+#                           it; without a name Postgres and Redis
+#   down [postgres|redis|pgbouncer] stop it; without a name everything
 #   kill-postgres           kill -9, for tests of faults; "up" brings it back
 #   kill-redis              likewise
 #   restart-postgres        stop at once, and start
@@ -13,25 +15,28 @@
 #   bindir                  print the folder of postgres, psql, redis-cli and so on
 #
 # Settings: SLIPBOX_SERVICES_DIR (default /var/tmp/slipbox-services-UID), SLIPBOX_PG_PORT
-# (55432), SLIPBOX_REDIS_PORT (56379); with all three changed it is an instance beside the
-# shared one. SLIPBOX_PG_FSYNC=on makes Postgres survive a crash of the machine (default
+# (55432), SLIPBOX_REDIS_PORT (56379), SLIPBOX_PGBOUNCER_PORT (56432); with all of them
+# changed it is an instance beside the shared one. SLIPBOX_PG_FSYNC=on makes Postgres survive a crash of the machine (default
 # off); the environment of the latest "up" counts. SLIPBOX_TOOLS as for the other tools.
 #
 # A DATABASE_URL or REDIS_URL that names another server is used instead: nothing is
-# started in its place, it must only be reachable.
+# started in its place, it must only be reachable. PGBOUNCER_URL may name a pooler before it.
 set -euo pipefail
 
 dir=${SLIPBOX_SERVICES_DIR:-/var/tmp/slipbox-services-$UID}
 [[ $dir == /* ]] || dir=$PWD/$dir
 pg_port=${SLIPBOX_PG_PORT:-55432}
 redis_port=${SLIPBOX_REDIS_PORT:-56379}
+pgbouncer_port=${SLIPBOX_PGBOUNCER_PORT:-56432}
 fsync=${SLIPBOX_PG_FSYNC:-off}
 password=dev-only # prevents mistakes only: every user of this machine can read it
 data=$dir/postgres
 sockets=$dir/sockets
 redis=$dir/redis
+pgbouncer=$dir/pgbouncer
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=
+tools=
 
 fail() {
 	echo "services: $*" >&2
@@ -64,17 +69,16 @@ prepare() {
 	as_user test -x "$dir" || fail "the user $name cannot reach $dir; set SLIPBOX_SERVICES_DIR to a folder below /var/tmp"
 	find_commands
 	local part
-	for part in "$sockets" "$redis"; do
+	for part in "$sockets" "$redis" "$pgbouncer"; do
 		mkdir -p "$part"
 		chmod 700 "$part"
 		((UID != 0)) || chown -R "$name:" "$part"
 	done
 }
 
-# find_commands sets $bin. The tools' folder is of no use when it lies in a home that the
+# find_commands sets $bin and $tools. The tools' folder is of no use when it lies in a home that the
 # servers' user cannot enter.
 find_commands() {
-	local tools
 	tools=$("$here/tools-dir.sh")
 	mkdir -p "$tools"
 	if ! as_user test -x "$tools"; then
@@ -96,6 +100,7 @@ runs() {
 }
 postgres_runs() { runs "$data/postmaster.pid" "$data"; }
 redis_runs() { runs "$redis/pid" "$redis"; }
+pgbouncer_runs() { runs "$pgbouncer/pid" "$pgbouncer/pgbouncer.ini"; }
 
 # reachable HOST PORT succeeds when a server listens there.
 # shellcheck disable=SC2016 # the inner shell's arguments
@@ -273,6 +278,42 @@ up_redis() {
 	until_true 30 redis_ready || fail "Redis did not become ready within 30 s; see $redis/log"
 }
 
+# up_pgbouncer starts the pooler: clients share few connections, another one for each
+# transaction, and no statement outlives its transaction.
+up_pgbouncer() {
+	local command
+	pgbouncer_runs >/dev/null && return
+	command=$("$here/services-install.sh" "$tools" pgbouncer)
+	free "$pgbouncer_port" SLIPBOX_PGBOUNCER_PORT
+	rm -f "$pgbouncer/pid"
+	cat >"$pgbouncer/pgbouncer.ini" <<-END
+		[databases]
+		* = host=127.0.0.1 port=$pg_port
+		[pgbouncer]
+		listen_addr = 127.0.0.1
+		listen_port = $pgbouncer_port
+		unix_socket_dir =
+		auth_type = scram-sha-256
+		auth_file = $pgbouncer/users
+		pool_mode = transaction
+		default_pool_size = 8
+		max_client_conn = 1000
+		logfile = $pgbouncer/log
+		pidfile = $pgbouncer/pid
+	END
+	# Newer versions keep prepared statements for their clients; this is the pooler that does not.
+	if at_least 1.21 "$("$command" --version | sed -n 's/^PgBouncer //p')"; then
+		echo "max_prepared_statements = 0" >>"$pgbouncer/pgbouncer.ini"
+	fi
+	printf '"%s" "%s"\n' slipbox_owner "$password" slipbox_app "$password" >"$pgbouncer/users"
+	((UID != 0)) || chown "$name:" "$pgbouncer"/{pgbouncer.ini,users}
+	as_user "$command" -q -d "$pgbouncer/pgbouncer.ini" || fail "PgBouncer does not start; see $pgbouncer/log"
+	until_true 30 reachable 127.0.0.1 "$pgbouncer_port" || fail "PgBouncer did not become ready within 30 s; see $pgbouncer/log"
+}
+
+# at_least MINIMUM VERSION compares versions.
+at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
+
 gone() { ! "${1}_runs" >/dev/null; }
 
 down_postgres() {
@@ -286,6 +327,13 @@ down_redis() {
 	pid=$(redis_runs) || return 0
 	kill "$pid"
 	until_true 10 gone redis || kill -9 "$pid"
+}
+
+down_pgbouncer() {
+	local pid
+	pid=$(pgbouncer_runs) || return 0
+	kill "$pid"
+	until_true 10 gone pgbouncer || kill -9 "$pid"
 }
 
 # kill_hard NAME kills without a word, and waits until it is gone.
@@ -324,6 +372,14 @@ environment() {
 	fi
 	! given REDIS_URL || cache=$REDIS_URL
 	printf 'export %s=%s\n' DATABASE_URL "${database@Q}" MIGRATE_DATABASE_URL "${owner@Q}" REDIS_URL "${cache@Q}"
+	if given PGBOUNCER_URL; then
+		printf 'export PGBOUNCER_URL=%s\n' "${PGBOUNCER_URL@Q}"
+	elif given DATABASE_URL; then
+		echo 'export PGBOUNCER_URL=none'
+	elif pgbouncer_runs >/dev/null; then
+		database=postgres://slipbox_app:$password@127.0.0.1:$pgbouncer_port/slipbox?sslmode=disable
+		printf 'export PGBOUNCER_URL=%s\n' "${database@Q}"
+	fi
 }
 
 up() {
@@ -332,7 +388,8 @@ up() {
 		case $part in
 		postgres) if given DATABASE_URL; then check_given DATABASE_URL 5432; else wanted+=("$part"); fi ;;
 		redis) if given REDIS_URL; then check_given REDIS_URL 6379; else wanted+=("$part"); fi ;;
-		*) fail "there is no service $part, only postgres and redis" ;;
+		pgbouncer) given DATABASE_URL || given PGBOUNCER_URL || wanted+=("$part") ;;
+		*) fail "there is no service $part, only postgres, redis and pgbouncer" ;;
 		esac
 	done
 	[[ ${#wanted[@]} -gt 0 ]] || return 0
@@ -343,11 +400,11 @@ up() {
 }
 
 down() {
-	postgres_runs >/dev/null || redis_runs >/dev/null || return 0
+	postgres_runs >/dev/null || redis_runs >/dev/null || pgbouncer_runs >/dev/null || return 0
 	prepare
 	local part
 	for part in "$@"; do
-		[[ $part == postgres || $part == redis ]] || fail "there is no service $part, only postgres and redis"
+		[[ $part == postgres || $part == redis || $part == pgbouncer ]] || fail "there is no service $part, only postgres, redis and pgbouncer"
 		"down_$part"
 	done
 }
@@ -367,7 +424,10 @@ status() {
 
 command=${1:-}
 [[ $# -eq 0 ]] || shift
-[[ $# -gt 0 ]] || set -- postgres redis
+if (($# == 0)); then
+	set -- postgres redis
+	[[ $command != down ]] || set -- pgbouncer postgres redis
+fi
 case $command in
 up) up "$@" ;;
 down) down "$@" ;;

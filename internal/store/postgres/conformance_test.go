@@ -16,10 +16,10 @@ import (
 // C069 (agents share a base), C075 (dimensions are not mixed), C077 (any version is restored).
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, open(""))
+	storetest.Run(t, open("", func(_ *testing.T, db postgrestest.Database) string { return db.URL }))
 }
 
-// TestPoolerModes runs the suite in the modes without prepared statements, for poolers that use
+// TestPoolerModes runs the suite in the modes without prepared statements, through a pooler that uses
 // another connection for each transaction. Only the encoding of values differs, not the meaning of
 // statements: cases that test only the meaning run once, above.
 func TestPoolerModes(t *testing.T) {
@@ -33,17 +33,21 @@ func TestPoolerModes(t *testing.T) {
 				if slices.Contains([]string{"Reach", "Forks", "Removal", "Concurrency", "Property"}, group) {
 					t.Skip("run in the default mode")
 				}
-				return open(mode)(t)
+				return open(mode, func(t *testing.T, db postgrestest.Database) string {
+					t.Helper()
+					url, _ := db.Pooled(t)
+					return url
+				})(t)
 			})
 		})
 	}
 }
 
-func open(mode string) func(t *testing.T) storetest.Harness {
+func open(mode string, at func(*testing.T, postgrestest.Database) string) func(t *testing.T) storetest.Harness {
 	return func(t *testing.T) storetest.Harness {
 		t.Helper()
 		clock := storetest.NewClock()
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).URL, ExecMode: mode, Connections: 8}, postgres.Deps{Clock: clock.Now})
+		s, err := postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8}, postgres.Deps{Clock: clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,6 +71,8 @@ func setUpFault(err error, e *pgconn.PgError) error {
 		return fault.Wrap(err, fault.Conflict, "the database named by DATABASE_URL does not exist; create it, then run \"gateway migrate up\"")
 	case "42P01", "42703", "42883": // undefined_table, undefined_column, undefined_function
 		return fault.Wrap(err, fault.Conflict, "the database has another schema than this build needs; run \"gateway migrate up\" of the newest build")
+	case "26000", "42P05": // invalid_sql_statement_name, duplicate_prepared_statement
+		return fault.Wrap(err, fault.Conflict, "the database is behind a pooler that assigns another connection to each transaction, where prepared statements are lost; set SLIPBOX_DATABASE_EXEC_MODE (database.exec_mode) to exec")
 	case "42501": // insufficient_privilege
 		return fault.Wrap(err, fault.Conflict, "the serving role lacks a right; run \"gateway migrate up\" again, which grants what it needs")
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -59,6 +60,7 @@ type Store struct {
 	clock  memory.Clock
 	log    *slog.Logger
 	groups groups
+	enter  string // see session
 	// serving is true once Open has checked everything.
 	serving bool
 
@@ -95,6 +97,18 @@ var execModes = map[string]pgx.QueryExecMode{
 	"simple_protocol": pgx.QueryExecModeSimpleProtocol,
 }
 
+// pooled reports whether statements are sent in a mode for poolers that assign another connection to
+// each transaction.
+func (c *Config) pooled() bool { return c.ExecMode == "exec" || c.ExecMode == "simple_protocol" }
+
+// setConnection returns what a SELECT calls to set the parameters that every transaction needs, for
+// the transaction or for the connection. Every statement has an index that leads to its layer or its
+// ids; until the planner has seen several layers, it prefers to scan the whole table.
+func (c *Config) setConnection(local bool) string {
+	return fmt.Sprintf("set_config('statement_timeout', '%[1]s', %[3]t), set_config('lock_timeout', '%[2]s', %[3]t), set_config('timezone', 'UTC', %[3]t), set_config('enable_seqscan', 'off', %[3]t)",
+		millis(c.StatementTimeout), millis(c.LockTimeout), local)
+}
+
 // Open connects, and checks the server, its schema and the role. Each problem is a fault that says
 // how to fix it: Unavailable for a server that cannot be reached, Unauthenticated for a refused
 // password, Invalid "database_url" for an unreadable URL, Conflict for a server, an extension, a
@@ -112,7 +126,10 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: c, clock: d.Clock, log: d.Logger}
+	s := &Store{cfg: c, clock: d.Clock, log: d.Logger, enter: setTenant}
+	if c.pooled() {
+		s.enter += ", " + c.setConnection(true)
+	}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	s.groups.init()
 	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
@@ -151,12 +168,12 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 	}
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		ctx = withoutSpan(ctx) // it belongs to no call
-		// Poolers do not accept these as start parameters. Every statement has an index that leads
-		// to its layer or its ids; until the planner has seen several layers, it prefers to scan
-		// the whole table.
-		if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false), set_config('timezone', 'UTC', false), set_config('enable_seqscan', 'off', false)",
-			pgx.QueryExecModeExec, millis(c.StatementTimeout), millis(c.LockTimeout)); err != nil {
-			return err
+		// Poolers do not accept these as start parameters. Behind one that is shared by transactions,
+		// each transaction sets them.
+		if !c.pooled() {
+			if _, err := conn.Exec(ctx, "SELECT "+c.setConnection(false), pgx.QueryExecModeExec); err != nil {
+				return err
+			}
 		}
 		return registerTypes(ctx, conn)
 	}

@@ -21,6 +21,9 @@ import (
 type session struct {
 	conn   *pgxpool.Conn
 	tenant uuid.UUID
+	// enter is the first statement of each transaction. Its argument is the tenant. Behind a pooler it
+	// also sets the parameters of the connection.
+	enter string
 	// in is true inside an explicit transaction, where the tenant is set once.
 	in bool
 	// waiting are statements whose results are not needed; they are sent with the next one whose
@@ -55,7 +58,7 @@ func (q *session) send(ctx context.Context, text string, args []any, read func(p
 	b := &pgx.Batch{}
 	if !q.in {
 		// A batch without BEGIN is a transaction of its own.
-		b.Queue(setTenant, q.tenant.String())
+		b.Queue(q.enter, q.tenant.String())
 	}
 	for _, w := range q.waiting {
 		b.Queue(w.text, w.args...)
@@ -159,7 +162,7 @@ func (s *Store) reading(ctx context.Context, tenantID uuid.UUID, fn func(context
 			return err
 		}
 		defer conn.Release()
-		return fn(ctx, &session{conn: conn, tenant: tenantID})
+		return fn(ctx, &session{conn: conn, tenant: tenantID, enter: s.enter})
 	})
 }
 
@@ -204,9 +207,9 @@ func (s *Store) transaction(ctx context.Context, tenantID uuid.UUID, begin strin
 	defer conn.Release()
 	bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.cfg.StatementTimeout)
 	defer cancel()
-	q := &session{conn: conn, tenant: tenantID, in: true}
+	q := &session{conn: conn, tenant: tenantID, enter: s.enter, in: true}
 	q.later(begin)
-	q.later(setTenant, tenantID.String())
+	q.later(q.enter, tenantID.String())
 	defer func() {
 		if conn.Conn().IsClosed() || conn.Conn().PgConn().TxStatus() == 'I' {
 			return

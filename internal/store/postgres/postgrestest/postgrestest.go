@@ -3,8 +3,8 @@
 //
 // It needs a server: DATABASE_URL connects with the serving role, MIGRATE_DATABASE_URL with an
 // owner that may create databases ("make services" starts one). Without them tests are skipped, or
-// fail when SLIPBOX_REQUIRE_SERVICES is 1. internal/store/enginetest and the tests of
-// internal/store/postgres call it.
+// fail when SLIPBOX_REQUIRE_SERVICES is 1. PGBOUNCER_URL connects through a pooler in transaction mode.
+// internal/store/enginetest and the tests of internal/store/postgres call it.
 package postgrestest
 
 import (
@@ -31,6 +31,30 @@ import (
 type Database struct {
 	URL      string // with the serving role
 	OwnerURL string
+}
+
+// Pooled returns the URL with the serving role, through a pooler that assigns another connection to
+// each transaction and keeps no prepared statements. Without one the test is skipped or fails, as
+// without a server. When PGBOUNCER_URL is "none", for servers without a pooler, it returns the URL of
+// the server and false.
+func (d Database) Pooled(tb testing.TB) (at string, pooled bool) {
+	tb.Helper()
+	pooler := os.Getenv("PGBOUNCER_URL")
+	switch pooler {
+	case "none":
+		return d.URL, false
+	case "":
+		const missing = "PGBOUNCER_URL is not set: run \"make services\" and eval \"$(make -s services/env)\""
+		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1" {
+			tb.Fatal(missing)
+		}
+		tb.Skip(missing)
+	}
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return otherDatabase(pooler, strings.TrimPrefix(u.Path, "/")), true
 }
 
 const (
@@ -95,7 +119,7 @@ func create(tb testing.TB, migrated bool) Database {
 			tb.Error(err)
 		}
 	})
-	return Database{URL: at(serving, name), OwnerURL: at(owner, name)}
+	return Database{URL: otherDatabase(serving, name), OwnerURL: otherDatabase(owner, name)}
 }
 
 // createDatabase logs the pages that it copies: copying files would take a checkpoint, for which
@@ -148,7 +172,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (n
 	if err := createDatabase(ctx, conn, half, "template1"); err != nil {
 		return "", err
 	}
-	if err := postgres.Migrate(ctx, at(owner, half), role.User.Username()); err != nil {
+	if err := postgres.Migrate(ctx, otherDatabase(owner, half), role.User.Username()); err != nil {
 		return "", err
 	}
 	if _, err := conn.Exec(ctx, fmt.Sprintf("COMMENT ON DATABASE %s IS '%d'", quoted(half), time.Now().Unix())); err != nil {
@@ -210,8 +234,8 @@ func schema() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:6]), err
 }
 
-// at returns the URL of another database on the same server.
-func at(server, name string) string {
+// otherDatabase returns the URL of another database on the same server.
+func otherDatabase(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {
 		return server // unreachable: connecting has worked
