@@ -34,6 +34,33 @@ func (c *gateway) health() *cobra.Command {
 	})
 }
 
+func (c *gateway) selfTest() *cobra.Command {
+	var base string
+	cmd := &cobra.Command{
+		Use: "selftest", Short: "Add and find a note through a running gateway", Args: command.NoArgs,
+		Long: "Ask the running gateway whether it is ready, then add a note and search for it, with a tenant,\n" +
+			"a key and a collection of its own that are deleted at the end. It needs the same database\n" +
+			"settings or data directory as the gateway. `helm test` runs it.",
+		Example: "  gateway selftest\n  gateway selftest --url http://slipbox",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, log, err := c.begin()
+			if err != nil {
+				return err
+			}
+			if base == "" {
+				if base, err = app.HealthURL(cfg.Addr); err != nil {
+					return err
+				}
+			}
+			return app.SelfTest(cmd.Context(), cfg, log, base, func(passed string) {
+				_, _ = fmt.Fprintln(c.stdout, "ok    "+passed)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&base, "url", "", "where it listens, as a `URL` (default: the address in the settings)")
+	return cmd
+}
+
 func (c *gateway) config() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "Print the settings in force, secrets redacted", Args: command.NoArgs,
