@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -15,12 +14,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
-	"github.com/slipboxhq/slipbox/migrations"
 )
 
 // TestRollBack runs this release and the next one beside each other, over one Postgres and one
@@ -29,16 +33,21 @@ import (
 // nothing that was acknowledged may be lost, and the store must be sound.
 //
 // The next release is this one with a migration more, which only adds. SLIPBOX_ROLLBACK_SECONDS is
-// how long both serve side by side, with restarts (default 0: one restart).
+// how long both serve side by side, with restarts. Without it the next release is not built: the
+// test itself migrates, and this release is restarted once on the newer schema.
 func TestRollBack(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds both commands a second time: left out of -short")
+		t.Skip("starts servers several times: left out of -short")
 	}
 	t.Parallel()
+	long := os.Getenv("SLIPBOX_ROLLBACK_SECONDS") != ""
 	length := time.Duration(envInt(t, "SLIPBOX_ROLLBACK_SECONDS", 1)) * time.Second
 	db := postgrestest.New(t)
 	redis, prefix := redistest.Shared(t)
-	this, next := buildRelease(t, ""), buildRelease(t, nextMigration(t))
+	this, next := buildRelease(t, ""), ""
+	if long {
+		next = buildRelease(t, overlay(t, nextSteps()))
+	}
 	r := &rollback{t: t, clients: make([]*rollbackClient, 3), env: []string{
 		"DATABASE_URL=" + db.URL, "MIGRATE_DATABASE_URL=" + db.OwnerURL, "REDIS_URL=" + redis, "SLIPBOX_REDIS_PREFIX=" + prefix, wrapping,
 		"SLIPBOX_DATABASE_CONNECTIONS=12", "SLIPBOX_JOB_WORKERS=4", "SLIPBOX_LOG_LEVEL=warn",
@@ -70,22 +79,33 @@ func TestRollBack(t *testing.T) {
 	}
 	r.work()
 
-	r.command(next, "migrate", "up")
+	if long {
+		r.command(next, "migrate", "up")
+	} else {
+		migrateToNext(t, db.OwnerURL)
+		r.command(this, "migrate", "up") // grants the serving role the new table
+	}
 	if out := r.command(this, "migrate", "status"); !strings.Contains(out, "of a newer build") || !strings.Contains(out, "can work on it") {
 		t.Errorf("this release says of the newer schema:\n%s", out)
 	}
 	r.work()
-	both := r.start(next)
-	r.work()
-	for began, restarts := time.Now(), 0; restarts == 0 || time.Since(began) < length; restarts++ {
-		r.stop(old)
-		old = r.start(this)
+	var both release
+	if long {
+		both = r.start(next)
 		r.work()
 	}
-	r.stop(both)
-	r.work()
-	r.command(this, "migrate", "up") // as the release does that is installed again
-	r.work()
+	for began, restarts := time.Now(), 0; restarts == 0 || long && time.Since(began) < length; restarts++ {
+		newer := r.start(this) // before the other is stopped, so that one always serves
+		r.stop(old)
+		old = newer
+		r.work()
+	}
+	if long {
+		r.stop(both)
+		r.work()
+		r.command(this, "migrate", "up") // as the release does that is installed again
+		r.work()
+	}
 
 	stop()
 	clients.Wait()
@@ -295,50 +315,85 @@ func (c *rollbackClient) act() {
 
 const moduleRoot = "../.."
 
-// nextMigration writes the migration of the next release, and returns a file for "go build
-// -overlay" that adds it to the source.
-func nextMigration(t *testing.T) (overlay string) {
-	t.Helper()
-	root, err := filepath.Abs(moduleRoot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := fs.Sub(migrations.Postgres, "postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps, err := migrations.Steps(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	newest := steps[len(steps)-1]
-	header := fmt.Sprintf("-- compatible-from: %d\n-- +goose Up\n", newest.CompatibleFrom)
-	dir, replace := t.TempDir(), map[string]string{}
-	for engine, up := range map[string]string{
-		"sqlite": "ALTER TABLE notes ADD COLUMN next_words TEXT NOT NULL DEFAULT '';\n",
-		"postgres": "ALTER TABLE notes ADD COLUMN next_words text NOT NULL DEFAULT '', ADD COLUMN next_at timestamptz;\n" +
+// nextSteps are the statements of the migration of the next release.
+func nextSteps() map[store.Dialect]string {
+	return map[store.Dialect]string{
+		store.SQLite: "ALTER TABLE notes ADD COLUMN next_words TEXT NOT NULL DEFAULT '';\n",
+		store.Postgres: "ALTER TABLE notes ADD COLUMN next_words text NOT NULL DEFAULT '', ADD COLUMN next_at timestamptz;\n" +
 			"UPDATE notes SET next_at = created_at;\n" +
 			"ALTER TABLE jobs ADD COLUMN next_weight bigint NOT NULL DEFAULT 1;\n" +
 			"CREATE INDEX jobs_next ON jobs (tenant, next_weight) WHERE state = 'queued';\n" +
 			"CREATE TABLE next_things (tenant uuid NOT NULL, id uuid NOT NULL, PRIMARY KEY (tenant, id));\n" +
 			"ALTER TABLE next_things ENABLE ROW LEVEL SECURITY;\n" +
 			"CREATE POLICY own_tenant ON next_things USING (tenant = nullif(current_setting('slipbox.tenant', true), '')::uuid);\n",
-	} {
-		file := filepath.Join(dir, engine+".sql")
-		if err := os.WriteFile(file, []byte(header+up), 0o600); err != nil {
+	}
+}
+
+// nextMigration returns the name and the text of a migration after those of this release.
+func nextMigration(t *testing.T, up string) (file, text string) {
+	t.Helper()
+	steps, err := postgres.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := steps[len(steps)-1]
+	return fmt.Sprintf("%05d_next.sql", newest.Version+1), fmt.Sprintf("-- compatible-from: %d\n-- +goose Up\n%s", newest.CompatibleFrom, up)
+}
+
+// migrateToNext migrates a database as the next release would.
+func migrateToNext(t *testing.T, owner string) {
+	t.Helper()
+	steps, err := postgres.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := fstest.MapFS{}
+	for _, s := range steps {
+		folder[s.File] = &fstest.MapFile{Data: []byte(s.SQL)}
+	}
+	file, text := nextMigration(t, nextSteps()[store.Postgres])
+	folder[file] = &fstest.MapFile{Data: []byte(text)}
+	cc, err := pgx.ParseConfig(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*cc)
+	defer func() { _ = db.Close() }()
+	m, err := store.NewMigrator(db, store.Postgres, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overlay writes the migration of the next release, and returns a file for "go build -overlay" that
+// adds it to the source.
+func overlay(t *testing.T, steps map[store.Dialect]string) (path string) {
+	t.Helper()
+	root, err := filepath.Abs(moduleRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, replace := t.TempDir(), map[string]string{}
+	for engine, up := range steps {
+		name, content := nextMigration(t, up)
+		file := filepath.Join(dir, string(engine)+".sql")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		replace[filepath.Join(root, "migrations", engine, fmt.Sprintf("%05d_next.sql", newest.Version+1))] = file
+		replace[filepath.Join(root, "migrations", string(engine), name)] = file
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay = filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+	path = filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return overlay
+	return path
 }
 
 // buildRelease builds both commands and returns their folder. With an overlay it is that of the next

@@ -134,12 +134,13 @@ func (m *Migrator) Up(ctx context.Context) error {
 			return s.Usable()
 		}
 		if s.Current < s.Known {
-			_, err = m.provider.Up(ctx)
+			// First, so that an older build that serves meanwhile finds the row of each new version.
+			if err = m.record(ctx); err == nil {
+				_, err = m.provider.Up(ctx)
+			}
 		}
 		if err == nil {
-			// A process that ends here leaves a version without a row, which counts as its own until
-			// the next Up.
-			return m.record(ctx)
+			return m.record(ctx) // again, for the step that made the table
 		}
 		if try == 3 || ctx.Err() != nil {
 			return fmt.Errorf("migrate: %w", errors.Join(err, ctx.Err()))
@@ -147,22 +148,44 @@ func (m *Migrator) Up(ctx context.Context) error {
 	}
 }
 
-// record writes the rows of the applied steps, unless the newest is there.
+// record writes the rows of all steps, those that wait too, unless they are there or the table is not.
 func (m *Migrator) record(ctx context.Context) error {
-	s, err := m.Schema(ctx)
-	if err != nil || len(m.steps) == 0 || s.CompatibleFrom == m.steps[len(m.steps)-1].CompatibleFrom {
+	stored, err := m.storesCompat(ctx)
+	if err != nil || !stored {
 		return err
 	}
-	if stored, err := m.storesCompat(ctx); err != nil || !stored {
-		return err
+	have, err := m.recorded(ctx)
+	if err != nil {
+		return fmt.Errorf("read compatible versions: %w", err)
 	}
 	for _, step := range m.steps {
+		if have[step.Version] == step.CompatibleFrom {
+			continue
+		}
 		if _, err := m.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO "+CompatTable+" (version, compatible_from) VALUES (%d, %d) ON CONFLICT (version) DO UPDATE SET compatible_from = excluded.compatible_from",
 			step.Version, step.CompatibleFrom)); err != nil {
 			return fmt.Errorf("record compatible versions: %w", err)
 		}
 	}
 	return nil
+}
+
+// recorded returns the rows of the table, by version.
+func (m *Migrator) recorded(ctx context.Context) (_ map[int64]int64, err error) {
+	rows, err := m.db.QueryContext(ctx, "SELECT version, compatible_from FROM "+CompatTable)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	have := map[int64]int64{}
+	for rows.Next() {
+		var version, from int64
+		if err := rows.Scan(&version, &from); err != nil {
+			return nil, err
+		}
+		have[version] = from
+	}
+	return have, rows.Err()
 }
 
 // DownTo goes back to a version; 0 removes everything. A database from a newer build is a Conflict:

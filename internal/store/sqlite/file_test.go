@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
@@ -211,6 +212,41 @@ func TestVersionsAreRecorded(t *testing.T) {
 		t.Error(s)
 	}
 	if s := openTest(t, Config{Path: b.path}).schema; s.CompatibleFrom != 1 {
+		t.Error(s)
+	}
+}
+
+// TestVersionsAreRecordedFirst: when a step takes effect, its row is there, so that an older build
+// that serves meanwhile never finds a version that does not say who may use it.
+func TestVersionsAreRecordedFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	next := b.schema.Known + 1
+	folder := fstest.MapFS{fmt.Sprintf("%05d_next.sql", next): {Data: []byte("-- compatible-from: 1\n-- +goose Up\nCREATE TABLE seen AS SELECT version FROM schema_compat;\n")}}
+	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(migrations.SQLite, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder[filepath.Base(file)] = &fstest.MapFile{Data: text}
+	}
+	db := raw(t, b.path)
+	m, err := store.NewMigrator(db, store.SQLite, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var newest int64
+	if err := db.QueryRowContext(t.Context(), "SELECT max(version) FROM seen").Scan(&newest); err != nil || newest != next {
+		t.Errorf("the step found a row of version %d (%v), want its own, %d", newest, err, next)
+	}
+	if s := openTest(t, Config{Path: b.path}).schema; s != (store.Schema{Current: next, Known: next - 1, CompatibleFrom: 1}) {
 		t.Error(s)
 	}
 }
