@@ -377,7 +377,7 @@ environment() {
 	elif given DATABASE_URL; then
 		echo 'export PGBOUNCER_URL=none'
 	elif pgbouncer_runs >/dev/null; then
-		database=postgres://slipbox_app:$password@127.0.0.1:$pgbouncer_port/slipbox?sslmode=disable
+		database="postgres://slipbox_app:$password@127.0.0.1:$pgbouncer_port/slipbox?sslmode=disable"
 		printf 'export PGBOUNCER_URL=%s\n' "${database@Q}"
 	fi
 }
