@@ -40,17 +40,24 @@ accepted=("$chart"/ci/*.yaml) refused=("$chart"/ci/refused/*.yaml)
 ((${#accepted[@]} >= 3 && ${#refused[@]} > 0)) || fail "$chart/ci has no values to check with"
 
 for values in "${accepted[@]}"; do
-	"$helm" lint --strict --quiet "$chart" -f "$values" || fail "$values: helm lint failed"
+	# It says on stderr for each link that it follows it.
+	"$helm" lint --strict --quiet "$chart" -f "$values" 2>"$work/errors" || fail "$values: helm lint failed:" "$(<"$work/errors")"
 	for kube in "${versions[@]}"; do
 		if ! render "$values"; then
 			fail "$values: helm template failed for Kubernetes $kube:" "$(<"$work/errors")"
-		elif ! "$work/chartcheck" manifests <"$work/manifests" >"$work/mistakes"; then
+		elif ! "$work/chartcheck" manifests docs/watching.md <"$work/manifests" >"$work/mistakes"; then
 			fail "$values: Kubernetes $kube:" "$(<"$work/mistakes")"
 		fi
 	done
 done
 
 kube=${versions[0]}
+# The example makes every entry that the pods of the smallest installation read.
+render "$chart/ci/minimal.yaml" || fail "$chart/ci/minimal.yaml: helm template failed" "$(<"$work/errors")"
+example=$chart/examples/external-secrets.yaml
+{ cat "$work/manifests"; echo ---; cat "$example"; } >"$work/both"
+"$work/chartcheck" manifests docs/watching.md <"$work/both" >"$work/mistakes" || fail "$example:" "$(<"$work/mistakes")"
+
 for values in "${refused[@]}"; do
 	expected=$(sed -n '1s/^# expect: //p' "$values")
 	if [[ -z $expected ]]; then

@@ -1,7 +1,7 @@
 // Command chartcheck checks the manifests that the Helm chart renders, and the Dockerfile, without a
 // cluster and without a container engine. "make chart/check" runs it.
 //
-//	helm template RELEASE charts/slipbox | chartcheck manifests
+//	helm template RELEASE charts/slipbox | chartcheck manifests docs/watching.md
 //	chartcheck dockerfile deploy/Dockerfile
 //	chartcheck settings charts/slipbox/values.schema.json .
 //	chartcheck values charts/slipbox/values.yaml charts/slipbox/README.md
@@ -17,7 +17,7 @@ import (
 	"os"
 )
 
-const usage = `usage: chartcheck manifests < MANIFESTS
+const usage = `usage: chartcheck manifests METRICS < MANIFESTS
        chartcheck dockerfile FILE
        chartcheck settings SCHEMA ROOT
        chartcheck values VALUES PAGE`
@@ -38,8 +38,16 @@ func main() {
 
 func run(args []string, stdin io.Reader) ([]string, error) {
 	switch {
-	case len(args) == 1 && args[0] == "manifests":
-		return checkManifests(stdin)
+	case len(args) == 2 && args[0] == "manifests":
+		page, err := os.ReadFile(args[1])
+		if err != nil {
+			return nil, err
+		}
+		names := metricNames(string(page))
+		if len(names) == 0 {
+			return nil, fmt.Errorf("%s names no metric: the check looks for the wrong thing", args[1])
+		}
+		return checkManifests(stdin, names)
 	case len(args) == 2 && args[0] == "dockerfile":
 		raw, err := os.ReadFile(args[1])
 		if err != nil {

@@ -32,8 +32,11 @@ type object struct {
 	name  string // Kind/name, for messages
 }
 
-// hook reports whether Helm creates the object before the rest of the release.
+// hook reports whether Helm creates the object apart from the release.
 func (o object) hook() bool { return o.GetAnnotations()["helm.sh/hook"] != "" }
+
+// early reports whether Helm creates the object before the rest of the release. Tests run after it.
+func (o object) early() bool { return strings.Contains(o.GetAnnotations()["helm.sh/hook"], "pre-") }
 
 // workload is an object with a pod template.
 type workload struct {
@@ -43,8 +46,8 @@ type workload struct {
 }
 
 // checkManifests reads rendered manifests and returns their mistakes. When one does not decode, it
-// skips the rules over several objects.
-func checkManifests(r io.Reader) ([]string, error) {
+// skips the rules over several objects. metrics are the names that queries may have; nil: any.
+func checkManifests(r io.Reader, metrics []string) ([]string, error) {
 	objects, mistakes, err := decode(r)
 	if err != nil || len(mistakes) > 0 {
 		return mistakes, err
@@ -52,7 +55,7 @@ func checkManifests(r io.Reader) ([]string, error) {
 	if len(objects) == 0 {
 		return nil, errors.New("there is no manifest in the input")
 	}
-	c := &checker{objects: objects}
+	c := &checker{objects: objects, metrics: metrics}
 	seen := map[string]bool{}
 	for _, o := range objects {
 		if seen[o.name] {
@@ -78,6 +81,7 @@ func decode(r io.Reader) (objects []object, mistakes []string, err error) {
 	known := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(known))
 	utilruntime.Must(monitoring.AddToScheme(known))
+	addForeign(known)
 	decoder := serializer.NewCodecFactory(known, serializer.EnableStrict).UniversalDeserializer()
 
 	documents := yaml.NewYAMLReader(bufio.NewReader(r))
@@ -103,7 +107,7 @@ func decode(r io.Reader) (objects []object, mistakes []string, err error) {
 			continue
 		}
 		o := object{Object: meta, value: value, name: kind.Kind + "/" + meta.GetName()}
-		if strings.Contains(kind.Version, "alpha") || strings.Contains(kind.Version, "beta") {
+		if kind.Group != kedaGroup && (strings.Contains(kind.Version, "alpha") || strings.Contains(kind.Version, "beta")) {
 			mistakes = append(mistakes, o.name+": "+kind.GroupVersion().String()+" is not a stable version")
 		}
 		objects = append(objects, o)
@@ -155,6 +159,7 @@ func workloadOf(o object) (workload, bool) {
 type checker struct {
 	objects   []object
 	workloads []workload
+	metrics   []string // see checkManifests
 	mistakes  []string
 }
 
@@ -170,6 +175,11 @@ func (c *checker) names(o object) {
 		valid = validation.IsDNS1035Label
 	case *appsv1.Deployment, *batchv1.Job:
 		valid = validation.IsDNS1123Label // it becomes part of the names and labels of pods
+	case *batchv1.CronJob:
+		const most = 52 // a Job of it has 11 characters more
+		if len(o.GetName()) > most {
+			c.badf(o, "name: must be no more than %d characters", most)
+		}
 	case *corev1.Secret:
 		c.badf(o, "is a Secret; the chart refers to secrets, it makes none")
 	}

@@ -38,9 +38,27 @@ func expect(t *testing.T, mistakes []string, words string) {
 	}
 }
 
+var testMetrics = metricNames("| `http.server.request.duration` | `slipbox.jobs.waiting`, `slipbox.jobs.oldest` | `pgxpool.*` |")
+
+func TestMetricNames(t *testing.T) {
+	t.Parallel()
+	c := checker{metrics: testMetrics}
+	for name, want := range map[string]bool{
+		"http_server_request_duration_seconds_bucket": true, "slipbox_jobs_waiting": true, "pgxpool_acquired_connections": true,
+		"slipbox_jobs": false, "slipbox_jobs_waiting_jobs": false, "http_server_request_durations": false,
+	} {
+		if got := c.isMetric(name); got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
+	}
+	if names := metricNames(read(t, "..", "..", "docs", "watching.md")); len(names) < 40 {
+		t.Errorf("the page about monitoring has only %q", names)
+	}
+}
+
 func TestReleaseWithoutMistakes(t *testing.T) {
 	t.Parallel()
-	mistakes, err := checkManifests(strings.NewReader(read(t, "testdata", "release.yaml")))
+	mistakes, err := checkManifests(strings.NewReader(read(t, "testdata", "release.yaml")), testMetrics)
 	if err != nil || len(mistakes) > 0 {
 		t.Fatalf("%v %q", err, mistakes)
 	}
@@ -48,7 +66,7 @@ func TestReleaseWithoutMistakes(t *testing.T) {
 
 func TestNothingRenderedIsAnError(t *testing.T) {
 	t.Parallel()
-	if mistakes, err := checkManifests(strings.NewReader("---\n# nothing\n---\n")); err == nil {
+	if mistakes, err := checkManifests(strings.NewReader("---\n# nothing\n---\n"), nil); err == nil {
 		t.Fatalf("accepted: %q", mistakes)
 	}
 }
@@ -94,23 +112,42 @@ func TestPlantedMistakes(t *testing.T) {
 		"killed before it stopped":  {"terminationGracePeriodSeconds: 35", "terminationGracePeriodSeconds: 25", "needs 25s to stop, and is killed after 25s"},
 		"no startup probe":          {"startupProbe:\n            httpGet: {path: /healthz, port: http}", "", "has no startup probe"},
 		"probe of a missing port":   {"{path: /readyz, port: 8080}", "{path: /readyz, port: 8081}", "the readiness probe asks no port"},
-		"selector of other pods":    {"matchLabels: {component: gateway}", "matchLabels: {component: worker}", "its selector does not match the labels of its pods"},
+		"selector of other pods":    {"matchLabels: {component: gateway}", "matchLabels: {component: x}", "its selector does not match the labels of its pods"},
 		"mount of no volume":        {"{name: tmp, mountPath: /tmp}", "{name: tmp, mountPath: /tmp}\n            - {name: temp, mountPath: /a}", "mounts temp, which is no volume"},
 		"unused volume":             {"emptyDir: {}", "emptyDir: {}\n        - name: more\n          emptyDir: {}", "volume more is mounted nowhere"},
 		"service of nobody":         {"selector: {component: gateway}", "selector: {component: gate}", "Service/app: selects no pods"},
 		"service to a missing port": {"targetPort: http", "targetPort: https", "Service/app: its target port https is none of"},
 		"ingress to nobody":         {"service: {name: app,", "service: {name: other,", "leads to no port of a service"},
 		"ingress to a missing port": {"port: {name: web}", "port: {number: 8080}", "leads to no port of a service"},
-		"scaling nobody":            {"name: app-gateway}", "name: app-worker}", "scales Deployment/app-worker, which is not there"},
+		"scaling nobody":            {"name: app-worker}", "name: app-none}", "scales Deployment/app-none, which is not there"},
 		"budget of nobody":          {"maxUnavailable: 1\n  selector: {matchLabels: {component: gateway}}", "maxUnavailable: 1\n  selector: {matchLabels: {component: x}}", "PodDisruptionBudget/budget: selects no pods"},
 		"opened missing port":       {"ports: [{port: http}]", "ports: [{port: https}]", "opens port https"},
 		"policy after its hook":     {"name: policy\n  annotations: {helm.sh/hook: pre-install}", "name: policy", "is made after Job/app-migrate"},
 		"hook before its account":   {"restartPolicy: Never", "restartPolicy: Never\n      serviceAccountName: app", "runs before ServiceAccount/app is made"},
+		"test made too early":       {"helm.sh/hook: test", "helm.sh/hook: pre-upgrade", "Pod/app-test: is a hook and runs before ServiceAccount/app is made"},
 		"metrics of a missing port": {"{port: http, interval", "{port: https, interval", "asks a port for metrics"},
+		"scaling against replicas":  {"name: app-worker}\n  maxReplicas", "name: app-gateway}\n  maxReplicas", "sets its replicas"},
+		"scaling by no metric":      {"metric: {name: slipbox_jobs_oldest_seconds}", "metric: {name: slipbox_jobs_age_seconds}", "asks for slipbox_jobs_age_seconds"},
+		"KEDA by no metric":         {"max(slipbox_jobs_oldest_seconds", "max(slipbox_jobs_oldest_minutes", "asks for slipbox_jobs_oldest_minutes"},
+		"KEDA without Prometheus":   {"serverAddress: http://prometheus:9090", "serverAddress: ''", "asks no Prometheus"},
+		"KEDA without threshold":    {"threshold: \"60\"", "threshold: \"\"", "is no number above 0"},
+		"misspelt field of KEDA":    {"maxReplicaCount", "maxReplicas", "unknown field \"spec.maxReplicas\""},
+		"alert on no metric":        {"rate(http_server_request_duration", "rate(http_server_request_time", "asks for http_server_request_time"},
+		"dashboard of no metric":    {"slipbox_jobs_waiting", "slipbox_jobs_queued", "asks for slipbox_jobs_queued"},
+		"dashboard that is no JSON": {`'{"expr": "slipbox_jobs_waiting"}'`, "'{'", "jobs.json is not JSON"},
+		"metrics of a missing name": {"{port: web, path: /metrics}", "{port: metrics, path: /metrics}", "asks a port for metrics that Service/"},
+		"metrics of one component":  {"name: app-worker\n  labels: {app: app}", "name: app-worker\n  labels: {app: x}", "reads no metrics of Deployment/app-worker"},
+		"metrics behind a policy":   {"  ingress:\n    - ports: [{port: 9090}]\n", "", "NetworkPolicy/worker lets nobody read the metrics of Deployment/app-worker"},
+		"collector behind a policy": {"[{port: 4318}]", "[{port: 4317}]", "OTEL_EXPORTER_OTLP_ENDPOINT of Deployment/app-worker is at port 4318, which is closed"},
+		"route to a missing port":   {"backendRefs: [{name: app, port: 80}]", "backendRefs: [{name: app, port: 8080}]", "leads to port 8080 of app"},
+		"route without a parent":    {"parentRefs: [{name: public}]", "parentRefs: []", "has no parent"},
+		"unknown substitution":      {"/backup/$(RUN).db", "/backup/$(POD).db", "$(POD) is no variable"},
+		"long name of a CronJob":    {"name: copies", "name: " + strings.Repeat("a", 53), "must be no more than 52"},
+		"entry that is not made":    {"secretKey: url", "secretKey: uri", "reads the entry url of the secret app, which no ExternalSecret makes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mistakes, err := checkManifests(strings.NewReader(plant(t, release, c.old, c.with)))
+			mistakes, err := checkManifests(strings.NewReader(plant(t, release, c.old, c.with)), testMetrics)
 			if err != nil {
 				t.Fatal(err)
 			}

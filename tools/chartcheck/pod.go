@@ -20,6 +20,8 @@ import (
 var (
 	// secretName matches the names of variables with secret values.
 	secretName = regexp.MustCompile(`(^|_)(DATABASE_URL|REDIS_URL|API_KEY|WRAPPING_KEY|PASSWORD|SECRET|HEADERS)$`)
+	// substituted matches what the kubelet replaces in arguments and variables.
+	substituted = regexp.MustCompile(`\$\((\w+)\)`)
 	// credentials matches a URL with a password.
 	credentials = regexp.MustCompile(`://[^/\s:@]*:[^/\s@]+@`)
 )
@@ -141,6 +143,13 @@ func (c *checker) environment(w workload, k *corev1.Container) map[string]string
 		literal[e.Name] = e.Value
 		if secretName.MatchString(e.Name) || credentials.MatchString(e.Value) {
 			c.badf(w.object, "%s: %s holds a secret as a literal; refer to a Secret", k.Name, e.Name)
+		}
+	}
+	for _, text := range slices.Concat(slices.Collect(maps.Values(literal)), k.Command, k.Args) {
+		for _, m := range substituted.FindAllStringSubmatch(text, -1) {
+			if !seen[m[1]] {
+				c.badf(w.object, "%s: $(%s) is no variable of the container", k.Name, m[1])
+			}
 		}
 	}
 	for _, arg := range slices.Concat(k.Command, k.Args) {

@@ -17,6 +17,7 @@ type labelSet = labels.Set
 
 // checkReferences checks the references between objects.
 func (c *checker) checkReferences() {
+	c.externalSecrets()
 	for _, w := range c.workloads {
 		c.account(w)
 		if w.selector != nil && len(c.matching(w.object, w.selector)) > 1 {
@@ -34,11 +35,23 @@ func (c *checker) checkReferences() {
 		case *networkingv1.Ingress:
 			c.ingress(o, v)
 		case *autoscalingv2.HorizontalPodAutoscaler:
-			if target := v.Spec.ScaleTargetRef; c.find(target.Kind+"/"+target.Name) == nil {
-				c.badf(o, "scales %s/%s, which is not there", target.Kind, target.Name)
-			}
+			c.autoscaler(o, v)
+		case *scaledObject:
+			c.scaledObject(o, v)
+		case *httpRoute:
+			c.httpRoute(o, v)
+		case *monitoring.PrometheusRule:
+			c.rules(o, v)
+		case *monitoring.ServiceMonitor:
+			c.serviceMonitor(o, v)
+		case *corev1.ConfigMap:
+			c.dashboard(o, v)
 		case *monitoring.PodMonitor:
-			for _, w := range c.selected(o, &v.Spec.Selector) {
+			selected := c.selected(o, &v.Spec.Selector)
+			c.admitted(o, func(w workload) bool {
+				return slices.ContainsFunc(selected, func(s workload) bool { return s.name == w.name })
+			})
+			for _, w := range selected {
 				for _, e := range v.Spec.PodMetricsEndpoints {
 					if e.Port == nil || !anyPort(w, intstr.FromString(*e.Port)) {
 						c.badf(o, "asks a port for metrics that %s has not", w.name)
@@ -128,9 +141,10 @@ func (c *checker) servicePorts(name string) []corev1.ServicePort {
 
 func (c *checker) networkPolicy(o object, n *networkingv1.NetworkPolicy) {
 	for _, w := range c.selected(o, &n.Spec.PodSelector) {
-		if w.hook() && !o.hook() {
+		if w.early() && !o.early() {
 			c.badf(o, "is made after %s, which it is for", w.name)
 		}
+		c.reaches(o, n, w)
 		for _, rule := range n.Spec.Ingress {
 			for _, p := range rule.Ports {
 				if p.Port != nil && !anyPort(w, *p.Port) {
@@ -153,7 +167,7 @@ func (c *checker) account(w workload) {
 		}
 	}
 	for _, name := range uses {
-		if o := c.find(name); o != nil && w.hook() && !o.hook() {
+		if o := c.find(name); o != nil && w.early() && !o.early() {
 			c.badf(w.object, "is a hook and runs before %s is made", name)
 		}
 	}

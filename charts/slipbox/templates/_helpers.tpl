@@ -69,25 +69,71 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* The volumes of a pod: /tmp, the settings file, and extraVolumes. */}}
+{{/* The volumes of a pod: /tmp, the settings file, and extraVolumes. Takes {root, configMap}; configMap "" is none. */}}
 {{- define "slipbox.volumes" -}}
 - name: tmp
-  emptyDir: {sizeLimit: {{ .Values.tmpSize }}}
-{{- with .Values.config.existingConfigMap }}
+  emptyDir: {sizeLimit: {{ .root.Values.tmpSize }}}
+{{- with .configMap }}
 - name: config
   configMap: {name: {{ . | quote }}}
 {{- end }}
-{{- with .Values.extraVolumes }}
+{{- with .root.Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
 
 {{- define "slipbox.mounts" -}}
 - {name: tmp, mountPath: /tmp}
-{{- if .Values.config.existingConfigMap }}
+{{- if include "slipbox.configMap" . }}
 - {name: config, mountPath: /etc/slipbox, readOnly: true}
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* The settings of a component that are not secret, as JSON: the common ones and its own. Takes {root, component}. */}}
+{{- define "slipbox.settings" -}}
+{{- merge (dict) (index .root.Values .component).settings .root.Values.settings | toJson -}}
+{{- end -}}
+
+{{/* The ConfigMap with the settings file; empty when there is none. */}}
+{{- define "slipbox.configMap" -}}
+{{- if .Values.config.existingConfigMap -}}
+{{ .Values.config.existingConfigMap }}
+{{- else if .Values.config.inline -}}
+{{ include "slipbox.fullname" . }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The ports outside of the cluster's DNS that a component reaches because its settings name them: collectors of telemetry,
+models, embedders and proxies. A JSON list of numbers. Takes {root, component}.
+*/}}
+{{- define "slipbox.settingsPorts" -}}
+{{- $ports := list -}}
+{{- range $env, $value := include "slipbox.settings" . | fromJson -}}
+{{- if regexMatch "^(OTEL_EXPORTER_OTLP_([A-Z]+_)?ENDPOINT|SLIPBOX_(LLM|EMBED)_BASE_URL|HTTPS?_PROXY)$" $env -}}
+{{- if not (regexMatch "^https?://[^/]+" $value) -}}
+{{- fail (printf "settings.%s is %q: with networkPolicy.enabled it must be a URL that begins with http:// or https://, so that its port can be opened" $env $value) -}}
+{{- end -}}
+{{- $port := regexFind ":[0-9]+$" (regexFind "^https?://[^/]+" $value) | trimPrefix ":" -}}
+{{- if not $port -}}
+{{- $port = ternary "443" "80" (hasPrefix "https://" $value) -}}
+{{- end -}}
+{{- $ports = append $ports (int $port) -}}
+{{- end -}}
+{{- end -}}
+{{- $ports | uniq | sortAlpha | toJson -}}
+{{- end -}}
+
+{{/* The address of a pod in telemetry, as environment variables, and the attributes that the settings add. Takes the settings. */}}
+{{- define "slipbox.podAttributes" -}}
+{{- range $env, $path := dict "K8S_POD_NAME" "metadata.name" "K8S_NAMESPACE_NAME" "metadata.namespace" "K8S_NODE_NAME" "spec.nodeName" }}
+- name: {{ $env }}
+  valueFrom:
+    fieldRef: {fieldPath: {{ $path }}}
+{{- end }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: {{ printf "k8s.pod.name=$(K8S_POD_NAME),k8s.namespace.name=$(K8S_NAMESPACE_NAME),k8s.node.name=$(K8S_NODE_NAME)%s" (ternary (printf ",%s" (index . "OTEL_RESOURCE_ATTRIBUTES")) "" (hasKey . "OTEL_RESOURCE_ATTRIBUTES")) | quote }}
 {{- end -}}
