@@ -307,6 +307,9 @@ type Tx interface {
 	SetEmbedder(ctx context.Context, name string, dim int, job uuid.UUID) error
 	// CountEvolved adds one to the collection's EvolvedAdds and returns it.
 	CountEvolved(ctx context.Context) (int64, error)
+	// EndChangeset ends the changeset here, with a cause of its own. What follows in the transaction is the
+	// next changeset, at the next revision. It does nothing when nothing was logged.
+	EndChangeset(ctx context.Context, cause Cause, job, trigger uuid.UUID) error
 }
 
 // TxState describes the transaction.

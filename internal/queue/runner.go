@@ -17,6 +17,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
+// DefaultPrepares is the default of Config.Prepares.
+const DefaultPrepares = 4
+
 // Config bounds a runner. Zero fields take the defaults.
 type Config struct {
 	Prepares  int            // prepare jobs at once; default 4
@@ -50,7 +53,7 @@ func (c *Config) setDefaults() error {
 	for _, f := range []struct {
 		at *int
 		to int
-	}{{&c.Prepares, 4}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
+	}{{&c.Prepares, DefaultPrepares}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
 		if *f.at == 0 {
 			*f.at = f.to
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Tx implements memory.Tx: it collects one changeset of a collection whose head the transaction
-// holds. After the closure has run, Finish writes what belongs to the changeset as a whole.
+// Tx implements memory.Tx: it collects the changesets of a collection whose head the transaction
+// holds, usually one. After the closure has run, Finish writes what belongs to the last one as a whole.
 type Tx struct {
 	q Session
 	// ctx is the transaction's: a caller that goes away interrupts no statement.
@@ -27,8 +27,9 @@ type Tx struct {
 	revision memory.Revision
 	now      time.Time
 	head     Head
-	before   Stored // of head, before the changeset
-	logged   bool
+	before   Stored          // of head, before the changesets
+	logged   bool            // something since the last changeset that EndChangeset wrote
+	ended    bool            // EndChangeset has written a changeset
 	answer   json.RawMessage // nil: none was given
 }
 
@@ -55,11 +56,7 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 		if err := t.checkUndone(o.Undoes); err != nil {
 			return h, r, false, err
 		}
-		t.head.Revision = t.revision
-		c := memory.Changeset{
-			Collection: t.row.ID, Revision: t.revision, At: t.now, Actor: t.scope.Actor(), Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes,
-		}
-		if err := t.q.InsertChangeset(t.ctx, t.scope.Tenant(), c); err != nil {
+		if err := t.insertChangeset(memory.Changeset{Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes}); err != nil {
 			return h, r, false, err
 		}
 	}
@@ -80,7 +77,28 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 			return h, r, false, err
 		}
 	}
-	return t.head, t.row, t.logged, nil
+	return t.head, t.row, t.logged || t.ended, nil
+}
+
+// insertChangeset writes the changeset of the current revision, and moves the head to it.
+func (t *Tx) insertChangeset(c memory.Changeset) error {
+	t.head.Revision = t.revision
+	c.Collection, c.Revision, c.At, c.Actor = t.row.ID, t.revision, t.now, t.scope.Actor()
+	return t.q.InsertChangeset(t.ctx, t.scope.Tenant(), c)
+}
+
+// EndChangeset implements memory.Tx.
+func (t *Tx) EndChangeset(_ context.Context, cause memory.Cause, job, trigger uuid.UUID) error {
+	if !t.logged {
+		return nil
+	}
+	if err := t.insertChangeset(memory.Changeset{Job: job, Trigger: trigger, Cause: cause}); err != nil {
+		return err
+	}
+	t.logged, t.ended = false, true
+	t.revision++
+	t.layers[0].Bound = t.revision
+	return nil
 }
 
 // checkUndone returns Conflict when a revision was undone before.

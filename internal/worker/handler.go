@@ -33,6 +33,8 @@ type handler struct {
 	clock    memory.Clock
 	log      *slog.Logger
 	company  company
+	// following has a place for each decision that may follow its first stage at once, in the slot of that.
+	following chan struct{}
 }
 
 // newWaitHistogram makes the metric of how long jobs wait. A nil meter measures nothing.
@@ -52,7 +54,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		if j.Stage == memory.StageDecide {
 			return h.cfg.DecideDeadline
 		}
-		return h.cfg.PrepareDeadline
+		return h.cfg.PrepareDeadline + h.cfg.DecideDeadline // the decision may follow at once
 	case memory.JobPolicy:
 		return h.cfg.PolicyDeadline
 	case memory.JobAdopt:
@@ -68,14 +70,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 // Handle does one try of a job, as a span of the trace in which the job was enqueued: an add is one
 // trace from its request to the last call of a model.
 func (h *handler) Handle(ctx context.Context, j memory.Job) error {
-	name := "job " + string(j.Kind)
-	if j.Kind == memory.JobNote || j.Kind == memory.JobExchange {
-		name += " " + string(j.Stage) // one of two
-	}
-	ctx, span := h.tracer.Start(telemetry.WithTraceparent(ctx, j.Trace), name, trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithAttributes(telemetry.Tenant.String(j.Tenant.String()), telemetry.Collection.String(j.Collection.String()),
-			telemetry.Job.String(j.ID.String()), telemetry.JobKind.String(string(j.Kind)), telemetry.JobStage.String(string(j.Stage)),
-			telemetry.JobAttempt.Int(j.Attempts)))
+	ctx, span := h.start(telemetry.WithTraceparent(ctx, j.Trace), j)
 	defer span.End()
 	if j.Attempts == 0 && j.Claims <= 1 {
 		h.waited.Record(ctx, max(0, h.clock().Sub(j.CreatedAt)).Seconds(), metric.WithAttributeSet(attribute.NewSet(
@@ -90,6 +85,18 @@ func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 		}
 	}
 	return err
+}
+
+// start starts the span of one try of a job, or of one stage of it.
+func (h *handler) start(ctx context.Context, j memory.Job) (context.Context, trace.Span) {
+	name := "job " + string(j.Kind)
+	if j.Kind == memory.JobNote || j.Kind == memory.JobExchange {
+		name += " " + string(j.Stage) // one of two
+	}
+	return h.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindConsumer), //nolint:spancheck // the caller ends it
+		trace.WithAttributes(telemetry.Tenant.String(j.Tenant.String()), telemetry.Collection.String(j.Collection.String()),
+			telemetry.Job.String(j.ID.String()), telemetry.JobKind.String(string(j.Kind)), telemetry.JobStage.String(string(j.Stage)),
+			telemetry.JobAttempt.Int(j.Attempts)))
 }
 
 func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
@@ -110,7 +117,7 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		if j.Stage == memory.StageDecide {
 			return h.engine.RunDecide(ctx, s, j)
 		}
-		return h.engine.RunPrepare(ctx, s, j)
+		return h.engine.RunStages(ctx, s, j, engine.Stages{Prepare: h.cfg.PrepareDeadline, Decide: h.cfg.DecideDeadline, Follow: h.follow(j)})
 	case memory.JobPolicy:
 		return h.engine.RunPolicy(ctx, s, j)
 	case memory.JobAdopt:
@@ -129,6 +136,21 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		}
 	}
 	return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)
+}
+
+// follow takes one of the places for decisions that follow their first stage at once, and returns what
+// engine.Stages asks for: the decision is a span below that of the first stage.
+func (h *handler) follow(j memory.Job) func(ctx context.Context) (follow context.Context, done func(), ok bool) {
+	return func(ctx context.Context) (context.Context, func(), bool) {
+		select {
+		case h.following <- struct{}{}:
+		default:
+			return ctx, nil, false
+		}
+		j.Stage = memory.StageDecide
+		ctx, span := h.start(ctx, j)
+		return ctx, func() { span.End(); <-h.following }, true
+	}
 }
 
 // finish ends a job that succeeded. A job that ended itself, or was deleted with its collection,

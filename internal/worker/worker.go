@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,6 +125,10 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		outages: newOutages(d.Log, d.Clock),
 	}
 	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock, log: d.Log}
+	if len(cfg.Queue.Stages) == 0 || slices.Contains(cfg.Queue.Stages, memory.StageDecide) {
+		// Half of the slots: the first stages of other collections need the rest.
+		h.following = make(chan struct{}, max(1, cmp.Or(cfg.Queue.Prepares, queue.DefaultPrepares)/2))
+	}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")

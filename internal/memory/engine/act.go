@@ -42,7 +42,7 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 	if err != nil {
 		return Acted{}, err
 	}
-	a, err := e.propose(ctx, s, v, memory.Event{Kind: memory.EventTask, Task: t}, nil, seed, spent)
+	a, err := e.propose(ctx, s, v, memory.Event{Kind: memory.EventTask, Task: t}, nil, nil, seed, spent)
 	if err != nil {
 		return Acted{}, err
 	}

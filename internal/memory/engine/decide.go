@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -53,7 +54,7 @@ func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, sp
 	if ev.Kind != memory.EventTask && len(about) == 0 {
 		return e.endWithoutNote(ctx, s, job)
 	}
-	a, err := e.propose(ctx, s, v, ev, about, job.ID, spent)
+	a, err := e.propose(ctx, s, v, ev, about, about, job.ID, spent)
 	if err != nil {
 		return err
 	}
@@ -85,10 +86,10 @@ func (e *Engine) eventOf(ctx context.Context, s tenant.Scope, v memory.View, job
 }
 
 // propose asks the collection's policy to decide about an event, and prepares
-// the decision for its transaction. about holds the notes of the event as read;
-// seed is the random seed of the decision.
+// the decision for its transaction. was holds the notes of the event as read, ready
+// the same notes as the first stage left them; seed is the random seed of the decision.
 func (e *Engine) propose(
-	ctx context.Context, s tenant.Scope, v memory.View, ev memory.Event, about []memory.Note, seed uuid.UUID, spent costs,
+	ctx context.Context, s tenant.Scope, v memory.View, ev memory.Event, was, ready []memory.Note, seed uuid.UUID, spent costs,
 ) (*proposal, error) {
 	pol, err := e.policyOf(&v.Collection)
 	if err != nil {
@@ -98,13 +99,12 @@ func (e *Engine) propose(
 	if err != nil {
 		return nil, err
 	}
-	told := make([]memory.Note, len(about))
-	targets := make([]*memory.Note, len(about))
-	for i := range about {
-		told[i] = about[i]
+	told := slices.Clone(ready)
+	targets := make([]*memory.Note, len(told))
+	for i := range told {
 		targets[i] = &told[i]
 	}
-	if err := e.revector(ctx, s, em, targets, about); err != nil {
+	if err := e.revector(ctx, s, em, targets, ready); err != nil {
 		return nil, err
 	}
 	switch ev.Kind {
@@ -120,7 +120,7 @@ func (e *Engine) propose(
 	if err != nil {
 		return nil, err
 	}
-	a := &proposal{e: e, event: ev.Kind, eventNotes: about, desk: d, decision: dec, spent: spent}
+	a := &proposal{e: e, event: ev.Kind, eventNotes: was, told: told, desk: d, decision: dec, spent: spent}
 	if err := a.prepare(ctx, s, em); err != nil {
 		return nil, err
 	}

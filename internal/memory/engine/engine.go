@@ -23,6 +23,7 @@ type Store interface {
 	ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error
 	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
+	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, int, error)
 }
 
 // NearestFinder finds notes of a view by similarity (internal/memory/recall).

@@ -62,6 +62,11 @@ const (
 func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.FailTimeout)
 	defer cancel()
+	stage := job.Stage
+	var prepared *preparation // of a job whose second stage failed before the first was written
+	if d, ok := errors.AsType[*decideError](cause); ok {
+		job.Stage, prepared = memory.StageDecide, d.prepared
+	}
 	end := e.jobEnd(&job, cause)
 	level := slog.LevelWarn
 	if end.State == memory.JobCanceled { // its collection or note is gone
@@ -70,12 +75,13 @@ func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause
 	e.log.Log(ctx, level, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
 		"collection", job.Collection, "attempts", end.Attempts, "next", end.State, "error", cause)
 	if (job.Kind == memory.JobNote || job.Kind == memory.JobExchange) && end.State != memory.JobCanceled {
-		err := e.markPending(ctx, s, &job, end)
+		err := e.markPending(ctx, s, &job, end, prepared)
 		if err == nil || fault.Is(err, fault.Conflict) {
 			return nil
 		}
 		e.log.WarnContext(ctx, "notes could not be marked pending", "job", job.ID, "note", job.Note, "error", err)
 	}
+	end.Stage = stage
 	err := e.store.ReleaseJob(ctx, s, job.ID, job.Lease, end)
 	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
 		return nil
@@ -152,8 +158,9 @@ func reason(err error) string {
 	}
 }
 
-// markPending marks the job's notes pending and ends the try, in one transaction.
-func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Job, end memory.JobEnd) error {
+// markPending marks the job's notes pending and ends the try, in one transaction. What the first stage
+// prepared, if it is not written, is written before; notes that have changed since are prepared again.
+func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Job, end memory.JobEnd, prepared *preparation) error {
 	ids, err := notesOf(job)
 	if err != nil {
 		ids = []uuid.UUID{job.Note}
@@ -166,6 +173,20 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 	}
 	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, Trigger: job.Note, System: true}
 	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		end := end // the closure may run twice
+		if prepared != nil {
+			switch _, err := prepared.put(ctx, tx, false); {
+			case errors.Is(err, memory.ErrMoved):
+				end.Stage = memory.StagePrepare
+			case err != nil:
+				return err
+			default:
+				end.Result = prepared.end.Result
+				if err := tx.EndChangeset(ctx, memory.CauseAnalyze, job.ID, job.Note); err != nil {
+					return err
+				}
+			}
+		}
 		now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -35,6 +36,14 @@ func notesOf(job *memory.Job) ([]uuid.UUID, error) {
 	return p.Messages, nil
 }
 
+// preparation is what the first stage of a job made of its notes, before it is written.
+type preparation struct {
+	was   []memory.Note // as read
+	ready []memory.Note // described and embedded, in the same order
+	spent costs
+	end   memory.JobEnd
+}
+
 // RunPrepare runs the first stage of a leased note or exchange job: it describes
 // and embeds the note (of an exchange, it embeds the messages), and moves the
 // job to decide in the same transaction. It ends the job when only a vector was
@@ -42,145 +51,132 @@ func notesOf(job *memory.Job) ([]uuid.UUID, error) {
 // caller passes the error to Fail.
 func (e *Engine) RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	for try := 1; ; try++ {
-		prepare := e.prepare
-		if job.Kind == memory.JobExchange {
-			prepare = e.prepareExchange
+		p, err := e.prepare(ctx, s, &job)
+		if err != nil || p == nil {
+			return err
 		}
-		err := prepare(ctx, s, &job, try >= e.cfg.Conflicts)
+		err = e.writePrepared(ctx, s, &job, p, try >= e.cfg.Conflicts)
 		if !errors.Is(err, memory.ErrMoved) {
 			return err
 		}
 	}
 }
 
-func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, last bool) error {
-	payload, err := payloadOf(job)
+// prepare runs the first stage without writing. It returns nil when it has ended the job, since its
+// notes are deleted.
+func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job) (*preparation, error) {
+	ids, err := notesOf(job)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	payload, err := payloadOf(job)
+	if err != nil && job.Kind == memory.JobNote {
+		return nil, err
 	}
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	was, ok, err := e.readNote(ctx, s, v, job.Note)
+	was, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !ok {
-		return e.endWithoutNote(ctx, s, job)
+	if len(was) == 0 {
+		return nil, e.endWithoutNote(ctx, s, job)
 	}
 	em, err := e.embedderOf(&v.Collection)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	n, spent := was, earlierCosts(job)
-	if !payload.EmbedOnly {
-		pol, err := e.policyOf(&v.Collection)
-		if err != nil {
-			return err
-		}
-		d := e.newDesk(s, v, job.ID)
-		if n, err = pol.Prepare(ctx, d, was); err != nil {
-			return err
-		}
-		spent.add(d.costs)
-	}
-	if n.State == memory.StatePending {
-		n.State, n.Error = memory.StateRaw, ""
-	}
-	n.ID = was.ID
-	if err := e.revector(ctx, s, em, []*memory.Note{&n}, []memory.Note{was}); err != nil {
-		return err
-	}
-	end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 0}
-	if len(spent) > 0 {
-		if end.Result, err = json.Marshal(map[string]costs{"calls": spent}); err != nil {
-			return fault.Wrap(err, fault.Internal, "encode the cost of the analysis")
+	p := &preparation{was: was, ready: slices.Clone(was), end: memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}}
+	if job.Kind == memory.JobNote {
+		if err := e.describe(ctx, s, v, job, payload, p); err != nil {
+			return nil, err
 		}
 	}
+	targets := make([]*memory.Note, len(p.ready))
+	for i := range p.ready {
+		n := &p.ready[i]
+		if n.State == memory.StatePending {
+			n.State, n.Error = memory.StateRaw, ""
+		}
+		n.ID, targets[i] = was[i].ID, n
+	}
+	if err := e.revector(ctx, s, em, targets, was); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// describe asks the policy to describe the note of a note job, unless the job only embeds it.
+func (e *Engine) describe(ctx context.Context, s tenant.Scope, v memory.View, job *memory.Job, payload memory.NoteJob, p *preparation) error {
 	if payload.EmbedOnly {
-		end = memory.JobEnd{State: memory.JobDone, Stage: memory.StagePrepare, Result: json.RawMessage(`{"decision":"embedded"}`)}
+		p.end = memory.JobEnd{State: memory.JobDone, Stage: memory.StagePrepare, Result: json.RawMessage(`{"decision":"embedded"}`)}
+		return nil
 	}
-	o := memory.WriteOptions{Cause: memory.CauseAnalyze, Job: job.ID, Trigger: was.ID, System: true}
-	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		now, err := tx.Notes(ctx, []uuid.UUID{was.ID}, memory.ReadOptions{})
-		if err != nil {
+	pol, err := e.policyOf(&v.Collection)
+	if err != nil {
+		return err
+	}
+	d := e.newDesk(s, v, job.ID)
+	if p.ready[0], err = pol.Prepare(ctx, d, p.was[0]); err != nil {
+		return err
+	}
+	p.spent = earlierCosts(job)
+	p.spent.add(d.costs)
+	if len(p.spent) == 0 {
+		return nil
+	}
+	if p.end.Result, err = json.Marshal(map[string]costs{"calls": p.spent}); err != nil {
+		return fault.Wrap(err, fault.Internal, "encode the cost of the analysis")
+	}
+	return nil
+}
+
+// writePrepared writes what the first stage made and ends the stage, in one transaction. Of notes that have
+// changed meanwhile it returns ErrMoved, or leaves them as they are the last time.
+func (e *Engine) writePrepared(ctx context.Context, s tenant.Scope, job *memory.Job, p *preparation, last bool) error {
+	o := memory.WriteOptions{Cause: memory.CauseAnalyze, Job: job.ID, Trigger: job.Note, System: true}
+	_, err := e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		if _, err := p.put(ctx, tx, last); err != nil {
 			return err
 		}
-		moved := len(now) == 0 || now[0].Version() != was.Version()
-		if moved && !last {
-			return memory.ErrMoved
-		}
-		if !moved && !sameContent(&was, &n) {
-			if _, err := tx.Put(ctx, n); err != nil {
-				return err
-			}
-		}
-		return tx.EndJob(ctx, job.ID, job.Lease, end)
+		return tx.EndJob(ctx, job.ID, job.Lease, p.end)
 	})
 	return err
 }
 
-// prepareExchange embeds the messages of an exchange whose vector is missing or
-// outdated, and sets pending ones back to raw.
-func (e *Engine) prepareExchange(ctx context.Context, s tenant.Scope, job *memory.Job, last bool) error {
-	ids, err := notesOf(job)
+// put writes the notes that have changed in the first stage, and returns all as they are then. Of notes that
+// have changed meanwhile it returns ErrMoved, or leaves them as they are the last time.
+func (p *preparation) put(ctx context.Context, tx memory.Tx, last bool) ([]memory.Note, error) {
+	ids := make([]uuid.UUID, len(p.was))
+	for i := range p.was {
+		ids[i] = p.was[i].ID
+	}
+	now, err := tx.Notes(ctx, ids, memory.ReadOptions{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v, err := e.open(ctx, s, job.Collection)
-	if err != nil {
-		return err
+	here := make(map[uuid.UUID]memory.Version, len(now))
+	for i := range now {
+		here[now[i].ID] = now[i].Version()
 	}
-	was, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
-	if err != nil {
-		return err
+	moved := func(n memory.Note) bool { return here[n.ID] != n.Version() }
+	if !last && slices.ContainsFunc(p.was, moved) {
+		return nil, memory.ErrMoved
 	}
-	if len(was) == 0 {
-		return e.endWithoutNote(ctx, s, job)
-	}
-	em, err := e.embedderOf(&v.Collection)
-	if err != nil {
-		return err
-	}
-	ready := make([]memory.Note, len(was))
-	targets := make([]*memory.Note, len(was))
-	for i := range was {
-		ready[i] = was[i]
-		if ready[i].State == memory.StatePending {
-			ready[i].State, ready[i].Error = memory.StateRaw, ""
+	out := slices.Clone(p.ready)
+	for i := range out {
+		if moved(p.was[i]) || sameContent(&p.was[i], &p.ready[i]) {
+			continue
 		}
-		targets[i] = &ready[i]
-	}
-	if err := e.revector(ctx, s, em, targets, was); err != nil {
-		return err
-	}
-	end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 0}
-	o := memory.WriteOptions{Cause: memory.CauseAnalyze, Job: job.ID, Trigger: job.Note, System: true}
-	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		now, err := tx.Notes(ctx, ids, memory.ReadOptions{})
+		stored, err := tx.Put(ctx, p.ready[i])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		here := make(map[uuid.UUID]memory.Version, len(now))
-		for i := range now {
-			here[now[i].ID] = now[i].Version()
-		}
-		for i := range ready {
-			switch {
-			case here[was[i].ID] != was[i].Version():
-				if !last {
-					return memory.ErrMoved
-				}
-			case !sameContent(&was[i], &ready[i]):
-				if _, err := tx.Put(ctx, ready[i]); err != nil {
-					return err
-				}
-			}
-		}
-		return tx.EndJob(ctx, job.ID, job.Lease, end)
-	})
-	return err
+		out[i].Layer, out[i].From = stored.Layer, stored.From
+	}
+	return out, nil
 }
 
 // endWithoutNote ends a job whose note is deleted.

@@ -18,6 +18,8 @@ type proposal struct {
 	job        *memory.Job // nil: a task without a job
 	event      memory.EventKind
 	eventNotes []memory.Note // the notes of the event as read; none for a task
+	told       []memory.Note // the same notes as the policy got them: described, with vectors
+	prepared   *preparation  // written before the decision, in the same transaction; nil: it is written already
 	desk       *desk
 	decision   memory.Decision
 	spent      costs
@@ -52,7 +54,7 @@ func (a *proposal) prepare(ctx context.Context, s tenant.Scope, em memory.Embedd
 	notes := make([]*memory.Note, 0, len(a.outcomes)+len(a.decision.Puts))
 	was := make([]memory.Note, 0, cap(notes))
 	for i := range a.outcomes {
-		notes, was = append(notes, &a.outcomes[i]), append(was, a.eventNotes[i])
+		notes, was = append(notes, &a.outcomes[i]), append(was, a.told[i])
 	}
 	for i := range a.decision.Puts {
 		p := &a.decision.Puts[i]
@@ -68,7 +70,7 @@ func (a *proposal) prepare(ctx context.Context, s tenant.Scope, em memory.Embedd
 // setOutcomes sets the notes of the event as the decision leaves them: the note of
 // a note event is the decision's, messages change only when they are put.
 func (a *proposal) setOutcomes() {
-	a.outcomes = slices.Clone(a.eventNotes)
+	a.outcomes = slices.Clone(a.told)
 	for i := range a.outcomes {
 		n := &a.outcomes[i]
 		put := -1
@@ -199,7 +201,17 @@ func (a *proposal) readListed(ctx context.Context, s tenant.Scope) error {
 func (a *proposal) apply(ctx context.Context, s tenant.Scope) error {
 	o := memory.WriteOptions{Cause: a.cause(), Job: a.job.ID, Trigger: a.job.Note, System: true}
 	_, err := a.e.store.Write(ctx, s, a.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		w := applyTx{proposal: a, tx: tx}
+		once := *a // the closure may run twice
+		if a.prepared != nil {
+			var err error
+			if once.eventNotes, err = a.prepared.put(ctx, tx, false); err != nil {
+				return err
+			}
+			if err := tx.EndChangeset(ctx, memory.CauseAnalyze, a.job.ID, a.job.Note); err != nil {
+				return err
+			}
+		}
+		w := applyTx{proposal: &once, tx: tx}
 		return w.run(ctx)
 	})
 	return err

@@ -40,6 +40,7 @@ type world struct {
 	embedders   memory.Embedders
 	s           tenant.Scope
 	c           memory.Collection
+	together    bool
 
 	mu     sync.Mutex
 	offset time.Duration
@@ -60,11 +61,12 @@ type options struct {
 	encoder   string        // directory with the weights of the local embedder; "": hashed n-grams
 	timeout   time.Duration // of a model's answer; default 5 s
 	quota     memory.Quota
+	together  bool // both stages of a note at once, where that is possible, as workers do; else apart
 }
 
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
-	w := &world{t: t, fake: llmtest.New(t)}
+	w := &world{t: t, fake: llmtest.New(t), together: o.together}
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
@@ -256,20 +258,35 @@ func (w *world) step(c uuid.UUID) bool {
 	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
 		for _, j := range w.claim(c, stage, 100) {
 			ran = true
-			w.run(j)
+			if w.together {
+				w.end(j, w.work(j))
+			} else {
+				w.run(j)
+			}
 		}
 	}
 	return ran
 }
 
-// run does one try of a leased job, as the worker does.
-func (w *world) run(j memory.Job) {
+// run does one try of one stage of a leased job.
+func (w *world) run(j memory.Job) { w.t.Helper(); w.end(j, w.try(j)) }
+
+// end records the error of a try, as the worker does.
+func (w *world) end(j memory.Job, err error) {
 	w.t.Helper()
-	if err := w.try(j); err != nil {
+	if err != nil {
 		if err := w.engine.Fail(w.t.Context(), grant.Job(j.Tenant, j.ID), j, err); err != nil {
 			w.t.Fatal(err)
 		}
 	}
+}
+
+// work does a try as the worker does: both stages of a note at once, where that is possible.
+func (w *world) work(j memory.Job) error {
+	if (j.Kind == memory.JobNote || j.Kind == memory.JobExchange) && j.Stage == memory.StagePrepare {
+		return w.engine.RunStages(w.t.Context(), grant.Job(j.Tenant, j.ID), j, engine.Stages{})
+	}
+	return w.try(j)
 }
 
 func (w *world) try(j memory.Job) error {

@@ -121,7 +121,7 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 	if lease == uuid.Nil {
 		return nil, fault.InvalidField("lease", "is required")
 	}
-	err = s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
+	err = s.noting(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		out = nil
 		now := s.now()
 		if err := q.reachJobs(ctx, sc, collection); err != nil {
@@ -193,12 +193,15 @@ func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (j 
 	return j, err == nil, err
 }
 
+// transactionOf runs fn in a write transaction: writing or noting.
+type transactionOf func(ctx context.Context, t turn, fn func(context.Context, *session) error) error
+
 // withLease calls fn with a job that is held with the lease.
-func (s *Store) withLease(ctx context.Context, t turn, sc tenant.Scope, job, lease uuid.UUID, fn func(context.Context, *session, memory.Job) error) error {
+func (s *Store) withLease(ctx context.Context, t turn, sc tenant.Scope, job, lease uuid.UUID, write transactionOf, fn func(context.Context, *session, memory.Job) error) error {
 	if err := sc.Check(); err != nil {
 		return err
 	}
-	return s.writing(ctx, t, func(ctx context.Context, q *session) error {
+	return write(ctx, t, func(ctx context.Context, q *session) error {
 		j, ok, err := q.JobByID(ctx, sc, job)
 		if err == nil && !ok {
 			err = fault.Missing("job")
@@ -216,7 +219,7 @@ func (s *Store) withLease(ctx context.Context, t turn, sc tenant.Scope, job, lea
 // Heartbeat implements memory.Queue. A lease that has expired, and that no other claim took, is
 // held again. It does not wait behind callers: the lease would be lost meanwhile.
 func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, until time.Time) error {
-	return s.withLease(ctx, ofCaller(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofCaller(sc.Tenant()), sc, job, lease, s.noting, func(ctx context.Context, q *session, j memory.Job) error {
 		_, err := q.exec(ctx, "UPDATE jobs SET lease_until = ? WHERE tenant = ? AND id = ?", until, j.Tenant, j.ID)
 		return err
 	})
@@ -224,7 +227,7 @@ func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.
 
 // SetProgress implements memory.Queue.
 func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
-	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, s.noting, func(ctx context.Context, q *session, j memory.Job) error {
 		doc, err := store.Document("progress", p)
 		if err != nil {
 			return err
@@ -236,7 +239,7 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 
 // SetAlone implements memory.Queue.
 func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, n int) error {
-	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, s.noting, func(ctx context.Context, q *session, j memory.Job) error {
 		_, err := q.exec(ctx, "UPDATE jobs SET alone = ? WHERE tenant = ? AND id = ?", n, j.Tenant, j.ID)
 		return err
 	})
@@ -244,7 +247,7 @@ func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.U
 
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
-	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, s.writing, func(ctx context.Context, q *session, j memory.Job) error {
 		finished, err := store.FinishedAt(&end, s.now())
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,13 @@ func (p *pool) give(s *session) {
 	p.mu.Lock()
 	p.idle = append(p.idle, s)
 	p.mu.Unlock()
+	p.places <- struct{}{}
+}
+
+// discard closes a session that cannot be used again; its place is free for a new one.
+func (p *pool) discard(s *session) {
+	// The error makes database/sql close the connection, with its statements, instead of keeping it.
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
 	p.places <- struct{}{}
 }
 
@@ -247,9 +255,9 @@ func ofCaller(tenantID uuid.UUID) turn { return turn{tenantID, fair.Foreground} 
 // ofJob is the turn of a write that a job waits for.
 func ofJob(tenantID uuid.UUID) turn { return turn{tenantID, fair.Background} }
 
-// writing runs fn in one write transaction. An error rolls back. Once the lock is held, a canceled
-// ctx no longer interrupts statements, which are short; it is checked before the commit. fn may run
-// more than once.
+// writing runs fn in one write transaction, which is on disk when it returns. An error rolls back. Once the
+// lock is held, a canceled ctx no longer interrupts statements, which are short; it is checked before the
+// commit. fn may run more than once.
 func (s *Store) writing(ctx context.Context, t turn, fn func(context.Context, *session) error) error {
 	return s.writingOr(ctx, t, false, fn)
 }
@@ -267,6 +275,37 @@ func (s *Store) writingOr(ctx context.Context, t turn, frees bool, fn func(conte
 	}
 	defer s.write.give(q)
 	return s.guarded(ctx, q, frees, fn)
+}
+
+// noting is writing without an fsync of its own, for what a loss of power may undo: the leases and the
+// progress of jobs. It is on disk with the next write. A process that dies loses nothing: the operating
+// system has the pages. The file stays whole in any case: a WAL is read up to its last whole commit, and
+// it is synced before a checkpoint.
+func (s *Store) noting(ctx context.Context, t turn, fn func(context.Context, *session) error) error {
+	leave, err := s.turns.Enter(ctx, t.tenant, t.class)
+	if err != nil {
+		return s.translate(err)
+	}
+	defer leave()
+	q, err := s.write.take(ctx)
+	if err != nil {
+		return s.translate(err)
+	}
+	bare := context.WithoutCancel(ctx)
+	// A pragma works when it is prepared, so these statements are not kept.
+	if _, err := q.conn.ExecContext(bare, "PRAGMA synchronous=NORMAL"); err != nil {
+		s.write.give(q)
+		return s.translate(err)
+	}
+	defer func() {
+		if _, e := q.conn.ExecContext(bare, "PRAGMA synchronous=FULL"); e != nil {
+			s.log.WarnContext(bare, "the connection of the writer is opened again: it could not be set to sync each commit", "error", e)
+			s.write.discard(q)
+			return
+		}
+		s.write.give(q)
+	}()
+	return s.guarded(ctx, q, false, fn)
 }
 
 // transaction runs fn in one write transaction of a session.

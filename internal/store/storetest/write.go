@@ -16,6 +16,7 @@ import (
 func writeCases() []testCase {
 	return []testCase{
 		{"Revisions", revisions},
+		{"Changesets", twoChangesets},
 		{"OwnWrites", ownWrites},
 		{"Rollback", rollback},
 		{"ClosureTwice", closureTwice},
@@ -44,6 +45,48 @@ func revisions(_ *testing.T, w *world) {
 	written = w.write(c.ID, func(memory.Tx) error { return nil })
 	w.assertf(written == memory.Written{Revision: 1}, "an empty write: %+v", written)
 	w.wantFault(errOf(w.tryWrite(uuid.New(), func(memory.Tx) error { return nil })), fault.NotFound)
+}
+
+// twoChangesets: one transaction can write two changesets, each with its cause.
+func twoChangesets(_ *testing.T, w *world) {
+	c := w.collection("c")
+	old := w.put(c.ID, memory.Note{Content: "one", Vector: make([]float32, dim)})
+	f := w.mustFork(c.ID, -1, "f")
+	job, trigger := uuid.New(), old.ID
+	for _, id := range []uuid.UUID{c.ID, f.ID} {
+		var second memory.Note
+		both := func(tx memory.Tx) error {
+			w.noError(tx.EndChangeset(w.ctx, memory.CauseMark, job, trigger)) // nothing was logged
+			first, err := tx.Put(w.ctx, memory.Note{ID: old.ID, Content: "two", Key: "k"})
+			w.noError(err)
+			w.noError(tx.EndChangeset(w.ctx, memory.CauseAnalyze, job, trigger))
+			w.assertf(first.From == 2 && tx.Revision() == 3, "the first changeset has revision %d, the second %d", first.From, tx.Revision())
+			now, err := tx.Notes(w.ctx, []uuid.UUID{old.ID}, memory.ReadOptions{})
+			w.assertf(err == nil && len(now) == 1 && now[0].Version() == first.Version(), "the second reads what the first wrote: %+v, %v", now, err)
+			first.Content, first.Vector = "three", make([]float32, dim)
+			second, err = tx.Put(w.ctx, first)
+			return err
+		}
+		refused := errors.New("refused")
+		_, err := w.tryWrite(id, func(tx memory.Tx) error { return errors.Join(both(tx), refused) })
+		w.assertf(errors.Is(err, refused) && w.head(id) == 1, "both roll back: %v, head %d", err, w.head(id))
+		written := w.write(id, both)
+		w.assertf(written == memory.Written{Revision: 3, Logged: true} && w.head(id) == 3 && second.From == 3, "two changesets are two revisions: %+v", written)
+		cs := must(w.Changesets(w.ctx, w.all, w.view(id), 1, 0))(w.t)
+		w.assertf(len(cs) == 2 && cs[0].Cause == memory.CauseAnalyze && cs[0].Job == job && cs[0].Trigger == trigger && cs[1].Cause == memory.CauseAdd,
+			"each has its own cause: %+v", cs)
+		for at, content := range map[memory.Revision]string{1: "one", 2: "two", 3: "three"} {
+			n, ok := w.get(w.viewAt(id, at), old.ID)
+			w.assertf(ok && n.Content == content, "at revision %d: %+v", at, n)
+		}
+		written = w.write(id, func(tx memory.Tx) error {
+			_, err := tx.Put(w.ctx, memory.Note{Content: "another"})
+			w.noError(err)
+			w.noError(tx.EndChangeset(w.ctx, memory.CauseAnalyze, job, trigger))
+			return nil
+		})
+		w.assertf(written == memory.Written{Revision: 4, Logged: true} && w.head(id) == 4, "the second may be empty: %+v", written)
+	}
 }
 
 func ownWrites(_ *testing.T, w *world) {
