@@ -87,7 +87,7 @@ func (m *Completion) Endpoint() string { return m.endpoint.name }
 
 // jsonOnly ends the instructions of every request, also when a response format is set: some
 // endpoints ignore the format, and OpenAI requires the word JSON.
-const jsonOnly = "Your answer must be one JSON object and nothing else: no prose, no code fence."
+const jsonOnly = "The answer must be one JSON object: no prose, no code fence."
 
 // Ask sends the call and checks the answer. When the answer is unusable it asks once more and shows
 // the error to the model. The error is a fault: Unavailable or Timeout from the transport (with

@@ -57,7 +57,7 @@ func TestEvolution(t *testing.T) {
 	}
 	before := w.get(rocket.ID)
 	w.fake.Handle("evolve", func(r llmtest.Request) llmtest.Reply {
-		if !strings.Contains(r.User, `"handle": 0`) || !strings.Contains(r.User, "static fire test") {
+		if !strings.Contains(r.User, `"handle":0`) || !strings.Contains(r.User, "static fire test") {
 			t.Error("the prompt does not show the neighbour by its handle")
 		}
 		return evolve(func(e *amem.Evolution) {
@@ -729,10 +729,10 @@ func TestNeighbors_C017(t *testing.T) {
 	}
 }
 
-// C018, C019: the prompt shows neighbors with their linked notes.
+// C018: the prompt shows neighbors, with their linked notes where a collection wants them.
 func TestLinkedInPrompt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	w := newWorld(t, options{config: `{"linked_chars":200}`})
 	w.learn("Bread needs flour, water and salt.")
 	w.learn("Bread needs a hot oven.") // linked to the first by the fake
 	w.learn("Bread needs patience.")

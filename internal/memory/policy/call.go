@@ -53,6 +53,12 @@ func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 // FormatTime returns a time as prompts and task keys hold it: RFC 3339, UTC, whole seconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
+// FormatMinute and FormatDay return a time in UTC, to the minute and to the day, for prompts that count tokens.
+func FormatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// FormatDay is described at FormatMinute.
+func FormatDay(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
 // UnknownEvent returns the fault for an event that a policy does not handle, such as
 // a task that another version of the program deferred.
 func UnknownEvent(policy string, e *memory.Event) error {

@@ -26,8 +26,8 @@ type Policy struct {
 // further models that a collection may choose.
 func New(models ...string) (*Policy, error) {
 	p := Policy{models: models}
-	for name, target := range map[string]*policy.Prompt{"analyze": &p.analyze, "evolve": &p.evolve, "split": &p.split} {
-		loaded, err := policy.LoadPrompt(files, "amem/"+name+"@1")
+	for name, target := range map[string]*policy.Prompt{"analyze@2": &p.analyze, "evolve@2": &p.evolve, "split@1": &p.split} {
+		loaded, err := policy.LoadPrompt(files, "amem/"+name)
 		if err != nil {
 			return nil, err
 		}
@@ -64,11 +64,11 @@ func (p *Policy) CheckConfig(config json.RawMessage) error {
 // Reading returns the defaults of every collection.
 func (*Policy) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
 
-// analyzeMaterial is the note as the prompt of "analyze" shows it.
+// analyzeMaterial is the note as the prompts of "analyze" and "split" show it; Wanted is for "split" alone.
 type analyzeMaterial struct {
 	Time    string   `json:"time"`
 	Speaker string   `json:"speaker,omitempty"`
-	Wanted  []string `json:"wanted"`
+	Wanted  []string `json:"wanted,omitempty"`
 	Content string   `json:"content"`
 }
 
@@ -85,7 +85,7 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	}
 	speaker := policy.SpeakerOf(&n)
 	body, err := p.analyze.Render(analyzeMaterial{
-		Time: policy.FormatTime(n.OccurredAt), Speaker: speaker, Wanted: missing, Content: text.Shorten(n.Content, c.PromptChars),
+		Time: policy.FormatMinute(n.OccurredAt), Speaker: speaker, Content: text.Shorten(n.Content, c.PromptChars),
 	}, 1)
 	if err != nil {
 		return n, err

@@ -27,7 +27,7 @@ type Config struct {
 	MaxTags            int     // kept from one answer; 12
 	PromptChars        int     // of the new note's content in a prompt; 16000
 	NeighborChars      int     // of a neighbor's content in a prompt; 4000
-	LinkedChars        int     // of a linked note's content in a prompt; 200
+	LinkedChars        int     // of the content of a note linked to a neighbor in a prompt; 0: none is shown
 }
 
 // temperature returns the temperature as a call states it.
@@ -38,7 +38,7 @@ func DefaultConfig() Config {
 	return Config{
 		KNeighbors: 5, MaxLinks: 3, MaxNeighborChanges: 3, ConfidenceGate: 0.9, StrengthenGate: 0.5, EvoThreshold: 100,
 		Temperature: 0.7, MaxTokens: 1000, Analyst: policy.AnalystAuto, AppendContextChars: 50, MaxContextChars: 1000,
-		MaxKeywords: 12, MaxTags: 12, PromptChars: 16000, NeighborChars: 4000, LinkedChars: 200,
+		MaxKeywords: 12, MaxTags: 12, PromptChars: 16000, NeighborChars: 4000,
 	}
 }
 
@@ -72,7 +72,7 @@ func settings() []policy.Setting[Config] {
 			200, memory.MaxContentBytes, func(c *Config) any { return &c.PromptChars }),
 		policy.NumberSetting("neighbour_chars", "of a neighbor's content in a prompt",
 			100, memory.MaxContentBytes, func(c *Config) any { return &c.NeighborChars }),
-		policy.NumberSetting("linked_chars", "of a linked note's content in a prompt", 0, 4000, func(c *Config) any { return &c.LinkedChars }),
+		policy.NumberSetting("linked_chars", "of the content of a note linked to a neighbor in a prompt; 0 shows none", 0, 4000, func(c *Config) any { return &c.LinkedChars }),
 	}
 }
 

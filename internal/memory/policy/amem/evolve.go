@@ -18,7 +18,6 @@ import (
 // evolveMaterial is the new note and its neighbors as the prompt of "evolve" shows them.
 type evolveMaterial struct {
 	MaxLinks  int                        `json:"max_links"`
-	Count     int                        `json:"count"`
 	New       policy.DescribedMaterial   `json:"new_note"`
 	Neighbors []policy.DescribedMaterial `json:"neighbours"`
 }
@@ -112,9 +111,10 @@ func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c *Config, n *me
 		MaxLinks:  c.MaxLinks, AppendContext: c.AppendContextChars,
 	}
 	m := evolveMaterial{
-		MaxLinks: c.MaxLinks, Count: len(near), New: policy.DescribeNote(in.New, c.PromptChars),
+		MaxLinks: c.MaxLinks, New: policy.DescribeNote(in.New, c.PromptChars),
 		Neighbors: make([]policy.DescribedMaterial, len(near)),
 	}
+	m.New.Time = policy.FormatMinute(n.OccurredAt)
 	for i := range near {
 		nb := &near[i].Note
 		in.Neighbors[i] = memory.Described{
@@ -122,7 +122,7 @@ func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c *Config, n *me
 			Time: nb.OccurredAt, Score: near[i].Score, Linked: linkedTexts(linked[nb.ID], n.ID, c),
 		}
 		m.Neighbors[i] = policy.DescribeNote(in.Neighbors[i], c.NeighborChars)
-		m.Neighbors[i].Handle = &in.Neighbors[i].Handle
+		m.Neighbors[i].Handle, m.Neighbors[i].Time = &in.Neighbors[i].Handle, policy.FormatDay(nb.OccurredAt)
 	}
 	body, err := p.evolve.Render(m, len(near))
 	if err != nil {

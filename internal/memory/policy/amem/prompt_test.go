@@ -19,7 +19,7 @@ func TestPrompts(t *testing.T) {
 	near := policytest.Neighbors(3)
 	near[1].Note.Content = policytest.Hostile
 	d := &policytest.Desk{
-		Near: near, Overrides: `{"split":true,"k_neighbours":2}`,
+		Near: near, Overrides: `{"split":true,"k_neighbours":2,"linked_chars":200}`,
 		LinkedNotes: map[uuid.UUID][]memory.Note{policytest.ID(1): {policytest.Note(6, "A linked note."), policytest.Note(7, "Another one."), policytest.Note(8, "One too many.")}},
 		Answers:     map[string]string{"split": `{"parts":[]}`, "evolve": `{}`, "analyze": `{}`},
 	}
@@ -31,8 +31,8 @@ func TestPrompts(t *testing.T) {
 	if _, err := p.Decide(t.Context(), d, policytest.Added(n)); err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range []string{"analyze", "split", "evolve"} {
-		policytest.Golden(t, "golden/"+name+".v1.txt", policytest.PromptText(d.Asked[i]))
+	for i, name := range []string{"analyze.v2", "split.v1", "evolve.v2"} {
+		policytest.Golden(t, "golden/"+name+".txt", policytest.PromptText(d.Asked[i]))
 	}
 }
 
