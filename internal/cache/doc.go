@@ -3,7 +3,7 @@
 // internal/memory/recall.
 //
 // A version never changes and its identity is its key, so a cached version is never stale, and a
-// lost one is read from the store again. The package knows no engine of a store, and reaches
-// Redis only through the guarded client of internal/redis: any trouble of Redis costs time, never
-// an answer. Constructors start no goroutine.
+// lost one is read from the store again. The same holds for the links that a view shows. The package
+// knows no engine of a store, and reaches Redis only through the guarded client of internal/redis: any
+// trouble of Redis costs time, never an answer. Constructors start no goroutine.
 package cache

@@ -19,7 +19,8 @@ import (
 
 // VersionsConfig bounds a cache of versions. Zero fields take the defaults.
 type VersionsConfig struct {
-	// Bytes is roughly how much memory the level in this process may use; default 64 MiB.
+	// Bytes is roughly how much memory the versions in this process may use; default 64 MiB. Links may use
+	// one eighth of it in addition.
 	Bytes int64
 	// TTL is how long Redis keeps a version, read or not; default 1 h. An erased note cannot be
 	// reached from then on, as its layer's erase epoch is in the key; it leaves Redis after the TTL.
@@ -32,14 +33,16 @@ type Deps struct {
 	Meter metric.Meter
 }
 
-// Versions answers [memory.Reader.Versions] from a cache. A version never changes, so an entry is
-// never updated, and a missing one is read from the store. All other methods are the store's.
+// Versions answers [memory.Reader.Versions] from a cache, and outgoing links from the level of this
+// process. Neither a version nor what a view shows ever changes, so an entry is never updated, and a
+// missing one is read from the store. All other methods are the store's.
 type Versions struct {
 	memory.Reader
 
 	redis   *redis.Client
 	ttl     time.Duration
 	local   *otter.Cache[versionKey, memory.Note]
+	links   *otter.Cache[linksKey, []memory.Link]
 	codec   codec
 	metrics *lookupMetrics
 }
@@ -91,7 +94,11 @@ func NewVersions(next memory.Reader, r *redis.Client, cfg VersionsConfig, d Deps
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "cache: make the cache of versions")
 	}
-	return &Versions{Reader: next, redis: r, ttl: cfg.TTL, local: local, codec: codec{log: log}, metrics: metrics}, nil
+	links, err := newLinksCache(cfg.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Versions{Reader: next, redis: r, ttl: cfg.TTL, local: local, links: links, codec: codec{log: log}, metrics: metrics}, nil
 }
 
 // Versions implements memory.Reader. Versions that the view does not reach are never looked up.

@@ -229,11 +229,14 @@ func HotScore(u Usage, now time.Time) float64 {
 	return float64(u.AccessCount) * math.Exp2(-float64(max(0, now.Sub(u.LastAccess)))/float64(HotHalfLife))
 }
 
+// DefaultLinks is how many links one query returns when it has no limit.
+const DefaultLinks = 10_000
+
 // LinkQuery asks for links by endpoint.
 type LinkQuery struct {
 	Notes     []uuid.UUID
 	Direction Direction
-	Limit     int // 0: 10,000
+	Limit     int // 0: DefaultLinks
 }
 
 // Direction of links as seen from the notes of a query.

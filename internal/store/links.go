@@ -12,9 +12,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// DefaultLinks is how many links one query returns when it has no limit.
-const DefaultLinks = 10_000
-
 // LinkColumns are the columns of links l that an engine reads as a LinkVersion.
 const LinkColumns = "l.source, l.relation, l.target, l.layer, l.from_rev, l.deleted, l.confidence, l.attributes, l.created_at"
 

@@ -12,12 +12,11 @@ import (
 
 // Bounds of a graph.
 const (
-	maxDepth        = 5
-	defaultDepth    = 2
-	maxGraphNodes   = 1_000
-	defaultNodes    = 200
-	maxGraphLinks   = 20_000 // of all nodes together
-	linksPerFetched = 10_000
+	maxDepth      = 5
+	defaultDepth  = 2
+	maxGraphNodes = 1_000
+	defaultNodes  = 200
+	maxGraphLinks = 20_000 // of all nodes together
 )
 
 // Graph reads notes and the links between them: the notes around a center, following links in both
@@ -80,7 +79,7 @@ func (r *Service) addNeighborhood(ctx context.Context, s tenant.Scope, v memory.
 		if err != nil {
 			return err
 		}
-		g.Truncated = len(links) >= linksPerFetched
+		g.Truncated = len(links) >= memory.DefaultLinks
 		var next []uuid.UUID
 		for _, l := range links {
 			for _, end := range []uuid.UUID{l.Target, l.Source} {

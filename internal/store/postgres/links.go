@@ -24,7 +24,7 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 		return nil, nil
 	}
 	if lq.Limit <= 0 {
-		lq.Limit = store.DefaultLinks
+		lq.Limit = memory.DefaultLinks
 	}
 	p := params{args: []any{tenantID, lq.Notes, lq.Limit}}
 	var branches []string

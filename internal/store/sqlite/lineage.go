@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -38,35 +41,93 @@ func (q *session) Layers(ctx context.Context, r store.CollectionRow, at memory.R
 	return layers, nil
 }
 
-// OpenView implements memory.Reader.
+// OpenView implements memory.Reader. A session remembers the views that it has opened until anything is
+// committed, by this process or another one.
 func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at memory.At) (v memory.View, err error) {
 	if err := sc.Check(); err != nil {
 		return v, err
 	}
-	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
-		found, err := q.CollectionsByRef(ctx, sc, ref, s.now())
+	now := s.now()
+	key := viewRef{tenant: sc.Tenant(), ref: ref, head: at.AsOf == nil}
+	if sc.HasAgent() {
+		key.agent, key.hasAgent = sc.Agent(), true
+	}
+	if at.AsOf != nil {
+		key.asOf = *at.AsOf
+	}
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		known, err := q.knownViews(ctx)
 		if err != nil {
 			return err
 		}
-		r, err := store.PickCollection(sc, ref, found)
-		if err != nil {
-			return err
-		}
-		to := r.Head
-		if at.AsOf != nil {
-			to = *at.AsOf
-			if err := store.CheckRevision("as_of", &r.Collection, to); err != nil {
+		var ok bool
+		if v, ok = known[key]; !ok || !v.Collection.ExpiresAt.IsZero() && !v.Collection.ExpiresAt.After(now) {
+			err = q.inSnapshot(ctx, func(ctx context.Context) error {
+				v, err = q.openView(ctx, sc, ref, at, now)
+				return err
+			})
+			if err != nil {
 				return err
 			}
+			if len(known) >= maxViews {
+				clear(known)
+			}
+			known[key] = v
 		}
-		layers, err := q.Layers(ctx, r, to)
-		if err != nil {
-			return err
-		}
-		v = memory.NewView(sc, r.Collection, to, layers)
+		v.Layers = slices.Clone(v.Layers) // the caller may change them
+		v.Collection.Metadata = maps.Clone(v.Collection.Metadata)
 		return nil
 	})
 	return v, err
+}
+
+// maxViews bounds the views that a session remembers.
+const maxViews = 1024
+
+// viewRef identifies a view by how it was asked for.
+type viewRef struct {
+	tenant, agent uuid.UUID
+	hasAgent      bool
+	ref           string
+	head          bool
+	asOf          memory.Revision // unless head
+}
+
+// knownViews returns the views that the session has opened since the last commit. SQLite changes
+// data_version when another connection has committed, and a session for reading commits nothing itself.
+func (q *session) knownViews(ctx context.Context) (map[viewRef]memory.View, error) {
+	var version int64
+	// A context that can end costs a goroutine for each statement, several times what this one takes.
+	if _, err := q.get(context.WithoutCancel(ctx), "PRAGMA data_version", nil, &version); err != nil {
+		return nil, err
+	}
+	if q.views == nil || q.viewsAt != version {
+		q.views, q.viewsAt = map[viewRef]memory.View{}, version
+	}
+	return q.views, nil
+}
+
+func (q *session) openView(ctx context.Context, sc tenant.Scope, ref string, at memory.At, now time.Time) (v memory.View, err error) {
+	found, err := q.CollectionsByRef(ctx, sc, ref, now)
+	if err != nil {
+		return v, err
+	}
+	r, err := store.PickCollection(sc, ref, found)
+	if err != nil {
+		return v, err
+	}
+	to := r.Head
+	if at.AsOf != nil {
+		to = *at.AsOf
+		if err := store.CheckRevision("as_of", &r.Collection, to); err != nil {
+			return v, err
+		}
+	}
+	layers, err := q.Layers(ctx, r, to)
+	if err != nil {
+		return v, err
+	}
+	return memory.NewView(sc, r.Collection, to, layers), nil
 }
 
 // hiddenNotes returns the condition that no nearer layer holds any version of the note n, and its

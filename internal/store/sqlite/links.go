@@ -42,7 +42,7 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 		return nil, nil
 	}
 	if lq.Limit <= 0 {
-		lq.Limit = store.DefaultLinks
+		lq.Limit = memory.DefaultLinks
 	}
 	if lq.Direction == 0 {
 		lq.Direction = memory.Both

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
@@ -26,6 +27,10 @@ type session struct {
 	stmts map[string]*sql.Stmt
 	low   bool  // the store was low on space when the transaction began
 	limit int64 // of the file, in pages, as it was last set
+
+	views   map[viewRef]memory.View // opened at viewsAt, see knownViews
+	viewsAt int64
+
 	// failed is the first statement that failed in a write transaction: the transaction cannot be
 	// committed any more, even if the caller ignores the error.
 	failed error
@@ -228,19 +233,24 @@ func (s *Store) reading(ctx context.Context, fn func(context.Context, *session) 
 
 // snapshot runs fn in one read transaction.
 func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session) error) error {
-	return s.reading(ctx, func(ctx context.Context, q *session) (err error) {
-		// The transaction must end even when ctx has ended.
-		bare := context.WithoutCancel(ctx)
-		if _, err := q.exec(bare, "BEGIN"); err != nil {
-			return err
-		}
-		defer func() {
-			if _, e := q.exec(bare, "ROLLBACK"); e != nil {
-				err = errors.Join(err, e)
-			}
-		}()
-		return fn(ctx, q)
+	return s.reading(ctx, func(ctx context.Context, q *session) error {
+		return q.inSnapshot(ctx, func(ctx context.Context) error { return fn(ctx, q) })
 	})
+}
+
+// inSnapshot runs fn in a read transaction of the session.
+func (q *session) inSnapshot(ctx context.Context, fn func(context.Context) error) (err error) {
+	// The transaction must end even when ctx has ended.
+	bare := context.WithoutCancel(ctx)
+	if _, err := q.exec(bare, "BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, e := q.exec(bare, "ROLLBACK"); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	return fn(ctx)
 }
 
 // turn is whose turn it is at the one writer: jobs wait for callers, and tenants take turns.
