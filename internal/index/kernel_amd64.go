@@ -2,8 +2,16 @@ package index
 
 import "golang.org/x/sys/cpu"
 
-// hasAVX2 reports whether the processor and the system support what the kernels use.
-var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+// What the processor and the system support of what the kernels use.
+var (
+	hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+	hasVNNI = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI
+)
+
+// codeDotsVNNI is codeDots for at least one row; stride is a multiple of 32.
+//
+//go:noescape
+func codeDotsVNNI(q *int16, codes *byte, stride int, rows int, out *int32)
 
 // codeDots is [codeDotsGeneric]; len(q) is a multiple of lanes.
 func codeDots(q []int16, codes []byte, out []int32) {
@@ -12,6 +20,10 @@ func codeDots(q []int16, codes []byte, out []int32) {
 		return
 	}
 	codes = codes[:len(q)*len(out)]
+	if hasVNNI {
+		codeDotsVNNI(&q[0], &codes[0], len(q), len(out), &out[0])
+		return
+	}
 	codeDotsAVX2(&q[0], &codes[0], len(q), len(out), &out[0])
 }
 
