@@ -108,6 +108,7 @@ func Map() []Package {
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
 		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
+		{"internal/snapshot", LayerLeaf, "a private directory of files that can be made again, such as snapshots of indexes", nil, false},
 		{"internal/search", LayerLeaf, "fusion and ranking, pure functions", nil, false},
 		{"internal/filter", LayerLeaf, "the filter language", nil, false},
 		{"internal/text", LayerLeaf, "segmentation, stems, stop words, escaping for prompts", nil, false},

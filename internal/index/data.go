@@ -69,6 +69,7 @@ type block struct {
 	factor  [blockRows]float32
 	inverse [blockRows]float64
 	tokens  [blockRows][]byte
+	owner   any // of codes, halves and tokens, when they are a part of a snapshot
 }
 
 // hide is the first revision at which a layer holds any version of a note. From there on it hides
@@ -371,6 +372,9 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 		copy(into.codes[i*stride:][:stride], from.codes[at*stride:])
 		copy(into.halves[i*stride:][:stride], from.halves[at*stride:])
 		into.factor[i], into.inverse[i], into.tokens[i] = from.factor[at], from.inverse[at], from.tokens[at]
+		if from.owner != nil {
+			into.tokens[i] = slices.Clone(from.tokens[at]) // the new block does not keep the snapshot
+		}
 		n.bytes += allocated(len(from.tokens[at]))
 	}
 	return n

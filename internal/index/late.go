@@ -1,6 +1,10 @@
 package index
 
-import "github.com/slipboxhq/slipbox/internal/text"
+import (
+	"runtime"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
 
 // Token is a word piece of a query, for late interaction.
 type Token struct {
@@ -28,6 +32,7 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 	if len(tokens) == 0 || len(candidates) == 0 {
 		return out
 	}
+	defer runtime.KeepAlive(q) // as in Signals
 	v := q.view
 	c := v.sessionChain()
 	weights, sum := v.tokenWeights(tokens)

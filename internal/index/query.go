@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -173,6 +174,7 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	if q.vector == nil || k <= 0 {
 		return nil
 	}
+	defer runtime.KeepAlive(q) // vectors may be a part of a snapshot, which the view keeps
 	best := q.startScan(sel, k).finish(func(g uint32) float64 {
 		i, row := q.view.locate(g)
 		v, _ := q.view.vectorAt(i, q.view.layers[i].slotOf(row))

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"runtime"
 	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -47,6 +48,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	if v.notes == 0 || depth <= 0 {
 		return nil
 	}
+	defer runtime.KeepAlive(q) // vectors may be a part of a snapshot, which the view keeps
 	c := v.sessionChain()
 	w := acquireWorkspace(v)
 	w.growWindows(v.rows, len(v.stack.sessions.tallies))

@@ -1,5 +1,7 @@
 package index
 
+import "runtime"
+
 // SignalsOf measures the given notes as [Query.Signals] does, in the given order. Notes that are
 // not visible in the view are left out. It scores linked notes by the same measures as hits.
 func (q *Query) SignalsOf(notes []ID) []Signals {
@@ -7,6 +9,7 @@ func (q *Query) SignalsOf(notes []ID) []Signals {
 	if v.notes == 0 || len(notes) == 0 {
 		return nil
 	}
+	defer runtime.KeepAlive(q) // as in Signals
 	c := v.sessionChain()
 	w := acquireWorkspace(v)
 	w.growWindows(v.rows, len(v.stack.sessions.tallies))

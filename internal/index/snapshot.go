@@ -1,0 +1,768 @@
+package index
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// SnapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
+// changes: the layout here, how a text is cut into terms and passages, marks, roles, or how vectors are
+// encoded. A test compares the bytes of a snapshot.
+const SnapshotFormat = 1
+
+// ErrSnapshot is returned for bytes that are no whole snapshot of this format. The layer has to be filled
+// from the log.
+var ErrSnapshot = errors.New("index: no usable snapshot")
+
+// A snapshot is a list of sections, each at a multiple of sectionAlign, and a trailer: the place, length
+// and checksum of each section, then the length and checksum of the trailer, and snapshotMagic. All
+// numbers are little-endian. The codes, halves and tokens are used in place, the rest is decoded.
+const (
+	sectionAlign  = 64
+	snapshotMagic = 0x31786469786f6270 // "pboxidx1"
+)
+
+const (
+	sectionMeta = iota
+	sectionStrings
+	sectionRows
+	sectionRecords
+	sectionPassages
+	sectionTerms
+	sectionPostings
+	sectionSessions
+	sectionHides
+	sectionSlots
+	sectionCodes
+	sectionHalves
+	sectionTokens
+	sections
+)
+
+const (
+	placeBytes    = 8 + 8 + 4             // offset, length, checksum
+	trailerBytes  = sections * placeBytes // without its end
+	trailerEnd    = 4 + 8                 // checksum, magic
+	snapshotFloor = trailerBytes + trailerEnd
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// littleEndian reports whether numbers in memory have the order that snapshots have.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// frozen is the content of a layer at one revision, as a snapshot is written from it. The lists are
+// copies, or never change.
+type frozen struct {
+	dimensions int
+	revision   int64
+	outOfOrder bool
+	rows       []entry
+	to         []int64
+	slotOf     []int32
+	data       *data
+	passages   []passage
+	hides      []hide
+	sessions   []session
+	slots      []uint32
+	blocks     []*block
+	langs      []text.Language
+	terms      map[string][]posting
+}
+
+// freeze copies what later writes could change. It blocks writers for as long.
+func (l *Layer) freeze() *frozen {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	d := l.data.Load()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	f := &frozen{
+		data: d, dimensions: l.dimensions, revision: l.Revision(), outOfOrder: d.outOfOrder, rows: slices.Clone(d.rows), to: slices.Clone(d.to),
+		slotOf: slices.Clone(d.slotOf), passages: d.passages, hides: slices.Clone(d.hides), sessions: slices.Clone(d.sessions),
+		slots: d.slots, blocks: d.blocks, langs: slices.Clone(d.langs), terms: make(map[string][]posting, len(d.terms)),
+	}
+	for term, list := range d.terms {
+		f.terms[term] = *list
+	}
+	return f
+}
+
+// Written is what a snapshot holds.
+type Written struct {
+	Revision int64
+	Rows     int
+
+	of *data
+}
+
+// WriteSnapshot writes the layer as it is now. Other writers wait only while the small part is copied.
+func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
+	if !littleEndian {
+		return Written{}, ErrSnapshot
+	}
+	f := l.freeze()
+	w := &snapshotWriter{to: bufio.NewWriterSize(to, 1<<20), numbers: map[string]uint32{}}
+	f.write(w)
+	err := w.finish()
+	runtime.KeepAlive(f) // its blocks may be a part of an older snapshot
+	return Written{Revision: f.revision, Rows: len(f.rows), of: f.data}, err
+}
+
+// UseSnapshot makes the layer use the codes, halves and tokens of a snapshot that WriteSnapshot has
+// written, instead of its own, as [ReadSnapshot] does. It does nothing when rows were dropped since.
+func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
+	s, err := openSnapshot(data)
+	if err != nil {
+		return err
+	}
+	m, err := s.meta(l.dimensions)
+	if err != nil {
+		return err
+	}
+	_, mapped, _, err := s.vectors(&m, owner, padded(l.dimensions))
+	if err != nil {
+		return err
+	}
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	d := l.data.Load()
+	if d != written.of || m.revision != written.Revision || m.slots > len(d.slots) {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	blocks := slices.Clone(d.blocks)
+	for i := range m.slots / blockRows { // the last block of the snapshot may be filled by now
+		if blocks[i].owner == nil {
+			d.bytes -= 3 * int64(len(blocks[i].codes))
+			for _, t := range &blocks[i].tokens {
+				d.bytes -= allocated(len(t))
+			}
+		}
+		blocks[i] = mapped[i]
+	}
+	d.blocks = blocks
+	return nil
+}
+
+// snapshotWriter writes sections. It keeps the first error.
+type snapshotWriter struct {
+	to      *bufio.Writer
+	at      uint64
+	places  [sections]place
+	err     error
+	numbers map[string]uint32 // of strings
+	strings []string
+}
+
+type place struct {
+	offset, length uint64
+	sum            uint32
+}
+
+// section writes a section in the pieces that fill writes.
+func (w *snapshotWriter) section(n int, fill func(write func([]byte))) {
+	for ; w.at%sectionAlign != 0 && w.err == nil; w.at++ {
+		w.err = w.to.WriteByte(0)
+	}
+	p := &w.places[n]
+	p.offset = w.at
+	fill(func(b []byte) {
+		if w.err != nil {
+			return
+		}
+		_, w.err = w.to.Write(b)
+		p.sum = crc32.Update(p.sum, castagnoli, b)
+		p.length += uint64(len(b))
+		w.at += uint64(len(b))
+	})
+}
+
+func (w *snapshotWriter) finish() error {
+	trailer := make([]byte, 0, snapshotFloor)
+	for _, p := range w.places {
+		trailer = binary.LittleEndian.AppendUint64(trailer, p.offset)
+		trailer = binary.LittleEndian.AppendUint64(trailer, p.length)
+		trailer = binary.LittleEndian.AppendUint32(trailer, p.sum)
+	}
+	trailer = binary.LittleEndian.AppendUint32(trailer, crc32.Checksum(trailer, castagnoli))
+	trailer = binary.LittleEndian.AppendUint64(trailer, snapshotMagic)
+	if w.err == nil {
+		_, w.err = w.to.Write(trailer)
+	}
+	if w.err == nil {
+		w.err = w.to.Flush()
+	}
+	return w.err
+}
+
+// number returns the number of a string in the list of all strings.
+func (w *snapshotWriter) number(s string) uint64 {
+	n, ok := w.numbers[s]
+	if !ok {
+		n = uint32(len(w.strings)) //nolint:gosec // memory ends before
+		w.numbers[s] = n
+		w.strings = append(w.strings, s)
+	}
+	return uint64(n)
+}
+
+// rowBytes is the length of a row in its section.
+const rowBytes = 16 + 8 + 8 + 8 + 4*7 + 4
+
+// Bits of the last byte of a row.
+const (
+	rowTombstone = 1 << iota
+	rowRecord
+)
+
+func (f *frozen) write(w *snapshotWriter) {
+	le := binary.LittleEndian
+	w.section(sectionRows, func(write func([]byte)) {
+		buf := make([]byte, 0, rowBytes)
+		for i := range f.rows {
+			e := &f.rows[i]
+			flags := byte(0)
+			if e.tombstone {
+				flags |= rowTombstone
+			}
+			if e.record != nil {
+				flags |= rowRecord
+			}
+			buf = append(buf[:0], e.note[:]...)
+			for _, n := range []int64{e.from, f.to[i], e.occurredAt} {
+				buf = le.AppendUint64(buf, uint64(n)) //nolint:gosec // bits, not a number
+			}
+			for _, n := range []int32{e.prev, e.session, f.slotOf[i]} {
+				buf = le.AppendUint32(buf, uint32(n)) //nolint:gosec // as above
+			}
+			for _, n := range []uint32{e.first, e.passages, e.length, e.terms} {
+				buf = le.AppendUint32(buf, n)
+			}
+			write(append(buf, e.lang, byte(e.role), byte(e.marks), flags))
+		}
+	})
+	w.section(sectionRecords, func(write func([]byte)) {
+		var buf []byte
+		for i := range f.rows {
+			if r := f.rows[i].record; r != nil {
+				buf = w.appendRecord(buf[:0], r)
+				write(buf)
+			}
+		}
+	})
+	w.section(sectionPassages, func(write func([]byte)) {
+		buf := make([]byte, 0, 16)
+		for _, p := range f.passages {
+			buf = le.AppendUint32(le.AppendUint32(buf[:0], p.row), p.start)
+			write(le.AppendUint32(le.AppendUint32(buf, p.end), p.length))
+		}
+	})
+	terms := slices.Sorted(maps.Keys(f.terms))
+	w.section(sectionTerms, func(write func([]byte)) {
+		var buf []byte
+		for _, t := range terms {
+			buf = binary.AppendUvarint(buf[:0], uint64(len(t)))
+			write(binary.AppendUvarint(append(buf, t...), uint64(len(f.terms[t]))))
+		}
+	})
+	w.section(sectionPostings, func(write func([]byte)) {
+		var buf []byte
+		for _, t := range terms {
+			buf = buf[:0]
+			for _, p := range f.terms[t] {
+				buf = le.AppendUint16(le.AppendUint16(le.AppendUint32(buf, p.passage), p.tf), p.own)
+			}
+			write(buf)
+		}
+	})
+	w.section(sectionSessions, func(write func([]byte)) {
+		var buf []byte
+		for _, s := range f.sessions {
+			buf = binary.AppendUvarint(buf[:0], w.number(s.name))
+			buf = binary.AppendUvarint(buf, uint64(len(s.rows)))
+			for _, r := range s.rows {
+				buf = binary.AppendUvarint(buf, uint64(r))
+			}
+			write(buf)
+		}
+	})
+	w.section(sectionHides, func(write func([]byte)) {
+		buf := make([]byte, 0, 24)
+		for _, h := range f.hides {
+			write(le.AppendUint64(append(buf[:0], h.note[:]...), uint64(h.from))) //nolint:gosec // bits, not a number
+		}
+	})
+	f.writeVectors(w)
+	w.section(sectionStrings, func(write func([]byte)) {
+		var buf []byte
+		for _, s := range w.strings {
+			write(append(binary.AppendUvarint(buf[:0], uint64(len(s))), s...))
+		}
+	})
+	w.section(sectionMeta, func(write func([]byte)) {
+		buf := binary.AppendUvarint(nil, SnapshotFormat)
+		buf = binary.AppendVarint(buf, f.revision)
+		buf = append(buf, boolByte(f.outOfOrder))
+		for _, n := range []int{
+			f.dimensions, len(f.rows), len(f.passages), len(terms), len(f.sessions), len(f.hides), len(f.slots), len(w.strings), len(f.langs),
+		} {
+			buf = binary.AppendUvarint(buf, uint64(n)) //nolint:gosec // not negative
+		}
+		for _, l := range f.langs {
+			buf = append(binary.AppendUvarint(buf, uint64(len(l))), l...)
+		}
+		write(buf)
+	})
+}
+
+// slotBytesInFile is the length of a slot in its section: row, factor, inverse, length of tokens.
+const slotBytesInFile = 4 + 4 + 8 + 4
+
+func (f *frozen) writeVectors(w *snapshotWriter) {
+	stride, le := padded(f.dimensions), binary.LittleEndian
+	w.section(sectionSlots, func(write func([]byte)) {
+		buf := make([]byte, 0, slotBytesInFile)
+		for slot, row := range f.slots {
+			b, i := f.blocks[slot/blockRows], slot%blockRows
+			buf = le.AppendUint32(le.AppendUint32(buf[:0], row), math.Float32bits(b.factor[i]))
+			buf = le.AppendUint64(buf, math.Float64bits(b.inverse[i]))
+			write(le.AppendUint32(buf, uint32(len(b.tokens[i])))) //nolint:gosec // a text is far below 4 GiB
+		}
+	})
+	// each calls fn with the blocks and how many of their slots are filled.
+	each := func(fn func(b *block, filled int)) {
+		for i, b := range f.blocks {
+			fn(b, min(blockRows, len(f.slots)-i*blockRows))
+		}
+	}
+	w.section(sectionCodes, func(write func([]byte)) {
+		each(func(b *block, filled int) { write(b.codes[:filled*stride]) })
+	})
+	w.section(sectionHalves, func(write func([]byte)) {
+		each(func(b *block, filled int) { write(asBytes(b.halves[:filled*stride])) })
+	})
+	w.section(sectionTokens, func(write func([]byte)) {
+		each(func(b *block, filled int) {
+			for _, t := range b.tokens[:filled] {
+				write(t)
+			}
+		})
+	})
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// asBytes returns the memory of numbers, which are little-endian.
+func asBytes(n []uint16) []byte {
+	if len(n) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&n[0])), 2*len(n)) //nolint:gosec // the memory of a list, with its length
+}
+
+// asHalves is the reverse of asBytes; ok is false when the place is not aligned.
+func asHalves(b []byte) (_ []uint16, ok bool) {
+	if len(b) == 0 {
+		return nil, true
+	}
+	p := unsafe.Pointer(&b[0])                                     //nolint:gosec // the memory of a list, with its length
+	return unsafe.Slice((*uint16)(p), len(b)/2), uintptr(p)%2 == 0 //nolint:gosec // as above
+}
+
+// ReadSnapshot fills an empty layer from the bytes of a snapshot. Codes, halves and tokens are not copied:
+// the layer keeps owner, which must keep the bytes readable and unchanged, and drops it with its last
+// vector. Bytes that are damaged, cut off, or of another format or another number of dimensions are
+// ErrSnapshot, and leave the layer empty. A layer that is not empty is ErrOutOfStep.
+func (l *Layer) ReadSnapshot(data []byte, owner any) error {
+	s, err := openSnapshot(data)
+	if err != nil {
+		return err
+	}
+	if err := s.verify(); err != nil {
+		return err
+	}
+	d, revision, err := s.decode(owner, l.dimensions)
+	if err != nil {
+		return err
+	}
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	old := l.data.Load()
+	old.mu.RLock()
+	empty := len(old.rows) == 0
+	old.mu.RUnlock()
+	if !empty || l.Revision() > revision {
+		return fmt.Errorf("%w: the layer is at %d, the snapshot at %d", ErrOutOfStep, l.Revision(), revision)
+	}
+	d.generation = old.generation + 1
+	l.data.Store(d)
+	l.revision.Store(revision)
+	return nil
+}
+
+// snapshot is a snapshot's bytes by section.
+type snapshot struct {
+	section [sections][]byte
+	sums    [sections]uint32
+}
+
+func openSnapshot(data []byte) (*snapshot, error) {
+	le := binary.LittleEndian
+	if !littleEndian || len(data) < snapshotFloor {
+		return nil, ErrSnapshot
+	}
+	trailer := data[len(data)-snapshotFloor:]
+	if le.Uint64(trailer[trailerBytes+4:]) != snapshotMagic || le.Uint32(trailer[trailerBytes:]) != crc32.Checksum(trailer[:trailerBytes], castagnoli) {
+		return nil, fmt.Errorf("%w: the end is missing or damaged", ErrSnapshot)
+	}
+	s := &snapshot{}
+	limit := uint64(len(data) - snapshotFloor) //nolint:gosec // not negative
+	for i := range s.section {
+		p := trailer[i*placeBytes:]
+		offset, length := le.Uint64(p), le.Uint64(p[8:])
+		if offset > limit || length > limit-offset {
+			return nil, fmt.Errorf("%w: a section is outside", ErrSnapshot)
+		}
+		s.section[i], s.sums[i] = data[offset:offset+length:offset+length], le.Uint32(p[16:])
+	}
+	return s, nil
+}
+
+// verify compares the checksums, of the large sections beside the others.
+func (s *snapshot) verify() error {
+	bad := make([]bool, sections)
+	var wg sync.WaitGroup
+	for i := range s.section {
+		check := func() { bad[i] = crc32.Checksum(s.section[i], castagnoli) != s.sums[i] }
+		if len(s.section[i]) > 1<<20 {
+			wg.Go(check)
+		} else {
+			check()
+		}
+	}
+	wg.Wait()
+	if slices.Contains(bad, true) {
+		return fmt.Errorf("%w: a checksum differs", ErrSnapshot)
+	}
+	return nil
+}
+
+// snapshotMeta are the numbers of what a snapshot holds.
+type snapshotMeta struct {
+	revision                                                              int64
+	outOfOrder                                                            bool
+	dimensions, rows, passages, terms, sessions, hides, slots, stringList int
+	langs                                                                 []text.Language
+}
+
+func (s *snapshot) meta(dimensions int) (m snapshotMeta, err error) {
+	c := &cursor{rest: s.section[sectionMeta]}
+	if format := c.uvarint(); c.bad || format != SnapshotFormat {
+		return m, fmt.Errorf("%w: another format", ErrSnapshot)
+	}
+	m.revision, m.outOfOrder = c.varint(), c.byte() != 0
+	langs := 0
+	for _, n := range []*int{&m.dimensions, &m.rows, &m.passages, &m.terms, &m.sessions, &m.hides, &m.slots, &m.stringList, &langs} {
+		*n = c.count(math.MaxInt32)
+	}
+	for range min(langs, math.MaxUint8) {
+		m.langs = append(m.langs, text.Language(c.bytes(c.count(math.MaxUint8))))
+	}
+	stride := padded(dimensions)
+	switch {
+	case c.bad || m.dimensions != dimensions:
+		err = fmt.Errorf("%w: another number of dimensions", ErrSnapshot)
+	case len(s.section[sectionRows]) != m.rows*rowBytes, len(s.section[sectionPassages]) != m.passages*int(passageBytes),
+		len(s.section[sectionHides]) != m.hides*24, len(s.section[sectionSlots]) != m.slots*slotBytesInFile,
+		len(s.section[sectionCodes]) != m.slots*stride, len(s.section[sectionHalves]) != 2*m.slots*stride,
+		len(s.section[sectionPostings])%int(postingBytes) != 0:
+		err = fmt.Errorf("%w: the length of a section is wrong", ErrSnapshot)
+	}
+	return m, err
+}
+
+var errSnapshotContent = fmt.Errorf("%w: its content contradicts itself", ErrSnapshot)
+
+// decode builds the data of a layer.
+func (s *snapshot) decode(owner any, dimensions int) (d *data, revision int64, err error) {
+	m, err := s.meta(dimensions)
+	if err != nil {
+		return nil, 0, err
+	}
+	d = newData()
+	d.outOfOrder, d.langs = m.outOfOrder, m.langs
+	// The words and the rows are independent of each other.
+	var words error
+	var wg sync.WaitGroup
+	wg.Go(func() { words = s.decodeTerms(d, &m) })
+	err = s.decodeRows(d, &m)
+	wg.Wait()
+	if err := errors.Join(err, words); err != nil {
+		return nil, 0, err
+	}
+	if err := s.decodeVectors(d, &m, owner, padded(dimensions)); err != nil {
+		return nil, 0, err
+	}
+	return d, m.revision, nil
+}
+
+func (s *snapshot) decodeTerms(d *data, m *snapshotMeta) error {
+	le, raw := binary.LittleEndian, s.section[sectionPostings]
+	all := make([]posting, len(raw)/int(postingBytes))
+	for i := range all {
+		p := raw[i*int(postingBytes):][:postingBytes]
+		all[i] = posting{le.Uint32(p), le.Uint16(p[4:]), le.Uint16(p[6:])}
+		if int(all[i].passage) >= m.passages {
+			return errSnapshotContent
+		}
+	}
+	c := &cursor{rest: s.section[sectionTerms], text: string(s.section[sectionTerms])}
+	d.terms = make(map[string]*[]posting, m.terms)
+	lists := make([][]posting, m.terms)
+	for i := range lists {
+		term := c.string(c.count(math.MaxInt32))
+		n := c.count(len(all))
+		if c.bad {
+			return errSnapshotContent
+		}
+		lists[i], all = all[:n:n], all[n:]
+		d.terms[term] = &lists[i]
+	}
+	return nil
+}
+
+func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
+	le := binary.LittleEndian
+	c := &cursor{rest: s.section[sectionStrings], text: string(s.section[sectionStrings])}
+	list := make([]string, m.stringList)
+	for i := range list {
+		list[i] = c.string(c.count(math.MaxInt32))
+	}
+	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
+	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
+	d.last = make(map[ID]uint32, m.hides)
+	ended := 0
+	for i := range d.rows {
+		b, e := s.section[sectionRows][i*rowBytes:][:rowBytes], &d.rows[i]
+		e.note = ID(b[:16])
+		e.from, d.to[i], e.occurredAt = readInt64(b[16:]), readInt64(b[24:]), readInt64(b[32:])
+		e.prev, e.session, d.slotOf[i] = readInt32(b[40:]), readInt32(b[44:]), readInt32(b[48:])
+		e.first, e.passages, e.length, e.terms = le.Uint32(b[52:]), le.Uint32(b[56:]), le.Uint32(b[60:]), le.Uint32(b[64:])
+		e.lang, e.role, e.marks = b[68], Role(b[69]), marks(b[70])
+		e.tombstone = b[71]&rowTombstone != 0
+		if int64(e.first)+int64(e.passages) > int64(m.passages) || int(e.prev) >= m.rows || e.prev < none || int(e.session) >= m.sessions ||
+			e.session < none || int(d.slotOf[i]) >= m.slots || d.slotOf[i] < none || e.role > OtherRole || !e.tombstone && int(e.lang) >= len(d.langs) {
+			return errSnapshotContent
+		}
+		if b[71]&rowRecord != 0 {
+			e.record = records.read()
+		}
+		if d.to[i] != 0 {
+			ended++
+		}
+		if e.record != nil {
+			d.bytes += recordBytes(e.record) + d.facets.add(e)
+		} else if !e.tombstone {
+			return errSnapshotContent
+		}
+	}
+	d.passages = make([]passage, m.passages)
+	for i := range d.passages {
+		b := s.section[sectionPassages][i*int(passageBytes):]
+		d.passages[i] = passage{le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])}
+		if int(d.passages[i].row) >= m.rows {
+			return errSnapshotContent
+		}
+	}
+	d.ends = make([]end, 0, ended)
+	for i := range d.rows {
+		// The head of a note's versions is the one with the highest revision.
+		e := &d.rows[i]
+		if row, ok := d.last[e.note]; !ok || d.rows[row].from < e.from {
+			d.last[e.note] = uint32(i)
+		}
+		if d.to[i] != 0 {
+			d.ends = append(d.ends, end{d.to[i], uint32(i)})
+		}
+	}
+	slices.SortStableFunc(d.ends, func(a, b end) int { return cmp.Compare(a.to, b.to) })
+	d.sorted = len(d.ends)
+	d.hides, d.hideOf = make([]hide, m.hides), make(map[ID]int, m.hides)
+	for i := range d.hides {
+		b := s.section[sectionHides][24*i:]
+		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:])}
+		d.hideOf[d.hides[i].note] = i
+	}
+	if c.bad || records.bad {
+		return errSnapshotContent
+	}
+	return s.decodeSessions(d, m, list)
+}
+
+func (s *snapshot) decodeSessions(d *data, m *snapshotMeta, list []string) error {
+	c := &cursor{rest: s.section[sectionSessions]}
+	d.sessions, d.sessionOf = make([]session, m.sessions), make(map[string]int32, m.sessions)
+	for i := range d.sessions {
+		name, n := c.count(len(list)-1), c.count(m.rows)
+		if c.bad {
+			return errSnapshotContent
+		}
+		rows := make([]uint32, n)
+		for j := range rows {
+			rows[j] = uint32(c.count(m.rows - 1)) //nolint:gosec // bounded
+		}
+		d.sessions[i] = session{name: list[name], rows: rows}
+		d.sessionOf[list[name]] = int32(i)
+		d.bytes += slotBytes(stringBytes+4) + allocated(len(list[name])) + 4*int64(n)
+	}
+	if c.bad {
+		return errSnapshotContent
+	}
+	return nil
+}
+
+// decodeVectors sets the slots and blocks.
+func (s *snapshot) decodeVectors(d *data, m *snapshotMeta, owner any, stride int) error {
+	slots, blocks, bytes, err := s.vectors(m, owner, stride)
+	if err != nil {
+		return err
+	}
+	for slot, row := range slots {
+		if d.slotOf[row] != int32(slot) {
+			return errSnapshotContent
+		}
+	}
+	d.slots, d.blocks = slots, blocks
+	d.bytes += bytes
+	for term, list := range d.terms {
+		d.bytes += termBytes(term) + postingBytes*int64(len(*list))
+	}
+	return nil
+}
+
+// vectors returns the slots and blocks, and the memory that blocks take. Full blocks use the codes,
+// halves and tokens in place; the last one, which is still filled, has its own.
+func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint32, blocks []*block, bytes int64, err error) {
+	le := binary.LittleEndian
+	halves, ok := asHalves(s.section[sectionHalves])
+	if !ok {
+		return nil, nil, 0, fmt.Errorf("%w: it is not aligned", ErrSnapshot)
+	}
+	slots = make([]uint32, m.slots)
+	blocks = make([]*block, (m.slots+blockRows-1)/blockRows)
+	tokens := s.section[sectionTokens]
+	for n := range blocks {
+		b := &block{owner: owner}
+		first := n * blockRows
+		filled := min(blockRows, m.slots-first)
+		b.codes, b.halves = s.section[sectionCodes][first*stride:][:filled*stride], halves[first*stride:][:filled*stride]
+		if filled < blockRows {
+			b.codes = append(make([]byte, 0, blockRows*stride), b.codes...)[:blockRows*stride]
+			b.halves = append(make([]uint16, 0, blockRows*stride), b.halves...)[:blockRows*stride]
+			bytes += 3 * int64(blockRows*stride)
+		}
+		for i := range filled {
+			e := s.section[sectionSlots][(first+i)*slotBytesInFile:]
+			row, size := le.Uint32(e), int(le.Uint32(e[16:]))
+			if int(row) >= m.rows || size > len(tokens) || size%TokenDim != 0 {
+				return nil, nil, 0, errSnapshotContent
+			}
+			slots[first+i] = row
+			b.factor[i], b.inverse[i] = math.Float32frombits(le.Uint32(e[4:])), math.Float64frombits(le.Uint64(e[8:]))
+			b.tokens[i], tokens = tokens[:size:size], tokens[size:]
+		}
+		bytes += int64(unsafe.Sizeof(*b))
+		blocks[n] = b
+	}
+	return slots, blocks, bytes, nil
+}
+
+func readInt64(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) } //nolint:gosec // bits, not a number
+func readInt32(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) } //nolint:gosec // as above
+
+// cursor reads bytes in order. After the first that is missing, bad is set and all that is read is zero.
+type cursor struct {
+	rest []byte
+	text string // the same bytes from the start, for string
+	bad  bool
+}
+
+func (c *cursor) bytes(n int) []byte {
+	if n > len(c.rest) {
+		c.bad, n = true, 0
+	}
+	b := c.rest[:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+// string returns bytes as a part of text, so that no string is allocated.
+func (c *cursor) string(n int) string {
+	at := len(c.text) - len(c.rest)
+	return c.text[at:][:len(c.bytes(n))]
+}
+
+func (c *cursor) byte() byte {
+	if b := c.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (c *cursor) uvarint() uint64 {
+	x, n := binary.Uvarint(c.rest)
+	if n <= 0 {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[n:]
+	return x
+}
+
+func (c *cursor) varint() int64 {
+	x, n := binary.Varint(c.rest)
+	if n <= 0 {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[n:]
+	return x
+}
+
+// count returns a number that is at most limit.
+func (c *cursor) count(limit int) int {
+	n := c.uvarint()
+	if limit < 0 || n > uint64(limit) {
+		c.bad = true
+		return 0
+	}
+	return int(n) //nolint:gosec // bounded
+}
+
+func (c *cursor) float() float64 {
+	b := c.bytes(8)
+	if len(b) < 8 {
+		return 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b))
+}

@@ -1,0 +1,160 @@
+package snapshot
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// ID is the id of a tenant or a collection.
+type ID = [16]byte
+
+// Name identifies a file.
+type Name struct {
+	Tenant     ID
+	Collection ID
+	Kind       string // letters, digits and dashes
+}
+
+const (
+	suffix    = ".snapshot"
+	temporary = ".writing-"
+	dirMode   = 0o700
+)
+
+// Dir is a directory of files. It is safe for concurrent use.
+type Dir struct {
+	path string
+	mu   sync.Mutex // held while a file gets its name, and while files are removed
+}
+
+// Open creates the directory if necessary, and removes what was left of files that were being written
+// when a process ended.
+func Open(path string) (*Dir, error) {
+	d := &Dir{path: path}
+	if err := os.MkdirAll(path, dirMode); err != nil {
+		return nil, fmt.Errorf("create the directory for snapshots: %w", err)
+	}
+	if err := os.Chmod(path, dirMode); err != nil {
+		return nil, fmt.Errorf("protect the directory for snapshots: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(path, "*", "*"+temporary+"*"))
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished snapshots: %w", err)
+	}
+	for _, name := range left {
+		if err := remove(name); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *Dir) folder(tenant ID) string { return filepath.Join(d.path, hex.EncodeToString(tenant[:])) }
+
+func (d *Dir) file(n Name) string {
+	return filepath.Join(d.folder(n.Tenant), hex.EncodeToString(n.Collection[:])+"."+n.Kind+suffix)
+}
+
+// Write replaces a file by what fill writes. The file gets its name when it is whole and keep, which is
+// asked last, still returns true: Remove does not run at the same time. A crash leaves the older file, or
+// one whose end is missing on the disk.
+func (d *Dir) Write(n Name, keep func() bool, fill func(io.Writer) error) (err error) {
+	if err := os.MkdirAll(d.folder(n.Tenant), dirMode); err != nil {
+		return fmt.Errorf("create the folder for a snapshot: %w", err)
+	}
+	path := d.file(n)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+temporary+"*") // with mode 0600
+	if err != nil {
+		return fmt.Errorf("create a snapshot: %w", err)
+	}
+	named := false
+	defer func() {
+		if !named {
+			err = errors.Join(err, remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(fill(f), f.Close()); err != nil {
+		return fmt.Errorf("write a snapshot: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !keep() {
+		return nil
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("name a snapshot: %w", err)
+	}
+	named = true
+	return nil
+}
+
+// Read opens a file. A missing one is an error that is fs.ErrNotExist.
+func (d *Dir) Read(n Name) (*File, error) { return openFile(d.file(n)) }
+
+// Remove removes all files of a collection, also those that are being written. Ids of collections are
+// unique across tenants.
+func (d *Dir) Remove(collection ID) error {
+	return d.removeAll(filepath.Join(d.path, "*", hex.EncodeToString(collection[:])+".*"))
+}
+
+// RemoveTenant removes all files of a tenant.
+func (d *Dir) RemoveTenant(tenant ID) error {
+	err := d.removeAll(filepath.Join(d.folder(tenant), "*"))
+	// Fails when another process writes into it. Then it is not empty, or is made again.
+	_ = os.Remove(d.folder(tenant))
+	return err
+}
+
+func (d *Dir) removeAll(pattern string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	files, err := filepath.Glob(pattern)
+	errs := []error{err}
+	for _, path := range files {
+		errs = append(errs, remove(path))
+	}
+	return errors.Join(errs...)
+}
+
+// Owner is a tenant and a collection that have files.
+type Owner struct{ Tenant, Collection ID }
+
+// Owners returns the owners of all files.
+func (d *Dir) Owners() ([]Owner, error) {
+	files, err := filepath.Glob(filepath.Join(d.path, "*", "*"))
+	if err != nil {
+		return nil, fmt.Errorf("list snapshots: %w", err)
+	}
+	var out []Owner
+	known := map[Owner]bool{}
+	for _, path := range files {
+		var o Owner
+		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		if !parseID(&o.Tenant, filepath.Base(filepath.Dir(path))) || !parseID(&o.Collection, name) || known[o] {
+			continue
+		}
+		known[o] = true
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func parseID(into *ID, text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && copy(into[:], raw) == len(into) && len(raw) == len(into)
+}
+
+// remove removes a file that may be gone.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a snapshot: %w", err)
+	}
+	return nil
+}

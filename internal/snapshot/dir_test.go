@@ -1,0 +1,163 @@
+package snapshot_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/snapshot"
+)
+
+func open(t *testing.T, path string) *snapshot.Dir {
+	t.Helper()
+	d, err := snapshot.Open(path)
+	must(t, err)
+	return d
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func always() bool { return true }
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+// read returns the content of a file, "" when there is none.
+func read(t *testing.T, d *snapshot.Dir, n snapshot.Name) string {
+	t.Helper()
+	f, err := d.Read(n)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	must(t, err)
+	defer runtime.KeepAlive(f)
+	return string(f.Bytes())
+}
+
+// files returns the paths below a directory.
+func files(t *testing.T, path string) (out []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			out = append(out, path)
+		}
+		return err
+	}))
+	return out
+}
+
+var (
+	one   = snapshot.Name{Tenant: snapshot.ID{1}, Collection: snapshot.ID{1, 1}, Kind: "a"}
+	more  = snapshot.Name{Tenant: snapshot.ID{1}, Collection: snapshot.ID{1, 1}, Kind: "b"}
+	other = snapshot.Name{Tenant: snapshot.ID{1}, Collection: snapshot.ID{1, 2}, Kind: "a"}
+	far   = snapshot.Name{Tenant: snapshot.ID{2}, Collection: snapshot.ID{2, 1}, Kind: "a"}
+)
+
+// A file is replaced as a whole. What was read before stays readable. Nobody else may read the files.
+func TestFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index")
+	d := open(t, path)
+	if got := read(t, d, one); got != "" {
+		t.Errorf("a file that was never written is %q", got)
+	}
+	must(t, d.Write(one, always, text("first")))
+	before, err := d.Read(one)
+	must(t, err)
+	must(t, d.Write(one, always, text("second")))
+	must(t, d.Write(other, always, text("")))
+	if a, b := string(before.Bytes()), read(t, d, one); a != "first" || b != "second" {
+		t.Errorf("before %q, after %q", a, b)
+	}
+	if got := read(t, d, other); got != "" {
+		t.Errorf("an empty file is %q", got)
+	}
+	must(t, filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+		must(t, err)
+		info, err := e.Info()
+		must(t, err)
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return nil
+	}))
+}
+
+// A writer that fails, or that is no longer wanted, leaves the older file and nothing else.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index")
+	d := open(t, path)
+	must(t, d.Write(one, always, text("first")))
+	full := errors.New("the disk is full")
+	err := d.Write(one, always, func(w io.Writer) error { return errors.Join(text("sec")(w), full) })
+	if !errors.Is(err, full) {
+		t.Errorf("error is %v", err)
+	}
+	must(t, d.Write(one, func() bool { return false }, text("second")))
+	if got := read(t, d, one); got != "first" || len(files(t, path)) != 1 {
+		t.Errorf("the file is %q, there are %v", got, files(t, path))
+	}
+	// A process that was killed while it wrote leaves its part, until the directory is opened again.
+	left := filepath.Join(filepath.Dir(files(t, path)[0]), strings.Repeat("01", 16)+".a.snapshot.writing-77")
+	must(t, os.WriteFile(left, []byte("sec"), 0o600))
+	d = open(t, path)
+	if got := read(t, d, one); got != "first" || len(files(t, path)) != 1 {
+		t.Errorf("the file is %q, there are %v", got, files(t, path))
+	}
+}
+
+// All files of a collection, or of a tenant, are removed at once, also one that is being written.
+func TestRemoval(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index")
+	d := open(t, path)
+	fill := func() {
+		for _, n := range []snapshot.Name{one, more, other, far} {
+			must(t, d.Write(n, always, text("text")))
+		}
+	}
+	fill()
+	must(t, d.Remove(more.Collection))
+	for n, want := range map[snapshot.Name]string{one: "", more: "", other: "text", far: "text"} {
+		if got := read(t, d, n); got != want {
+			t.Errorf("%v is %q, want %q", n, got, want)
+		}
+	}
+	owners, err := d.Owners()
+	must(t, err)
+	if len(owners) != 2 || owners[0] != (snapshot.Owner{Tenant: other.Tenant, Collection: other.Collection}) {
+		t.Errorf("owners are %v", owners)
+	}
+	fill()
+	must(t, d.RemoveTenant(one.Tenant))
+	if left := files(t, path); len(left) != 1 || read(t, d, far) != "text" {
+		t.Errorf("left are %v", left)
+	}
+	must(t, d.RemoveTenant(one.Tenant))
+	// The part of a writer that is still at work is removed with the others, and its file gets no name.
+	removed := false
+	err = d.Write(far, func() bool { return !removed }, func(w io.Writer) error {
+		must(t, text("secret")(w))
+		removed = true
+		return d.Remove(far.Collection)
+	})
+	must(t, err)
+	if left := files(t, path); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+}

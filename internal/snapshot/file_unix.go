@@ -1,0 +1,37 @@
+//go:build unix
+
+package snapshot
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// File is the content of a file. It stays readable until nothing refers to the File, also when the file
+// is replaced or removed meanwhile.
+type File struct{ data []byte }
+
+// Bytes returns the content, which must not be changed. A caller that keeps it keeps the File.
+func (f *File) Bytes() []byte { return f.data }
+
+// openFile maps a file: its pages are read when they are used, and can be dropped by the system.
+func openFile(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the path
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return &File{}, err //nolint:wrapcheck // as above
+	}
+	data, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", path, err)
+	}
+	out := &File{data: data}
+	runtime.AddCleanup(out, func(data []byte) { _ = syscall.Munmap(data) }, data)
+	return out, nil
+}
