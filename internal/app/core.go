@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/cache"
 	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
@@ -30,6 +32,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/rules"
+	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -143,9 +146,14 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if c.cfg.Cache.Bytes == 0 {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
-	if c.Recall, err = recall.New(
-		recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}, reading,
-	); err != nil {
+	if !c.cfg.Servers() {
+		reading.KeepUsage = time.Minute // no other process counts
+	}
+	deps := recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}
+	if err := c.openSnapshots(&deps); err != nil {
+		return err
+	}
+	if c.Recall, err = recall.New(deps, reading); err != nil {
 		return err
 	}
 	if err := c.buildServices(models); err != nil {
@@ -156,6 +164,23 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 		waiting.Notified = c.bus.Listening // false without Redis: other processes run jobs too
 	}
 	c.Waiters = jobs.NewWaiters(c.Store, waiting)
+	return nil
+}
+
+// openSnapshots opens the directory of snapshots of indexes: that of the settings, else one beside an
+// embedded store. Servers keep none unless a setting names a directory.
+func (c *core) openSnapshots(deps *recall.Deps) (err error) {
+	dir := c.cfg.Index.Dir
+	if dir == "" && !c.cfg.Servers() {
+		dir = filepath.Join(c.cfg.Data, "index")
+	}
+	if dir == "" {
+		return nil
+	}
+	if deps.Snapshots, err = snapshot.Open(dir); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "cannot use the directory %s for snapshots of indexes; check its owner and mode, or set index.dir", dir)
+	}
+	deps.Reach = func(id uuid.UUID) tenant.Scope { return wholeTenant(id, "system:index") }
 	return nil
 }
 
@@ -230,9 +255,12 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	return err
 }
 
-// onCommit is called after each commit. It wakes those who wait for a job and the runners of jobs,
-// and publishes what changed to the other processes.
+// onCommit is called after each commit. It drops what reads have kept and is no longer true, wakes those
+// who wait for a job and the runners of jobs, and publishes what changed to the other processes.
 func (c *core) onCommit(ch store.Change) {
+	if c.Recall != nil { // nil while the process starts
+		c.forgetReads(ch)
+	}
 	for _, j := range ch.Jobs {
 		c.Waiters.Notify(j.ID, j.Ended)
 	}
@@ -256,6 +284,19 @@ func (c *core) onCommit(ch store.Change) {
 	}
 	if news.Revision > 0 {
 		c.bus.Publish(ctx, news)
+	}
+}
+
+// forgetReads drops what reads have kept and is no longer true, or must leave no trace.
+func (c *core) forgetReads(ch store.Change) {
+	if ch.Usage {
+		c.Recall.ForgetUsage(ch.Collection)
+	}
+	switch {
+	case ch.Deleted && ch.Collection == uuid.Nil:
+		c.Recall.EvictTenant(ch.Tenant)
+	case ch.Deleted:
+		c.Recall.Evict(ch.Collection)
 	}
 }
 

@@ -28,8 +28,8 @@ type linksKey struct {
 
 func newLinksCache(bytes int64) (*otter.Cache[linksKey, []memory.Link], error) {
 	c, err := otter.New(&otter.Options[linksKey, []memory.Link]{
-		MaximumWeight: uint64(max(bytes/linksShare, 1)), //nolint:gosec // not negative
-		Weigher:       func(k linksKey, l []memory.Link) uint32 { return linksBytes(k, l) },
+		MaximumWeight: uint64(max(bytes/linksShare, 1)),
+		Weigher:       linksBytes,
 	})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "cache: make the cache of links")

@@ -165,6 +165,9 @@ type Cache struct {
 // Index are the settings of the in-memory index.
 type Index struct {
 	Bytes int64 `yaml:"bytes" env:"SLIPBOX_INDEX_BYTES"` // memory for layer indexes; default 1 GiB
+	// Dir is a local directory for snapshots of indexes, which a start reads instead of the log. Default:
+	// "index" in the data directory of an embedded store; on servers none are kept.
+	Dir string `yaml:"dir" env:"SLIPBOX_INDEX_DIR"`
 }
 
 // Context are the settings of contexts for prompts.

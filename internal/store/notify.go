@@ -18,6 +18,10 @@ type Change struct {
 	Revision   memory.Revision // the end of the collection's log; 0: nothing was logged
 	Stages     []memory.Stage  // stages that may have work now, each once
 	Jobs       []JobChange     // jobs whose state or progress changed
+	Usage      bool            // the use of notes was set
+	// Deleted is set when the collection was deleted, or when Collection is zero, the tenant or one of its
+	// agents.
+	Deleted bool
 }
 
 // JobChange is a job that a commit changed.
@@ -27,10 +31,10 @@ type JobChange struct {
 }
 
 // NotifyOnCommit returns a store that calls notify for each change after it is committed, before
-// the writing call returns. Changes are logged revisions, jobs that became due, and jobs that were
-// claimed, progressed, moved to another stage or ended. Jobs that are put off until later, leases
-// that expire and the jobs of a deleted collection are not reported: workers and waiters also poll
-// the store. A process that dies after a commit does not report it.
+// the writing call returns. Changes are logged revisions, jobs that became due, jobs that were
+// claimed, progressed, moved to another stage or ended, set usage, and deletions. Jobs that are put off
+// until later, leases that expire and the jobs of a deleted collection are not reported: workers and
+// waiters also poll the store. A process that dies after a commit does not report it.
 //
 // notify must neither block nor fail. Optional roles of engines, such as Backuper, have to be asked
 // of the engine below.
@@ -52,11 +56,11 @@ func (t *notifying) Write(ctx context.Context, s tenant.Scope, collection uuid.U
 	if err != nil || w.Replay != nil || watched == nil {
 		return w, err
 	}
-	c := Change{Tenant: s.Tenant(), Collection: collection, Stages: watched.stages, Jobs: watched.jobs}
+	c := Change{Tenant: s.Tenant(), Collection: collection, Stages: watched.stages, Jobs: watched.jobs, Usage: watched.usage}
 	if w.Logged {
 		c.Revision = w.Revision
 	}
-	if w.Logged || len(c.Stages) > 0 || len(c.Jobs) > 0 {
+	if w.Logged || c.Usage || len(c.Stages) > 0 || len(c.Jobs) > 0 {
 		t.notify(c)
 	}
 	return w, nil
@@ -68,12 +72,20 @@ type notifyingTx struct {
 
 	stages []memory.Stage
 	jobs   []JobChange
+	usage  bool
 }
 
 func (t *notifyingTx) addStage(s memory.Stage) {
 	if !slices.Contains(t.stages, s) {
 		t.stages = append(t.stages, s)
 	}
+}
+
+// SetUsage implements memory.Tx.
+func (t *notifyingTx) SetUsage(ctx context.Context, note uuid.UUID, u memory.Usage) error {
+	err := t.Tx.SetUsage(ctx, note, u)
+	t.usage = t.usage || err == nil
+	return err
 }
 
 // Enqueue implements memory.Tx.
@@ -150,7 +162,25 @@ func (t *notifying) UpdateCollection(ctx context.Context, s tenant.Scope, id uui
 func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
 	err := t.Store.DeleteCollection(ctx, s, id, materialise, audit)
 	if err == nil {
-		t.notifyTask(s, id)
+		t.notify(Change{Tenant: s.Tenant(), Collection: id, Stages: []memory.Stage{memory.StageTask}, Deleted: true})
+	}
+	return err
+}
+
+// DeleteAgent implements tenant.AgentStore.
+func (t *notifying) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
+	err := t.Store.DeleteAgent(ctx, s, id)
+	if err == nil {
+		t.notify(Change{Tenant: s.Tenant(), Deleted: true})
+	}
+	return err
+}
+
+// DeleteTenant implements tenant.AdminStore.
+func (t *notifying) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUID) error {
+	err := t.Store.DeleteTenant(ctx, op, id)
+	if err == nil {
+		t.notify(Change{Tenant: id, Deleted: true})
 	}
 	return err
 }

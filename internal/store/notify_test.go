@@ -119,6 +119,17 @@ func TestNotifyOnWrites(t *testing.T) {
 	l.wants("notes without jobs", store.Change{Collection: c, Revision: w.Revision})
 	l.write(c, func(context.Context, memory.Tx) error { return nil })
 	l.wants("nothing")
+	l.write(c, func(ctx context.Context, tx memory.Tx) error {
+		n, err := tx.Put(ctx, memory.Note{Kind: memory.KindNote, Content: "used", State: memory.StateRaw})
+		if err != nil {
+			return err
+		}
+		return tx.SetUsage(ctx, n.ID, memory.Usage{AccessCount: 1, Strength: 2})
+	})
+	if len(l.got) != 1 || !l.got[0].Usage || l.got[0].Collection != c {
+		t.Errorf("usage was set, got %+v", l.got)
+	}
+	l.got = nil
 	enough := errors.New("enough")
 	if _, err := l.Write(t.Context(), l.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		return errors.Join(add(true)(ctx, tx), enough)
@@ -208,5 +219,11 @@ func TestNotifyOnCollections(t *testing.T) {
 	}
 	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task})
 	l.must(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))
-	l.wants("a removal", store.Change{Collection: target.ID, Stages: task})
+	l.wants("a removal", store.Change{Collection: target.ID, Stages: task, Deleted: true})
+	ada, err := l.EnsureAgent(t.Context(), l.s, "ada")
+	l.must(err)
+	l.must(l.DeleteAgent(t.Context(), l.s, ada.ID))
+	l.wants("the removal of an agent", store.Change{Deleted: true})
+	l.must(l.DeleteTenant(t.Context(), grant.Operator("test"), l.s.Tenant()))
+	l.wants("the removal of the tenant", store.Change{Deleted: true})
 }

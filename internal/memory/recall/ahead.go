@@ -101,5 +101,5 @@ func (r *Service) logFailure(ctx context.Context, what string, collection uuid.U
 
 // stopBackground ends all background work.
 func (r *Service) stopBackground(ctx context.Context) error {
-	return errors.Join(r.loading.stop(ctx), r.refreshing.stop(ctx), r.warming.stop(ctx))
+	return errors.Join(r.loading.stop(ctx), r.refreshing.stop(ctx), r.warming.stop(ctx), r.saving.stop(ctx))
 }

@@ -178,6 +178,49 @@ func TestColdLayerLoadsBehindSearches(t *testing.T) {
 	}
 }
 
+// A search of a large cold collection does not wait until its index is filled: meaning alone answers, and
+// the answer says so. What the store cannot answer waits, and so do searches of small collections.
+func TestLargeColdCollectionAnswers(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c, small := r.collection("things"), r.collection("few-things")
+	for i := range 30 {
+		r.add(c, fmt.Sprintf("note %d about tides", i))
+	}
+	r.add(small, "one note about tides")
+	q := recall.Query{Text: "note 7 about tides", K: 5}
+	byMeaning := q
+	byMeaning.Mode = recall.Vector
+	want, whole := hitIDs(r.search(c, byMeaning)), hitIDs(r.search(c, q))
+	w := r.watch(recall.Config{ColdNotes: 30, ColdWait: time.Millisecond, LoadTimeout: time.Millisecond})
+	w.gate = make(chan struct{})
+	out := r.search(c, q)
+	if !slices.Equal(hitIDs(out), want) || out.Degraded == "" || out.Mode != recall.Hybrid || out.Hits[0].Note.Content == "" {
+		t.Errorf("cold %+v, want %v", out, want)
+	}
+	out = r.search(c, byMeaning)
+	if !slices.Equal(hitIDs(out), want) || out.Degraded != "" {
+		t.Errorf("cold by meaning %+v, want %v", out, want)
+	}
+	q.Mode = recall.Lexical
+	_, err := r.recall.Search(t.Context(), r.all, r.view(c), q)
+	r.wantFault(err, fault.Unavailable)
+	q.Mode = recall.Hybrid
+	_, err = r.recall.Search(t.Context(), r.all, r.view(small), q)
+	r.wantFault(err, fault.Unavailable)
+	if w.scans.Load() != 2 {
+		t.Errorf("%d scans", w.scans.Load())
+	}
+	// Every search that gave up has left the load to the background.
+	close(w.gate)
+	for _, x := range []memory.Collection{c, small} {
+		until(t, "the load", func() bool { return r.recall.IndexState(r.view(x)).State == recall.StateReady })
+	}
+	if out := r.search(c, q); !slices.Equal(hitIDs(out), whole) || out.Degraded != "" {
+		t.Errorf("loaded %+v, want %v", out, whole)
+	}
+}
+
 // Invalid queries get the same error, cold and warm. An embedder that is down is an error in both.
 func TestColdRefuses(t *testing.T) {
 	t.Parallel()

@@ -52,11 +52,16 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	}
 	e.updating.Store(true)
 	defer e.updating.Store(false)
-	if err := g.readLog(waiting, s, v, i, e); err != nil {
-		if waiting.Err() != nil {
-			return late()
+	if !e.filled.Load() {
+		g.loadSnapshot(waiting, s, v, i, e)
+	}
+	if e.index.Revision() < bound {
+		if err := g.readLog(waiting, s, v, i, e); err != nil {
+			if waiting.Err() != nil {
+				return late()
+			}
+			return err
 		}
-		return err
 	}
 	if have := e.index.Revision(); have < bound {
 		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
@@ -66,6 +71,10 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	}
 	g.compact(e)
 	g.updateSize(e)
+	e.reader.Store(&s)
+	if g.grown != nil && g.isUnsaved(e) {
+		g.grown(s, e)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -27,6 +29,11 @@ type registry struct {
 	loadSlots   chan struct{} // a token for each cold layer that is being filled
 	sequence    atomic.Int64  // orders uses
 	loadCount   atomic.Int64  // of cold layers
+
+	snapshots     *snapshot.Dir // nil: indexes are not kept as files
+	snapshotLoads atomic.Int64  // of cold layers that were filled from a file
+	// grown is called when an index was brought up to date and its file is much older; nil: no call.
+	grown func(s tenant.Scope, e *layerEntry)
 
 	mu      sync.Mutex
 	layers  map[layerKey]*layerEntry
@@ -54,7 +61,10 @@ type layerEntry struct {
 	lastUse    atomic.Int64
 	bytes      atomic.Int64
 	updating   atomic.Bool
-	filled     atomic.Bool // it was up to date once; otherwise it is cold
+	filled     atomic.Bool                  // it was up to date once; otherwise it is cold
+	reader     atomic.Pointer[tenant.Scope] // the last one that brought it up to date
+	savedRows  atomic.Int64                 // in the file of the index; 0: there is none
+	savedAt    atomic.Int64                 // the revision of the file
 
 	// served is what compaction left. A view is opened first, and then checks that the index still had
 	// all that it needs.
@@ -231,14 +241,34 @@ func (g *registry) enforceBudget(keep *layerEntry) {
 	}
 }
 
-// evict drops the indexes of a layer.
+// evict drops the indexes of a layer, and their files.
 func (g *registry) evict(layer uuid.UUID) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	for key := range g.layers {
-		if key.layer == layer {
-			delete(g.layers, key)
-		}
+	maps.DeleteFunc(g.layers, func(key layerKey, _ *layerEntry) bool { return key.layer == layer })
+	g.mu.Unlock()
+	if g.snapshots == nil {
+		return
+	}
+	if err := g.snapshots.Remove(layer); err != nil {
+		g.log.Error("the snapshot of an index could not be removed; remove it by hand if its collection was deleted",
+			slog.String("layer", layer.String()), slog.Any("error", err))
+	}
+}
+
+// evictTenant drops the indexes of a tenant that were read, and the files of all of them.
+func (g *registry) evictTenant(tenantID uuid.UUID) {
+	g.mu.Lock()
+	maps.DeleteFunc(g.layers, func(_ layerKey, e *layerEntry) bool {
+		s := e.reader.Load()
+		return s != nil && s.Tenant() == tenantID
+	})
+	g.mu.Unlock()
+	if g.snapshots == nil {
+		return
+	}
+	if err := g.snapshots.RemoveTenant(tenantID); err != nil {
+		g.log.Error("the snapshots of a tenant's indexes could not be removed; remove them by hand if it was deleted",
+			slog.String("tenant", tenantID.String()), slog.Any("error", err))
 	}
 }
 

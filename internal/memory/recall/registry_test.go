@@ -24,6 +24,7 @@ import (
 type watchedStore struct {
 	memory.Reader
 	reads  atomic.Int64 // of layers from the log
+	rows   atomic.Int64 // that they returned
 	notes  atomic.Int64 // by id
 	scans  atomic.Int64
 	gate   chan struct{}         // nil: open
@@ -57,7 +58,10 @@ func (w *watchedStore) Log(ctx context.Context, s tenant.Scope, v memory.View, l
 			return 0, ctx.Err()
 		}
 	}
-	return w.Reader.Log(ctx, s, v, layer, after, embedder, fn)
+	return w.Reader.Log(ctx, s, v, layer, after, embedder, func(row memory.LogRow) error {
+		w.rows.Add(1)
+		return fn(row)
+	})
 }
 
 func (r *fixture) watch(cfg recall.Config) *watchedStore {

@@ -2,24 +2,68 @@ package recall
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-// canScan reports whether the store answers the search instead of a cold index. The store only
-// compares vectors, so the search must need nothing else, and expiry must not apply.
+// loadingDegraded is the reason why meaning alone answered a search by words and meaning.
+const loadingDegraded = "the index is loading; meaning alone answered"
+
+// canScan reports whether the store can answer the search. The store only compares vectors, so the search
+// must need nothing else, and expiry must not apply.
 func (sr *searchRun) canScan() bool {
-	return sr.service.cfg.ColdScan && sr.mode == Vector && sr.q.Rerank != RerankModel && sr.q.ExpandLinks == 0 && sr.q.expiredBy.IsZero() &&
-		sr.service.indexes.isCold(&sr.view)
+	return sr.mode != Lexical && sr.q.Rerank != RerankModel && sr.q.ExpandLinks == 0 && sr.q.expiredBy.IsZero()
 }
 
-// scanStore returns the hits of the store's exact scan, ranked as those of the index are, while the
-// index loads in the background.
+// openIndex opens the index. It leaves it nil when the store has to answer, because the index is cold and
+// is not filled soon; it is then filled in the background.
+func (sr *searchRun) openIndex(ctx context.Context) (err error) {
+	r := sr.service
+	if !sr.canScan() || !r.indexes.isCold(&sr.view) {
+		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
+	}
+	if r.cfg.ColdScan && sr.mode == Vector {
+		r.loadAhead(sr.scope, sr.view)
+		return nil
+	}
+	if r.cfg.ColdNotes < 0 || sr.q.Internal {
+		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
+	}
+	counts, err := r.store.Counts(ctx, sr.scope, sr.view)
+	if err != nil {
+		return err
+	}
+	if counts.Notes < r.cfg.ColdNotes {
+		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
+	}
+	if err = sr.waitForIndex(ctx, r.cfg.ColdWait); !fault.Is(err, fault.Unavailable) {
+		return err
+	}
+	if err := sr.q.Batch.charge(&sr.q, int(counts.Notes)); err != nil {
+		return err
+	}
+	if sr.mode == Hybrid {
+		sr.mode, sr.degraded = Vector, loadingDegraded
+	}
+	return nil
+}
+
+// waitForIndex opens the index. When it is not filled in time, it is filled in the background.
+func (sr *searchRun) waitForIndex(ctx context.Context, timeout time.Duration) (err error) {
+	sr.index, err = sr.service.openIndexWithin(ctx, sr.scope, sr.view, timeout)
+	if fault.Is(err, fault.Unavailable) {
+		sr.service.loadAhead(sr.scope, sr.view)
+	}
+	return err
+}
+
+// scanStore returns the hits of the store's exact scan, ranked as those of the index are.
 func (sr *searchRun) scanStore(ctx context.Context) ([]search.Hit, error) {
-	sr.service.loadAhead(sr.scope, sr.view)
 	made, err := sr.embedQuery(ctx)
 	if err != nil {
 		return nil, err

@@ -95,12 +95,11 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 
 // run returns the ranked hits, at most K.
 func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
-	if sr.canScan() {
-		return sr.scanStore(ctx)
-	}
-	var err error
-	if sr.index, err = sr.service.openIndex(ctx, sr.scope, sr.view); err != nil {
+	if err := sr.openIndex(ctx); err != nil {
 		return nil, err
+	}
+	if sr.index == nil {
+		return sr.scanStore(ctx)
 	}
 	if err := sr.q.Batch.charge(&sr.q, sr.index.Len()); err != nil {
 		return nil, err

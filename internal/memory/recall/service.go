@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -42,6 +43,11 @@ type Deps struct {
 	Clock     memory.Clock    // default time.Now
 	Log       *slog.Logger    // default silent
 	Tracer    trace.Tracer    // default no spans
+
+	// Snapshots keeps indexes as files, so that a process does not have to fill them from the log; nil:
+	// they are not kept. Reach returns a scope that reaches all of a tenant, and is required with it.
+	Snapshots *snapshot.Dir
+	Reach     func(tenant uuid.UUID) tenant.Scope
 }
 
 // DefaultIndexBytes is the default of Config.IndexBytes: 1 GiB.
@@ -60,11 +66,20 @@ type Config struct {
 	// ColdScan makes the store answer searches by meaning alone while an index loads; default false:
 	// they wait.
 	ColdScan bool
+	// ColdNotes is how many visible notes a cold collection has at least for a search not to wait until its
+	// index is filled: after ColdWait the store answers, by meaning alone, if the search allows it.
+	// Default 20,000; negative: never.
+	ColdNotes int64
+	// ColdWait is how long such a search waits first; default 250 ms.
+	ColdWait time.Duration
 	// WarmNotes is how many of the hottest notes are read by version after an index was loaded;
 	// default 100, none below 0.
 	WarmNotes int
 	// FlushEvery is the interval at which usage counts are written; default 1 s.
 	FlushEvery time.Duration
+	// KeepUsage is how long counts of the store are kept while a collection is in use, so that those of
+	// other processes may be missing from answers; default FlushEvery.
+	KeepUsage time.Duration
 	// MinRevisionWait is how long min_revision waits; default 2 s.
 	MinRevisionWait time.Duration
 	// CoarseThreshold is the cosine at or below which a note never reaches the reranking model;
@@ -93,12 +108,15 @@ type Service struct {
 	counter   *counter
 	outages   *outages
 	turns     *fair.Gate // of searches that compute
+	reach     func(tenant uuid.UUID) tenant.Scope
 
-	loading, refreshing, warming *background
+	loading, refreshing, warming, saving *background
 
 	mu      sync.Mutex
 	stop    context.CancelFunc // nil: not started
 	stopped chan struct{}
+
+	sweeping sync.WaitGroup
 }
 
 // searchesPerCPU is how many searches compute at once for each CPU. More would share the CPUs without
@@ -107,20 +125,23 @@ const searchesPerCPU = 2
 
 // New returns a service. Start begins to flush usage counts.
 func New(deps Deps, cfg Config) (*Service, error) {
-	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) {
-		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge only together")
+	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) || (deps.Snapshots == nil) != (deps.Reach == nil) {
+		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge, snapshots and reach, only together")
 	}
 	cfg.IndexBytes = cmp.Or(cfg.IndexBytes, DefaultIndexBytes)
 	cfg.CompactFrom = cmp.Or(cfg.CompactFrom, 4096)
 	cfg.Loads = cmp.Or(cfg.Loads, 2)
 	cfg.LoadTimeout = cmp.Or(cfg.LoadTimeout, 20*time.Second)
+	cfg.ColdNotes = cmp.Or(cfg.ColdNotes, 20_000)
+	cfg.ColdWait = cmp.Or(cfg.ColdWait, 250*time.Millisecond)
 	cfg.WarmNotes = cmp.Or(cfg.WarmNotes, 100)
 	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, time.Second)
+	cfg.KeepUsage = cmp.Or(cfg.KeepUsage, cfg.FlushEvery)
 	cfg.MinRevisionWait = cmp.Or(cfg.MinRevisionWait, 2*time.Second)
 	cfg.RerankPool = cmp.Or(cfg.RerankPool, 40)
 	cfg.RerankThreshold = cmp.Or(cfg.RerankThreshold, 0.5)
 	cfg.Encoding = cmp.Or(cfg.Encoding, search.O200k)
-	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||
+	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.ColdWait < 0 || cfg.FlushEvery < 0 || cfg.KeepUsage < 0 || cfg.MinRevisionWait < 0 ||
 		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 ||
 		!slices.Contains(search.Encodings(), cfg.Encoding) {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
@@ -143,13 +164,16 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		r.spans.tracer = noop.Tracer{}
 	}
 	r.indexes = newRegistry(deps.Store, r.log, r.spans, cfg)
-	r.counter = newCounter(deps.Store)
+	r.counter = newCounter(deps.Store, r.clock, cfg.KeepUsage)
 	r.outages = newOutages(r.log)
 	r.loading, r.refreshing, r.warming = newBackground(cfg.Loads), newBackground(cfg.Loads), newBackground(cfg.Loads)
+	r.saving, r.reach = newBackground(1), deps.Reach
+	r.indexes.snapshots, r.indexes.grown = deps.Snapshots, r.saveAhead
 	return r, nil
 }
 
-// Start begins to flush usage counts in the background. A second Start is a no-op.
+// Start begins to flush usage counts, and to remove the files of collections that are gone, in the
+// background. A second Start is a no-op.
 func (r *Service) Start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,6 +182,9 @@ func (r *Service) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.stopped = cancel, make(chan struct{})
+	if r.indexes.snapshots != nil {
+		r.sweeping.Go(func() { r.sweepLoop(ctx) })
+	}
 	go r.flushLoop(ctx, r.stopped)
 }
 
@@ -185,17 +212,24 @@ func (r *Service) Stop(ctx context.Context) error {
 	r.mu.Unlock()
 	if stop != nil {
 		stop()
+		r.sweeping.Wait()
 		select {
 		case <-stopped:
 		case <-ctx.Done():
 			return fault.Wrap(ctx.Err(), fault.Timeout, "usage counts were not written in time")
 		}
 	}
-	return errors.Join(r.Flush(ctx), ahead)
+	err := r.Flush(ctx)
+	r.saveAll(ctx)
+	return errors.Join(err, ahead)
 }
 
 // Flush writes the usage counts that are not written yet.
 func (r *Service) Flush(ctx context.Context) error { return r.counter.flush(ctx) }
+
+// ForgetUsage drops the kept counts of a collection. It must be called after a write of this process
+// that set the use of notes, such as a policy that strengthens or forgets.
+func (r *Service) ForgetUsage(collection uuid.UUID) { r.counter.forget(collection) }
 
 // Open opens a view (notes:read). It waits, for at most Config.MinRevisionWait, until the collection
 // has reached minRevision; 0 does not wait. Search, Get, List, History and Graph take the view, so
@@ -230,8 +264,12 @@ func (r *Service) Open(ctx context.Context, s tenant.Scope, ref string, asOf *me
 // IndexState returns the state of the indexes of a view's layers in this process.
 func (r *Service) IndexState(v memory.View) IndexState { return r.indexes.indexState(v) }
 
-// Evict drops the indexes of a collection's own layer. The next read fills them again.
+// Evict drops the indexes of a collection's own layer, and their files, without a trace. The next read
+// fills them again from the log. It must be called when a collection is deleted.
 func (r *Service) Evict(collection uuid.UUID) { r.indexes.evict(collection) }
+
+// EvictTenant drops the files of all indexes of a tenant. It must be called when a tenant is deleted.
+func (r *Service) EvictTenant(tenantID uuid.UUID) { r.indexes.evictTenant(tenantID) }
 
 // Rebuild fills the indexes of every layer of the view from the log. Reads use the old ones until the
 // new ones are complete.

@@ -3,6 +3,7 @@ package recall
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,8 +18,13 @@ import (
 // counter counts recalls in memory and writes them in batches. Counts that are not written yet are
 // added to those of the store, so reads are exact within the process. A crash loses at most one
 // interval of counts.
+//
+// While a collection is in use, its counts of the store are kept, too: what is written here is added to
+// them, and forget drops them. What other processes count shows after keepFor.
 type counter struct {
-	store memory.Reader
+	store   memory.Reader
+	clock   memory.Clock
+	keepFor time.Duration
 
 	mu    sync.Mutex
 	books map[uuid.UUID]*book // by collection
@@ -34,10 +40,20 @@ type book struct {
 	closed bool         // removed from the counter; new counts go to a new book
 	scope  tenant.Scope // of the last recall; it reaches the collection
 	deltas map[uuid.UUID]memory.UsageDelta
+	stored map[uuid.UUID]storedUsage // what the store has counted, as far as it was read
+	// forgotten counts how often stored was dropped. Counts that were read before are not kept after.
+	forgotten uint64
 }
 
-func newCounter(store memory.Reader) *counter {
-	return &counter{store: store, books: map[uuid.UUID]*book{}}
+// storedUsage is the use of a note in the store.
+type storedUsage struct {
+	memory.Usage
+
+	at time.Time // when it was read
+}
+
+func newCounter(store memory.Reader, clock memory.Clock, keepFor time.Duration) *counter {
+	return &counter{store: store, clock: clock, keepFor: keepFor, books: map[uuid.UUID]*book{}}
 }
 
 // book returns the book of a collection, nil if there is none.
@@ -53,7 +69,7 @@ func (c *counter) lockBook(collection uuid.UUID) *book {
 		c.mu.Lock()
 		b, ok := c.books[collection]
 		if !ok {
-			b = &book{deltas: map[uuid.UUID]memory.UsageDelta{}}
+			b = &book{deltas: map[uuid.UUID]memory.UsageDelta{}, stored: map[uuid.UUID]storedUsage{}}
 			c.books[collection] = b
 		}
 		c.mu.Unlock()
@@ -104,29 +120,76 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	}
 	b.flushing.RLock()
 	defer b.flushing.RUnlock()
-	out, err := c.store.Usage(ctx, s, v, ids)
-	if err != nil {
-		return nil, err
-	}
-	if out == nil {
-		out = make(map[uuid.UUID]memory.Usage, len(ids))
+	began := c.clock()
+	out, missing, forgotten := b.known(ids, began, c.keepFor)
+	if len(missing) > 0 {
+		read, err := c.store.Usage(ctx, s, v, missing)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range missing {
+			u, counted := read[id]
+			if !counted {
+				u.Strength = 1
+			}
+			out[id] = u
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.stored != nil && b.forgotten == forgotten {
+		for _, id := range missing {
+			b.stored[id] = storedUsage{out[id], began}
+		}
+	}
 	for _, id := range ids {
-		u, counted := out[id]
-		if !counted {
-			u.Strength = 1
-		}
 		if d, ok := b.deltas[id]; ok {
-			u.AccessCount += d.Accesses
-			if d.LastAccess.After(u.LastAccess) {
-				u.LastAccess = d.LastAccess
-			}
+			out[id] = addDelta(out[id], d)
 		}
-		out[id] = u
 	}
 	return out, nil
+}
+
+// known returns the counts of the store that are kept and younger than keepFor, and the other notes.
+func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration) (out map[uuid.UUID]memory.Usage, missing []uuid.UUID, forgotten uint64) {
+	out = make(map[uuid.UUID]memory.Usage, len(ids))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		if u, ok := b.stored[id]; ok && u.isFresh(now, keepFor) {
+			out[id] = u.Usage
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	return out, missing, b.forgotten
+}
+
+// isFresh reports whether the use was read less than keepFor ago. It is false after the clock was set
+// back.
+func (u *storedUsage) isFresh(now time.Time, keepFor time.Duration) bool {
+	return !now.Before(u.at) && now.Sub(u.at) < keepFor
+}
+
+// addDelta returns a use with the recalls of a delta.
+func addDelta(u memory.Usage, d memory.UsageDelta) memory.Usage {
+	u.AccessCount += d.Accesses
+	if d.LastAccess.After(u.LastAccess) {
+		u.LastAccess = d.LastAccess
+	}
+	return u
+}
+
+// forget drops the kept counts of a collection's store, which were changed without the counter.
+func (c *counter) forget(collection uuid.UUID) {
+	b := c.book(collection)
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.stored)
+	b.forgotten++
 }
 
 // flush writes the counts collection by collection in the order of ids. All processes use this
@@ -196,5 +259,19 @@ func (c *counter) flushCollection(ctx context.Context, collection uuid.UUID) err
 		}
 		return err
 	}
+	b.keep(deltas, c.clock(), c.keepFor)
 	return nil
+}
+
+// keep adds deltas that were written to the kept counts, and drops those that are too old.
+func (b *book) keep(written []memory.UsageDelta, now time.Time, keepFor time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range written {
+		if u, ok := b.stored[d.Note]; ok {
+			u.Usage = addDelta(u.Usage, d)
+			b.stored[d.Note] = u
+		}
+	}
+	maps.DeleteFunc(b.stored, func(_ uuid.UUID, u storedUsage) bool { return !u.isFresh(now, keepFor) })
 }

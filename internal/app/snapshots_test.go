@@ -1,0 +1,57 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A gateway keeps its indexes beside its store, answers from them after a start, and leaves none of a
+// collection that was deleted, from the moment of the answer on.
+func TestIndexesAreKeptAndRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := func() int {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(dir, "index", "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	g := startGateway(t, func(s *Settings) { s.Data = dir })
+	var lines strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&lines, "{\"content\": \"note %d about tides\"}\n", i)
+	}
+	for _, name := range []string{"one", "two"} {
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": name, "policy": "none"})
+		status, out := g.send(http.Header{"Content-Type": {"application/x-ndjson"}}, http.MethodPost, "/v1/collections/"+name+"/notes/bulk", lines.String())
+		if status != http.StatusOK {
+			t.Fatalf("status %d: %v", status, out)
+		}
+	}
+	before := g.search("one", "note 7 about tides", "hybrid")
+	g.search("two", "note 7 about tides", "hybrid")
+	g.stop()
+	if n := files(); n != 2 {
+		t.Fatalf("there are %d files", n)
+	}
+	key := g.key
+	g, _ = launch(t, settings(t, nil, func(s *Settings) { s.Data = dir }))
+	g.key = key
+	if after := g.search("one", "note 7 about tides", "hybrid"); len(after) == 0 || !slices.Equal(after, before) {
+		t.Errorf("found %v, before %v", after, before)
+	}
+	g.call(http.StatusNoContent, http.MethodDelete, "/v1/collections/two", nil)
+	if n := files(); n != 1 {
+		t.Errorf("there are %d files", n)
+	}
+	g.stop()
+	if n := files(); n != 1 {
+		t.Errorf("there are %d files", n)
+	}
+}
