@@ -287,16 +287,26 @@ func (c *core) onCommit(ch store.Change) {
 	}
 }
 
+// sweepTimeout bounds the look for files of a deleted agent's collections.
+const sweepTimeout = 5 * time.Second
+
 // forgetReads drops what reads have kept and is no longer true, or must leave no trace.
 func (c *core) forgetReads(ch store.Change) {
 	if ch.Usage {
 		c.Recall.ForgetUsage(ch.Collection)
 	}
 	switch {
-	case ch.Deleted && ch.Collection == uuid.Nil:
+	case !ch.Deleted:
+	case ch.Collection != uuid.Nil:
+		c.Recall.Evict(ch.Tenant, ch.Collection)
+	case ch.Agent != uuid.Nil:
+		ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+		defer cancel()
+		if err := c.Recall.SweepTenant(ctx, ch.Tenant); err != nil {
+			c.log.Warn("the snapshots of an agent's indexes are not removed yet; the next minute does it", slog.Any("error", err))
+		}
+	default:
 		c.Recall.EvictTenant(ch.Tenant)
-	case ch.Deleted:
-		c.Recall.Evict(ch.Collection)
 	}
 }
 

@@ -28,7 +28,7 @@ type Deps struct {
 	Clock  memory.Clock // default time.Now
 	Quota  memory.Quota // nil: no quotas
 	// Forget is called after a collection was deleted, to drop its index; nil: there is none.
-	Forget func(collection uuid.UUID)
+	Forget func(tenantID, collection uuid.UUID)
 }
 
 // Config configures Service.
@@ -76,7 +76,7 @@ type Service struct {
 	agents memory.Agents
 	clock  memory.Clock
 	quota  memory.Quota
-	forget func(uuid.UUID)
+	forget func(tenantID, collection uuid.UUID)
 	cfg    Config
 }
 
@@ -102,7 +102,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		c.clock = time.Now
 	}
 	if c.forget == nil {
-		c.forget = func(uuid.UUID) {}
+		c.forget = func(_, _ uuid.UUID) {}
 	}
 	return c, nil
 }

@@ -65,7 +65,7 @@ func open(t *testing.T) *lab {
 	l.must(err)
 	l.clones, err = clone.New(clone.Deps{
 		Store: store.NotifyOnCommit(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock,
-		Forget: func(id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
+		Forget: func(_, id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
 	}, clone.Config{RemoveBatch: 20})
 	l.must(err)
 	return l

@@ -75,13 +75,13 @@ func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID,
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return errors.Join(cause, err)
 	}
-	c.forget(target)
+	c.forget(s.Tenant(), target)
 	return cause
 }
 
 // RunRemove runs a remove job: it removes the rows of a deleted collection in batches.
 func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
-	c.forget(job.Collection)
+	c.forget(s.Tenant(), job.Collection)
 	for step := int64(1); ; step++ {
 		gone, err := c.store.RemoveRows(ctx, s, job.Collection, c.cfg.RemoveBatch)
 		if fault.Is(err, fault.NotFound) {
@@ -110,7 +110,7 @@ func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, no
 	if err != nil {
 		return err
 	}
-	c.forget(due.Collection)
+	c.forget(s.Tenant(), due.Collection)
 	return nil
 }
 

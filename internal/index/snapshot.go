@@ -106,7 +106,8 @@ type Written struct {
 	Revision int64
 	Rows     int
 
-	of *data
+	of   *data
+	sums [sections]uint32
 }
 
 // WriteSnapshot writes the layer as it is now. Other writers wait only while the small part is copied.
@@ -119,15 +120,23 @@ func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
 	f.write(w)
 	err := w.finish()
 	runtime.KeepAlive(f) // its blocks may be a part of an older snapshot
-	return Written{Revision: f.revision, Rows: len(f.rows), of: f.data}, err
+	done := Written{Revision: f.revision, Rows: len(f.rows), of: f.data}
+	for i := range w.places {
+		done.sums[i] = w.places[i].sum
+	}
+	return done, err
 }
 
 // UseSnapshot makes the layer use the codes, halves and tokens of a snapshot that WriteSnapshot has
-// written, instead of its own, as [ReadSnapshot] does. It does nothing when rows were dropped since.
+// written, instead of its own, as [ReadSnapshot] does. It does nothing when rows were dropped since, and
+// when the bytes are another snapshot: another process may have rows in another order.
 func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 	s, err := openSnapshot(data)
 	if err != nil {
 		return err
+	}
+	if s.sums != written.sums {
+		return nil
 	}
 	m, err := s.meta(l.dimensions)
 	if err != nil {
@@ -140,7 +149,7 @@ func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 	l.writer.Lock()
 	defer l.writer.Unlock()
 	d := l.data.Load()
-	if d != written.of || m.revision != written.Revision || m.slots > len(d.slots) {
+	if d != written.of {
 		return nil
 	}
 	d.mu.Lock()
@@ -661,7 +670,7 @@ func (s *snapshot) decodeVectors(d *data, m *snapshotMeta, owner any, stride int
 }
 
 // vectors returns the slots and blocks, and the memory that blocks take. Full blocks use the codes,
-// halves and tokens in place; the last one, which is still filled, has its own.
+// halves and tokens in place; the last one, which is still filled, has its own and keeps no owner.
 func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint32, blocks []*block, bytes int64, err error) {
 	le := binary.LittleEndian
 	halves, ok := asHalves(s.section[sectionHalves])
@@ -675,8 +684,10 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 		b := &block{owner: owner}
 		first := n * blockRows
 		filled := min(blockRows, m.slots-first)
+		whole := filled == blockRows
 		b.codes, b.halves = s.section[sectionCodes][first*stride:][:filled*stride], halves[first*stride:][:filled*stride]
-		if filled < blockRows {
+		if !whole {
+			b.owner = nil
 			b.codes = append(make([]byte, 0, blockRows*stride), b.codes...)[:blockRows*stride]
 			b.halves = append(make([]uint16, 0, blockRows*stride), b.halves...)[:blockRows*stride]
 			bytes += 3 * int64(blockRows*stride)
@@ -690,6 +701,10 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 			slots[first+i] = row
 			b.factor[i], b.inverse[i] = math.Float32frombits(le.Uint32(e[4:])), math.Float64frombits(le.Uint64(e[8:]))
 			b.tokens[i], tokens = tokens[:size:size], tokens[size:]
+			if !whole {
+				b.tokens[i] = slices.Clone(b.tokens[i])
+				bytes += allocated(size)
+			}
 		}
 		bytes += int64(unsafe.Sizeof(*b))
 		blocks[n] = b

@@ -193,6 +193,15 @@ func TestSnapshotFreesMemory(t *testing.T) {
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(1, 9)), 0, 2000))
 	before := l.Bytes()
 	w, data := written(t, l)
+	// Bytes of another process, which has dropped rows and is at the same revision.
+	other := newSnapshotLayer(t)
+	if err := other.ReadSnapshot(data, nil); err != nil {
+		t.Fatal(err)
+	}
+	other.Erase(ID{1, 0, 7})
+	if _, foreign := written(t, other); l.UseSnapshot(w, foreign, "owner") != nil || l.Bytes() != before {
+		t.Errorf("the snapshot of another layer is used: %d bytes, before %d", l.Bytes(), before)
+	}
 	if err := l.UseSnapshot(w, data, "owner"); err != nil {
 		t.Fatal(err)
 	}

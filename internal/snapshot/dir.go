@@ -98,10 +98,16 @@ func (d *Dir) Write(n Name, keep func() bool, fill func(io.Writer) error) (err e
 // Read opens a file. A missing one is an error that is fs.ErrNotExist.
 func (d *Dir) Read(n Name) (*File, error) { return openFile(d.file(n)) }
 
-// Remove removes all files of a collection, also those that are being written. Ids of collections are
-// unique across tenants.
-func (d *Dir) Remove(collection ID) error {
-	return d.removeAll(filepath.Join(d.path, "*", hex.EncodeToString(collection[:])+".*"))
+// Remove removes all files of a collection, also those that are being written.
+func (d *Dir) Remove(tenant, collection ID) error {
+	return d.removeAll(filepath.Join(d.folder(tenant), hex.EncodeToString(collection[:])+".*"))
+}
+
+// RemoveFile removes a file.
+func (d *Dir) RemoveFile(n Name) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return remove(d.file(n))
 }
 
 // RemoveTenant removes all files of a tenant.
@@ -123,25 +129,29 @@ func (d *Dir) removeAll(pattern string) error {
 	return errors.Join(errs...)
 }
 
-// Owner is a tenant and a collection that have files.
-type Owner struct{ Tenant, Collection ID }
+// Names returns the names of all files, also of those that are being written.
+func (d *Dir) Names() ([]Name, error) { return d.names("*") }
 
-// Owners returns the owners of all files.
-func (d *Dir) Owners() ([]Owner, error) {
-	files, err := filepath.Glob(filepath.Join(d.path, "*", "*"))
+// NamesOf returns the names of the files of a tenant, also of those that are being written.
+func (d *Dir) NamesOf(tenant ID) ([]Name, error) { return d.names(hex.EncodeToString(tenant[:])) }
+
+func (d *Dir) names(folder string) ([]Name, error) {
+	files, err := filepath.Glob(filepath.Join(d.path, folder, "*"))
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
-	var out []Owner
-	known := map[Owner]bool{}
+	var out []Name
+	known := map[Name]bool{}
 	for _, path := range files {
-		var o Owner
-		name, _, _ := strings.Cut(filepath.Base(path), ".")
-		if !parseID(&o.Tenant, filepath.Base(filepath.Dir(path))) || !parseID(&o.Collection, name) || known[o] {
+		var n Name
+		parts := strings.SplitN(filepath.Base(path), ".", 3) //nolint:mnd // collection, kind, suffix
+		if !parseID(&n.Tenant, filepath.Base(filepath.Dir(path))) || len(parts) < 3 || !parseID(&n.Collection, parts[0]) {
 			continue
 		}
-		known[o] = true
-		out = append(out, o)
+		if n.Kind = parts[1]; !known[n] {
+			known[n] = true
+			out = append(out, n)
+		}
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,18 +133,25 @@ func TestRemoval(t *testing.T) {
 		}
 	}
 	fill()
-	must(t, d.Remove(more.Collection))
+	must(t, d.Remove(more.Tenant, more.Collection))
 	for n, want := range map[snapshot.Name]string{one: "", more: "", other: "text", far: "text"} {
 		if got := read(t, d, n); got != want {
 			t.Errorf("%v is %q, want %q", n, got, want)
 		}
 	}
-	owners, err := d.Owners()
+	names, err := d.Names()
 	must(t, err)
-	if len(owners) != 2 || owners[0] != (snapshot.Owner{Tenant: other.Tenant, Collection: other.Collection}) {
-		t.Errorf("owners are %v", owners)
+	if want := []snapshot.Name{other, far}; !slices.Equal(names, want) {
+		t.Errorf("names are %v, want %v", names, want)
 	}
 	fill()
+	must(t, d.RemoveFile(more))
+	must(t, d.RemoveFile(more))
+	names, err = d.NamesOf(one.Tenant)
+	must(t, err)
+	if want := []snapshot.Name{one, other}; !slices.Equal(names, want) {
+		t.Errorf("names of a tenant are %v, want %v", names, want)
+	}
 	must(t, d.RemoveTenant(one.Tenant))
 	if left := files(t, path); len(left) != 1 || read(t, d, far) != "text" {
 		t.Errorf("left are %v", left)
@@ -154,7 +162,7 @@ func TestRemoval(t *testing.T) {
 	err = d.Write(far, func() bool { return !removed }, func(w io.Writer) error {
 		must(t, text("secret")(w))
 		removed = true
-		return d.Remove(far.Collection)
+		return d.Remove(far.Tenant, far.Collection)
 	})
 	must(t, err)
 	if left := files(t, path); len(left) != 0 {

@@ -7,14 +7,21 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // File is the content of a file. It stays readable until nothing refers to the File, also when the file
 // is replaced or removed meanwhile.
-type File struct{ data []byte }
+type File struct {
+	data    []byte
+	written time.Time
+}
 
 // Bytes returns the content, which must not be changed. A caller that keeps it keeps the File.
 func (f *File) Bytes() []byte { return f.data }
+
+// WrittenAt returns when the file was written.
+func (f *File) WrittenAt() time.Time { return f.written }
 
 // openFile maps a file: its pages are read when they are used, and can be dropped by the system.
 func openFile(path string) (*File, error) {
@@ -24,14 +31,17 @@ func openFile(path string) (*File, error) {
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return &File{}, err //nolint:wrapcheck // as above
+	if err != nil {
+		return nil, err //nolint:wrapcheck // as above
+	}
+	if info.Size() == 0 {
+		return &File{written: info.ModTime()}, nil
 	}
 	data, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", path, err)
 	}
-	out := &File{data: data}
+	out := &File{data: data, written: info.ModTime()}
 	runtime.AddCleanup(out, func(data []byte) { _ = syscall.Munmap(data) }, data)
 	return out, nil
 }

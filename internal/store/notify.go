@@ -18,10 +18,11 @@ type Change struct {
 	Revision   memory.Revision // the end of the collection's log; 0: nothing was logged
 	Stages     []memory.Stage  // stages that may have work now, each once
 	Jobs       []JobChange     // jobs whose state or progress changed
-	Usage      bool            // the use of notes was set
-	// Deleted is set when the collection was deleted, or when Collection is zero, the tenant or one of its
-	// agents.
+	Usage      bool            // the use of notes was set or copied
+	// Deleted is set when the collection was deleted, or when it is zero, the agent, or when that is zero,
+	// the tenant.
 	Deleted bool
+	Agent   uuid.UUID // only with Deleted
 }
 
 // JobChange is a job that a commit changed.
@@ -32,7 +33,7 @@ type JobChange struct {
 
 // NotifyOnCommit returns a store that calls notify for each change after it is committed, before
 // the writing call returns. Changes are logged revisions, jobs that became due, jobs that were
-// claimed, progressed, moved to another stage or ended, set usage, and deletions. Jobs that are put off
+// claimed, progressed, moved to another stage or ended, usage that was set or copied, and deletions. Jobs that are put off
 // until later, leases that expire and the jobs of a deleted collection are not reported: workers and
 // waiters also poll the store. A process that dies after a commit does not report it.
 //
@@ -144,7 +145,7 @@ func (t *notifying) notifyTask(s tenant.Scope, collection uuid.UUID) {
 func (t *notifying) CopyRows(ctx context.Context, s tenant.Scope, v memory.View, target uuid.UUID, cursor string, limit int) (n int, next string, err error) {
 	n, next, err = t.Store.CopyRows(ctx, s, v, target, cursor, limit)
 	if err == nil && next == "" {
-		t.notify(Change{Tenant: s.Tenant(), Collection: target, Revision: v.At, Stages: []memory.Stage{memory.StageTask}})
+		t.notify(Change{Tenant: s.Tenant(), Collection: target, Revision: v.At, Stages: []memory.Stage{memory.StageTask}, Usage: true})
 	}
 	return n, next, err
 }
@@ -171,7 +172,7 @@ func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uui
 func (t *notifying) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
 	err := t.Store.DeleteAgent(ctx, s, id)
 	if err == nil {
-		t.notify(Change{Tenant: s.Tenant(), Deleted: true})
+		t.notify(Change{Tenant: s.Tenant(), Agent: id, Deleted: true})
 	}
 	return err
 }

@@ -217,13 +217,13 @@ func TestNotifyOnCollections(t *testing.T) {
 		_, next, err = l.CopyRows(t.Context(), l.s, v, target.ID, cursor, 1)
 		l.must(err)
 	}
-	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task})
+	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task, Usage: true})
 	l.must(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))
 	l.wants("a removal", store.Change{Collection: target.ID, Stages: task, Deleted: true})
 	ada, err := l.EnsureAgent(t.Context(), l.s, "ada")
 	l.must(err)
 	l.must(l.DeleteAgent(t.Context(), l.s, ada.ID))
-	l.wants("the removal of an agent", store.Change{Deleted: true})
+	l.wants("the removal of an agent", store.Change{Agent: ada.ID, Deleted: true})
 	l.must(l.DeleteTenant(t.Context(), grant.Operator("test"), l.s.Tenant()))
 	l.wants("the removal of the tenant", store.Change{Deleted: true})
 }

@@ -82,7 +82,7 @@ func (r *Service) Refresh(ctx context.Context, s tenant.Scope, collection uuid.U
 	r.refreshing.add(collection, func(ctx context.Context) {
 		v, err := r.store.OpenView(ctx, s, collection.String(), memory.At{})
 		if fault.Is(err, fault.NotFound) {
-			r.indexes.evict(collection) // it is deleted
+			r.indexes.evict(s.Tenant(), collection) // it is deleted
 			return
 		}
 		if err == nil {

@@ -66,15 +66,13 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	if have := e.index.Revision(); have < bound {
 		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
 	}
+	e.tenant.Store(new(s.Tenant()))
 	if !e.filled.Swap(true) {
 		g.loadCount.Add(1)
 	}
 	g.compact(e)
 	g.updateSize(e)
-	e.reader.Store(&s)
-	if g.grown != nil && g.isUnsaved(e) {
-		g.grown(s, e)
-	}
+	g.saveGrown(e)
 	return nil
 }
 

@@ -31,9 +31,11 @@ type registry struct {
 	loadCount   atomic.Int64  // of cold layers
 
 	snapshots     *snapshot.Dir // nil: indexes are not kept as files
-	snapshotLoads atomic.Int64  // of cold layers that were filled from a file
+	reach         func(tenant uuid.UUID) tenant.Scope
+	clock         memory.Clock
+	snapshotLoads atomic.Int64 // of cold layers that were filled from a file
 	// grown is called when an index was brought up to date and its file is much older; nil: no call.
-	grown func(s tenant.Scope, e *layerEntry)
+	grown func(e *layerEntry)
 
 	mu      sync.Mutex
 	layers  map[layerKey]*layerEntry
@@ -61,10 +63,11 @@ type layerEntry struct {
 	lastUse    atomic.Int64
 	bytes      atomic.Int64
 	updating   atomic.Bool
-	filled     atomic.Bool                  // it was up to date once; otherwise it is cold
-	reader     atomic.Pointer[tenant.Scope] // the last one that brought it up to date
-	savedRows  atomic.Int64                 // in the file of the index; 0: there is none
-	savedAt    atomic.Int64                 // the revision of the file
+	fromLog    bool                      // it is a rebuild, which uses no file
+	filled     atomic.Bool               // it was up to date once; otherwise it is cold
+	tenant     atomic.Pointer[uuid.UUID] // set with filled
+	savedRows  atomic.Int64              // in the file of the index; 0: there is none
+	savedAt    atomic.Int64              // the revision of the file
 
 	// served is what compaction left. A view is opened first, and then checks that the index still had
 	// all that it needs.
@@ -145,14 +148,20 @@ func (g *registry) openView(ctx context.Context, s tenant.Scope, v memory.View, 
 // or if it was filled from another parent or before an erasure. The caller holds the lock.
 func (g *registry) lookup(v *memory.View, i int, at int64) (key layerKey, parent uuid.UUID, e *layerEntry) {
 	key = layerKey{layer: v.Layers[i].Collection, embedder: v.Collection.Embedder, vectors: v.Collection.Reembedded, at: at}
-	if i+1 < len(v.Layers) {
-		parent = v.Layers[i+1].Collection
-	}
+	parent = parentOf(v, i)
 	e, ok := g.layers[key]
 	if !ok || e.parent != parent || e.epoch < v.Layers[i].EraseEpoch {
 		return key, parent, nil
 	}
 	return key, parent, e
+}
+
+// parentOf returns the layer after the view's i-th, zero when it is the last.
+func parentOf(v *memory.View, i int) (parent uuid.UUID) {
+	if i+1 < len(v.Layers) {
+		parent = v.Layers[i+1].Collection
+	}
+	return parent
 }
 
 // isCold reports whether a read of the view would wait until a layer is filled. The index of a copy
@@ -242,14 +251,14 @@ func (g *registry) enforceBudget(keep *layerEntry) {
 }
 
 // evict drops the indexes of a layer, and their files.
-func (g *registry) evict(layer uuid.UUID) {
+func (g *registry) evict(tenantID, layer uuid.UUID) {
 	g.mu.Lock()
 	maps.DeleteFunc(g.layers, func(key layerKey, _ *layerEntry) bool { return key.layer == layer })
 	g.mu.Unlock()
 	if g.snapshots == nil {
 		return
 	}
-	if err := g.snapshots.Remove(layer); err != nil {
+	if err := g.snapshots.Remove(tenantID, layer); err != nil {
 		g.log.Error("the snapshot of an index could not be removed; remove it by hand if its collection was deleted",
 			slog.String("layer", layer.String()), slog.Any("error", err))
 	}
@@ -259,8 +268,8 @@ func (g *registry) evict(layer uuid.UUID) {
 func (g *registry) evictTenant(tenantID uuid.UUID) {
 	g.mu.Lock()
 	maps.DeleteFunc(g.layers, func(_ layerKey, e *layerEntry) bool {
-		s := e.reader.Load()
-		return s != nil && s.Tenant() == tenantID
+		owner := e.tenant.Load()
+		return owner != nil && *owner == tenantID
 	})
 	g.mu.Unlock()
 	if g.snapshots == nil {
@@ -277,7 +286,7 @@ func (g *registry) evictTenant(tenantID uuid.UUID) {
 func (g *registry) rebuild(ctx context.Context, s tenant.Scope, v memory.View, i int) error {
 	l := v.Layers[i]
 	if l.Bound == 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
-		g.evict(l.Collection)
+		g.evict(s.Tenant(), l.Collection)
 		return nil
 	}
 	g.mu.Lock()
@@ -287,16 +296,18 @@ func (g *registry) rebuild(ctx context.Context, s tenant.Scope, v memory.View, i
 	if err != nil {
 		return err
 	}
+	made.fromLog = true
 	made.bounds[int64(l.Bound)] = g.sequence.Add(1)
 	made.lastUse.Store(made.bounds[int64(l.Bound)])
 	if err := g.catchUp(ctx, s, v, i, made, rebuildTimeout); err != nil {
 		return err
 	}
-	g.evict(l.Collection) // those of other embedders too
+	g.evict(s.Tenant(), l.Collection) // those of other embedders too
 	g.mu.Lock()
 	g.layers[key] = made
 	g.mu.Unlock()
 	g.updateSize(made)
+	g.saveGrown(made)
 	return nil
 }
 

@@ -27,8 +27,17 @@ type watchedStore struct {
 	rows   atomic.Int64 // that they returned
 	notes  atomic.Int64 // by id
 	scans  atomic.Int64
+	erased atomic.Int64          // is added to the erase epochs of views
 	gate   chan struct{}         // nil: open
 	warmed chan []memory.Version // nil: reads by version are not reported
+}
+
+func (w *watchedStore) OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error) {
+	v, err := w.Reader.OpenView(ctx, s, ref, at)
+	for i := range v.Layers {
+		v.Layers[i].EraseEpoch += w.erased.Load()
+	}
+	return v, err
 }
 
 func (w *watchedStore) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
@@ -117,7 +126,7 @@ func TestLayersAreLoadedOnce(t *testing.T) {
 	if after := r.search(c, recall.Query{Text: "note 7 about tides", K: 20}); !slices.Equal(hitIDs(before), hitIDs(after)) {
 		t.Error("a rebuilt index answers otherwise")
 	}
-	r.recall.Evict(c.ID)
+	r.recall.Evict(r.tenant, c.ID)
 	if s := r.recall.IndexState(r.view(c)); s.State != recall.StateCold {
 		t.Errorf("state is %+v", s)
 	}

@@ -78,7 +78,8 @@ type Config struct {
 	// FlushEvery is the interval at which usage counts are written; default 1 s.
 	FlushEvery time.Duration
 	// KeepUsage is how long counts of the store are kept while a collection is in use, so that those of
-	// other processes may be missing from answers; default FlushEvery.
+	// other processes may be missing from answers; default FlushEvery. In a fork they are kept for FlushEvery
+	// at most: its base may be in use, too.
 	KeepUsage time.Duration
 	// MinRevisionWait is how long min_revision waits; default 2 s.
 	MinRevisionWait time.Duration
@@ -164,11 +165,11 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		r.spans.tracer = noop.Tracer{}
 	}
 	r.indexes = newRegistry(deps.Store, r.log, r.spans, cfg)
-	r.counter = newCounter(deps.Store, r.clock, cfg.KeepUsage)
+	r.counter = newCounter(deps.Store, r.clock, cfg.KeepUsage, cfg.FlushEvery)
 	r.outages = newOutages(r.log)
 	r.loading, r.refreshing, r.warming = newBackground(cfg.Loads), newBackground(cfg.Loads), newBackground(cfg.Loads)
 	r.saving, r.reach = newBackground(1), deps.Reach
-	r.indexes.snapshots, r.indexes.grown = deps.Snapshots, r.saveAhead
+	r.indexes.snapshots, r.indexes.reach, r.indexes.clock, r.indexes.grown = deps.Snapshots, deps.Reach, r.clock, r.saveAhead
 	return r, nil
 }
 
@@ -220,8 +221,19 @@ func (r *Service) Stop(ctx context.Context) error {
 		}
 	}
 	err := r.Flush(ctx)
-	r.saveAll(ctx)
+	saving, cancel := halfOf(ctx) // the rest is for what stops after this service
+	defer cancel()
+	r.saveAll(saving)
 	return errors.Join(err, ahead)
+}
+
+// halfOf returns a context that ends after half of the time that ctx has left.
+func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2) //nolint:mnd // half
 }
 
 // Flush writes the usage counts that are not written yet.
@@ -266,7 +278,7 @@ func (r *Service) IndexState(v memory.View) IndexState { return r.indexes.indexS
 
 // Evict drops the indexes of a collection's own layer, and their files, without a trace. The next read
 // fills them again from the log. It must be called when a collection is deleted.
-func (r *Service) Evict(collection uuid.UUID) { r.indexes.evict(collection) }
+func (r *Service) Evict(tenantID, collection uuid.UUID) { r.indexes.evict(tenantID, collection) }
 
 // EvictTenant drops the files of all indexes of a tenant. It must be called when a tenant is deleted.
 func (r *Service) EvictTenant(tenantID uuid.UUID) { r.indexes.evictTenant(tenantID) }

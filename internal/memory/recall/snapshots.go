@@ -33,11 +33,13 @@ const (
 	snapshotRows = 64
 	// snapshotGrowth is the part of a file's rows that must have been added before it is written again, as
 	// one in snapshotGrowth, and snapshotStep the fewest rows.
-	snapshotGrowth = 4
-	snapshotStep   = 256
+	snapshotGrowth = 2
+	snapshotStep   = 1024
 	// sweepEvery is how often files of collections that are gone are looked for. Deletions of this process
 	// remove them at once.
 	sweepEvery = time.Minute
+	// unusedFor is how long a file of other vectors than the collection's own is kept after it was written.
+	unusedFor = 7 * 24 * time.Hour
 )
 
 // snapshotFoot follows the bytes of an index in its file, with its length and checksum: what the index
@@ -74,7 +76,7 @@ func snapshotName(tenantID uuid.UUID, k layerKey) snapshot.Name {
 // loadSnapshot fills an empty index from its file, if there is one that belongs to the log. The caller
 // holds the update lock. A file that cannot be used is removed: it is written again from the log.
 func (g *registry) loadSnapshot(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry) {
-	if g.snapshots == nil || e.key.at != 0 || e.index.Revision() != 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
+	if g.snapshots == nil || e.fromLog || e.key.at != 0 || e.index.Revision() != 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
 		return
 	}
 	f, err := g.snapshots.Read(snapshotName(s.Tenant(), e.key))
@@ -89,7 +91,7 @@ func (g *registry) loadSnapshot(ctx context.Context, s tenant.Scope, v memory.Vi
 	}
 	g.log.Info("the snapshot of an index cannot be used; the index is filled from the log",
 		slog.String("layer", e.key.layer.String()), slog.Any("reason", err))
-	if err := g.snapshots.Remove(e.key.layer); err != nil {
+	if err := g.snapshots.Remove(s.Tenant(), e.key.layer); err != nil {
 		g.log.Warn("the snapshot of an index could not be removed", slog.Any("error", err))
 	}
 }
@@ -134,8 +136,9 @@ type stamp struct {
 // of a copy before its first write.
 func (g *registry) stampOf(ctx context.Context, s tenant.Scope, v memory.View, i int, revision int64) (stamp, error) {
 	if i > 0 || v.At < memory.Revision(revision) {
-		// A fork, or a read of the past, sees less than the index may hold.
+		// A fork, or a read of the past, sees less than the index may hold. Its reader may not reach the base.
 		var err error
+		s = g.reach(s.Tenant())
 		if v, err = g.store.OpenView(ctx, s, v.Layers[i].Collection.String(), memory.At{}); err != nil {
 			return stamp{}, err
 		}
@@ -152,7 +155,7 @@ func (g *registry) stampOf(ctx context.Context, s tenant.Scope, v memory.View, i
 
 // isUnsaved reports whether the file of an index is much older than the index.
 func (g *registry) isUnsaved(e *layerEntry) bool {
-	if g.snapshots == nil || e.key.at != 0 || !e.filled.Load() {
+	if g.snapshots == nil || e.fromLog || e.key.at != 0 || !e.filled.Load() {
 		return false
 	}
 	rows, saved := int64(e.index.Rows()), e.savedRows.Load()
@@ -163,8 +166,16 @@ func (g *registry) isUnsaved(e *layerEntry) bool {
 	return rows < saved || rows-saved >= max(snapshotStep, saved/snapshotGrowth)
 }
 
+// saveGrown has the file of an index written in the background, when it is much older than the index.
+func (g *registry) saveGrown(e *layerEntry) {
+	if g.grown != nil && g.isUnsaved(e) && g.isCurrent(e) {
+		g.grown(e)
+	}
+}
+
 // saveSnapshot writes the file of an index, and lets the index use its vectors from there.
-func (g *registry) saveSnapshot(ctx context.Context, s tenant.Scope, e *layerEntry) error {
+func (g *registry) saveSnapshot(ctx context.Context, e *layerEntry) error {
+	s := g.reach(*e.tenant.Load())
 	name := snapshotName(s.Tenant(), e.key)
 	var written index.Written
 	err := g.snapshots.Write(name, func() bool { return ctx.Err() == nil && g.isCurrent(e) }, func(w io.Writer) error {
@@ -180,6 +191,9 @@ func (g *registry) saveSnapshot(ctx context.Context, s tenant.Scope, e *layerEnt
 		now, err := g.store.OpenView(ctx, s, e.key.layer.String(), memory.At{})
 		if err != nil {
 			return err
+		}
+		if now.Layers[0].EraseEpoch != e.epoch || parentOf(&now, 0) != e.parent {
+			return errStale
 		}
 		if foot.Stamp, err = g.stampOf(ctx, s, now, 0, written.Revision); err != nil {
 			return err
@@ -268,10 +282,10 @@ func splitSnapshot(data []byte) (payload []byte, foot snapshotFoot, err error) {
 }
 
 // saveAhead writes the file of an index in the background.
-func (r *Service) saveAhead(s tenant.Scope, e *layerEntry) {
+func (r *Service) saveAhead(e *layerEntry) {
 	r.saving.add(e.key.layer, func(ctx context.Context) {
 		if r.indexes.isUnsaved(e) && r.indexes.isCurrent(e) {
-			r.logUnsaved(ctx, e, r.indexes.saveSnapshot(ctx, s, e))
+			r.logUnsaved(ctx, e, r.indexes.saveSnapshot(ctx, e))
 		}
 	})
 }
@@ -285,14 +299,13 @@ func (r *Service) saveAll(ctx context.Context) {
 	entries := slices.Collect(maps.Values(r.indexes.layers))
 	r.indexes.mu.Unlock()
 	for _, e := range entries {
-		s := e.reader.Load()
 		if ctx.Err() != nil {
 			return
 		}
-		if s == nil || e.key.at != 0 || !e.filled.Load() || e.index.Rows() < snapshotRows || e.index.Revision() == e.savedAt.Load() {
+		if e.key.at != 0 || !e.filled.Load() || e.index.Rows() < snapshotRows || e.index.Revision() == e.savedAt.Load() {
 			continue
 		}
-		r.logUnsaved(ctx, e, r.indexes.saveSnapshot(ctx, *s, e))
+		r.logUnsaved(ctx, e, r.indexes.saveSnapshot(ctx, e))
 	}
 }
 
@@ -320,24 +333,72 @@ func (r *Service) sweepLoop(ctx context.Context) {
 	}
 }
 
-// Sweep removes the files of collections that are gone.
+// Sweep removes the files of collections that are gone, and files that nothing reads any more: from
+// before an erasure, or of vectors that the collection no longer has and that were not written for
+// unusedFor.
 func (r *Service) Sweep(ctx context.Context) error {
 	if r.indexes.snapshots == nil {
 		return nil
 	}
-	owners, err := r.indexes.snapshots.Owners()
+	names, err := r.indexes.snapshots.Names()
 	if err != nil {
 		return err //nolint:wrapcheck // it names what failed
 	}
-	for _, o := range owners {
-		_, err := r.store.OpenView(ctx, r.reach(o.Tenant), uuid.UUID(o.Collection).String(), memory.At{})
-		if fault.Is(err, fault.NotFound) {
-			r.Evict(o.Collection)
-			continue
+	return r.sweep(ctx, names)
+}
+
+// SweepTenant removes the files of a tenant's collections that are gone. It must be called when
+// collections were deleted with something else, such as their agent.
+func (r *Service) SweepTenant(ctx context.Context, tenantID uuid.UUID) error {
+	if r.indexes.snapshots == nil {
+		return nil
+	}
+	names, err := r.indexes.snapshots.NamesOf(tenantID)
+	if err != nil {
+		return err //nolint:wrapcheck // it names what failed
+	}
+	return r.sweep(ctx, names)
+}
+
+func (r *Service) sweep(ctx context.Context, names []snapshot.Name) error {
+	views := map[uuid.UUID]memory.View{}
+	for _, n := range names {
+		id := uuid.UUID(n.Collection)
+		v, known := views[id]
+		if !known {
+			var err error
+			v, err = r.store.OpenView(ctx, r.reach(n.Tenant), id.String(), memory.At{})
+			if fault.Is(err, fault.NotFound) {
+				r.Evict(n.Tenant, id)
+			} else if err != nil {
+				return err
+			}
+			views[id] = v // without layers when it is gone
 		}
-		if err != nil {
-			return err
+		if len(v.Layers) > 0 && r.indexes.isUnused(n, &v) {
+			if err := r.indexes.snapshots.RemoveFile(n); err != nil {
+				return err //nolint:wrapcheck // it names what failed
+			}
 		}
 	}
 	return nil
+}
+
+// isUnused reports whether no index is filled from a file any more. A file that cannot be read is left to
+// the next reader.
+func (g *registry) isUnused(n snapshot.Name, v *memory.View) bool {
+	f, err := g.snapshots.Read(n)
+	if err != nil {
+		return false
+	}
+	_, foot, err := splitSnapshot(f.Bytes())
+	if err != nil {
+		return false
+	}
+	if foot.Epoch < v.Layers[0].EraseEpoch {
+		return true
+	}
+	// Forks may have vectors of their own for the layers of their base.
+	own := foot.Embedder == v.Collection.Embedder && foot.Vectors == v.Collection.Reembedded
+	return !own && g.clock().Sub(f.WrittenAt()) > unusedFor
 }

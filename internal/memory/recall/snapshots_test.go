@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -239,7 +241,7 @@ func TestDeletedCollectionsLeaveNoFile(t *testing.T) {
 	r.add(c, "a note that the file does not have")
 	r.ask(service, c, nil)
 	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
-	service.Evict(c.ID)
+	service.Evict(r.tenant, c.ID)
 	if n := len(filesBelow(t, dir)); n != 1 {
 		t.Errorf("there are %d files", n)
 	}
@@ -271,6 +273,99 @@ func TestDeletedCollectionsLeaveNoFile(t *testing.T) {
 	}
 }
 
+// What was erased does not stay in a file: an older one is not read, is removed, and no index from before
+// the erasure is written.
+func TestErasedNotesLeaveFiles(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	dir := t.TempDir()
+	c, _ := r.filled("things", 80)
+	service, _ := r.process(dir, recall.Config{})
+	r.ask(service, c, nil)
+	r.noError(service.Stop(context.Background()))
+	if n := filesBelow(t, dir); len(n) != 1 {
+		t.Fatalf("there are %v", n)
+	}
+	service, w := r.process(dir, recall.Config{})
+	r.ask(service, c, nil)
+	r.add(c, "a note that the file does not have")
+	want := r.ask(service, c, nil)
+	r.noError(os.Remove(filesBelow(t, dir)[0]))
+	w.erased.Add(1)
+	r.noError(service.Stop(context.Background()))
+	if n := filesBelow(t, dir); len(n) != 0 {
+		t.Errorf("an index from before the erasure was written: %v", n)
+	}
+	service, _ = r.process(dir, recall.Config{})
+	r.ask(service, c, nil)
+	r.noError(service.Stop(context.Background()))
+	if n := filesBelow(t, dir); len(n) != 1 {
+		t.Fatalf("there are %v", n)
+	}
+	service, w = r.process(dir, recall.Config{})
+	r.noError(service.Sweep(t.Context()))
+	if n := filesBelow(t, dir); len(n) != 1 {
+		t.Errorf("a file without a fault was removed, there are %v", n)
+	}
+	w.erased.Add(1)
+	r.same("after the erasure", r.ask(service, c, nil), want)
+	if w.rows.Load() < 80 {
+		t.Errorf("%d rows of the log were read", w.rows.Load())
+	}
+	r.noError(service.Stop(context.Background()))
+	service, w = r.process(dir, recall.Config{})
+	w.erased.Add(2)
+	r.noError(service.Sweep(t.Context()))
+	if n := filesBelow(t, dir); len(n) != 0 {
+		t.Errorf("there are %v", n)
+	}
+	r.noError(service.Stop(context.Background()))
+}
+
+// A rebuild reads the log, not the file. A fork uses the file of a base that its reader does not reach.
+func TestWhoUsesASnapshot(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	dir := t.TempDir()
+	agents := map[string]tenant.Agent{}
+	for _, name := range []string{"ada", "bob"} {
+		a, err := r.store.EnsureAgent(t.Context(), r.all, name)
+		r.noError(err)
+		agents[name] = a
+	}
+	made, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "private", Policy: memory.PolicyNone, Agent: "ada"}, memory.Request{})
+	r.noError(err)
+	base := made.Collection
+	for i := range 80 {
+		r.add(base, fmt.Sprintf("note %d about tides and rivers", i))
+	}
+	cloned, err := r.clones.Clone(t.Context(), r.all, base.ID.String(), clone.Input{Agent: "bob"}, memory.Request{})
+	r.noError(err)
+	first, _ := r.process(dir, recall.Config{})
+	r.ask(first, base, nil)
+	r.noError(first.Stop(context.Background()))
+
+	second, w := r.process(dir, recall.Config{})
+	bob := grant.Scope(r.tenant, agents["bob"].ID, "bob", tenant.AllPermissions()...)
+	v, err := second.Open(t.Context(), bob, cloned.Collection.ID.String(), nil, 0)
+	r.noError(err)
+	if _, err := second.Open(t.Context(), bob, base.ID.String(), nil, 0); !fault.Is(err, fault.NotFound) {
+		t.Errorf("bob reaches the base: %v", err)
+	}
+	found, err := second.Search(t.Context(), bob, v, recall.Query{Text: "note 7 about tides", Internal: true})
+	r.noError(err)
+	if len(found.Hits) == 0 || w.rows.Load() != 0 {
+		t.Errorf("%d hits, %d rows of the log were read", len(found.Hits), w.rows.Load())
+	}
+	baseView, err := second.Open(t.Context(), r.all, base.ID.String(), nil, 0)
+	r.noError(err)
+	r.noError(second.Rebuild(t.Context(), r.all, baseView))
+	if w.rows.Load() < 80 {
+		t.Errorf("the rebuild read %d rows of the log", w.rows.Load())
+	}
+	r.noError(second.Stop(context.Background()))
+}
+
 // Two processes may share a directory: each answers right, after writes of the other one, too.
 func TestProcessesShareSnapshots(t *testing.T) {
 	t.Parallel()
@@ -289,7 +384,7 @@ func TestProcessesShareSnapshots(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			service.Evict(uuid.New())
+			service.Evict(r.tenant, uuid.New())
 		})
 	}
 	all.Wait()
@@ -389,4 +484,28 @@ func TestUsageIsKept(t *testing.T) {
 	r.noError(err)
 	r.recall.ForgetUsage(c.ID)
 	want("set by this process", 10, 4, 4)
+
+	// A fork has the counts of its base, which is in use, too.
+	kept, err := recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Hour})
+	r.noError(err)
+	t.Cleanup(func() { r.noError(kept.Stop(context.Background())) })
+	r.recall = kept
+	fork := r.fork(c, nil)
+	for _, c := range []memory.Collection{c, fork} {
+		r.search(c, recall.Query{Text: "roses"}) // the book of the collection begins
+		_, err = kept.Get(t.Context(), r.all, r.view(c), id, false)
+		r.noError(err)
+	}
+	_, err = r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		return tx.SetUsage(ctx, id, memory.Usage{AccessCount: 20, Strength: 8})
+	})
+	r.noError(err)
+	r.advance(flushInterval)
+	for c, strength := range map[*memory.Collection]float64{&c: 4, &fork: 8} {
+		n, err := kept.Get(t.Context(), r.all, r.view(*c), id, false)
+		r.noError(err)
+		if n.Usage.Strength != strength {
+			t.Errorf("%s: strength %v, want %v", c.Name, n.Usage.Strength, strength)
+		}
+	}
 }

@@ -25,6 +25,9 @@ type counter struct {
 	store   memory.Reader
 	clock   memory.Clock
 	keepFor time.Duration
+	// keepOthers is how long counts are kept at most when another collection may change them: those that a
+	// fork has from its base, and those of a copy in progress.
+	keepOthers time.Duration
 
 	mu    sync.Mutex
 	books map[uuid.UUID]*book // by collection
@@ -52,8 +55,8 @@ type storedUsage struct {
 	at time.Time // when it was read
 }
 
-func newCounter(store memory.Reader, clock memory.Clock, keepFor time.Duration) *counter {
-	return &counter{store: store, clock: clock, keepFor: keepFor, books: map[uuid.UUID]*book{}}
+func newCounter(store memory.Reader, clock memory.Clock, keepFor, keepOthers time.Duration) *counter {
+	return &counter{store: store, clock: clock, keepFor: keepFor, keepOthers: keepOthers, books: map[uuid.UUID]*book{}}
 }
 
 // book returns the book of a collection, nil if there is none.
@@ -121,7 +124,11 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	b.flushing.RLock()
 	defer b.flushing.RUnlock()
 	began := c.clock()
-	out, missing, forgotten := b.known(ids, began, c.keepFor)
+	keepFor := c.keepFor
+	if len(v.Layers) > 1 || v.Collection.State == memory.CollectionCopying {
+		keepFor = min(keepFor, c.keepOthers)
+	}
+	out, missing, forgotten := b.known(ids, began, keepFor)
 	if len(missing) > 0 {
 		read, err := c.store.Usage(ctx, s, v, missing)
 		if err != nil {
