@@ -50,12 +50,14 @@ func TestIndexesAreKeptAndRemoved(t *testing.T) {
 	if n := files(); n != 1 {
 		t.Errorf("there are %d files", n)
 	}
-	// A fork of an agent has no file, but a copy has one.
+	// With an agent its collections leave no file: a copy has one after its first write.
 	copied := g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/one/clone", object{"name": "three", "mode": "copy", "agent": "scout"})
 	g.until("the copy is complete", func() bool {
 		return g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+copied["job"].(object)["id"].(string), nil)["state"] == "done"
 	})
-	g.search(copied["collection"].(object)["id"].(string), "note 7 about tides", "hybrid")
+	owned := copied["collection"].(object)["id"].(string)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/"+owned+"/notes", object{"content": "a note of the agent"})
+	g.search(owned, "note 7 about tides", "hybrid")
 	g.until("the file of the copy is written", func() bool { return files() == 2 })
 	g.call(http.StatusNoContent, http.MethodDelete, "/v1/agents/scout", nil)
 	if n := files(); n != 1 {

@@ -62,8 +62,11 @@ func (d *Dir) file(n Name) string {
 	return filepath.Join(d.folder(n.Tenant), hex.EncodeToString(n.Collection[:])+"."+n.Kind+suffix)
 }
 
+// ErrUnwanted is returned by Write when keep refused the file.
+var ErrUnwanted = errors.New("the snapshot is no longer wanted")
+
 // Write replaces a file by what fill writes. The file gets its name when it is whole and keep, which is
-// asked last, still returns true: Remove does not run at the same time. A crash leaves the older file, or
+// asked last, still returns true, else it is removed: Remove does not run at the same time. A crash leaves the older file, or
 // one whose end is missing on the disk.
 func (d *Dir) Write(n Name, keep func() bool, fill func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(d.folder(n.Tenant), dirMode); err != nil {
@@ -86,7 +89,7 @@ func (d *Dir) Write(n Name, keep func() bool, fill func(io.Writer) error) (err e
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !keep() {
-		return nil
+		return ErrUnwanted
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("name a snapshot: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,6 +219,12 @@ func TestLargeColdCollectionAnswers(t *testing.T) {
 	}
 	if out := r.search(c, q); !slices.Equal(hitIDs(out), whole) || out.Degraded != "" {
 		t.Errorf("loaded %+v, want %v", out, whole)
+	}
+	// Without an embedder only words can answer, and they need the index.
+	r.watch(recall.Config{ColdNotes: 30, ColdWait: time.Nanosecond})
+	r.embedder.down.Store(true)
+	if out := r.search(c, q); len(out.Hits) == 0 || !strings.Contains(out.Degraded, "words alone") {
+		t.Errorf("without an embedder %+v", out)
 	}
 }
 

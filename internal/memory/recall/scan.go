@@ -34,15 +34,15 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	if r.cfg.ColdNotes < 0 || sr.q.Internal {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
+	if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
+		return err
+	}
 	counts, err := r.store.Counts(ctx, sr.scope, sr.view)
 	if err != nil {
 		return err
 	}
 	if counts.Notes < r.cfg.ColdNotes {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
-	}
-	if err = sr.waitForIndex(ctx, r.cfg.ColdWait); !fault.Is(err, fault.Unavailable) {
-		return err
 	}
 	if err := sr.q.Batch.charge(&sr.q, int(counts.Notes)); err != nil {
 		return err
@@ -63,17 +63,20 @@ func (sr *searchRun) waitForIndex(ctx context.Context, timeout time.Duration) (e
 }
 
 // scanStore returns the hits of the store's exact scan, ranked as those of the index are.
-func (sr *searchRun) scanStore(ctx context.Context) ([]search.Hit, error) {
-	made, err := sr.embedQuery(ctx)
-	if err != nil {
-		return nil, err
+func (sr *searchRun) scanStore(ctx context.Context, vector []float32) ([]search.Hit, error) {
+	if !sr.service.cfg.ColdScan { // the store computes in this process
+		leave, err := sr.service.turns.Enter(ctx, sr.scope.Tenant(), sr.class())
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
 	ranker, err := sr.ranker()
 	if err != nil {
 		return nil, err
 	}
 	near, err := sr.service.store.Nearest(ctx, sr.scope, sr.view, memory.NearestQuery{
-		Vector: made.Vector, Filter: sr.q.Filter, Limit: search.Depth(sr.q.K),
+		Vector: vector, Filter: sr.q.Filter, Limit: search.Depth(sr.q.K),
 	})
 	if err != nil {
 		return nil, err

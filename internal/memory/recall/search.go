@@ -99,7 +99,18 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	if sr.index == nil {
-		return sr.scanStore(ctx)
+		made, err := sr.embedQuery(ctx)
+		if err == nil {
+			return sr.scanStore(ctx, made.Vector)
+		}
+		if sr.degraded != loadingDegraded || ctx.Err() != nil {
+			return nil, err
+		}
+		// Words can answer when the index is filled.
+		sr.mode, sr.degraded = Hybrid, ""
+		if err := sr.waitForIndex(ctx, sr.service.cfg.LoadTimeout); err != nil {
+			return nil, err
+		}
 	}
 	if err := sr.q.Batch.charge(&sr.q, sr.index.Len()); err != nil {
 		return nil, err

@@ -177,6 +177,9 @@ func (g *registry) saveGrown(e *layerEntry) {
 func (g *registry) saveSnapshot(ctx context.Context, e *layerEntry) error {
 	s := g.reach(*e.tenant.Load())
 	name := snapshotName(s.Tenant(), e.key)
+	if _, err := g.stampNow(ctx, s, e, e.index.Revision()); err != nil {
+		return err // it would not be used
+	}
 	var written index.Written
 	err := g.snapshots.Write(name, func() bool { return ctx.Err() == nil && g.isCurrent(e) }, func(w io.Writer) error {
 		var err error
@@ -187,15 +190,7 @@ func (g *registry) saveSnapshot(ctx context.Context, e *layerEntry) error {
 			Tenant: s.Tenant(), Layer: e.key.layer, Parent: e.parent, Epoch: e.epoch, Embedder: e.key.embedder, Vectors: e.key.vectors,
 			Revision: written.Revision,
 		}
-		// A collection that was deleted meanwhile has no view.
-		now, err := g.store.OpenView(ctx, s, e.key.layer.String(), memory.At{})
-		if err != nil {
-			return err
-		}
-		if now.Layers[0].EraseEpoch != e.epoch || parentOf(&now, 0) != e.parent {
-			return errStale
-		}
-		if foot.Stamp, err = g.stampOf(ctx, s, now, 0, written.Revision); err != nil {
+		if foot.Stamp, err = g.stampNow(ctx, s, e, written.Revision); err != nil {
 			return err
 		}
 		// Read after the rows: compaction sets it before it drops rows.
@@ -225,6 +220,19 @@ func (g *registry) saveSnapshot(ctx context.Context, e *layerEntry) error {
 	}
 	g.updateSize(e)
 	return nil
+}
+
+// stampNow returns the stamp of a revision of an index that still belongs to its log: errStale after an
+// erasure or when a fork was made independent, NotFound when the collection was deleted.
+func (g *registry) stampNow(ctx context.Context, s tenant.Scope, e *layerEntry, revision int64) (stamp, error) {
+	v, err := g.store.OpenView(ctx, s, e.key.layer.String(), memory.At{})
+	if err != nil {
+		return stamp{}, err
+	}
+	if v.Layers[0].EraseEpoch != e.epoch || parentOf(&v, 0) != e.parent {
+		return stamp{}, errStale
+	}
+	return g.stampOf(ctx, s, v, 0, revision)
 }
 
 // isCurrent reports whether an index is still in use: not evicted, and not replaced.
@@ -310,7 +318,7 @@ func (r *Service) saveAll(ctx context.Context) {
 }
 
 func (r *Service) logUnsaved(ctx context.Context, e *layerEntry, err error) {
-	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) && !errors.Is(err, errStale) {
+	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) && !errors.Is(err, errStale) && !errors.Is(err, snapshot.ErrUnwanted) {
 		r.log.Warn("the snapshot of an index could not be written; after a start the index is filled from the log",
 			slog.String("layer", e.key.layer.String()), slog.Any("error", err))
 	}
