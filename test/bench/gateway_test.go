@@ -386,7 +386,7 @@ func (g *gateway) list(b *testing.B, c memory.Collection) {
 func (g *gateway) load(b *testing.B, c memory.Collection) {
 	q := g.text.Query()
 	measure(b, func(int) time.Duration {
-		g.Recall.Evict(c.ID)
+		g.Recall.Evict(g.scope.Tenant(), c.ID)
 		return g.search(b, g.Recall, c, q)
 	})
 }
