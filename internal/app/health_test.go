@@ -1,9 +1,11 @@
 package app
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -25,4 +27,33 @@ func TestReadinessSaysThatWritesFail(t *testing.T) {
 	if ready["status"] != "ok" || checks["store"] != "ok" || checks["writes"] != "degraded" || len(notices) == 0 || !strings.Contains(notices[0].(string), "writes cannot succeed") {
 		t.Errorf("%v", ready)
 	}
+	for _, metric := range []string{"slipbox_ready 1", "slipbox_writable 0"} {
+		if page := g.metrics(); !hasSample(page, metric) {
+			t.Errorf("the metrics do not say %s:\n%s", metric, page)
+		}
+	}
+	if page := startGateway(t, nil).metrics(); !hasSample(page, "slipbox_writable 1") {
+		t.Errorf("a gateway that can write exports\n%s", page)
+	}
+}
+
+// metrics returns the page of metrics.
+func (g *gatewayTest) metrics() string {
+	g.t.Helper()
+	resp, err := http.Get(g.url + "/metrics")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(page)
+}
+
+// hasSample reports whether a page of metrics has a sample: its name, a space and its value.
+func hasSample(page, sample string) bool {
+	name, value, _ := strings.Cut(sample, " ")
+	return regexp.MustCompile(`(?m)^` + name + `(?:\{.*\})? ` + value + `$`).MatchString(page)
 }

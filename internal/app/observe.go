@@ -65,21 +65,26 @@ func (c *core) registerMetrics() error {
 	return err
 }
 
-// registerReadiness registers the gauge of what /readyz answers.
+// registerReadiness registers the gauges of what /readyz answers.
 func (c *core) registerReadiness(m metric.Meter) error {
-	_, err := m.Int64ObservableGauge("slipbox.ready",
-		metric.WithDescription("1 while the process is ready, 0 while the store cannot serve."),
-		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
-			ctx, cancel := context.WithTimeout(ctx, dueTimeout)
-			defer cancel()
-			var ready int64
-			if c.checks.ready(ctx) == nil {
-				ready = 1
-			}
-			o.Observe(ready)
-			return nil
-		}))
-	return err
+	gauge := func(name, description string, check func(context.Context) error) error {
+		_, err := m.Int64ObservableGauge(name, metric.WithDescription(description),
+			metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+				ctx, cancel := context.WithTimeout(ctx, dueTimeout)
+				defer cancel()
+				var holds int64
+				if check(ctx) == nil {
+					holds = 1
+				}
+				o.Observe(holds)
+				return nil
+			}))
+		return err
+	}
+	return errors.Join(
+		gauge("slipbox.ready", "1 while the process is ready, 0 while the store cannot serve.", c.checks.ready),
+		gauge("slipbox.writable", "1 while writes can succeed, 0 while the disk is full or the store is read-only.", c.checks.writes),
+	)
 }
 
 // registerEmbeddingMetrics registers the metrics of the caches of embeddings.
