@@ -3,12 +3,20 @@ package app
 import (
 	"bufio"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	contract "github.com/slipboxhq/slipbox/api"
 )
 
 // Over the cap, a client waits until another one leaves.
@@ -56,5 +64,71 @@ func TestConnectionsAreCapped(t *testing.T) {
 	}
 	if err := answered(second, long); err != nil {
 		t.Errorf("after the first left: %v", err)
+	}
+}
+
+// A request whose headers are too long is refused before a handler sees it, and one with the headers that
+// proxies add is served.
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	var served atomic.Int64
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = newServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }), slog.New(slog.DiscardHandler))
+	s.Start()
+	defer s.Close()
+	for bytes, want := range map[int]int{
+		maxHeaderBytes / 2:         http.StatusOK,
+		maxHeaderBytes + (8 << 10): http.StatusRequestHeaderFieldsTooLarge,
+	} {
+		served.Store(0)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Baggage", strings.Repeat("x", bytes))
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if reached := served.Load() > 0; resp.StatusCode != want || reached != (want == http.StatusOK) {
+			t.Errorf("%d bytes: status %d, want %d; the handler was called: %v", bytes, resp.StatusCode, want, reached)
+		}
+	}
+}
+
+// Every query that the contract allows fits, with the headers that proxies and clients add.
+func TestHeadersHoldTheLongestQuery(t *testing.T) {
+	t.Parallel()
+	const (
+		character = 12       // bytes of one that takes four in UTF-8, each written as %XX
+		other     = 1 << 10  // bytes of a parameter that is a number, a time or a word of a list
+		headers   = 16 << 10 // bytes, twice what common proxies accept in one header
+	)
+	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			size := headers
+			for _, p := range slices.Concat(item.Parameters, operation.Parameters) {
+				switch most := p.Value.Schema.Value.MaxLength; {
+				case p.Value.In == openapi3.ParameterInHeader:
+				case most != nil:
+					size += int(*most) * character
+				default:
+					size += other
+				}
+			}
+			longest = max(longest, size)
+			if size > maxHeaderBytes {
+				t.Errorf("%s %s can take %d bytes, and %d are read", method, path, size, maxHeaderBytes)
+			}
+		}
+	}
+	if longest < maxHeaderBytes/2 {
+		t.Errorf("the longest request takes %d bytes: the bound of %d can be lower", longest, maxHeaderBytes)
 	}
 }

@@ -157,12 +157,18 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 	return err
 }
 
-// newServer returns an HTTP server with the timeouts of all processes.
+// maxHeaderBytes bounds the request line and the headers of a request, which are read before anything is
+// known of the caller. It has room for the longest query that the contract allows, where a character can
+// take twelve bytes, and for what proxies add. net/http takes 4 KiB more, and answers 431.
+const maxHeaderBytes = 256 << 10
+
+// newServer returns an HTTP server with the limits of all processes.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
