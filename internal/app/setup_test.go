@@ -132,12 +132,19 @@ func (g *gatewayTest) ready() {
 func startGateway(t *testing.T, set func(*Settings)) *gatewayTest {
 	t.Helper()
 	g, stdout := launch(t, settings(t, nil, set))
-	_, after, ok := strings.Cut(stdout.String(), "key: ")
+	g.key = printedKey(t, stdout.String())
+	return g
+}
+
+// printedKey returns the key that the first start of an embedded gateway prints.
+func printedKey(t *testing.T, stdout string) string {
+	t.Helper()
+	_, after, ok := strings.Cut(stdout, "key: ")
 	if !ok {
 		t.Fatalf("no key on stdout:\n%s", stdout)
 	}
-	g.key, _, _ = strings.Cut(after, "\n")
-	return g
+	key, _, _ := strings.Cut(after, "\n")
+	return key
 }
 
 // servers are a database and perhaps a Redis for the gateways and workers of a test, with a tenant
