@@ -18,6 +18,7 @@ func queueCases() []testCase {
 		{"Prepare", claimPrepare},
 		{"DueByTenant", dueByTenant},
 		{"Decide", claimDecide},
+		{"BesideTask", besideTask},
 		{"Leases", leases},
 		{"Losses", losses},
 		{"EndJob", endJob},
@@ -160,6 +161,41 @@ func claimDecide(_ *testing.T, w *world) {
 	b, _ = decide()
 	w.assertf(slices.Equal(seqs(b), []int64{2}), "the oldest due job is first, before a newer one with an expired lease: %+v", b)
 	w.wantFault(w.Heartbeat(w.ctx, w.all, jobs[2].ID, lease, w.clock.Now()), fault.Conflict)
+}
+
+// besideTask: a consolidation, which may take long, holds back no decide of its collection, older or newer,
+// whether it waits or runs, and both write.
+func besideTask(_ *testing.T, w *world) {
+	c := w.collection("c")
+	older := w.put(c.ID, memory.Note{Content: "older"})
+	w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+	task := w.job(c.ID, memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask})
+	decideOne := func(when string) {
+		w.assertf(w.due(w.clock.Now()) == 1, "the collection is due %s", when)
+		jobs, lease := w.claim(c.ID, memory.StageDecide, 1)
+		w.assertf(len(jobs) == 1, "a decide is claimed %s: %+v", when, jobs)
+		o := memory.WriteOptions{Cause: memory.CauseEvolve, Job: jobs[0].ID}
+		_ = must(w.Write(w.ctx, w.all, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+			_, err := tx.Put(ctx, memory.Note{Content: "decided " + when})
+			return err
+		}))(w.t)
+		w.noError(w.ReleaseJob(w.ctx, w.all, jobs[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
+	}
+	decideOne("while a consolidation waits")
+	running, lease := w.claim(c.ID, memory.StageTask, 1)
+	w.assertf(len(running) == 1 && running[0].ID == task.ID, "the consolidation runs: %+v", running)
+	w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+	decideOne("while a consolidation runs")
+	older.Vector, older.Embedder = []float32{1, 0, 0, 0}, embedder
+	o := memory.WriteOptions{Cause: memory.CauseConsolidate, Job: task.ID, System: true}
+	_ = must(w.Write(w.ctx, w.all, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, older)
+		return err
+	}))(w.t)
+	w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+	decideOne("after it wrote")
+	w.noError(w.ReleaseJob(w.ctx, w.all, task.ID, lease, memory.JobEnd{State: memory.JobDone}))
+	w.assertf(len(w.contents(w.view(c.ID))) == 4 && w.due(w.clock.Now()) == 0, "all of them wrote")
 }
 
 func leases(_ *testing.T, w *world) {
