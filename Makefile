@@ -174,6 +174,10 @@ bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and
 load: ## Flood a gateway as one tenant of 201, and measure the others (ENGINE=embedded or servers, LOAD='--length 90s'); about four minutes
 	@ENGINE='$(ENGINE)' LOAD='$(LOAD)' scripts/load.sh
 
+.PHONY: load/short
+load/short: ## Flood a gateway for some seconds: every agent of the other tenants is served, and nothing fails
+	@ENGINE='$(ENGINE)' LOAD='--short' scripts/load.sh
+
 .PHONY: bench/index
 bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZES=1000,10000 for a short run, DOCS=1 writes docs/)
 	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh

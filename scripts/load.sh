@@ -3,7 +3,8 @@
 # Postgres with fsync and a Redis of its own, which it starts and removes again.
 #
 # Settings: ENGINE (embedded, the default, or servers), LOAD (further flags of test/load),
-# SLIPBOX_LOAD_PG_PORT (55462), SLIPBOX_LOAD_REDIS_PORT (56409).
+# SLIPBOX_LOAD_PG_PORT (55462), SLIPBOX_LOAD_REDIS_PORT (56409), SLIPBOX_BINARIES (a folder with gateway
+# and worker; default: they are built).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,7 +22,13 @@ clean() {
 }
 trap clean EXIT
 
-go build -o "$dir/bin/" ./cmd/gateway ./cmd/worker ./test/load
+mkdir "$dir/bin"
+if [ -n "${SLIPBOX_BINARIES:-}" ]; then
+	cp "$SLIPBOX_BINARIES/gateway" "$SLIPBOX_BINARIES/worker" "$dir/bin/"
+else
+	go build -o "$dir/bin/" ./cmd/gateway ./cmd/worker
+fi
+go build -o "$dir/bin/" ./test/load
 if [ "$engine" = servers ]; then
 	export SLIPBOX_SERVICES_DIR=$dir/services SLIPBOX_PG_FSYNC=on
 	export SLIPBOX_PG_PORT=${SLIPBOX_LOAD_PG_PORT:-55462} SLIPBOX_REDIS_PORT=${SLIPBOX_LOAD_REDIS_PORT:-56409}

@@ -38,6 +38,7 @@ const bulkLines = 50
 
 // caller is an agent: a key and its collections.
 type caller struct {
+	name  string
 	url   string
 	key   string
 	rng   *rand.Rand
@@ -51,6 +52,7 @@ type crowd struct{ callers []*caller }
 
 // sample is one request.
 type sample struct {
+	agent  string
 	kind   kind
 	took   time.Duration
 	status int
@@ -159,7 +161,10 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 		}
 		for a := range agents {
 			seed++
-			c := &caller{url: t.url, key: owner.key, rng: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a run that can be repeated
+			c := &caller{
+				name: fmt.Sprintf("tenant %d agent %d", i, a), url: t.url, key: owner.key,
+				rng: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // a run that can be repeated
+			}
 			for _, m := range []struct {
 				id     *string
 				name   string
@@ -212,7 +217,7 @@ func (e *crowd) act(ctx context.Context, s *settings, f *flood) []sample {
 					status = 0
 				}
 				mu.Lock()
-				all = append(all, sample{k, time.Since(began), status})
+				all = append(all, sample{c.name, k, time.Since(began), status})
 				mu.Unlock()
 			}
 		})
@@ -247,10 +252,10 @@ type flood struct {
 func (f *flood) begin(ctx context.Context) (stop func()) {
 	f.sent, f.codes = map[kind]int{}, map[int]int{}
 	var senders sync.WaitGroup
-	for _, c := range f.callers {
+	for i, c := range f.callers {
 		senders.Go(func() {
-			for ctx.Err() == nil {
-				k := floodKinds[c.rng.IntN(len(floodKinds))]
+			for n := i; ctx.Err() == nil; n++ { // together they send every kind from the start
+				k := floodKinds[n%len(floodKinds)]
 				status, err := c.do(ctx, k)
 				if ctx.Err() != nil {
 					return

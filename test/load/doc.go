@@ -4,8 +4,9 @@
 // names) and a model that answers at once, and acts as many tenants with some agents each: adds,
 // searches, contexts, messages. It runs twice: without a flood, and while one more tenant sends adds,
 // bulks, searches, forks and chats as fast as it can. It prints the latencies of the others in both
-// runs, and fails when a p99 with the flood is over --most times the p99 without it. It talks to the
-// loopback only, and ends by itself.
+// runs, and fails when a p99 with the flood is over --most times the p99 without it. With --short it runs
+// the flood only, and fails when a request fails or an agent gets no answer, however long it took. It talks
+// to the loopback only, and ends by itself.
 //
 // It depends on nothing of the product but its binaries and its HTTP API.
 package main

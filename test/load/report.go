@@ -81,4 +81,42 @@ func report(w io.Writer, s *settings, calm, loud []sample, f *flood) error {
 	return nil
 }
 
+// verify reports a short run. It returns an error when a request of an agent failed, an agent got no
+// answer, or the flood was not served at all.
+func verify(w io.Writer, s *settings, e *crowd, loud []sample, f *flood) error {
+	answered := map[string]int{}
+	for _, x := range loud {
+		answered[x.agent]++
+	}
+	var bad []string
+	for _, c := range e.callers {
+		if answered[c.name] == 0 {
+			bad = append(bad, c.name+" got no answer")
+		}
+	}
+	if _, failed := times(loud, ""); failed > 0 {
+		bad = append(bad, fmt.Sprintf("%d requests of the agents failed", failed))
+	}
+	served := 0
+	for status, n := range f.codes {
+		switch {
+		case status >= http.StatusOK && status < http.StatusMultipleChoices:
+			served += n
+		case status != http.StatusTooManyRequests:
+			bad = append(bad, fmt.Sprintf("%d requests of the flood were answered %d", n, status))
+		}
+	}
+	if served == 0 {
+		bad = append(bad, "no request of the flood was served")
+	}
+	if _, err := fmt.Fprintf(w, "engine %s, %d tenants with %d agents, %s: %d requests of the agents, and %d of a flood of %d at once\n",
+		s.engine, s.tenants, s.agents, s.length, len(loud), served, s.flood); err != nil {
+		return err
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("not all were served:\n  %s", strings.Join(bad, "\n  "))
+	}
+	return nil
+}
+
 func round(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
