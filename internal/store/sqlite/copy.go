@@ -2,6 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -37,12 +42,12 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 		if err != nil {
 			return err
 		}
-		notes, err := q.ListNotes(ctx, sc.Tenant(), v.Layers, store.NotePage{NoteReader: store.NoteReader{Collection: v.Collection.ID}, After: after, Limit: n})
+		notes, err := q.listVersions(ctx, sc.Tenant(), v.Layers, after, n)
 		if err != nil {
 			return err
 		}
 		if copied = len(notes); copied == n {
-			next = notes[n-1].ID.String()
+			next = notes[n-1].Note.String()
 		}
 		if r.State != memory.CollectionCopying {
 			return store.ErrRollback // the copy was finished, and this step with it
@@ -89,22 +94,37 @@ const (
 	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
 )
 
+// copyChunk is how many notes are copied by one statement: a call of the engine costs more than what it does
+// for a row, and SQLite holds the rows of a statement in memory.
+const copyChunk = 100
+
+// listVersions returns a page of the visible versions of notes, in the order of their ids.
+func (q *session) listVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after uuid.UUID, n int) (out []memory.Version, err error) {
+	text, args := listText(tenantID, layers, &store.NotePage{After: after, Limit: n}, "n.id, n.layer, n.from_rev")
+	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
+		var v memory.Version
+		err := rows.Scan(&v.Note, &v.Layer, &v.From)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
 // copyNotes copies the versions with their vectors, outgoing links and usage.
-func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, notes []store.NoteVersion) error {
+func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, notes []memory.Version) error {
 	// The version is open in the target: what ended it in the source lies beyond the view.
-	tail := strings.Replace(noteTail, "to_rev", "9223372036854775807", 1)
+	tail := strings.Replace("x."+strings.ReplaceAll(noteTail, ", ", ", x."), "x.to_rev", "9223372036854775807", 1)
 	all := make([]uuid.UUID, 0, len(notes))
-	for i := range notes {
-		n := &notes[i]
-		all = append(all, n.ID)
-		key := []any{target, tenantID, n.Layer, n.ID, n.From}
-		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO notes (tenant, layer, "+noteTail+") SELECT tenant, ?, "+tail+
-			" FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev = ?", key...); err != nil {
-			return err
-		}
-		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, ?, note, from_rev, embedder, vec, tokens"+
-			" FROM vectors WHERE tenant = ? AND layer = ? AND note = ? AND from_rev = ?", key...); err != nil {
-			return err
+	in := make(map[uuid.UUID][]memory.Version, len(v.Layers))
+	for _, n := range notes {
+		all = append(all, n.Note)
+		in[n.Layer] = append(in[n.Layer], n)
+	}
+	for layer, list := range in {
+		for chunk := range slices.Chunk(list, copyChunk) {
+			if err := q.copyVersions(ctx, tenantID, target, layer, chunk, tail); err != nil {
+				return err
+			}
 		}
 	}
 	usage, err := q.UsageOf(ctx, tenantID, v.Layers, all)
@@ -127,6 +147,30 @@ func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.Vi
 		args = append([]any{target, ids(all)}, args...)
 		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+linkTail+") SELECT l.tenant, ?, "+tail+
 			" FROM links l WHERE l.source IN (SELECT unhex(value) FROM json_each(?)) AND "+where, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyVersions copies versions of one layer with their vectors. tail are the columns of a note.
+func (q *session) copyVersions(ctx context.Context, tenantID, target, layer uuid.UUID, list []memory.Version, tail string) error {
+	wanted := make([]string, len(list)) // the id in 32 hexadecimal digits, then the revision
+	for i, n := range list {
+		wanted[i] = hex.EncodeToString(n.Note[:]) + strconv.FormatInt(int64(n.From), 10)
+	}
+	doc, err := json.Marshal(wanted)
+	if err != nil {
+		return err
+	}
+	const rows = " j CROSS JOIN notes x WHERE x.tenant = ? AND x.layer = ? AND x.id = unhex(substr(j.value, 1, 32)) AND x.from_rev = CAST(substr(j.value, 33) AS INTEGER)"
+	args := []any{target, string(doc), tenantID, layer}
+	for _, text := range []string{
+		"INSERT OR IGNORE INTO notes (tenant, layer, " + noteTail + ") SELECT x.tenant, ?, " + tail + " FROM json_each(?)" + rows,
+		"INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT x.tenant, ?, x.note, x.from_rev, x.embedder, x.vec, x.tokens" +
+			" FROM json_each(?)" + strings.NewReplacer("notes x", "vectors x", "x.id", "x.note").Replace(rows),
+	} {
+		if _, err := q.exec(ctx, text, args...); err != nil {
 			return err
 		}
 	}

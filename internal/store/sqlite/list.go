@@ -15,9 +15,22 @@ import (
 // DecidesFilter implements store.NoteRows.
 func (q *session) DecidesFilter(e filter.Expr) bool { return compile(e).Exact }
 
-// ListNotes implements store.NoteRows: one ordered, limited branch per layer, so that a page costs
-// the same however long the log is.
+// ListNotes implements store.NoteRows.
 func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p store.NotePage) ([]store.NoteVersion, error) {
+	r := reader(p.NoteReader)
+	text, args := listText(tenantID, layers, &p, r.columns())
+	var out []store.NoteVersion
+	err := q.each(ctx, text, args, func(rows *sql.Rows) error {
+		n, err := r.scan(rows)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// listText is the statement of a page: one ordered, limited branch per layer, so that a page costs
+// the same however long the log is.
+func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, columns string) (string, []any) {
 	r := reader(p.NoteReader)
 	order, beyond := "ASC", ">"
 	if p.Newest {
@@ -74,7 +87,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 			text.WriteString(" UNION ALL ")
 		}
 		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
-		text.WriteString("SELECT * FROM (SELECT " + r.columns() + " FROM notes n" + join +
+		text.WriteString("SELECT * FROM (SELECT " + columns + " FROM notes n" + join +
 			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
 			" ORDER BY " + by + " LIMIT +?)")
 		args = append(args, joinArgs...)
@@ -87,11 +100,5 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		text.WriteString(" ORDER BY " + merged + " LIMIT +?")
 		args = append(args, limit(p.Limit))
 	}
-	var out []store.NoteVersion
-	err := q.each(ctx, text.String(), args, func(rows *sql.Rows) error {
-		n, err := r.scan(rows)
-		out = append(out, n)
-		return err
-	})
-	return out, err
+	return text.String(), args
 }

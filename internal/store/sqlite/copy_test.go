@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// copyOf makes a collection that is being copied into.
+func (b bench) copyOf(tb testing.TB, v memory.View, name string) uuid.UUID {
+	tb.Helper()
+	ctx := context.Background()
+	c, err := b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
+		Name: name, Dim: v.Collection.Dim, Embedder: v.Collection.Embedder,
+	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = b.writing(ctx, ofJob(b.scope.Tenant()), func(ctx context.Context, q *session) error {
+		_, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE id = ?", memory.CollectionCopying, c.Collection.ID)
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c.Collection.ID
+}
+
+// TestCopyInChunks: a step that takes several statements copies each note of each layer once, as it is visible.
+func TestCopyInChunks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	base := b.fill(t, 2*copyChunk+1)
+	c, err := b.CreateCollection(t.Context(), b.scope, memory.NewCollection{Collection: memory.Collection{
+		Name: "fork", Parent: b.collection, ParentRevision: b.head(t),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.collection = c.Collection.ID
+	for _, n := range base[:copyChunk+1] {
+		n.Content += "!"
+		b.add(t, n)
+	}
+	read := func(collection uuid.UUID) []string {
+		v, err := b.OpenView(t.Context(), b.scope, collection.String(), memory.At{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes, err := b.ListNotes(t.Context(), b.scope, v, memory.NoteQuery{Limit: 10 * copyChunk, ReadOptions: memory.ReadOptions{Vector: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for i := range notes {
+			out = append(out, fmt.Sprint(notes[i].ID, notes[i].From, notes[i].Content, notes[i].Vector))
+		}
+		return out
+	}
+	v, err := b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := b.copyOf(t, v, "copy")
+	copied, next, err := b.CopyRows(t.Context(), b.scope, v, target, "", 10*copyChunk)
+	if err != nil || copied != len(base) || next != "" {
+		t.Fatalf("copied %d, next %q, %v", copied, next, err)
+	}
+	if got, want := read(target), read(b.collection); len(want) != len(base) || !slices.Equal(got, want) {
+		t.Errorf("the copy has %d notes of %d, or they differ", len(got), len(want))
+	}
+}
+
+// BenchmarkCopy measures the copy of 10,000 notes, by the steps of a copy job.
+func BenchmarkCopy(tb *testing.B) {
+	b := newBench(tb)
+	b.fill(tb, 10_000)
+	v, err := b.OpenView(context.Background(), b.scope, b.collection.String(), memory.At{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := 0; tb.Loop(); i++ {
+		target := b.copyOf(tb, v, fmt.Sprint("c", i))
+		for cursor, more := "", true; more; more = cursor != "" {
+			if _, cursor, err = b.CopyRows(context.Background(), b.scope, v, target, cursor, 1000); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+}
