@@ -57,9 +57,11 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 			}
 			for i := range query {
 				codeDots(query[i], codes, dots[:n])
+				top := int32(0) // in a register: this loop takes as long as the products
 				for _, d := range dots[:n] {
-					best[i] = max(best[i], d)
+					top = max(top, d)
 				}
+				best[i] = top
 			}
 		}
 		met[g] = best
