@@ -80,6 +80,7 @@ func (b *bench) manyTenants(ctx context.Context) error {
 // admin runs a command of the binary on the run's data and returns what it prints.
 func (b *bench) admin(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, b.gateway, append(args, "--data", filepath.Join(b.dir, "data"))...) //nolint:gosec // the user's binary
+	cmd.Env = append(os.Environ(), "DATABASE_URL=", "REDIS_URL=")                                       // as the gateway itself
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("gateway %s: %w: %s", strings.Join(args, " "), err, out)
