@@ -3,32 +3,16 @@ package encoder
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 )
 
-// Sizes of the model and its output.
+// Sizes of the output, the same for all models.
 const (
 	// Dim is the length of a text's vector.
 	Dim = 384
-	// MaxTokens is the most word pieces of a text that are read, including the two that frame it:
-	// the length that the model was trained with.
-	MaxTokens = 256
 	// TokenDim is the length of a token's code.
 	TokenDim = 64
-)
-
-// The files that Open reads, as published. There is only one set of weights, so two machines always
-// compute the same kind of vectors.
-const (
-	ModelFile   = "model.safetensors"
-	ModelSHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-	ModelBytes  = 90868376
-	VocabFile   = "vocab.txt"
-	VocabSHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 )
 
 // ErrDamaged means that a file of the model exists but is not the published one: truncated, altered
@@ -43,10 +27,10 @@ type Config struct {
 	Parallel int
 }
 
-// An Encoder holds the weights. It is safe for concurrent use.
+// An Encoder holds the weights of a model. It is safe for concurrent use.
 type Encoder struct {
 	kernels  *kernels
-	vocab    *vocabulary
+	vocab    tokenizer
 	weights  *weights
 	scratch  sync.Pool
 	batches  chan struct{}
@@ -59,7 +43,7 @@ type Encoding struct {
 	Vector []float32
 	// Tokens are the pieces of the text in order, without those that frame it.
 	Tokens []Token
-	// Truncated reports whether the text had more than MaxTokens pieces; the rest was not read.
+	// Truncated reports whether the text had more pieces than the model reads; the rest was not read.
 	Truncated bool
 }
 
@@ -76,29 +60,21 @@ type Token struct {
 // Kernel returns the name of the kernels that this process uses: "avx512", "avx2" or "generic".
 func Kernel() string { return activeKernels.name }
 
-// Open reads the model in dir with the default Config.
-func Open(dir string) (*Encoder, error) { return New(dir, Config{}) }
+// Open reads the files of a model in dir with the default Config.
+func Open(m *Model, dir string) (*Encoder, error) { return New(m, dir, Config{}) }
 
-// New reads ModelFile and VocabFile in dir and verifies both by their hash. The error is
+// New reads the files of a model in dir and verifies them by their hashes. The error is
 // fs.ErrNotExist when a file does not exist, and ErrDamaged when it is not the published one. The
-// vectors of the vocabulary (47 MB) stay in the file, which is kept open; Close closes it.
-func New(dir string, c Config) (*Encoder, error) {
-	v, err := openVocabulary(filepath.Join(dir, VocabFile))
+// vectors of the vocabulary stay in the file, which is kept open; Close closes it.
+func New(m *Model, dir string, c Config) (*Encoder, error) {
+	v, w, err := m.read(dir, m.Files)
 	if err != nil {
 		return nil, err
-	}
-	f, err := os.Open(filepath.Join(dir, ModelFile))
-	if err != nil {
-		return nil, fmt.Errorf("encoder: %w", err)
-	}
-	w, err := openWeights(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return assemble(v, w, c), nil
 }
 
-func assemble(v *vocabulary, w *weights, c Config) *Encoder {
+func assemble(v tokenizer, w *weights, c Config) *Encoder {
 	if c.Parallel <= 0 {
 		c.Parallel = max(1, runtime.NumCPU()/2)
 	}
@@ -114,15 +90,25 @@ func assemble(v *vocabulary, w *weights, c Config) *Encoder {
 // Close closes the file of the weights. It must not be called during or before an Encode.
 func (e *Encoder) Close() error { return e.weights.close() }
 
+// EncodeQueries is Encode for texts that ask for others. Some models read a question otherwise than
+// what answers it.
+func (e *Encoder) EncodeQueries(ctx context.Context, texts []string) ([]Encoding, error) {
+	return e.encode(ctx, texts, true)
+}
+
 // Encode returns an Encoding for each text, in order. A text without a word (empty, only control
 // characters) also has a valid vector, that of the frame alone, and no tokens. It fails when ctx
 // ends, which is checked between passes of the model, and when reading the file of the weights
 // fails.
 func (e *Encoder) Encode(ctx context.Context, texts []string) ([]Encoding, error) {
+	return e.encode(ctx, texts, false)
+}
+
+func (e *Encoder) encode(ctx context.Context, texts []string, queries bool) ([]Encoding, error) {
 	inputs := make([]input, len(texts))
 	out := make([]Encoding, len(texts))
 	for i, text := range texts {
-		inputs[i] = e.vocab.tokenize(text)
+		inputs[i] = e.vocab.tokenize(text, queries)
 	}
 	if len(texts) == 1 {
 		if err := e.pass(ctx, e.searches, inputs, out); err != nil {

@@ -48,14 +48,14 @@ func BenchmarkTokenizer(b *testing.B) {
 	text := strings.Repeat(sentence+" Où est l'été? ", 5)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		v.tokenize(text)
+		v.tokenize(text, false)
 	}
 }
 
 func BenchmarkOpen(b *testing.B) {
-	dir := modelDir(b)
+	dir := modelDir(b, MiniLM)
 	for b.Loop() {
-		e, err := Open(dir)
+		e, err := Open(MiniLM, dir)
 		if err != nil {
 			b.Fatal(err)
 		}

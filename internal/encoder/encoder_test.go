@@ -24,13 +24,17 @@ func findModel() (string, error) {
 }
 
 // modelDir is findModel for a test that requires the weights.
-func modelDir(tb testing.TB) string {
+func modelDir(tb testing.TB, m *Model) string {
 	tb.Helper()
 	dir, err := findModel()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	_, err = os.Stat(filepath.Join(dir, ModelFile))
+	for _, f := range m.Files {
+		if _, err = os.Stat(filepath.Join(dir, f.Name)); err != nil {
+			break
+		}
+	}
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 	case os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1":
@@ -41,20 +45,29 @@ func modelDir(tb testing.TB) string {
 	return dir
 }
 
-// published reads the weights once for all tests.
-var published = sync.OnceValues(func() (*Encoder, error) {
-	dir, err := findModel()
-	if err != nil {
-		return nil, err
-	}
-	return Open(dir)
-})
+// published reads the weights of each model once for all tests.
+var published = map[*Model]func() (*Encoder, error){MiniLM: readOnce(MiniLM), E5: readOnce(E5)}
 
-// open returns an encoder on the published weights that the test does not share.
+func readOnce(m *Model) func() (*Encoder, error) {
+	return sync.OnceValues(func() (*Encoder, error) {
+		dir, err := findModel()
+		if err != nil {
+			return nil, err
+		}
+		return Open(m, dir)
+	})
+}
+
+// open returns an encoder on the published weights of MiniLM that the test does not share.
 func open(tb testing.TB) *Encoder {
 	tb.Helper()
-	modelDir(tb)
-	e, err := published()
+	return openModel(tb, MiniLM)
+}
+
+func openModel(tb testing.TB, m *Model) *Encoder {
+	tb.Helper()
+	modelDir(tb, m)
+	e, err := published[m]()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -223,13 +236,13 @@ func TestSearchPassesBatches(t *testing.T) {
 // Files that are not as published are refused, each with its reason.
 func TestOpenDamaged(t *testing.T) {
 	t.Parallel()
-	from := modelDir(t)
-	model, err := os.ReadFile(filepath.Join(from, ModelFile))
+	from := modelDir(t, MiniLM)
+	model, err := os.ReadFile(filepath.Join(from, MiniLM.Files[1].Name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	model[len(model)/2] ^= 1
-	vocab, err := os.ReadFile(filepath.Join(from, VocabFile))
+	vocab, err := os.ReadFile(filepath.Join(from, MiniLM.Files[0].Name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,10 +264,10 @@ func TestOpenDamaged(t *testing.T) {
 		"vocabulary, cut": {good, write(vocab[:len(vocab)-5]), ErrDamaged},
 	} {
 		dir := t.TempDir()
-		if err := errors.Join(c.model(filepath.Join(dir, ModelFile)), c.vocab(filepath.Join(dir, VocabFile))); err != nil {
+		if err := errors.Join(c.model(filepath.Join(dir, MiniLM.Files[1].Name)), c.vocab(filepath.Join(dir, MiniLM.Files[0].Name))); err != nil {
 			t.Fatal(err)
 		}
-		e, err := Open(dir)
+		e, err := Open(MiniLM, dir)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}

@@ -10,7 +10,7 @@ type scratch struct {
 	x, y, qkv, context, up []float32
 	score, mask, k, v      []float32
 	codes                  []float32
-	bytes                  [Dim * 4]byte
+	bytes                  [Dim * 4]byte // a row of the vocabulary
 }
 
 // resize returns a slice of n numbers with undefined values.
@@ -120,7 +120,7 @@ func (e *Encoder) writeOutput(s *scratch, inputs []input, x []float32, out []Enc
 		n := len(in.ids)
 		tokens := make([]Token, len(in.words))
 		for j, w := range in.words {
-			at := row + 1 + j // after the piece that begins the frame
+			at := row + in.skip + j
 			tokens[j] = Token{Start: w.start, End: w.end, Code: quantize(codes[at*TokenDim : (at+1)*TokenDim])}
 		}
 		out[i] = Encoding{Vector: meanPool(x[row*Dim : (row+n)*Dim]), Tokens: tokens, Truncated: in.truncated}

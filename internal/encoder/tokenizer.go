@@ -1,10 +1,7 @@
 package encoder
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,22 +27,18 @@ type vocabulary struct {
 // specials are pieces of their own where a text contains them, as in the reference.
 var specials = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
+// tokenizer splits texts into what a model reads.
+type tokenizer interface {
+	// tokenize returns at most as many pieces as the model reads, including the frame.
+	tokenize(text string, query bool) input
+}
+
 // input is a text as the model reads it.
 type input struct {
 	ids       []int32 // with the frame
-	words     []span  // of ids without the frame, in bytes of the text
+	skip      int     // ids before the text's own
+	words     []span  // of the text's own ids, in bytes of the text
 	truncated bool
-}
-
-func openVocabulary(path string) (*vocabulary, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("encoder: %w", err)
-	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != VocabSHA256 {
-		return nil, fmt.Errorf("%w: %s does not have the published hash", ErrDamaged, path)
-	}
-	return readVocabulary(string(b))
 }
 
 // readVocabulary reads one piece from each line; the number of the line is its id.
@@ -74,13 +67,13 @@ func readVocabulary(text string) (*vocabulary, error) {
 	return v, nil
 }
 
-// tokenize splits a text into at most MaxTokens pieces, including the frame.
-func (v *vocabulary) tokenize(text string) input {
-	r := reader{vocabulary: v, input: input{ids: make([]int32, 1, 32)}}
+// tokenize splits a text into at most miniLMTokens pieces, including the frame. A query is read as any text.
+func (v *vocabulary) tokenize(text string, _ bool) input {
+	r := reader{vocabulary: v, input: input{ids: make([]int32, 1, 32), skip: 1}}
 	r.ids[0] = v.begin
 	r.readText(text)
-	if r.truncated = len(r.ids) > MaxTokens-1; r.truncated {
-		r.ids, r.words = r.ids[:MaxTokens-1], r.words[:MaxTokens-2]
+	if r.truncated = len(r.ids) > miniLMTokens-1; r.truncated {
+		r.ids, r.words = r.ids[:miniLMTokens-1], r.words[:miniLMTokens-2]
 	}
 	r.ids = append(r.ids, v.end)
 	return r.input
@@ -95,7 +88,7 @@ type reader struct {
 	span  span   // of word in the text
 }
 
-func (r *reader) full() bool { return len(r.ids) >= MaxTokens }
+func (r *reader) full() bool { return len(r.ids) >= miniLMTokens }
 
 func (r *reader) readText(text string) {
 	for start := 0; start < len(text) && !r.full(); {

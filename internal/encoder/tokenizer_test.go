@@ -45,7 +45,7 @@ func TestLoCoMoIDs(t *testing.T) {
 			}
 			sum := sha256.New()
 			for _, turn := range said {
-				for _, id := range v.tokenize(turn.Text).ids {
+				for _, id := range v.tokenize(turn.Text, false).ids {
 					sum.Write(binary.LittleEndian.AppendUint16(nil, uint16(id)))
 				}
 				sum.Write([]byte{0xff, 0xff})
@@ -104,7 +104,7 @@ func TestWords(t *testing.T) {
 		{"\xffcat\xff", []int32{6}, []span{{1, 4}}},
 		{"[SEP]cat[ [MASK", []int32{3, 6, 16, 16, 1}, []span{{0, 5}, {5, 8}, {8, 9}, {10, 11}, {11, 15}}},
 	} {
-		in := v.tokenize(c.text)
+		in := v.tokenize(c.text, false)
 		if got := in.ids[1 : len(in.ids)-1]; !slices.Equal(got, c.want) || !slices.Equal(in.words, c.at) {
 			t.Errorf("%q: %v at %v, want %v at %v", c.text, got, in.words, c.want, c.at)
 		}
@@ -114,21 +114,21 @@ func TestWords(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	v := small(t)
-	for n, want := range map[int]bool{MaxTokens - 3: false, MaxTokens - 2: false, MaxTokens - 1: true, 100_000: true} {
-		in := v.tokenize(strings.Repeat("cat ", n))
+	for n, want := range map[int]bool{miniLMTokens - 3: false, miniLMTokens - 2: false, miniLMTokens - 1: true, 100_000: true} {
+		in := v.tokenize(strings.Repeat("cat ", n), false)
 		if in.truncated != want {
 			t.Errorf("%d words: truncated is %v", n, in.truncated)
 		}
-		if l := min(n+2, MaxTokens); len(in.ids) != l || len(in.words) != l-2 || in.ids[l-1] != v.end {
+		if l := min(n+2, miniLMTokens); len(in.ids) != l || len(in.words) != l-2 || in.ids[l-1] != v.end {
 			t.Errorf("%d words: %d ids for %d words, the last %d", n, len(in.ids), len(in.words), in.ids[len(in.ids)-1])
 		}
 	}
 	// Truncated inside a word.
-	if in := v.tokenize(strings.Repeat("cat ", MaxTokens-3) + "cats"); !in.truncated || len(in.ids) != MaxTokens {
+	if in := v.tokenize(strings.Repeat("cat ", miniLMTokens-3) + "cats", false); !in.truncated || len(in.ids) != miniLMTokens {
 		t.Errorf("cut inside a word: %d ids, truncated is %v", len(in.ids), in.truncated)
 	}
 	// Text without pieces does not count.
-	if in := v.tokenize(strings.Repeat("cat ", MaxTokens-2) + " \n\x00"); in.truncated {
+	if in := v.tokenize(strings.Repeat("cat ", miniLMTokens-2) + " \n\x00", false); in.truncated {
 		t.Error("white space at the end counts as text")
 	}
 }
@@ -147,9 +147,9 @@ func FuzzTokenizer(f *testing.F) {
 	f.Add("\xf0\x9f[SEP\xe2\x80")
 	v := small(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		in := v.tokenize(text)
+		in := v.tokenize(text, false)
 		n := len(in.ids)
-		if n < 2 || n > MaxTokens || in.ids[0] != v.begin || in.ids[n-1] != v.end || len(in.words) != n-2 {
+		if n < 2 || n > miniLMTokens || in.ids[0] != v.begin || in.ids[n-1] != v.end || len(in.words) != n-2 {
 			t.Fatalf("%d ids, %d words", n, len(in.words))
 		}
 		end := 0
@@ -166,10 +166,10 @@ func FuzzTokenizer(f *testing.F) {
 				t.Fatalf("piece %d: %v cuts a character", i, w)
 			}
 		}
-		if in.truncated && n != MaxTokens {
+		if in.truncated && n != miniLMTokens {
 			t.Fatalf("truncated at %d ids", n)
 		}
-		if !in.truncated && len(v.tokenize(text[end:]).ids) > 2 {
+		if !in.truncated && len(v.tokenize(text[end:], false).ids) > 2 {
 			t.Fatalf("text after %d was not read, and Truncated is false", end)
 		}
 	})

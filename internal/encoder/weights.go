@@ -2,46 +2,50 @@ package encoder
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 )
 
-// Sizes inside the model.
+// Sizes inside the models.
 const (
-	layers    = 6
 	heads     = 12
 	headDim   = Dim / heads
 	inner     = 4 * Dim
-	vocabSize = 30522
 	positions = 512
+
+	miniLMLayers = 6
+	miniLMWords  = 30522
 )
 
-// projectionFile holds the matrix that computes the codes of tokens: Dim × TokenDim float32, little
+// miniLMProjection holds the matrix that computes the codes of tokens: Dim × TokenDim float32, little
 // endian, row by row. tools/encoder fits it.
 //
 //go:embed projection.bin
-var projectionFile []byte
+var miniLMProjection []byte
 
 // weights are the model's parameters, with every matrix packed for the kernels.
 type weights struct {
-	// file holds the vectors of the vocabulary, Dim float32 each from offset words on. A text needs
-	// few of them, and the system keeps those that are used in memory.
-	file  io.ReaderAt
+	words wordVectors
 	close func() error
-	words int64
 	// position includes the vector of the type: all texts have type 0 here.
 	position   []float32
 	norm       affine
-	layer      [layers]layer
+	layer      []layer
 	projection matrix
+}
+
+// wordVectors are the vectors of the vocabulary, which stay in the file: a text needs few of them, and the
+// system keeps those that are used in memory.
+type wordVectors struct {
+	file   io.ReaderAt
+	offset int64
+	bytes  int                           // of one vector
+	decode func(dst []float32, b []byte) // writes one vector
 }
 
 // affine is the weight and bias of a layer normalization.
@@ -61,45 +65,23 @@ type matrix struct {
 	bias    []float32
 }
 
-// openWeights verifies the file and reads it, with at most the largest matrix in memory at a time
-// besides the result.
-func openWeights(f *os.File) (*weights, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("encoder: %w", err)
-	}
-	if info.Size() != ModelBytes {
-		return nil, fmt.Errorf("%w: %s has %d bytes, not %d", ErrDamaged, f.Name(), info.Size(), ModelBytes)
-	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return nil, fmt.Errorf("encoder: read %s: %w", f.Name(), err)
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != ModelSHA256 {
-		return nil, fmt.Errorf("%w: %s does not have the published hash", ErrDamaged, f.Name())
-	}
-	w, err := readWeights(f, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	w.close = f.Close
-	return w, nil
-}
-
 // readWeights reads a model in the safetensors format.
 func readWeights(f io.ReaderAt, size int64) (*weights, error) {
 	r, err := readHeader(f, size)
 	if err != nil {
 		return nil, err
 	}
-	w := &weights{file: f, norm: r.readAffine("embeddings.LayerNorm")}
-	w.words = r.offsetOf("embeddings.word_embeddings.weight", vocabSize, Dim)
+	w := &weights{norm: r.readAffine("embeddings.LayerNorm"), layer: make([]layer, miniLMLayers)}
+	w.words = wordVectors{
+		file: f, offset: r.offsetOf("embeddings.word_embeddings.weight", miniLMWords, Dim), bytes: Dim * 4,
+		decode: func(dst []float32, b []byte) { floats(dst[:0], b) },
+	}
 	w.position = r.readTensor("embeddings.position_embeddings.weight", positions, Dim)
 	kind := r.readTensor("embeddings.token_type_embeddings.weight", 2, Dim)
 	for i := range w.position {
 		w.position[i] += kind[i%Dim]
 	}
-	w.position = slices.Clip(w.position[:MaxTokens*Dim])
+	w.position = slices.Clip(w.position[:miniLMTokens*Dim])
 	for i := range w.layer {
 		name := fmt.Sprintf("encoder.layer.%d.", i)
 		self := name + "attention.self."
@@ -116,7 +98,7 @@ func readWeights(f io.ReaderAt, size int64) (*weights, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	w.projection, err = readProjection(projectionFile)
+	w.projection, err = readProjection(miniLMProjection)
 	return w, err
 }
 
@@ -147,10 +129,11 @@ func (m *matrix) scaleOutputs(n int, f float32) {
 
 // wordVector reads the vector of one entry of the vocabulary into dst.
 func (w *weights) wordVector(dst []float32, id int32, buffer []byte) error {
-	if _, err := w.file.ReadAt(buffer[:Dim*4], w.words+int64(id)*Dim*4); err != nil {
+	b := buffer[:w.words.bytes]
+	if _, err := w.words.file.ReadAt(b, w.words.offset+int64(id)*int64(w.words.bytes)); err != nil {
 		return fmt.Errorf("encoder: read the weights: %w", err)
 	}
-	floats(dst[:0], buffer[:Dim*4])
+	w.words.decode(dst, b)
 	return nil
 }
 

@@ -88,24 +88,26 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// The matrix beside this file has Dim × TokenDim finite numbers.
+// The matrices beside this file have Dim × TokenDim finite numbers.
 func TestProjection(t *testing.T) {
 	t.Parallel()
-	m, err := readProjection(projectionFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for j := range TokenDim {
-		var square float64
-		for i := range Dim {
-			v := float64(m.panels[j/panel*panel*Dim+i*panel+j%panel])
-			square += v * v
+	for name, file := range map[string][]byte{"MiniLM": miniLMProjection, "E5": e5Projection} {
+		m, err := readProjection(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if math.Abs(square-1) > 1e-3 {
-			t.Errorf("column %d has square length %v, want an orthonormal base", j, square)
+		for j := range TokenDim {
+			var square float64
+			for i := range Dim {
+				v := float64(m.panels[j/panel*panel*Dim+i*panel+j%panel])
+				square += v * v
+			}
+			if math.Abs(square-1) > 1e-3 {
+				t.Errorf("%s: column %d has square length %v, want an orthonormal base", name, j, square)
+			}
 		}
 	}
-	if _, err := readProjection(projectionFile[1:]); !errors.Is(err, ErrDamaged) {
+	if _, err := readProjection(miniLMProjection[1:]); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a projection cut short: %v, want %v", err, ErrDamaged)
 	}
 }

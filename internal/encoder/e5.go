@@ -1,0 +1,320 @@
+package encoder
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// e5Layers is how many layers multilingual-e5-small has.
+const e5Layers = 12
+
+// e5Projection is like miniLMProjection.
+//
+//go:embed projection_e5.bin
+var e5Projection []byte
+
+// What the model was trained to read before a text.
+const (
+	queryPrefix   = "query:"
+	passagePrefix = "passage:"
+)
+
+// blockNumbers is how many numbers share a scale in a matrix of four bits: a block is a scale, half a
+// float32, and 16 bytes. The low half of byte i is number i, the high half number i + 16; both are 8 too large.
+const (
+	blockNumbers = 32
+	blockBytes   = 2 + blockNumbers/2
+)
+
+// e5File reads the file of the model: a header, the vocabulary, the normalization, a directory of matrices,
+// the matrices; all little endian. After the first error, which is kept, all results are empty.
+type e5File struct {
+	head    []byte // what is left of the part before the matrices
+	file    io.ReaderAt
+	size    int64
+	entries map[string]e5Entry
+	err     error
+}
+
+type e5Entry struct {
+	packed        bool // in blocks of four bits, else float32
+	offset, bytes int64
+}
+
+// maxE5Head bounds the part of the file before the matrices; the model's has 4.6 MB.
+const maxE5Head = 8 << 20
+
+// readE5 reads the tokenizer and the weights.
+func readE5(f io.ReaderAt, size int64) (*unigram, *weights, error) {
+	r := &e5File{file: f, size: size, head: make([]byte, min(size, maxE5Head)), entries: map[string]e5Entry{}}
+	if _, err := f.ReadAt(r.head, 0); err != nil {
+		return nil, nil, fmt.Errorf("%w: no header: %w", ErrDamaged, err)
+	}
+	r.readHeader()
+	u := r.readVocabulary()
+	r.readDirectory()
+	w := r.readWeights()
+	if r.err == nil && len(u.scores) > r.words() {
+		r.fail("%d pieces have vectors, not %d", r.words(), len(u.scores))
+	}
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	var err error
+	w.projection, err = readProjection(e5Projection)
+	return u, w, err
+}
+
+func (r *e5File) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: "+format, append([]any{ErrDamaged}, args...)...)
+	}
+}
+
+// next returns the next n bytes of the head.
+func (r *e5File) next(n int) []byte {
+	if r.err == nil && (n < 0 || n > len(r.head)) {
+		r.fail("it ends too early")
+	}
+	if r.err != nil {
+		return make([]byte, min(max(n, 0), 8)) // enough for a number
+	}
+	b := r.head[:n]
+	r.head = r.head[n:]
+	return b
+}
+
+func (r *e5File) uint32() uint32 { return binary.LittleEndian.Uint32(r.next(4)) }
+
+func (r *e5File) length() int { return int(int32(r.uint32())) } //nolint:gosec // a negative length is refused where it is used
+
+func (r *e5File) readHeader() {
+	if string(r.next(4)) != "E5S1" {
+		r.fail("it is not a file of this kind")
+	}
+	want := [...]uint32{1, Dim, e5Layers, heads, inner}
+	for i, w := range want {
+		if got := r.uint32(); got != w {
+			r.fail("number %d of the header is %d, not %d", i, got, w)
+		}
+	}
+	r.next(4) // size of the vocabulary: the pieces, and a mask that no text has
+	if got := r.uint32(); got != positions {
+		r.fail("it has %d positions, not %d", got, positions)
+	}
+	r.next(8) // kinds of texts, epsilon
+	if got := r.uint32(); got != blockNumbers {
+		r.fail("it has blocks of %d numbers, not %d", got, blockNumbers)
+	}
+}
+
+func (r *e5File) readVocabulary() *unigram {
+	n := r.length()
+	var ids [4]int32 // begin, end, padding, unknown
+	for i := range ids {
+		ids[i] = int32(r.uint32()) //nolint:gosec // checked below
+	}
+	length := binary.LittleEndian.Uint64(r.next(8))
+	if n <= 0 || n > len(r.head)/8 || length > uint64(len(r.head)) {
+		r.fail("a vocabulary of %d pieces", n)
+	}
+	if r.err != nil {
+		return nil
+	}
+	offsets, scores := make([]uint32, n+1), make([]float32, n)
+	for i := range offsets {
+		offsets[i] = r.uint32()
+	}
+	for i := range scores {
+		scores[i] = math.Float32frombits(r.uint32())
+	}
+	pieces := string(r.next(int(length))) //nolint:gosec // not longer than the head
+	replace := r.readNormalization()
+	if r.err != nil {
+		return nil
+	}
+	u, err := newUnigram(pieces, offsets, scores, replace)
+	if err != nil {
+		r.err = err
+		return nil
+	}
+	for _, id := range ids {
+		if id < 0 || int(id) >= n {
+			r.fail("piece %d is not in the vocabulary", id)
+			return nil
+		}
+	}
+	u.begin, u.end, u.unknown = ids[0], ids[1], ids[3]
+	for _, p := range []struct {
+		text string
+		at   *[]int32
+	}{{queryPrefix, &u.query}, {passagePrefix, &u.passage}} {
+		in := u.tokenize(p.text, false)
+		*p.at = slices.Clone(in.ids[in.skip : len(in.ids)-1])
+	}
+	return u
+}
+
+// readNormalization reads what characters are replaced by, one by one: compatibility forms of Unicode.
+func (r *e5File) readNormalization() map[rune]string {
+	n := r.length()
+	r.next(4) // its length in bytes
+	if n < 0 || n > len(r.head)/5 {
+		r.fail("a normalization of %d characters", n)
+	}
+	if r.err != nil {
+		return nil
+	}
+	out := make(map[rune]string, n)
+	for range n {
+		c := rune(r.uint32()) //nolint:gosec // a wrong one is found in no text
+		var to strings.Builder
+		for range r.next(1)[0] {
+			to.WriteRune(rune(r.uint32())) //nolint:gosec // a wrong one is written as the sign for it
+		}
+		out[c] = to.String()
+	}
+	return out
+}
+
+func (r *e5File) readDirectory() {
+	n := r.length()
+	if n < 0 || n > len(r.head)/23 {
+		r.fail("a directory of %d matrices", n)
+	}
+	for range n {
+		if r.err != nil {
+			return
+		}
+		name := string(r.next(int(binary.LittleEndian.Uint16(r.next(2)))))
+		kind := r.next(1)[0]
+		r.next(4) // how many numbers
+		offset, bytes := binary.LittleEndian.Uint64(r.next(8)), binary.LittleEndian.Uint64(r.next(8))
+		if kind > 1 || offset > uint64(r.size) || bytes > uint64(r.size)-offset { //nolint:gosec // a size is not negative
+			r.fail("matrix %q is not inside the file", name)
+			return
+		}
+		r.entries[name] = e5Entry{packed: kind == 1, offset: int64(offset), bytes: int64(bytes)} //nolint:gosec // within size
+	}
+}
+
+// find returns the entry of a matrix of n numbers.
+func (r *e5File) find(name string, packed bool, n int) e5Entry {
+	e, ok := r.entries[name]
+	want := int64(4 * n)
+	if packed {
+		want = int64(n / blockNumbers * blockBytes)
+	}
+	if !ok || e.packed != packed || e.bytes != want {
+		r.fail("no matrix %q of %d numbers", name, n)
+	}
+	return e
+}
+
+// read returns the numbers of a matrix; all are finite.
+func (r *e5File) read(name string, packed bool, n int) []float32 {
+	out := make([]float32, n)
+	e := r.find(name, packed, n)
+	if r.err != nil {
+		return out
+	}
+	b := make([]byte, e.bytes)
+	if _, err := r.file.ReadAt(b, e.offset); err != nil {
+		r.fail("matrix %q: %w", name, err)
+		return out
+	}
+	if packed {
+		unpack(out, b)
+	} else {
+		floats(out[:0], b)
+	}
+	for _, v := range out {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			r.fail("matrix %q holds %v", name, v)
+			break
+		}
+	}
+	return out
+}
+
+// unpack writes the numbers of blocks.
+func unpack(dst []float32, b []byte) {
+	for ; len(b) >= blockBytes; b, dst = b[blockBytes:], dst[blockNumbers:] {
+		scale := float16(binary.LittleEndian.Uint16(b))
+		for i, x := range b[2:blockBytes] {
+			dst[i] = scale * float32(int(x&15)-8)
+			dst[i+blockNumbers/2] = scale * float32(int(x>>4)-8)
+		}
+	}
+}
+
+// float16 returns the value of half a float32 (IEEE 754 binary16).
+func float16(h uint16) float32 {
+	sign, exponent, fraction := float64(1), int(h>>10&31), float64(h&1023)
+	if h>>15 == 1 {
+		sign = -1
+	}
+	switch exponent {
+	case 0:
+		return float32(sign * math.Ldexp(fraction, -24))
+	case 31:
+		if fraction == 0 {
+			return float32(math.Inf(int(sign)))
+		}
+		return float32(math.NaN())
+	}
+	return float32(sign * math.Ldexp(1024+fraction, exponent-25))
+}
+
+func (r *e5File) readWeights() *weights {
+	w := &weights{norm: r.readAffine("emb.ln"), layer: make([]layer, e5Layers)}
+	w.words = wordVectors{
+		file: r.file, offset: r.find("emb.word", true, r.words()*Dim).offset, bytes: Dim / blockNumbers * blockBytes, decode: unpack,
+	}
+	w.position = r.read("emb.pos", false, positions*Dim)
+	kind := r.read("emb.type", false, 2*Dim)
+	for i := range w.position {
+		w.position[i] += kind[i%Dim]
+	}
+	for i := range w.layer {
+		if r.err != nil {
+			break
+		}
+		name := fmt.Sprintf("l%d.", i)
+		w.layer[i] = layer{
+			qkv:           r.readMatrix(Dim, Dim, name+"q", name+"k", name+"v"),
+			attention:     r.readMatrix(Dim, Dim, name+"ao"),
+			attentionNorm: r.readAffine(name + "aln"),
+			up:            r.readMatrix(Dim, inner, name+"fi"),
+			down:          r.readMatrix(inner, Dim, name+"fo"),
+			norm:          r.readAffine(name + "oln"),
+		}
+		w.layer[i].qkv.scaleOutputs(Dim, float32(1/math.Sqrt(headDim)))
+	}
+	return w
+}
+
+// words returns how many pieces have a vector.
+func (r *e5File) words() int {
+	return int(r.entries["emb.word"].bytes / (Dim / blockNumbers * blockBytes))
+}
+
+func (r *e5File) readAffine(name string) affine {
+	return affine{r.read(name+".w", false, Dim), r.read(name+".b", false, Dim)}
+}
+
+// readMatrix reads linear layers of in to out numbers and packs them side by side.
+func (r *e5File) readMatrix(in, out int, names ...string) matrix {
+	m := matrix{in: in, out: out * len(names)}
+	m.panels = make([]float32, 0, in*m.out)
+	for _, name := range names {
+		m.panels = pack(m.panels, r.read(name+".w", true, out*in), in, in)
+		m.bias = append(m.bias, r.read(name+".b", false, out)...)
+	}
+	return m
+}

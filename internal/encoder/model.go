@@ -1,0 +1,133 @@
+package encoder
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// A Model is a published set of weights. There is only one version of each, so two machines always
+// compute the same kind of vectors.
+type Model struct {
+	Name  string // as published
+	Files []File // what Open reads
+	// MaxTokens is the most word pieces of a text that are read, including those that frame it: the
+	// length that the model was trained with.
+	MaxTokens int
+
+	read func(dir string, files []File) (tokenizer, *weights, error)
+}
+
+// File is a file of a model, as published.
+type File struct {
+	Name   string
+	Bytes  int64
+	SHA256 string // in hexadecimal
+}
+
+// MiniLM is all-MiniLM-L6-v2 (Apache-2.0): English, six layers.
+var MiniLM = &Model{
+	Name: "all-MiniLM-L6-v2", MaxTokens: miniLMTokens, read: openMiniLM,
+	Files: []File{
+		{"vocab.txt", 231508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"},
+		{"model.safetensors", 90868376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
+	},
+}
+
+// E5 is multilingual-e5-small (MIT): about a hundred languages, twelve layers, weights of four bits.
+var E5 = &Model{
+	Name: "multilingual-e5-small", MaxTokens: e5Tokens, read: openE5,
+	Files: []File{
+		{"e5-small-q4.bin", 71622400, "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"},
+	},
+}
+
+const (
+	miniLMTokens = 256
+	e5Tokens     = 512
+)
+
+// Models returns all models.
+func Models() []*Model { return []*Model{MiniLM, E5} }
+
+func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
+	text, err := files[0].read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := readVocabulary(string(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := files[1].open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := readWeights(f, files[1].Bytes)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	w.close = f.Close
+	return v, w, nil
+}
+
+func openE5(dir string, files []File) (tokenizer, *weights, error) {
+	f, err := files[0].open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, w, err := readE5(f, files[0].Bytes)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	w.close = f.Close
+	return v, w, nil
+}
+
+// open opens the file in dir and verifies it.
+func (f File) open(dir string) (*os.File, error) {
+	r, err := os.Open(filepath.Join(dir, f.Name))
+	if err != nil {
+		return nil, fmt.Errorf("encoder: %w", err)
+	}
+	if err := f.verify(r); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (f File) verify(r *os.File) error {
+	info, err := r.Stat()
+	if err != nil {
+		return fmt.Errorf("encoder: %w", err)
+	}
+	if info.Size() != f.Bytes {
+		return fmt.Errorf("%w: %s has %d bytes, not %d", ErrDamaged, r.Name(), info.Size(), f.Bytes)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, r); err != nil {
+		return fmt.Errorf("encoder: read %s: %w", r.Name(), err)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
+		return fmt.Errorf("%w: %s does not have the published hash", ErrDamaged, r.Name())
+	}
+	return nil
+}
+
+// read returns the content of the file in dir.
+func (f File) read(dir string) ([]byte, error) {
+	r, err := f.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	b := make([]byte, f.Bytes)
+	if _, err := r.ReadAt(b, 0); err != nil {
+		return nil, fmt.Errorf("encoder: read %s: %w", r.Name(), err)
+	}
+	return b, nil
+}
