@@ -97,8 +97,9 @@ build: ## Build bin/gateway and bin/worker, stamped with version, commit and dat
 	@scripts/build.sh '$(LDFLAGS)' ./cmd/gateway ./cmd/worker
 
 .PHONY: encoder
-encoder: ## Install the local encoder's weights, unless they are there (SLIPBOX_ENCODER_DIR)
+encoder: ## Install the weights of both local encoders, unless they are there (SLIPBOX_ENCODER_DIR)
 	@$(or $(GATEWAY),go run ./cmd/gateway) encoder install
+	@$(or $(GATEWAY),go run ./cmd/gateway) encoder install --model multilingual-e5-small
 
 .PHONY: run
 run: ## Build and serve the demo on ADDR, keeping its data in DATA

@@ -202,13 +202,16 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	}
 	encoder := doctorEncoder(cfg)
 	f := Finding{Name: "embedder", State: OK, Detail: llm.LocalName + ", in process"}
+	if cfg.LLM.EmbedProvider == llm.EmbedMultilingual {
+		f.Detail = llm.MultilingualName + ", in process"
+	}
 	switch {
 	case cfg.LLM.EmbedProvider == llm.EmbedHash:
 		return []Finding{{Name: "embedder", State: OK, Detail: llm.HashName + ", in process"}}
 	case encoder.State == OK:
-	case cfg.LLM.EmbedProvider == llm.EmbedLocal:
+	case cfg.LLM.EmbedProvider != "":
 		f = Finding{
-			Name: "embedder", State: Bad, Detail: "SLIPBOX_EMBEDDER=local asks for the local encoder, which cannot serve: no gateway starts",
+			Name: "embedder", State: Bad, Detail: "SLIPBOX_EMBEDDER=" + cfg.LLM.EmbedProvider + " asks for a local encoder, which cannot serve: no gateway starts",
 			Fix: "repair the encoder, or unset SLIPBOX_EMBEDDER to run without it",
 		}
 		encoder.State = Bad

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
@@ -91,7 +92,7 @@ func TestEncoderGoneAndBack(t *testing.T) {
 		t.Errorf("a collection made meanwhile is bound to %v", made["embedder"])
 	}
 
-	if _, fresh, err := InstallEncoder(t.Context(), cfg, good, io.Discard); !fresh || err != nil {
+	if _, fresh, err := InstallEncoder(t.Context(), cfg, encoder.MiniLM.Name, good, io.Discard); !fresh || err != nil {
 		t.Fatalf("%v %v", fresh, err)
 	}
 	g.until("the note goes on", func() bool { n := get(); return n["state"] == "evolved" && n["embedding"] != nil })
@@ -149,7 +150,7 @@ func TestDoctorChecksTheEncoder(t *testing.T) {
 func TestInstallEncoderSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, nil, func(c *Settings) { c.LLM.EncoderDir = t.TempDir() })
-	_, _, err := InstallEncoder(t.Context(), cfg, t.TempDir(), io.Discard)
+	_, _, err := InstallEncoder(t.Context(), cfg, encoder.MiniLM.Name, t.TempDir(), io.Discard)
 	var f *fault.Error
 	if !errors.As(err, &f) || !strings.Contains(f.Message, "model.safetensors") {
 		t.Errorf("%v", err)

@@ -54,6 +54,16 @@ const (
 // Models returns all models.
 func Models() []*Model { return []*Model{MiniLM, E5} }
 
+// ModelByName returns the model with a published name.
+func ModelByName(name string) (*Model, bool) {
+	for _, m := range Models() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
 func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 	text, err := files[0].read(dir)
 	if err != nil {

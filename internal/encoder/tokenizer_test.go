@@ -124,11 +124,11 @@ func TestTruncated(t *testing.T) {
 		}
 	}
 	// Truncated inside a word.
-	if in := v.tokenize(strings.Repeat("cat ", miniLMTokens-3) + "cats", false); !in.truncated || len(in.ids) != miniLMTokens {
+	if in := v.tokenize(strings.Repeat("cat ", miniLMTokens-3)+"cats", false); !in.truncated || len(in.ids) != miniLMTokens {
 		t.Errorf("cut inside a word: %d ids, truncated is %v", len(in.ids), in.truncated)
 	}
 	// Text without pieces does not count.
-	if in := v.tokenize(strings.Repeat("cat ", miniLMTokens-2) + " \n\x00", false); in.truncated {
+	if in := v.tokenize(strings.Repeat("cat ", miniLMTokens-2)+" \n\x00", false); in.truncated {
 		t.Error("white space at the end counts as text")
 	}
 }

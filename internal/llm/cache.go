@@ -41,6 +41,7 @@ type Cached struct {
 type cacheKey struct {
 	tenant uuid.UUID
 	name   string
+	query  bool
 	text   [sha256.Size]byte
 }
 
@@ -58,13 +59,28 @@ func NewCached(e memory.Embedder, capacity int) *Cached {
 // Callers share the embeddings and must not change them. Errors are the embedder's; nothing is
 // cached then.
 func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	return c.embed(ctx, s, texts, false, c.Embedder.Embed)
+}
+
+// EmbedQueries returns the embeddings of texts that are searched with. Where the embedder reads those as
+// any other text, it is Embed.
+func (c *Cached) EmbedQueries(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	if q, ok := c.Embedder.(memory.QueryEmbedder); ok {
+		return c.embed(ctx, s, texts, true, q.EmbedQueries)
+	}
+	return c.Embed(ctx, s, texts)
+}
+
+type embedFunc func(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error)
+
+func (c *Cached) embed(ctx context.Context, s tenant.Scope, texts []string, query bool, compute embedFunc) ([]memory.Embedding, error) {
 	out := make([]memory.Embedding, len(texts))
 	keys := make([]cacheKey, len(texts))
 	places := map[cacheKey]int{} // in missing
 	var missing []string
 	c.mu.Lock()
 	for i, t := range texts {
-		keys[i] = cacheKey{tenant: s.Tenant(), name: c.Name(), text: sha256.Sum256([]byte(t))}
+		keys[i] = cacheKey{tenant: s.Tenant(), name: c.Name(), query: query, text: sha256.Sum256([]byte(t))}
 		if e, ok := c.byKey[keys[i]]; ok {
 			c.order.MoveToFront(e.place)
 			out[i] = e.embedding
@@ -81,7 +97,7 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]m
 	if len(missing) == 0 {
 		return out, nil
 	}
-	made, err := c.Embedder.Embed(ctx, s, missing)
+	made, err := compute(ctx, s, missing)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 )
 
@@ -22,8 +23,9 @@ const (
 // The providers of embedding. ProviderOpenAI and ProviderOllama name endpoints
 // here too.
 const (
-	EmbedLocal = "local" // the sentence encoder in this process, from weights on disk
-	EmbedHash  = "hash"  // hashed n-grams
+	EmbedLocal        = "local"        // the sentence encoder for English in this process, from weights on disk
+	EmbedMultilingual = "multilingual" // the one for about a hundred languages
+	EmbedHash         = "hash"         // hashed n-grams
 )
 
 // Providers lists the valid values of Config.Provider.
@@ -31,7 +33,7 @@ func Providers() []string { return []string{ProviderOpenAI, ProviderOllama, Prov
 
 // EmbedProviders lists the valid values of Config.EmbedProvider.
 func EmbedProviders() []string {
-	return []string{EmbedLocal, ProviderOpenAI, ProviderOllama, EmbedHash}
+	return []string{EmbedLocal, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
 }
 
 // Defaults of Config.
@@ -70,7 +72,7 @@ type Config struct {
 	// APIKey is required for OpenAI's own endpoint.
 	APIKey string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`
 
-	// EmbedProvider is local, openai, ollama or hash. Empty: local where its weights are installed, else hash.
+	// EmbedProvider is local, multilingual, openai, ollama or hash. Empty: local where its weights are installed, else hash.
 	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`
 	// EmbedBaseURL includes the /v1. Empty: BaseURL when that is set, else the provider's own.
 	EmbedBaseURL string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`
@@ -171,7 +173,7 @@ func (c Config) InForce() Config {
 		out.EncoderDir = dir
 	}
 	out.EmbedProvider = c.embedProvider()
-	if c.EmbedProvider == "" && weights.Present(out.EncoderDir) != nil {
+	if c.EmbedProvider == "" && weights.Present(encoder.MiniLM, out.EncoderDir) != nil {
 		out.EmbedProvider = EmbedHash
 	}
 	if c.EmbedEndpoint() != "" {

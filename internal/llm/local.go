@@ -20,15 +20,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// LocalName is the recorded name of the sentence encoder in this process.
-const LocalName = "all-MiniLM-L6-v2@384"
+// The recorded names of the sentence encoders in this process.
+const (
+	LocalName        = "all-MiniLM-L6-v2@384"
+	MultilingualName = "multilingual-e5-small-q4@384"
+)
 
-// Local is the embedder that runs a sentence encoder in this process, from weights on disk. It needs
+// Local is an embedder that runs a sentence encoder in this process, from weights on disk. It needs
 // no network, and a few milliseconds of one CPU for a short text.
 //
 // Weights that are missing or damaged, also while in use, are opened again at most every localRetry,
 // so that an install repairs a running process.
 type Local struct {
+	name     string
+	model    *encoder.Model
+	floor    float64 // of noise
 	dir      string
 	dirErr   error // the reason when dir is empty
 	clock    memory.Clock
@@ -49,9 +55,26 @@ const localRetry = 5 * time.Second
 // CPU busy, and a bound on the memory meanwhile.
 const localBatch = 64
 
-// NewLocal returns the embedder with the weights that cfg names. They are read by Open or for the
-// first text.
+// NewLocal returns the embedder for English with the weights that cfg names. They are read by Open or
+// for the first text.
 func NewLocal(d Deps, cfg Config) *Local {
+	l := newLocal(d, cfg)
+	// A low value: more than half of the notes that answer a question have a cosine below 0.5 with it
+	// (docs/recall.md).
+	l.name, l.model, l.floor = LocalName, encoder.MiniLM, 0.25
+	return l
+}
+
+// NewMultilingual returns the embedder for about a hundred languages, like NewLocal.
+func NewMultilingual(d Deps, cfg Config) *Local {
+	l := newLocal(d, cfg)
+	// The model was trained with a low temperature, so that texts about different things have a
+	// cosine of about 0.75 (L. Wang et al., Multilingual E5 Text Embeddings, 2024).
+	l.name, l.model, l.floor = MultilingualName, encoder.E5, 0.75
+	return l
+}
+
+func newLocal(d Deps, cfg Config) *Local {
 	l := &Local{
 		clock: d.Clock, observer: d.Observer,
 		// As many as the encoder computes at once.
@@ -64,8 +87,8 @@ func NewLocal(d Deps, cfg Config) *Local {
 	return l
 }
 
-// Name returns LocalName.
-func (l *Local) Name() string { return LocalName }
+// Name returns the recorded name.
+func (l *Local) Name() string { return l.name }
 
 // Dim returns the length of its vectors.
 func (l *Local) Dim() int { return encoder.Dim }
@@ -77,9 +100,8 @@ func (l *Local) Fast() bool {
 	return l.failed == nil
 }
 
-// NoiseFloor returns a low value: more than half of the notes that answer a question have a cosine
-// below 0.5 with it (docs/recall.md).
-func (*Local) NoiseFloor() float64 { return 0.25 }
+// NoiseFloor returns the cosine at or below which a note does not answer a question.
+func (l *Local) NoiseFloor() float64 { return l.floor }
 
 // Open reads the weights, which takes part of a second; a second call does nothing. The error is
 // fs.ErrNotExist where they are not installed, and encoder.ErrDamaged where they differ from the
@@ -112,7 +134,7 @@ func (l *Local) encoder() (*encoder.Encoder, error) {
 	}
 	l.tried = l.clock()
 	if l.failed = l.dirErr; l.failed == nil {
-		l.opened, l.failed = encoder.Open(l.dir)
+		l.opened, l.failed = encoder.Open(l.model, l.dir)
 	}
 	return l.opened, l.failed
 }
@@ -128,12 +150,23 @@ func (l *Local) drop(e *encoder.Encoder, why error) {
 }
 
 // Embed returns for each text its vector and the tokens of its index terms: tokens of punctuation
-// and of stop words of the text's language are left out. Of a long text it reads the first
-// encoder.MaxTokens pieces. Faults: Unavailable, with memory.ErrPaused, while the weights cannot be
+// and of stop words of the text's language are left out. Of a long text it reads as much as the model
+// can. Faults: Unavailable, with memory.ErrPaused, while the weights cannot be
 // read.
 func (l *Local) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	return l.observed(ctx, s, texts, (*encoder.Encoder).Encode)
+}
+
+// EmbedQueries is Embed for texts that are searched with.
+func (l *Local) EmbedQueries(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	return l.observed(ctx, s, texts, (*encoder.Encoder).EncodeQueries)
+}
+
+type encodeFunc func(e *encoder.Encoder, ctx context.Context, texts []string) ([]encoder.Encoding, error)
+
+func (l *Local) observed(ctx context.Context, s tenant.Scope, texts []string, encode encodeFunc) ([]memory.Embedding, error) {
 	began := l.clock()
-	out, err := l.embed(ctx, s, texts)
+	out, err := l.embed(ctx, s, texts, encode)
 	if l.observer != nil {
 		l.observer.recordEncoding(ctx, l.clock().Sub(began), len(out), err)
 	}
@@ -142,7 +175,7 @@ func (l *Local) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]me
 
 // encode encodes some texts when it is the tenant's turn. One text alone, such as a query, does not wait
 // for batches.
-func (l *Local) encode(ctx context.Context, s tenant.Scope, e *encoder.Encoder, texts []string) ([]encoder.Encoding, error) {
+func (l *Local) encode(ctx context.Context, s tenant.Scope, e *encoder.Encoder, texts []string, encode encodeFunc) ([]encoder.Encoding, error) {
 	turns := l.batches
 	if len(texts) == 1 {
 		turns = l.single
@@ -152,10 +185,10 @@ func (l *Local) encode(ctx context.Context, s tenant.Scope, e *encoder.Encoder, 
 		return nil, err
 	}
 	defer leave()
-	return e.Encode(ctx, texts)
+	return encode(e, ctx, texts)
 }
 
-func (l *Local) embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+func (l *Local) embed(ctx context.Context, s tenant.Scope, texts []string, encode encodeFunc) ([]memory.Embedding, error) {
 	e, err := l.encoder()
 	if err != nil {
 		return nil, &fault.Error{
@@ -165,7 +198,7 @@ func (l *Local) embed(ctx context.Context, s tenant.Scope, texts []string) ([]me
 	}
 	out := make([]memory.Embedding, 0, len(texts))
 	for batch := range slices.Chunk(texts, localBatch) {
-		made, err := l.encode(ctx, s, e, batch)
+		made, err := l.encode(ctx, s, e, batch, encode)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -237,4 +270,4 @@ func (c Config) EncoderPath() (string, error) {
 	return dir, nil
 }
 
-var _ memory.Embedder = (*Local)(nil)
+var _ memory.QueryEmbedder = (*Local)(nil)

@@ -81,7 +81,7 @@ func TestLocal(t *testing.T) {
 			t.Errorf("%q has tokens of %q", texts[i], words(i))
 		}
 	}
-	if n := len(got[8].Tokens); n < 100 || n > encoder.MaxTokens {
+	if n := len(got[8].Tokens); n < 100 || n > encoder.MiniLM.MaxTokens {
 		t.Errorf("a long text has %d tokens", n)
 	}
 	if n := len(got[0].Codes()); n != memory.TokenDim*len(got[0].Tokens) {
@@ -114,7 +114,7 @@ func TestLocalDamagedInUse(t *testing.T) {
 	if err := embed(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(filepath.Join(dir, encoder.ModelFile), 1000); err != nil {
+	if err := os.Truncate(filepath.Join(dir, encoder.MiniLM.Files[1].Name), 1000); err != nil {
 		t.Fatal(err)
 	}
 	if err := embed(); !fault.Is(err, fault.ModelFailed) || l.Fast() {
@@ -169,7 +169,7 @@ func TestRegistryByWeights(t *testing.T) {
 	t.Parallel()
 	good := weightstest.Dir(t)
 	cut := t.TempDir()
-	for _, name := range []string{encoder.ModelFile, encoder.VocabFile} {
+	for _, name := range []string{encoder.MiniLM.Files[1].Name, encoder.MiniLM.Files[0].Name} {
 		if err := os.WriteFile(filepath.Join(cut, name), []byte("cut"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -291,5 +291,47 @@ func TestCacheKeepsShortTexts(t *testing.T) {
 	}
 	if s := c.Stats(); s.Entries != 1 || s.Misses != 3 || s.Hits != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// The multilingual encoder is the default when it is selected, and always there for the collections that
+// name it. It reads a question otherwise than what answers it, also behind the cache.
+func TestMultilingual(t *testing.T) {
+	t.Parallel()
+	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedMultilingual})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if name := r.Default().Name(); name != llm.MultilingualName || !r.Expected() || len(r.Notices()) > 0 {
+		t.Errorf("default %q, notices %v", name, r.Notices())
+	}
+	e, ok := r.Default().(memory.QueryEmbedder)
+	if !ok {
+		t.Fatal("it reads questions as notes")
+	}
+	const text = "花生"
+	for range 2 { // the second time from the cache
+		note, err := e.Embed(t.Context(), tenant.Scope{}, []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		query, err := e.EmbedQueries(t.Context(), tenant.Scope{}, []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Equal(note[0].Vector, query[0].Vector) {
+			t.Error("a question has the vector of a note")
+		}
+		if len(note[0].Tokens) == 0 {
+			t.Error("no tokens")
+		}
+	}
+	english, ok := r.ByName(llm.LocalName)
+	if !ok {
+		t.Fatal("no encoder for English")
+	}
+	if _, err := english.Embed(t.Context(), tenant.Scope{}, []string{text}); err != nil {
+		t.Error(err)
 	}
 }

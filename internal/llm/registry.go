@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,13 +14,13 @@ import (
 )
 
 // Registry finds embedders by recorded name. It always has the hashed n-gram embedder and the local
-// encoder, so that collections that use them work after any change of settings; the encoder returns
+// encoders, so that collections that use them work after any change of settings; an encoder returns
 // Unavailable as long as its weights are not installed.
 type Registry struct {
 	byName  map[string]memory.Embedder
 	first   string
 	caches  []*Cached
-	local   *Local
+	locals  []*Local
 	missing error // why the local encoder is not the default one, unless another was selected
 }
 
@@ -31,20 +32,27 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, local: NewLocal(d, cfg)}
+	english, multilingual := NewLocal(d, cfg), NewMultilingual(d, cfg)
+	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual}}
 	size := cfg.withDefaults().EmbedCache
-	r.add(r.local, size)
+	for _, l := range r.locals {
+		r.add(l, size)
+	}
 	switch p := cfg.embedProvider(); p {
 	case EmbedHash:
 		return r, nil
-	case EmbedLocal:
-		err := r.local.Open()
+	case EmbedLocal, EmbedMultilingual:
+		local := english
+		if p == EmbedMultilingual {
+			local = multilingual
+		}
+		err := local.Open()
 		switch {
 		case err == nil:
-			r.first = LocalName
-		case cfg.EmbedProvider == EmbedLocal:
+			r.first = local.Name()
+		case cfg.EmbedProvider != "":
 			return nil, fault.Wrap(err, fault.Unavailable,
-				"SLIPBOX_EMBEDDER=local asks for the local encoder: %s; unset it, or set it to hash, to do without", localProblem(err))
+				"SLIPBOX_EMBEDDER=%s asks for a local encoder: %s; unset it, or set it to hash, to do without", p, localProblem(err))
 		default:
 			r.missing = err
 		}
@@ -54,8 +62,8 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Name() == LocalName {
-			return nil, fmt.Errorf("SLIPBOX_EMBED_MODEL: %s is what collections of the local encoder record, which gives more than vectors; unset it to use the local encoder", LocalName)
+		if slices.ContainsFunc(r.locals, func(l *Local) bool { return l.Name() == e.Name() }) {
+			return nil, fmt.Errorf("SLIPBOX_EMBED_MODEL: %s is what collections of a local encoder record, which gives more than vectors; unset it to use the local encoder", e.Name())
 		}
 		r.first = e.Name()
 		r.add(e, size)
@@ -114,7 +122,9 @@ func (r *Registry) Notices() []string {
 func (r *Registry) Check(context.Context) error { return r.missing }
 
 // Expected reports whether the settings make the local encoder the default embedder.
-func (r *Registry) Expected() bool { return r.missing != nil || r.first == LocalName }
+func (r *Registry) Expected() bool {
+	return r.missing != nil || slices.ContainsFunc(r.locals, func(l *Local) bool { return l.Name() == r.first })
+}
 
 // Caches returns the counters of the caches by the embedder's name.
 func (r *Registry) Caches() map[string]CacheStats {
@@ -133,6 +143,12 @@ func (r *Registry) Forget(tenantID uuid.UUID) {
 }
 
 // Close frees the resources of the embedders, which fail after it.
-func (r *Registry) Close() error { return r.local.Close() }
+func (r *Registry) Close() error {
+	var errs []error
+	for _, l := range r.locals {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
 
 var _ memory.Embedders = (*Registry)(nil)

@@ -118,6 +118,14 @@ type Spelling interface {
 	Spelling() bool
 }
 
+// QueryEmbedder is implemented by an Embedder that reads a question otherwise than the notes that answer
+// it.
+type QueryEmbedder interface {
+	Embedder
+	// EmbedQueries is Embed for texts that are searched with.
+	EmbedQueries(ctx context.Context, s tenant.Scope, texts []string) ([]Embedding, error)
+}
+
 // Floored is implemented by an Embedder that knows its noise floor: hits with a
 // cosine at or below it are noise. The right floor differs between embedders.
 type Floored interface {

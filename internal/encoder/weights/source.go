@@ -78,7 +78,7 @@ func (s *source) findFolder(files []file) error {
 			}
 			return nil
 		}
-		if slices.ContainsFunc(files, func(f file) bool { return f.name == entry.Name() }) {
+		if slices.ContainsFunc(files, func(f file) bool { return f.Name == entry.Name() }) {
 			folders[path.Dir(at)] = append(folders[path.Dir(at)], entry.Name())
 		}
 		return nil
@@ -97,7 +97,7 @@ func (s *source) findFolder(files []file) error {
 	}
 	s.paths = map[string]string{}
 	for _, f := range files {
-		s.paths[f.name] = path.Join(best, f.name)
+		s.paths[f.Name] = path.Join(best, f.Name)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *source) missingReason(files []file, folders map[string][]string) error 
 	for _, f := range files {
 		found := false
 		for _, names := range folders {
-			found = found || slices.Contains(names, f.name)
+			found = found || slices.Contains(names, f.Name)
 		}
 		if !found {
 			return missingFile(f, s.name)

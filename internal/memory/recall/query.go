@@ -156,7 +156,11 @@ func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Colle
 	if e.Dim() != c.Dim {
 		return none, fault.New(fault.Conflict, "the embedder %q has %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
 	}
-	out, err := e.Embed(ctx, s, []string{text})
+	embed := e.Embed
+	if q, ok := e.(memory.QueryEmbedder); ok {
+		embed = q.EmbedQueries
+	}
+	out, err := embed(ctx, s, []string{text})
 	if err != nil {
 		return none, err
 	}

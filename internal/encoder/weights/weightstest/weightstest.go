@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 )
 
@@ -19,11 +20,13 @@ func Dir(tb testing.TB) string {
 			tb.Fatal(err)
 		}
 	}
-	if err := weights.Present(dir); err != nil {
-		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "" {
-			tb.Fatalf("this test needs the encoder's weights (make encoder): %v", err)
+	for _, m := range encoder.Models() {
+		if err := weights.Present(m, dir); err != nil {
+			if os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "" {
+				tb.Fatalf("this test needs the encoder's weights (make encoder): %v", err)
+			}
+			tb.Skipf("the encoder's weights are not installed (make encoder): %v", err)
 		}
-		tb.Skipf("the encoder's weights are not installed (make encoder): %v", err)
 	}
 	return dir
 }
