@@ -60,7 +60,7 @@ func readE5(f io.ReaderAt, size int64) (*unigram, *weights, error) {
 	r.readDirectory()
 	w := r.readWeights()
 	if r.err == nil && len(u.scores) > r.words() {
-		r.fail("%d pieces have vectors, not %d", r.words(), len(u.scores))
+		r.failf("%d pieces have vectors, not %d", r.words(), len(u.scores))
 	}
 	if r.err != nil {
 		return nil, nil, r.err
@@ -70,7 +70,7 @@ func readE5(f io.ReaderAt, size int64) (*unigram, *weights, error) {
 	return u, w, err
 }
 
-func (r *e5File) fail(format string, args ...any) {
+func (r *e5File) failf(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: "+format, append([]any{ErrDamaged}, args...)...)
 	}
@@ -79,7 +79,7 @@ func (r *e5File) fail(format string, args ...any) {
 // next returns the next n bytes of the head.
 func (r *e5File) next(n int) []byte {
 	if r.err == nil && (n < 0 || n > len(r.head)) {
-		r.fail("it ends too early")
+		r.failf("it ends too early")
 	}
 	if r.err != nil {
 		return make([]byte, min(max(n, 0), 8)) // enough for a number
@@ -95,21 +95,21 @@ func (r *e5File) length() int { return int(int32(r.uint32())) } //nolint:gosec /
 
 func (r *e5File) readHeader() {
 	if string(r.next(4)) != "E5S1" {
-		r.fail("it is not a file of this kind")
+		r.failf("it is not a file of this kind")
 	}
 	want := [...]uint32{1, Dim, e5Layers, heads, inner}
 	for i, w := range want {
 		if got := r.uint32(); got != w {
-			r.fail("number %d of the header is %d, not %d", i, got, w)
+			r.failf("number %d of the header is %d, not %d", i, got, w)
 		}
 	}
 	r.next(4) // size of the vocabulary: the pieces, and a mask that no text has
 	if got := r.uint32(); got != positions {
-		r.fail("it has %d positions, not %d", got, positions)
+		r.failf("it has %d positions, not %d", got, positions)
 	}
 	r.next(8) // kinds of texts, epsilon
 	if got := r.uint32(); got != blockNumbers {
-		r.fail("it has blocks of %d numbers, not %d", got, blockNumbers)
+		r.failf("it has blocks of %d numbers, not %d", got, blockNumbers)
 	}
 }
 
@@ -121,7 +121,7 @@ func (r *e5File) readVocabulary() *unigram {
 	}
 	length := binary.LittleEndian.Uint64(r.next(8))
 	if n <= 0 || n > len(r.head)/8 || length > uint64(len(r.head)) {
-		r.fail("a vocabulary of %d pieces", n)
+		r.failf("a vocabulary of %d pieces", n)
 	}
 	if r.err != nil {
 		return nil
@@ -145,7 +145,7 @@ func (r *e5File) readVocabulary() *unigram {
 	}
 	for _, id := range ids {
 		if id < 0 || int(id) >= n {
-			r.fail("piece %d is not in the vocabulary", id)
+			r.failf("piece %d is not in the vocabulary", id)
 			return nil
 		}
 	}
@@ -165,7 +165,7 @@ func (r *e5File) readNormalization() map[rune]string {
 	n := r.length()
 	r.next(4) // its length in bytes
 	if n < 0 || n > len(r.head)/5 {
-		r.fail("a normalization of %d characters", n)
+		r.failf("a normalization of %d characters", n)
 	}
 	if r.err != nil {
 		return nil
@@ -185,7 +185,7 @@ func (r *e5File) readNormalization() map[rune]string {
 func (r *e5File) readDirectory() {
 	n := r.length()
 	if n < 0 || n > len(r.head)/23 {
-		r.fail("a directory of %d matrices", n)
+		r.failf("a directory of %d matrices", n)
 	}
 	for range n {
 		if r.err != nil {
@@ -196,7 +196,7 @@ func (r *e5File) readDirectory() {
 		r.next(4) // how many numbers
 		offset, bytes := binary.LittleEndian.Uint64(r.next(8)), binary.LittleEndian.Uint64(r.next(8))
 		if kind > 1 || offset > uint64(r.size) || bytes > uint64(r.size)-offset { //nolint:gosec // a size is not negative
-			r.fail("matrix %q is not inside the file", name)
+			r.failf("matrix %q is not inside the file", name)
 			return
 		}
 		r.entries[name] = e5Entry{packed: kind == 1, offset: int64(offset), bytes: int64(bytes)} //nolint:gosec // within size
@@ -211,7 +211,7 @@ func (r *e5File) find(name string, packed bool, n int) e5Entry {
 		want = int64(n / blockNumbers * blockBytes)
 	}
 	if !ok || e.packed != packed || e.bytes != want {
-		r.fail("no matrix %q of %d numbers", name, n)
+		r.failf("no matrix %q of %d numbers", name, n)
 	}
 	return e
 }
@@ -225,7 +225,7 @@ func (r *e5File) read(name string, packed bool, n int) []float32 {
 	}
 	b := make([]byte, e.bytes)
 	if _, err := r.file.ReadAt(b, e.offset); err != nil {
-		r.fail("matrix %q: %w", name, err)
+		r.failf("matrix %q: %w", name, err)
 		return out
 	}
 	if packed {
@@ -235,7 +235,7 @@ func (r *e5File) read(name string, packed bool, n int) []float32 {
 	}
 	for _, v := range out {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			r.fail("matrix %q holds %v", name, v)
+			r.failf("matrix %q holds %v", name, v)
 			break
 		}
 	}
