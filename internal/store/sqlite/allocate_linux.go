@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"math"
 	"os"
 	"syscall"
 )
@@ -13,4 +14,13 @@ func allocate(f *os.File, size int64) error {
 		return fill(f, size)
 	}
 	return err
+}
+
+// diskBytes returns the size of the file system that has a file; 0: unknown.
+func diskBytes(path string) int64 {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(path, &st); err != nil {
+		return 0
+	}
+	return int64(min(st.Blocks, math.MaxInt64/uint64(st.Bsize))) * st.Bsize //nolint:gosec // bounded; a block has a positive size
 }

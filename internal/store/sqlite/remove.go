@@ -36,8 +36,8 @@ var rowTables = []struct{ name, key, column string }{
 
 // DeleteCollectionRows implements store.CollectionRemoval.
 func (q *session) DeleteCollectionRows(ctx context.Context, r store.CollectionRow, n int) (bool, error) {
-	if q.low {
-		n = min(n, lowBatch)
+	if q.low > 0 {
+		n = min(n, q.low)
 	}
 	left := int64(n)
 	for _, t := range rowTables {

@@ -24,9 +24,14 @@ const (
 	reserveSuffix = "-reserve"
 	probeSuffix   = "-probe"
 
-	// lowBatch bounds the rows that one step of a removal deletes while the store is low, so that the
-	// step's WAL fits into the reserve: a row has up to 64 KiB of text.
-	lowBatch = 64
+	// reserveShare is the part of the disk that the reserve takes at most, one of so many: on a small one
+	// there must be room for memories too.
+	reserveShare = 4
+	// lowRow is how much of the reserve a row may need that a step of a removal deletes, in bytes: its text
+	// has up to 64 KiB, and the WAL of the step has it overwritten.
+	lowRow = 128 << 10
+	// lowRows bounds the rows of such a step with a reserve of any size.
+	lowRows = 64
 	// reserveRetry is the minimum time between two tries to make the reserve again.
 	reserveRetry = time.Second
 	// maxPages is SQLite's own limit of a file, in pages.
@@ -51,6 +56,9 @@ var errNoRoom = errors.New("less space is free than the reserve needs")
 type reserve struct {
 	path string
 	size int64 // 0: there is no reserve
+	// rows bounds the rows that one step of a removal deletes while the store is low, so that the step's WAL
+	// fits into the reserve.
+	rows int
 
 	// What tests on a file system with room replace: how the reserve is made and removed, and how many pages
 	// the file has at most. They change only while the writer's session is held.
@@ -75,7 +83,12 @@ func isFull(err error) bool {
 // openReserve makes the reserve. On a full disk the store is low from the start.
 func (s *Store) openReserve(ctx context.Context, c Config) error {
 	r := &s.reserve
-	r.path, r.size = s.path+reserveSuffix, max(0, c.Reserve)
+	r.path, r.size = s.path+reserveSuffix, reserveSize(c.Reserve, diskBytes(s.path))
+	r.rows = int(min(lowRows, max(1, r.size/lowRow)))
+	if r.size > 0 && r.size < c.Reserve {
+		// On a small disk the WAL must fit into the reserve, because moving it makes the file grow.
+		s.walLimit = min(s.walLimit, r.size/2)
+	}
 	r.make, r.remove, r.pages = func() error { return makeReserve(r.path, r.size) }, func() error { return os.Remove(r.path) }, maxPages
 	if r.size == 0 {
 		if !c.NoMigrate {
@@ -90,6 +103,14 @@ func (s *Store) openReserve(ctx context.Context, c Config) error {
 		return nil
 	}
 	return s.translate(err)
+}
+
+// reserveSize returns the size of the reserve on a disk of a size; 0: unknown.
+func reserveSize(want, disk int64) int64 {
+	if disk > 0 {
+		want = min(want, disk/reserveShare)
+	}
+	return max(0, want)
 }
 
 // makeReserve makes a file whose space is allocated.
@@ -214,7 +235,10 @@ func (s *Store) boundWAL(ctx context.Context, q *session) {
 func (s *Store) guarded(ctx context.Context, q *session, frees bool, fn func(context.Context, *session) error) error {
 	bare := context.WithoutCancel(ctx)
 	try := func() error {
-		q.low = s.reserve.low.Load()
+		q.low = 0
+		if s.reserve.low.Load() {
+			q.low = s.reserve.rows
+		}
 		if err := s.limitGrowth(bare, q, frees); err != nil {
 			return s.translate(err)
 		}

@@ -86,11 +86,11 @@ func (d *disk) put(cause memory.Cause) error {
 	return err
 }
 
-// mountedDisk is a store on a file system of 24 MiB; ok is false where a test may not mount one.
-func mountedDisk(t *testing.T) (d *disk, ok bool) {
+// mountedDisk is a store on a file system of some MiB; ok is false where a test may not mount one.
+func mountedDisk(t *testing.T, size string) (d *disk, ok bool) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := mount(dir, "size=24m"); err != nil {
+	if err := mount(dir, "size="+size); err != nil {
 		t.Logf("no file system of its own: %v", err)
 		return nil, false
 	}
@@ -142,16 +142,42 @@ func limitedDisk(t *testing.T) *disk {
 // what they freed. When there is room again, everything is as before.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	t.Run("limited", func(t *testing.T) { t.Parallel(); limitedDisk(t).fillAndFree(t) })
+	t.Run("limited", func(t *testing.T) { t.Parallel(); limitedDisk(t).fillAndFree(t, 50) })
 	t.Run("mounted", func(t *testing.T) {
 		t.Parallel()
-		if d, ok := mountedDisk(t); ok {
-			d.fillAndFree(t)
+		if d, ok := mountedDisk(t, "24m"); ok {
+			d.fillAndFree(t, 50)
 		}
+	})
+	t.Run("small", func(t *testing.T) {
+		t.Parallel()
+		d, ok := mountedDisk(t, "4m")
+		if !ok {
+			return
+		}
+		if info, err := os.Stat(d.path + reserveSuffix); err != nil || info.Size() != 1<<20 {
+			t.Errorf("the reserve on a disk of 4 MiB: %+v, %v", info, err)
+		}
+		d.fillAndFree(t, 4)
 	})
 }
 
-func (d *disk) fillAndFree(t *testing.T) {
+// The reserve is a share of a small disk.
+func TestReserveSize(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for _, c := range []struct{ want, disk, size int64 }{
+		{16 * mib, 0, 16 * mib}, {16 * mib, 1 << 40, 16 * mib}, {16 * mib, 64 * mib, 16 * mib},
+		{16 * mib, 32 * mib, 8 * mib}, {16 * mib, 3 * mib, 3 * mib / 4}, {0, 3 * mib, 0}, {-1, 3 * mib, 0},
+	} {
+		if got := reserveSize(c.want, c.disk); got != c.size {
+			t.Errorf("%d bytes on a disk of %d: %d, want %d", c.want, c.disk, got, c.size)
+		}
+	}
+}
+
+// fillAndFree fills the disk, with a number of notes at least, and deletes.
+func (d *disk) fillAndFree(t *testing.T, least int) {
 	t.Helper()
 	first := d.collection
 	if err := d.CheckWrites(t.Context()); err != nil {
@@ -167,7 +193,7 @@ func (d *disk) fillAndFree(t *testing.T) {
 	}
 	n, err := fill(400)
 	refused(t, err, fault.StorageFull)
-	if n < 50 {
+	if n < least {
 		t.Fatalf("full after %d notes of 64 KiB", n)
 	}
 	refused(t, d.CheckWrites(t.Context()), fault.StorageFull)

@@ -25,7 +25,7 @@ type session struct {
 
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	low   bool  // the store was low on space when the transaction began
+	low   int   // the store was low on space when the transaction began: rows that a removal's step may delete; 0: it was not
 	limit int64 // of the file, in pages, as it was last set
 
 	views   map[viewRef]memory.View // opened at viewsAt, see knownViews

@@ -32,8 +32,8 @@ type Config struct {
 	BusyTimeout time.Duration
 	// Readers is the size of the read pool. Default 2 per CPU, at least 8.
 	Readers int
-	// Reserve is the size of a file beside the database whose space is for deletions on a full disk; 0:
-	// none. Only the process that serves the file has one.
+	// Reserve is the size of a file beside the database whose space is for deletions on a full disk, at most
+	// a quarter of the disk; 0: none. Only the process that serves the file has one.
 	Reserve int64
 	// NoMigrate refuses a file of an older schema instead of migrating it; for tools beside a
 	// running server. A file that does not exist is then NotFound, and is not created.

@@ -107,8 +107,8 @@ var tenantTables = []struct{ name, key string }{
 
 // DeleteTenantRows implements store.TenantRemoval.
 func (q *session) DeleteTenantRows(ctx context.Context, id uuid.UUID, n int) (bool, error) {
-	if q.low {
-		n = min(n, lowBatch)
+	if q.low > 0 {
+		n = min(n, q.low)
 	}
 	left := int64(n)
 	for _, t := range tenantTables {
