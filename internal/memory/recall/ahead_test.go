@@ -228,6 +228,28 @@ func TestLargeColdCollectionAnswers(t *testing.T) {
 	}
 }
 
+// A load that is given up after its last batch is complete for the next reader.
+func TestLoadGivenUpAtItsEnd(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	id := r.add(c, "one note")
+	w := r.watch(recall.Config{})
+	v := r.view(c)
+	ctx, giveUp := context.WithCancel(t.Context())
+	w.read = giveUp
+	if _, err := r.recall.Search(ctx, r.all, v, recall.Query{Text: "note"}); err == nil {
+		t.Fatal("the search was not given up")
+	}
+	w.read = nil
+	if got := hitIDs(r.search(c, recall.Query{Text: "note"})); !slices.Equal(got, []uuid.UUID{id}) {
+		t.Errorf("found %v", got)
+	}
+	if s := r.recall.IndexState(v); s.State != recall.StateReady || w.reads.Load() != 1 {
+		t.Errorf("state is %+v after %d reads", s, w.reads.Load())
+	}
+}
+
 // Invalid queries get the same error, cold and warm. An embedder that is down is an error in both.
 func TestColdRefuses(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,12 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	if have := e.index.Revision(); have < bound {
 		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
 	}
+	g.complete(s, e)
+	return nil
+}
+
+// complete notes that an index is up to date. The caller holds the update lock.
+func (g *registry) complete(s tenant.Scope, e *layerEntry) {
 	e.tenant.Store(new(s.Tenant()))
 	if !e.filled.Swap(true) {
 		g.loadCount.Add(1)
@@ -73,7 +79,17 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	g.compact(e)
 	g.updateSize(e)
 	g.saveGrown(e)
-	return nil
+}
+
+// settle completes a load that was given up after its last batch: nothing is left to read. While another
+// reader updates the index it does nothing.
+func (g *registry) settle(s tenant.Scope, e *layerEntry) {
+	select {
+	case e.updateLock <- struct{}{}:
+		defer func() { <-e.updateLock }()
+		g.complete(s, e)
+	default:
+	}
 }
 
 // updateSize stores the size of an index, and makes room for it.

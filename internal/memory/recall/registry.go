@@ -114,6 +114,8 @@ func (g *registry) openView(ctx context.Context, s tenant.Scope, v memory.View, 
 			if err := g.catchUp(ctx, s, v, i, e, timeout); err != nil {
 				return err
 			}
+		} else if bound > 0 && !e.filled.Load() {
+			g.settle(s, e)
 		}
 		entries[i], bounds[i] = e, index.Bound{Layer: e.index, At: bound}
 		return nil

@@ -29,6 +29,7 @@ type watchedStore struct {
 	scans  atomic.Int64
 	erased atomic.Int64          // is added to the erase epochs of views
 	gate   chan struct{}         // nil: open
+	read   func()                // is called after a layer was read; nil: nothing is
 	warmed chan []memory.Version // nil: reads by version are not reported
 }
 
@@ -67,10 +68,14 @@ func (w *watchedStore) Log(ctx context.Context, s tenant.Scope, v memory.View, l
 			return 0, ctx.Err()
 		}
 	}
-	return w.Reader.Log(ctx, s, v, layer, after, embedder, func(row memory.LogRow) error {
+	upTo, err := w.Reader.Log(ctx, s, v, layer, after, embedder, func(row memory.LogRow) error {
 		w.rows.Add(1)
 		return fn(row)
 	})
+	if w.read != nil {
+		w.read()
+	}
+	return upTo, err
 }
 
 func (r *fixture) watch(cfg recall.Config) *watchedStore {
