@@ -115,7 +115,7 @@ func TestAuditPages(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(_ *site, d *Deps) { d.RequestsPerMinute = 1000 })
+	s := newSite(t, func(_ *site, d *Deps) { d.Limits.RequestsPerMinute = 1000 })
 	x, admin := s.tenant(t, "acme")
 	_, stranger := s.tenant(t, "other")
 	base := want[wire.Collection](t, s, http.StatusCreated, admin, http.MethodPost, probe, `{"name":"base","policy":"none"}`)

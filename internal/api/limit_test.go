@@ -26,7 +26,7 @@ import (
 
 func limited(perMinute int64) func(*site, *Deps) {
 	return func(s *site, d *Deps) {
-		d.RequestsPerMinute = perMinute
+		d.Limits.RequestsPerMinute = perMinute
 		l, err := tenant.NewLimiter(s.clock, tenant.RateConfig{})
 		if err != nil {
 			panic(err)
@@ -88,6 +88,43 @@ func TestLimitPerTenant(t *testing.T) {
 	s.pass(time.Second)
 	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK || a.Header().Get("Ratelimit-Limit") != "6000" {
 		t.Errorf("%d %v", a.Code, a.Header())
+	}
+}
+
+// The limit per second is the gateway's or the tenant's own, and applies before the one per minute.
+func TestLimitPerSecond(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(s *site, d *Deps) {
+		limited(100)(s, d)
+		d.Limits.RequestsPerSecond = 2
+		l, err := tenant.NewLimiter(s.clock, tenant.RateConfig{Window: time.Second})
+		if err != nil {
+			panic(err)
+		}
+		d.PerSecond = l
+	})
+	_, key := s.tenant(t, "acme")
+	_, other := s.tenant(t, "other")
+	for range 2 {
+		if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK || a.Header().Get("Ratelimit-Limit") != "100" {
+			t.Errorf("%d %v", a.Code, a.Header())
+		}
+	}
+	a := s.send(t, key, http.MethodGet, probe, "")
+	if p := read[wire.Problem](t, a); p.Code != string(fault.RateLimited) || valueOr(p.Detail, "") != "the tenant is limited to 2 requests per second" ||
+		a.Header().Get("Retry-After") != "1" || a.Header().Get("Ratelimit-Limit") != "2" {
+		t.Errorf("%d %v %s", a.Code, a.Header(), a.Body)
+	}
+	want[wire.CollectionList](t, s, http.StatusOK, other, http.MethodGet, probe, "")
+	u := want[wire.Usage](t, s, http.StatusOK, other, http.MethodGet, "/v1/usage", "")
+	if valueOr(u.Limits.RequestsPerSecond, 0) != 2 || valueOr(u.Limits.RequestsPerMinute, 0) != 100 || u.QueuedJobs == nil {
+		t.Errorf("limits in force %s", mustJSON(t, u))
+	}
+	s.pass(time.Second)
+	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
+	want[wire.Tenant](t, s, http.StatusOK, s.operator, http.MethodPatch, tenantsPath+"/acme", `{"limits":{"requests_per_second":50}}`)
+	for range 10 {
+		want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Config holds the settings of the HTTP edge.
@@ -114,12 +115,14 @@ type Deps struct {
 	Access    *Access // nil: its routes are not mounted
 
 	Guard   *auth.Guard // bounds refused credentials; nil: nothing does
-	Limiter Limiter     // counts requests per tenant; nil: unlimited
-	// RequestsPerMinute is for tenants without their own limit; 0 is unlimited.
-	RequestsPerMinute int64
-	HTTPMetrics       Recorder                      // nil: nothing is recorded
-	Tracer            trace.Tracer                  // nil: no spans
-	Propagator        propagation.TextMapPropagator // nil: the caller's trace is not continued
+	Limiter Limiter     // counts requests per tenant and minute; nil: unlimited
+	// PerSecond counts requests per tenant and second, in this process; nil: unlimited.
+	PerSecond Limiter
+	// Limits are those of tenants without their own.
+	Limits      tenant.Limits
+	HTTPMetrics Recorder                      // nil: nothing is recorded
+	Tracer      trace.Tracer                  // nil: no spans
+	Propagator  propagation.TextMapPropagator // nil: the caller's trace is not continued
 }
 
 // Server serves the routes. It starts no goroutines and does not listen: it is an http.Handler that
@@ -143,12 +146,13 @@ type Server struct {
 	draining chan struct{} // closed by drain
 	drain    func()
 
-	guard             *auth.Guard
-	limiter           Limiter
-	requestsPerMinute int64
-	recorder          Recorder
-	tracer            trace.Tracer
-	propagator        propagation.TextMapPropagator
+	guard      *auth.Guard
+	limiter    Limiter
+	perSecond  Limiter
+	limits     tenant.Limits
+	recorder   Recorder
+	tracer     trace.Tracer
+	propagator propagation.TextMapPropagator
 }
 
 // New returns a server with every route mounted.
@@ -170,11 +174,11 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
 		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
-		guard: deps.Guard, limiter: deps.Limiter, requestsPerMinute: deps.RequestsPerMinute,
+		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}
-	if s.requestsPerMinute < 0 {
-		return nil, errors.New("api: requests per minute must not be negative")
+	if err := s.limits.Check("limits"); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
 	}
 	if s.tracer == nil {
 		s.tracer = noop.NewTracerProvider().Tracer("")

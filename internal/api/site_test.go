@@ -288,7 +288,7 @@ func TestAccessNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: %v", part, err)
 		}
 	}
-	if _, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, RequestsPerMinute: -1}, DefaultConfig()); err == nil {
+	if _, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Limits: tenant.Limits{RequestsPerMinute: -1}}, DefaultConfig()); err == nil {
 		t.Error("a negative limit is taken")
 	}
 }

@@ -40,11 +40,9 @@ func (h *access) getUsage(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	limits := p.Tenant.Limits
-	limits.RequestsPerMinute = h.perMinute(limits)
 	return reply(c, http.StatusOK, wire.Usage{
 		Collections: held.Collections, Forks: held.Forks, Notes: held.Notes, Links: held.Links, StoredBytes: held.StoredBytes,
-		Model: byPurpose(used), Limits: wireLimits(limits),
+		QueuedJobs: new(held.QueuedJobs), Model: byPurpose(used), Limits: wireLimits(p.Tenant.Limits.Or(h.limits)),
 	})
 }
 

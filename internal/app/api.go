@@ -21,6 +21,10 @@ func (g *Gateway) buildAPI() error {
 	if err != nil {
 		return err
 	}
+	perSecond, err := tenant.NewLimiter(time.Now, tenant.RateConfig{Window: time.Second})
+	if err != nil {
+		return err
+	}
 	agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: g.Store, Keys: g.Auth.Keys, Audit: g.ledger, OnChange: g.forgetTenant})
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (g *Gateway) buildAPI() error {
 			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
 		},
 		Guard:   guard,
-		Limiter: redis.NewLimiter(g.redis, local), RequestsPerMinute: g.cfg.Limits.RequestsPerMinute,
+		Limiter: redis.NewLimiter(g.redis, local), PerSecond: perSecond, Limits: g.limits(),
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),
 	}, g.cfg.HTTP)
 	if err != nil {

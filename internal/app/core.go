@@ -123,7 +123,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 // buildModelsAndServices builds the models, then the services over them.
 func (c *core) buildModelsAndServices(ctx context.Context) error {
 	var err error
-	if c.quotas, err = tenant.NewQuotas(c.Store, c.ledger, time.Now, tenant.QuotaConfig{ModelTokensPerDay: c.cfg.Limits.ModelTokensPerDay}); err != nil {
+	if c.quotas, err = tenant.NewQuotas(c.Store, c.ledger, time.Now, tenant.QuotaConfig{Defaults: c.limits()}); err != nil {
 		return err
 	}
 	c.meter = newMeter(c.Store, c.log)
@@ -243,7 +243,7 @@ func (c *core) buildServices(m *models) error {
 // the grace time to end.
 func (c *core) buildWorker(q queue.Config) (err error) {
 	q.Prepares, q.Decides, q.Tasks = c.cfg.Jobs.AtOnce()
-	q.Share = c.cfg.Limits.JobSharePercent()
+	q.Share = c.cfg.Limits.InForce().JobShare
 	q.Meter = c.telemetry.Meter("slipbox/queue")
 	c.jobs, err = worker.New(
 		worker.Deps{
@@ -331,6 +331,14 @@ func (c *core) room(ctx context.Context, s tenant.Scope) (*memory.Room, error) {
 		return nil, err
 	}
 	return &memory.Room{Notes: l.Notes, Collections: l.Collections, Forks: l.Forks, StoredBytes: l.StoredBytes}, nil
+}
+
+// limits returns the limits of tenants that have none of their own.
+func (c *core) limits() tenant.Limits {
+	l := c.cfg.Limits.InForce()
+	return tenant.Limits{
+		RequestsPerMinute: l.RequestsPerMinute, RequestsPerSecond: l.RequestsPerSecond, ModelTokensPerDay: l.ModelTokensPerDay, QueuedJobs: l.QueuedJobs,
+	}
 }
 
 // forgetTenant drops what this process has cached about a tenant. It is called after the

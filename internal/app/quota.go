@@ -17,6 +17,11 @@ func (q quota) CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) e
 	return q.quotas.Check(ctx, s, tenant.Usage{Notes: n, StoredBytes: bytes})
 }
 
+// CheckJobs implements memory.Quota.
+func (q quota) CheckJobs(ctx context.Context, s tenant.Scope, n int64) error {
+	return q.quotas.Check(ctx, s, tenant.Usage{QueuedJobs: n})
+}
+
 // CheckCollections implements memory.Quota.
 func (q quota) CheckCollections(ctx context.Context, s tenant.Scope, fork bool) error {
 	ask := tenant.Usage{Collections: 1}

@@ -60,7 +60,7 @@ func (l *TenantLedger) TenantUsage(ctx context.Context, tenantID uuid.UUID) (ten
 	if err != nil {
 		return tenant.Usage{}, err
 	}
-	u := tenant.Usage{Notes: held.Notes, Collections: held.Collections, Forks: held.Forks, StoredBytes: held.StoredBytes}
+	u := tenant.Usage{Notes: held.Notes, Collections: held.Collections, Forks: held.Forks, StoredBytes: held.StoredBytes, QueuedJobs: held.QueuedJobs}
 	for _, m := range used {
 		u.ModelTokens += m.PromptTokens + m.CompletionTokens
 	}

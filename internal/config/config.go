@@ -106,7 +106,7 @@ func (c Config) InForce() Config {
 	c.Auth.SigningKeyAge = cmp.Or(c.Auth.SigningKeyAge, def.Auth.SigningKeyAge)
 	c.Database.Connections = cmp.Or(c.Database.Connections, max(16, 4*runtime.NumCPU())) // as the store does
 	c.Jobs.Prepares, c.Jobs.Decides, c.Jobs.Tasks = c.Jobs.AtOnce()
-	c.Limits.JobShare = c.Limits.JobSharePercent()
+	c.Limits = c.Limits.InForce()
 	return c
 }
 
@@ -213,6 +213,11 @@ func (j Jobs) AtOnce() (prepares, decides, tasks int) {
 // Limits of each tenant that has no limits of its own; 0 is no limit.
 type Limits struct {
 	RequestsPerMinute int64 `yaml:"requests_per_minute" env:"SLIPBOX_REQUESTS_PER_MINUTE"`
+	// RequestsPerSecond at each gateway; default 1,000, and none for a single tenant.
+	RequestsPerSecond int64 `yaml:"requests_per_second" env:"SLIPBOX_REQUESTS_PER_SECOND"`
+	// QueuedJobs is the number of notes and messages that may wait for their policy; default 50,000,
+	// and none for a single tenant.
+	QueuedJobs int64 `yaml:"queued_jobs" env:"SLIPBOX_QUEUED_JOBS"`
 	// SingleTenant turns off the limits that have a default; those that are set apply.
 	SingleTenant bool `yaml:"single_tenant" env:"SLIPBOX_SINGLE_TENANT"`
 	// JobShare is the percentage of a process's job slots that one tenant may use at once; default 75,
@@ -224,15 +229,22 @@ type Limits struct {
 	WaitersPerTenant int `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"`
 }
 
-// defaultJobShare leaves slots for other tenants when one has long jobs.
-const defaultJobShare = 75
+// Limits that apply unless there is a single tenant.
+const (
+	defaultJobShare          = 75 // percent; leaves slots for other tenants when one has long jobs
+	defaultRequestsPerSecond = 1000
+	defaultQueuedJobs        = 50_000
+)
 
-// JobSharePercent returns the percentage of the job slots that one tenant may use.
-func (l Limits) JobSharePercent() int {
-	if l.JobShare == 0 && !l.SingleTenant {
-		return defaultJobShare
+// InForce returns the limits with their defaults.
+func (l Limits) InForce() Limits {
+	if !l.SingleTenant {
+		l.JobShare = cmp.Or(l.JobShare, defaultJobShare)
+		l.RequestsPerSecond = cmp.Or(l.RequestsPerSecond, defaultRequestsPerSecond)
+		l.QueuedJobs = cmp.Or(l.QueuedJobs, defaultQueuedJobs)
 	}
-	return cmp.Or(l.JobShare, 100)
+	l.JobShare = cmp.Or(l.JobShare, 100)
+	return l
 }
 
 // Default returns the settings of a gateway without any configuration.
@@ -326,6 +338,9 @@ func (c Config) Validate() error {
 	}
 	if c.Limits.RequestsPerMinute < 0 {
 		report("limits.requests_per_minute", "must be 0 (no limit) or more")
+	}
+	if c.Limits.RequestsPerSecond < 0 || c.Limits.QueuedJobs < 0 {
+		report("limits.requests_per_second, limits.queued_jobs", "must be 1 or more, or 0 for the default")
 	}
 	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig(c.Log)); err != nil {
 		report("log", "%v", err)

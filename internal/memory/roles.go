@@ -55,6 +55,9 @@ func (s PolicySet) Names() []string {
 type Quota interface {
 	// CheckNotes asks for room for n more notes with this many bytes in total.
 	CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) error
+	// CheckJobs asks whether n more notes or messages may wait for their policy. Imports do not ask:
+	// they are jobs themselves.
+	CheckJobs(ctx context.Context, s tenant.Scope, n int64) error
 	// CheckCollections asks for room for one more collection. fork reports whether it is a fork.
 	CheckCollections(ctx context.Context, s tenant.Scope, fork bool) error
 }

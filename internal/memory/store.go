@@ -546,6 +546,7 @@ type AuditQuery struct {
 // TenantUsage is what a tenant stores.
 type TenantUsage struct {
 	Notes, Links, Collections, Forks, StoredBytes int64
+	QueuedJobs                                    int64 // of notes and messages, that wait or run
 }
 
 // Store is everything the core asks for.

@@ -12,6 +12,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
+// QueuedJob is the condition of a job j that counts as queued for its tenant: that of a note or a message,
+// which has not ended. Tasks, such as those that wait for a date, do not count.
+const QueuedJob = "j.state IN ('queued', 'running') AND j.stage IN ('prepare', 'decide')"
+
 // JobRows are the rows of jobs. The order of claims is the engines' own.
 type JobRows interface {
 	// JobByID returns a job of a collection that the scope reaches. While a collection is removed

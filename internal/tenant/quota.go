@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -12,10 +11,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// Usage counts what a tenant stores, and the model tokens that it used on the
-// current UTC day.
+// Usage counts what a tenant stores, the model tokens that it used on the
+// current UTC day, and the notes and messages that wait for their policy.
 type Usage struct {
-	Notes, Collections, Forks, StoredBytes, ModelTokens int64
+	Notes, Collections, Forks, StoredBytes, ModelTokens, QueuedJobs int64
 }
 
 // UsageSource sums the usage of a whole tenant. It is called rarely and may be slow.
@@ -31,14 +30,14 @@ type QuotaConfig struct {
 	// default 100 ms. A tenant at its limit that deletes something waits at
 	// most this long until the freed room counts.
 	Recheck time.Duration
-	// ModelTokensPerDay is the limit of tenants without their own; default none.
-	ModelTokensPerDay int64
+	// Defaults are the limits of tenants without their own; default none.
+	Defaults Limits
 	// MaxTenants is how many sums are cached; default 10,000.
 	MaxTenants int
 }
 
 // Quotas enforces the limits of tenants on notes, collections, forks, stored
-// bytes and model tokens per day.
+// bytes, model tokens per day and queued jobs.
 //
 // Check is a first look, from a sum that may be some seconds old, and counts
 // what this process admits between two sums. Near reports when that is not
@@ -71,6 +70,12 @@ type settledCall struct {
 	tokens int64
 }
 
+// limitQueuedJobs is the limit whose sum is counted rather than kept: 150 ms for 50,000 jobs.
+const limitQueuedJobs = "queued_jobs"
+
+// recheckJobs is Recheck of that limit.
+const recheckJobs = 2 * time.Second
+
 // settleLag is how long use may take until a sum holds it: it is written once a second.
 const settleLag = 3 * time.Second
 
@@ -87,6 +92,7 @@ const (
 // admitted since then. Only admitted changes.
 type usageSum struct {
 	at       time.Time
+	loading  bool // the next sum is being taken
 	limits   Limits
 	used     Usage
 	admitted Usage
@@ -97,8 +103,11 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	if dir == nil || usage == nil || clock == nil {
 		return nil, errors.New("tenant: Quotas need a directory, a usage source and a clock")
 	}
-	if cfg.Refresh < 0 || cfg.Recheck < 0 || cfg.MaxTenants < 0 || cfg.ModelTokensPerDay < 0 {
+	if cfg.Refresh < 0 || cfg.Recheck < 0 || cfg.MaxTenants < 0 {
 		return nil, errors.New("tenant: settings of quotas must not be negative")
+	}
+	if err := cfg.Defaults.Check("defaults"); err != nil {
+		return nil, err
 	}
 	if cfg.Refresh == 0 {
 		cfg.Refresh = 5 * time.Second
@@ -125,14 +134,19 @@ func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 	if err != nil {
 		return err
 	}
-	if over := q.admit(cur, ask); over == "" {
+	over := q.admit(cur, ask)
+	if over == "" {
 		return nil
 	}
-	cur, err = q.current(ctx, s.Tenant(), now, q.cfg.Recheck)
+	age := q.cfg.Recheck
+	if over == limitQueuedJobs {
+		age = max(age, recheckJobs)
+	}
+	cur, err = q.current(ctx, s.Tenant(), now, age)
 	if err != nil {
 		return err
 	}
-	if over := q.admit(cur, ask); over != "" {
+	if over = q.admit(cur, ask); over != "" {
 		return fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s", over)
 	}
 	return nil
@@ -248,6 +262,7 @@ func (q *Quotas) admit(cur *usageSum, ask Usage) string {
 		{"forks", cur.limits.Forks, cur.used.Forks, cur.admitted.Forks, ask.Forks},
 		{"stored_bytes", cur.limits.StoredBytes, cur.used.StoredBytes, cur.admitted.StoredBytes, ask.StoredBytes},
 		{"model_tokens_per_day", cur.limits.ModelTokensPerDay, cur.used.ModelTokens, cur.admitted.ModelTokens, ask.ModelTokens},
+		{limitQueuedJobs, cur.limits.QueuedJobs, cur.used.QueuedJobs, cur.admitted.QueuedJobs, ask.QueuedJobs},
 	} {
 		if x.limit > 0 && x.ask > 0 && x.used+x.admitted+x.ask > x.limit {
 			return x.name
@@ -258,30 +273,32 @@ func (q *Quotas) admit(cur *usageSum, ask Usage) string {
 	cur.admitted.Forks += ask.Forks
 	cur.admitted.StoredBytes += ask.StoredBytes
 	cur.admitted.ModelTokens += ask.ModelTokens
+	cur.admitted.QueuedJobs += ask.QueuedJobs
 	return ""
 }
 
-// current returns a sum that is at most maxAge old.
+// current returns a sum that is at most maxAge old. While one caller takes the next sum, others use
+// the last one, unless it is very old.
 func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAge time.Duration) (*usageSum, error) {
 	q.mu.Lock()
 	cur := q.sums[id]
-	q.mu.Unlock()
-	if cur != nil && !now.Before(cur.at) && now.Sub(cur.at) < maxAge {
-		return cur, nil
+	if cur != nil && !now.Before(cur.at) {
+		if age := now.Sub(cur.at); age < maxAge || cur.loading && age < 2*q.cfg.Refresh {
+			q.mu.Unlock()
+			return cur, nil
+		}
+		cur.loading = true
 	}
-	t, err := q.dir.TenantByID(ctx, id)
+	q.mu.Unlock()
+	next, err := q.sum(ctx, id, now)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if cur != nil {
+		cur.loading = false
+	}
 	if err != nil {
 		return nil, err
 	}
-	next := &usageSum{at: now, limits: t.Limits}
-	next.limits.ModelTokensPerDay = cmp.Or(t.Limits.ModelTokensPerDay, q.cfg.ModelTokensPerDay)
-	if next.limits.hasQuota() {
-		if next.used, err = q.usage.TenantUsage(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	// Another caller stored a sum first: keep it, with what it has admitted.
 	if other := q.sums[id]; other != nil && other != cur && now.Sub(other.at) < maxAge {
 		return other, nil
@@ -290,6 +307,20 @@ func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAg
 		q.evict(now)
 	}
 	q.sums[id] = next
+	return next, nil
+}
+
+func (q *Quotas) sum(ctx context.Context, id uuid.UUID, now time.Time) (*usageSum, error) {
+	t, err := q.dir.TenantByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	next := &usageSum{at: now, limits: t.Limits.Or(q.cfg.Defaults)}
+	if next.limits.hasQuota() {
+		if next.used, err = q.usage.TenantUsage(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	return next, nil
 }
 
@@ -311,5 +342,5 @@ func (q *Quotas) evict(now time.Time) {
 
 // hasQuota reports whether any limit needs the summed usage.
 func (l Limits) hasQuota() bool {
-	return l.Notes > 0 || l.Collections > 0 || l.Forks > 0 || l.StoredBytes > 0 || l.ModelTokensPerDay > 0
+	return l.Notes > 0 || l.Collections > 0 || l.Forks > 0 || l.StoredBytes > 0 || l.ModelTokensPerDay > 0 || l.QueuedJobs > 0
 }

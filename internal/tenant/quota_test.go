@@ -95,6 +95,7 @@ func TestQuotaOfEachKind(t *testing.T) {
 		"forks":                {Limits{Forks: 10}, Usage{Forks: 4}},
 		"stored_bytes":         {Limits{StoredBytes: 10}, Usage{StoredBytes: 4}},
 		"model_tokens_per_day": {Limits{ModelTokensPerDay: 10}, Usage{ModelTokens: 4}},
+		"queued_jobs":          {Limits{QueuedJobs: 10}, Usage{QueuedJobs: 4}},
 	} {
 		q, _, _, s := newTestQuotas(t, c.limits)
 		for range 2 {
@@ -350,5 +351,52 @@ func TestNear(t *testing.T) {
 		if err != nil || near != c.near || l != c.limits {
 			t.Errorf("limits %+v, admitted %+v: near %v, %v", c.limits, c.ask, near, err)
 		}
+	}
+}
+
+// heldUsage keeps its second caller waiting.
+type heldUsage struct {
+	*fakeDirectory
+	calls       atomic.Int32
+	began, goOn chan struct{}
+}
+
+func (u *heldUsage) TenantUsage(ctx context.Context, id uuid.UUID) (Usage, error) {
+	if u.calls.Add(1) == 2 {
+		close(u.began)
+		<-u.goOn
+	}
+	return u.fakeDirectory.TenantUsage(ctx, id)
+}
+
+// While one caller takes a new sum, others use the last one.
+func TestOneSumAtATime(t *testing.T) {
+	t.Parallel()
+	h := &fakeDirectory{tenant: Tenant{ID: uuid.New(), State: Active}}
+	u := &heldUsage{fakeDirectory: h, began: make(chan struct{}), goOn: make(chan struct{})}
+	c := newManualClock()
+	q, err := NewQuotas(h, u, c.clock, QuotaConfig{Defaults: Limits{QueuedJobs: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scope.New(h.tenant.ID, uuid.Nil, "test", AllPermissions())
+	check := func() {
+		if err := q.Check(t.Context(), s, Usage{QueuedJobs: 1}); err != nil {
+			t.Error(err)
+		}
+	}
+	check()
+	c.advance(6 * time.Second)
+	var first sync.WaitGroup
+	first.Go(check)
+	<-u.began
+	for range 20 {
+		check()
+	}
+	close(u.goOn)
+	first.Wait()
+	check()
+	if n := u.calls.Load(); n != 2 {
+		t.Errorf("%d sums were taken, want 2", n)
 	}
 }

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -18,14 +19,17 @@ type RateConfig struct {
 	// (about 10 MB). At the bound, tenants with full credit are dropped first,
 	// which loses nothing; then others are dropped and start with full credit.
 	MaxTenants int
+	// Window is the time in which a tenant may make as many requests as its limit; default one minute.
+	Window time.Duration
 }
 
-// Limiter enforces the requests per minute of tenants within this process. It
-// implements the generic cell rate algorithm: a burst of up to one minute's
-// worth, then evenly spaced requests.
+// Limiter enforces the requests per minute, or another window, of tenants within
+// this process. It implements the generic cell rate algorithm: a burst of up to
+// one window's worth, then evenly spaced requests.
 type Limiter struct {
-	clock func() time.Time
-	max   int
+	clock  func() time.Time
+	max    int
+	window time.Duration
 
 	mu sync.Mutex
 	// fullAt is when the tenant has full credit again; absent: it has it now.
@@ -37,43 +41,46 @@ func NewLimiter(clock func() time.Time, cfg RateConfig) (*Limiter, error) {
 	if clock == nil {
 		return nil, errors.New("tenant: a Limiter needs a clock")
 	}
-	if cfg.MaxTenants < 0 {
-		return nil, errors.New("tenant: MaxTenants must not be negative")
+	if cfg.MaxTenants < 0 || cfg.Window < 0 {
+		return nil, errors.New("tenant: MaxTenants and Window must not be negative")
 	}
 	if cfg.MaxTenants == 0 {
 		cfg.MaxTenants = 100_000
 	}
-	return &Limiter{clock: clock, max: cfg.MaxTenants, fullAt: map[uuid.UUID]time.Time{}}, nil
+	return &Limiter{clock: clock, max: cfg.MaxTenants, window: cmp.Or(cfg.Window, time.Minute), fullAt: map[uuid.UUID]time.Time{}}, nil
 }
 
 // Rate is the outcome of one request, with the values of the RateLimit headers.
 type Rate struct {
-	Limit      int64         // requests in Window; 0: unlimited, and nothing else is set
-	Window     time.Duration // one minute
+	Limit      int64 // requests in Window; 0: unlimited, and nothing else is set
+	Window     time.Duration
 	Remaining  int64         // requests that could be sent at once now
 	Reset      time.Duration // until Remaining is Limit again
 	RetryAfter time.Duration // 0: the request is allowed
 }
+
+// windowNames are how a refusal calls a window.
+var windowNames = map[time.Duration]string{time.Minute: "minute", time.Second: "second"}
 
 // Err returns nil when the request is allowed, else RateLimited with RetryAfter.
 func (r Rate) Err() error {
 	if r.RetryAfter == 0 {
 		return nil
 	}
-	e := fault.New(fault.RateLimited, "the tenant is limited to %d requests per minute", r.Limit)
+	window := cmp.Or(windowNames[r.Window], r.Window.String())
+	e := fault.New(fault.RateLimited, "the tenant is limited to %d requests per %s", r.Limit, window)
 	e.RetryAfter = r.RetryAfter
 	return e
 }
 
-// Allow counts one request of a tenant that is limited to perMinute; 0 means no
-// limit. A refused request is not counted.
-func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, perMinute int64) Rate {
-	if perMinute <= 0 {
+// Allow counts one request of a tenant that may make limit in the window; 0 means
+// no limit. A refused request is not counted.
+func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, limit int64) Rate {
+	if limit <= 0 {
 		return Rate{}
 	}
-	now := l.clock()
-	const window = time.Minute
-	interval := max(window/time.Duration(perMinute), 1)
+	now, window := l.clock(), l.window
+	interval := max(window/time.Duration(limit), 1)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,11 +89,11 @@ func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, perMinute int64) 
 		full = now
 	}
 	if full.Sub(now) > window {
-		// The limit was raised, or the clock went back: never wait more than a minute.
+		// The limit was raised, or the clock went back: never wait more than a window.
 		full = now.Add(window)
 	}
 	next := full.Add(interval)
-	r := Rate{Limit: perMinute, Window: window}
+	r := Rate{Limit: limit, Window: window}
 	if over := next.Sub(now) - window; over > 0 {
 		r.RetryAfter, r.Reset = over, full.Sub(now)
 		return r

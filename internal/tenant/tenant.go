@@ -88,11 +88,13 @@ const (
 // Limits bound what a tenant may hold or do. Zero means no limit.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
+	RequestsPerSecond int64 `json:"requests_per_second,omitempty"` // at each gateway
 	Notes             int64 `json:"notes,omitempty"`
 	Collections       int64 `json:"collections,omitempty"`
 	Forks             int64 `json:"forks,omitempty"`
 	StoredBytes       int64 `json:"stored_bytes,omitempty"`
 	ModelTokensPerDay int64 `json:"model_tokens_per_day,omitempty"`
+	QueuedJobs        int64 `json:"queued_jobs,omitempty"`
 }
 
 // Tenant is a customer.

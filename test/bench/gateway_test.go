@@ -82,6 +82,7 @@ func newGateway(b *testing.B) *gateway {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
+	cfg.Limits.SingleTenant = true
 	ctx, stop := context.WithCancel(context.Background())
 	a := must[*app.Gateway](b)(app.NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
 	g := &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7)}

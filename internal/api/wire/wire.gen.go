@@ -1220,7 +1220,13 @@ type Limits struct {
 	Forks             *int64 `json:"forks,omitempty"`
 	ModelTokensPerDay *int64 `json:"model_tokens_per_day,omitempty"`
 	Notes             *int64 `json:"notes,omitempty"`
+
+	// QueuedJobs Notes and messages that wait for their policy. Adds beyond it are refused.
+	QueuedJobs        *int64 `json:"queued_jobs,omitempty"`
 	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
+
+	// RequestsPerSecond At each gateway.
+	RequestsPerSecond *int64 `json:"requests_per_second,omitempty"`
 	StoredBytes       *int64 `json:"stored_bytes,omitempty"`
 }
 
@@ -1230,7 +1236,9 @@ type LimitsPatch struct {
 	Forks             nullable.Nullable[int64] `json:"forks,omitempty"`
 	ModelTokensPerDay nullable.Nullable[int64] `json:"model_tokens_per_day,omitempty"`
 	Notes             nullable.Nullable[int64] `json:"notes,omitempty"`
+	QueuedJobs        nullable.Nullable[int64] `json:"queued_jobs,omitempty"`
 	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
+	RequestsPerSecond nullable.Nullable[int64] `json:"requests_per_second,omitempty"`
 	StoredBytes       nullable.Nullable[int64] `json:"stored_bytes,omitempty"`
 }
 
@@ -2151,14 +2159,17 @@ type Usage struct {
 	Collections int64 `json:"collections"`
 	Forks       int64 `json:"forks"`
 
-	// Limits Limits of a tenant. Absent means unlimited.
+	// Limits The limits in force, the gateway's own included.
 	Limits Limits `json:"limits"`
 	Links  int64  `json:"links"`
 
 	// Model Calls of models and embedders, by day and purpose.
-	Model       []ModelUse `json:"model"`
-	Notes       int64      `json:"notes"`
-	StoredBytes int64      `json:"stored_bytes"`
+	Model []ModelUse `json:"model"`
+	Notes int64      `json:"notes"`
+
+	// QueuedJobs Notes and messages that wait for their policy.
+	QueuedJobs  *int64 `json:"queued_jobs,omitempty"`
+	StoredBytes int64  `json:"stored_bytes"`
 }
 
 // Version defines model for Version.

@@ -101,6 +101,8 @@ func (q quota) CheckNotes(context.Context, tenant.Scope, int64, int64) error {
 	return nil
 }
 
+func (quota) CheckJobs(context.Context, tenant.Scope, int64) error { return nil }
+
 func (quota) CheckCollections(context.Context, tenant.Scope, bool) error { return nil }
 
 // rationedModel is a model whose tokens of the day are used up.

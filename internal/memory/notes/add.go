@@ -38,6 +38,11 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 	if err := n.checkQuota(ctx, s, 1, note.Size()); err != nil {
 		return NoteWritten{}, nil, err
 	}
+	if wantsPolicy(&in) {
+		if err := n.checkJobs(ctx, s, c, 1); err != nil {
+			return NoteWritten{}, nil, err
+		}
+	}
 	// The id is made here because the closure may run twice and must write one note.
 	if note.ID, err = uuid.NewV7(); err != nil {
 		return NoteWritten{}, nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
@@ -128,6 +133,14 @@ func (n *Service) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes i
 		return nil
 	}
 	return n.quota.CheckNotes(ctx, s, notes, bytes)
+}
+
+// checkJobs checks whether more notes of a collection may wait for its policy.
+func (n *Service) checkJobs(ctx context.Context, s tenant.Scope, c *memory.Collection, notes int64) error {
+	if n.quota == nil || notes == 0 || c.Policy == memory.PolicyNone {
+		return nil
+	}
+	return n.quota.CheckJobs(ctx, s, notes)
 }
 
 // fastEmbedder returns the collection's embedder if it may run before a write is answered.

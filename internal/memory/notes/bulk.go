@@ -102,13 +102,20 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 			results[b.at].Err = lineFault(err)
 		}
 	}
-	var bytes int64
+	var bytes, jobs int64
 	texts := make([]string, len(batch))
 	for i, b := range batch {
 		bytes += b.note.Size()
+		if b.infer {
+			jobs++
+		}
 		texts[i] = memory.EmbedText(&b.note)
 	}
 	if err := n.checkQuota(ctx, s, int64(len(batch)), bytes); err != nil {
+		fail(err)
+		return
+	}
+	if err := n.checkJobs(ctx, s, c, jobs); err != nil {
 		fail(err)
 		return
 	}

@@ -69,10 +69,10 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	if err := n.prepareMessages(ctx, s, c, list); err != nil {
+	w := &messageWriter{n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer}
+	if err := n.prepareMessages(ctx, s, c, list, w.infer); err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	w := &messageWriter{n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer}
 	if p, ok := n.policies.ByName(c.Policy); ok {
 		w.exchanges = p.Describe().Exchanges
 	}
@@ -257,9 +257,9 @@ func exchangeStarts(list []*message) []bool {
 	return begins
 }
 
-// prepareMessages finds the messages that exist, checks the quota for the others, and embeds them. It
+// prepareMessages finds the messages that exist, checks the quotas for the others, and embeds them. It
 // only saves work: the lookup under the lock decides.
-func (n *Service) prepareMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
+func (n *Service) prepareMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message, infer bool) error {
 	if slices.ContainsFunc(list, func(m *message) bool { return m.note.Key != "" }) {
 		v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 		if err != nil {
@@ -292,6 +292,12 @@ func (n *Service) prepareMessages(ctx context.Context, s tenant.Scope, c *memory
 	}
 	if err := n.checkQuota(ctx, s, int64(len(fresh)), bytes); err != nil {
 		return err
+	}
+	if infer {
+		// One job each at most: a policy may learn from whole exchanges.
+		if err := n.checkJobs(ctx, s, c, int64(len(fresh))); err != nil {
+			return err
+		}
 	}
 	embedding, cancel := n.embedContext(ctx)
 	defer cancel()

@@ -46,6 +46,8 @@ func (q *room) CheckNotes(_ context.Context, _ tenant.Scope, n, _ int64) error {
 	return nil
 }
 
+func (*room) CheckJobs(context.Context, tenant.Scope, int64) error { return nil }
+
 func (*room) CheckCollections(context.Context, tenant.Scope, bool) error { return nil }
 
 // talk is a fixture with a policy that works on exchanges.

@@ -178,7 +178,12 @@ func (q *session) StoredBeside(ctx context.Context, tenantID, except uuid.UUID, 
 func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (memory.TenantUsage, error) {
 	var p params
 	where := "WHERE c.tenant = " + p.add(s.Tenant()) + seenBy(&p, s, now)
-	return q.stored(ctx, where, p.args)
+	u, err := q.stored(ctx, where, p.args)
+	if err != nil {
+		return u, err
+	}
+	_, err = q.get(ctx, "SELECT COUNT(*) FROM collections c JOIN jobs j ON j.tenant = c.tenant AND j.collection = c.id AND "+store.QueuedJob+" "+where, p.args, &u.QueuedJobs)
+	return u, err
 }
 
 // stored sums what is stored in the collections c of a condition.

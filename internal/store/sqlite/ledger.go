@@ -122,7 +122,14 @@ func (q *session) StoredBeside(ctx context.Context, tenantID, except uuid.UUID, 
 // TenantUsage implements store.LedgerRows.
 func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (memory.TenantUsage, error) {
 	seen, args := seenCollections(s, now)
-	return q.stored(ctx, "WHERE c.tenant = ?"+seen, append([]any{s.Tenant()}, args...))
+	where, args := "WHERE c.tenant = ?"+seen, append([]any{s.Tenant()}, args...)
+	u, err := q.stored(ctx, where, args)
+	if err != nil {
+		return u, err
+	}
+	// Without the name of the index SQLite reads all jobs of the tenant, for each collection.
+	_, err = q.get(ctx, "SELECT COUNT(*) FROM collections c CROSS JOIN jobs j INDEXED BY jobs_waiting ON j.tenant = c.tenant AND j.collection = c.id AND "+store.QueuedJob+" "+where, args, &u.QueuedJobs)
+	return u, err
 }
 
 // stored sums what is stored in the collections c of a condition.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func queueCases() []testCase {
@@ -66,18 +67,24 @@ func backlog(_ *testing.T, w *world) {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: foreign.ID, Kind: memory.JobCopy, Stage: memory.StageTask})
 		return err
 	}))(w.t)
+	queued := func(s tenant.Scope) int64 { return must(w.TenantUsage(w.ctx, s))(w.t).QueuedJobs }
+	w.assertf(queued(w.all) == 2 && queued(w.foreign) == 0, "of one tenant, all but tasks are queued: %d, %d", queued(w.all), queued(w.foreign))
 	got := count()
 	w.assertf(got[memory.StagePrepare].Waiting == 1 && got[memory.StagePrepare].Oldest.Equal(first.CreatedAt), "prepare: %+v", got)
 	w.assertf(got[memory.StageDecide].Waiting == 0 && got[memory.StageTask].Waiting == 2, "other stages: %+v", got)
 	_, lease := w.claim(c.ID, memory.StagePrepare, 1)
 	got = count()
 	w.assertf(got[memory.StagePrepare].Waiting == 0 && got[memory.StagePrepare].Oldest.IsZero(), "a running job is not counted: %+v", got)
+	w.assertf(queued(w.all) == 2, "a running job is queued for its tenant: %d", queued(w.all))
 	w.noError(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
 	got = count()
 	w.assertf(got[memory.StageDecide].Waiting == 1 && got[memory.StageDecide].Oldest.Equal(first.CreatedAt), "the job waits in its next stage: %+v", got)
 	w.clock.Advance(61 * time.Minute)
 	got = count()
 	w.assertf(got[memory.StagePrepare].Waiting == 1 && got[memory.StagePrepare].Oldest.Equal(second.NotBefore), "a job waits since it is due: %+v", got)
+	_, lease = w.claim(c.ID, memory.StageDecide, 1)
+	w.noError(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{State: memory.JobDone}))
+	w.assertf(queued(w.all) == 1, "a job that ended is not queued: %d", queued(w.all))
 }
 
 // dueByTenant: each tenant has its part of what one look lists, however many collections another has.
