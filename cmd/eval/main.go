@@ -132,7 +132,7 @@ func load(ctx context.Context, o options) error {
 	var sum eval.Loaded
 	var described, total int
 	for _, it := range items {
-		l, err := eval.Load(ctx, client, o.prefix+it.name, o.policy, it.turns, progress(it.name))
+		l, err := eval.Load(ctx, client, o.prefix+it.name, o.policy, &eval.Conversation{Turns: it.turns}, progress(it.name))
 		if err != nil {
 			return err
 		}

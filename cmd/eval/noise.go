@@ -37,7 +37,7 @@ func noise(ctx context.Context, o options) error {
 				foreign = append(foreign, q.Text)
 			}
 		}
-		l, err := eval.Load(ctx, client, o.prefix+c.ID, "none", c.Turns, progress(c.ID))
+		l, err := eval.Load(ctx, client, o.prefix+c.ID, "none", &c, progress(c.ID))
 		if err != nil {
 			return err
 		}

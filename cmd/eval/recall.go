@@ -15,7 +15,7 @@ import (
 
 // The tracks over published data, and those over the bundled samples.
 var (
-	publishedTracks = []string{"locomo", "pooled", "beam", "derived", "systems"}
+	publishedTracks = []string{"locomo", "pooled", "beam", "realmem", "madial", "madial-zh", "derived", "systems"}
 	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-derived", "sample-systems"}
 )
 
@@ -26,7 +26,7 @@ func recallCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for)")
-	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, mem0, context (default: all that the gateway offers)")
+	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, mem0, dialogue, context (default: all that the gateway offers)")
 	f.StringSliceVar(&o.systems, "systems", nil, "of messages, mem0, mem0g, memorybank: what the tracks systems and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
 	f.StringVar(&o.committed, "compare", "", "folder of earlier results; a metric that fell by more than 0.01 is an error")
@@ -48,6 +48,10 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 		}
 	case "beam":
 		d, err = eval.ReadBEAM(o.data)
+	case "realmem":
+		d, err = eval.ReadRealMem(o.data)
+	case "madial", "madial-zh":
+		d, err = eval.ReadMADial(o.data, track == "madial-zh")
 	case "derived":
 		policy = o.policy
 		if d, err = eval.ReadLoCoMo(o.data); err == nil {
@@ -193,7 +197,7 @@ func referenceCommand(o *options) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					result := eval.Summarize(d, rows, eval.Metrics(d.Budgets))
+					result := eval.Summarize(d, rows, d.Metrics())
 					result.Variant, result.Engine, result.Embedder = r.Name, "none", "none"
 					results = append(results, result)
 				}

@@ -142,7 +142,7 @@ func (v *invariance) same(what string, h *loadedTalk, collection string, ids map
 func (v *invariance) load(h *loadedTalk) {
 	v.t.Helper()
 	var err error
-	if h.loaded, err = eval.Load(v.t.Context(), v.client(h), "talk", "none", h.conversation.Turns, nil); err != nil {
+	if h.loaded, err = eval.Load(v.t.Context(), v.client(h), "talk", "none", h.conversation, nil); err != nil {
 		v.t.Fatal(err)
 	}
 	if h.loaded.Failed > 0 || h.loaded.Pending > 0 {

@@ -85,7 +85,7 @@ func TestMoveToServersAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eval.Load(t.Context(), client, "talk", "amem", conversation.Turns, nil); err != nil {
+	if _, err := eval.Load(t.Context(), client, "talk", "amem", &conversation, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/talk/clone", object{"agent": "scout", "name": "scouts-talk"})

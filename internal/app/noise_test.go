@@ -16,7 +16,7 @@ func TestNoiseOfTheTwoStageFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := eval.Load(t.Context(), client, "sample", "none", c.Turns, nil)
+	loaded, err := eval.Load(t.Context(), client, "sample", "none", &c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,5 +34,47 @@ func TestNoiseOfTheTwoStageFilter(t *testing.T) {
 	}
 	if filtered.FalseHits > 0.03 {
 		t.Errorf("with the filter %.1f%% false hits, want at most 3%%", 100*filtered.FalseHits)
+	}
+}
+
+// A question that may see only the first turns of a conversation finds none of the others.
+func TestQuestionsSeeWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, nil)
+	client := &eval.Client{BaseURL: g.url, Key: g.key}
+	c, err := eval.Sample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Turns, c.Questions = c.Turns[:30], c.Questions[:3]
+	before := map[string]int{}
+	for i := range c.Questions {
+		c.Questions[i].Before = 5 + 7*i
+		c.Questions[i].Gold = []string{c.Turns[0].ID}
+		before[c.Questions[i].Text] = c.Questions[i].Before
+	}
+	place := map[string]int{}
+	for i, turn := range c.Turns {
+		place[turn.ID] = i
+	}
+	d := &eval.Dataset{Name: "before", Budgets: []int{100}, Conversations: []eval.Conversation{c}}
+	bench, err := eval.Open(t.Context(), client, d, "before-", "none", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := bench.Ask(t.Context(), eval.Variant{Mode: eval.Hybrid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		n := before[r.Question.Text]
+		if len(r.Ranking.Turns) == 0 || len(r.Ranking.Turns) > n {
+			t.Errorf("%d turns found among %d", len(r.Ranking.Turns), n)
+		}
+		for _, id := range r.Ranking.Turns {
+			if place[id] >= n {
+				t.Errorf("turn %d is found by a question after %d", place[id], n)
+			}
+		}
 	}
 }

@@ -18,6 +18,14 @@ const e5Layers = 12
 //go:embed projection_e5.bin
 var e5Projection []byte
 
+// e5Center holds the mean vectors of queries and of passages, over sentences of our own (tools/encoder). The
+// model's vectors lie in a narrow cone around them (L. Wang et al., Multilingual E5 Text Embeddings, 2024);
+// without the mean their cosines spread over the whole range (J. Mu and P. Viswanath, All-but-the-Top, ICLR
+// 2018).
+//
+//go:embed center_e5.bin
+var e5Center []byte
+
 // What the model was trained to read before a text.
 const (
 	queryPrefix   = "query:"
@@ -65,6 +73,11 @@ func readE5(f io.ReaderAt, size int64) (*unigram, *weights, error) {
 	if r.err != nil {
 		return nil, nil, r.err
 	}
+	if len(e5Center) != 2*Dim*4 {
+		return nil, nil, fmt.Errorf("%w: the centers have %d bytes, not %d", ErrDamaged, len(e5Center), 2*Dim*4)
+	}
+	centers := floats(nil, e5Center)
+	u.queryCenter, u.passageCenter = centers[:Dim], centers[Dim:]
 	var err error
 	w.projection, err = readProjection(e5Projection)
 	return u, w, err

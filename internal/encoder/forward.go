@@ -123,7 +123,11 @@ func (e *Encoder) writeOutput(s *scratch, inputs []input, x []float32, out []Enc
 			at := row + in.skip + j
 			tokens[j] = Token{Start: w.start, End: w.end, Code: quantize(codes[at*TokenDim : (at+1)*TokenDim])}
 		}
-		out[i] = Encoding{Vector: meanPool(x[row*Dim : (row+n)*Dim]), Tokens: tokens, Truncated: in.truncated}
+		vector := meanPool(x[row*Dim : (row+n)*Dim])
+		if in.center != nil {
+			subtractUnit(vector, in.center)
+		}
+		out[i] = Encoding{Vector: vector, Tokens: tokens, Truncated: in.truncated}
 		row += n
 	}
 }
@@ -136,6 +140,19 @@ func meanPool(x []float32) []float32 {
 			v[i] += f
 		}
 	}
+	normalize(v)
+	return v
+}
+
+// subtractUnit subtracts the center of all texts from a vector, which keeps unit length.
+func subtractUnit(v, center []float32) {
+	for i, c := range center {
+		v[i] -= c
+	}
+	normalize(v)
+}
+
+func normalize(v []float32) {
 	var square float64
 	for _, f := range v {
 		square += float64(f) * float64(f)
@@ -144,7 +161,6 @@ func meanPool(x []float32) []float32 {
 	for i := range v {
 		v[i] *= scale
 	}
-	return v
 }
 
 // quantize rounds a direction to bytes.

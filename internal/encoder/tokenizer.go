@@ -39,6 +39,7 @@ type input struct {
 	skip      int     // ids before the text's own
 	words     []span  // of the text's own ids, in bytes of the text
 	truncated bool
+	center    []float32 // of the vectors of such texts; nil: none
 }
 
 // readVocabulary reads one piece from each line; the number of the line is its id.

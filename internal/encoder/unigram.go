@@ -25,6 +25,8 @@ type unigram struct {
 
 	// What the model was trained to read before a text, behind begin.
 	query, passage []int32
+	// The centers of the vectors of queries and passages.
+	queryCenter, passageCenter []float32
 }
 
 // wordMark begins each word. It stands for the space before it.
@@ -88,11 +90,12 @@ func (u *unigram) find(h uint32, piece []byte) int32 {
 // tokenize splits a text into at most e5Tokens pieces, including the frame and the prefix that says what
 // the text is for.
 func (u *unigram) tokenize(text string, query bool) input {
-	prefix := u.passage
+	prefix, center := u.passage, u.passageCenter
 	if query {
-		prefix = u.query
+		prefix, center = u.query, u.queryCenter
 	}
 	r := unigramReader{unigram: u, text: text}
+	r.center = center
 	r.ids = append(append(make([]int32, 0, 32+len(prefix)), u.begin), prefix...)
 	r.skip = len(r.ids)
 	r.readText()

@@ -134,15 +134,16 @@ type Found struct {
 
 // Query is one search.
 type Query struct {
-	Text    string             `json:"query"`
-	Mode    string             `json:"mode"` // lexical, vector, hybrid
-	K       int                `json:"k"`
-	Rerank  string             `json:"rerank,omitempty"`  // "model": the two-stage noise filter
-	Profile string             `json:"profile,omitempty"` // of the ranking; "" lets the gateway choose
-	Weights map[string]float64 `json:"weights,omitempty"` // of signals that differ from the profile
-	Explain bool               `json:"explain,omitempty"`
-	AsOf    int64              `json:"as_of,omitempty"`  // a revision; 0 for the head
-	Fields  []string           `json:"fields,omitempty"` // only "id", or empty for whole notes
+	Text     string             `json:"query,omitempty"`
+	Messages []Message          `json:"messages,omitempty"` // a dialogue, instead of Text
+	Mode     string             `json:"mode"`               // lexical, vector, hybrid
+	K        int                `json:"k"`
+	Rerank   string             `json:"rerank,omitempty"`  // "model": the two-stage noise filter
+	Profile  string             `json:"profile,omitempty"` // of the ranking; "" lets the gateway choose
+	Weights  map[string]float64 `json:"weights,omitempty"` // of signals that differ from the profile
+	Explain  bool               `json:"explain,omitempty"`
+	AsOf     int64              `json:"as_of,omitempty"`  // a revision; 0 for the head
+	Fields   []string           `json:"fields,omitempty"` // only "id", or empty for whole notes
 }
 
 // Prompt is a text that is ready for a prompt.
@@ -232,11 +233,14 @@ func (c *Client) Search(ctx context.Context, collection string, q Query) (Found,
 	return out, err
 }
 
-// Context returns a prompt-ready text of at most so many tokens.
-func (c *Client) Context(ctx context.Context, collection, query string, tokens int) (Prompt, error) {
+// Context returns a prompt-ready text of at most so many tokens, from a revision; 0 is the head.
+func (c *Client) Context(ctx context.Context, collection, query string, tokens int, asOf int64) (Prompt, error) {
 	var out Prompt
-	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context",
-		map[string]any{"query": query, "token_budget": tokens}, &out)
+	body := map[string]any{"query": query, "token_budget": tokens}
+	if asOf > 0 {
+		body["as_of"] = asOf
+	}
+	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context", body, &out)
 	return out, err
 }
 

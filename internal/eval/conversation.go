@@ -28,6 +28,10 @@ type Question struct {
 	Answer   string // "" when the data has none
 	Gold     []string
 	Audited  []string // gold after a later audit of the labels; Gold when the audit changed nothing
+	// Before is how many turns may be used, from the first; 0 is all.
+	Before       int
+	Dialogue     []Message // that Text ends; nil when the data has none
+	GoldSessions []string  // the sessions with the answer; nil when the data does not say
 }
 
 // Conversation is the content of one collection.
@@ -44,8 +48,10 @@ type Dataset struct {
 	Categories    []string // in the order of tables
 	// Apart is the category that averages leave out; "" for none.
 	Apart   string
-	Budgets []int             // in tokens, for recall within a budget
-	Files   map[string]string // SHA-256 of the files read, by name
+	Budgets []int // in tokens, for recall within a budget
+	// Sessions reports whether the questions have gold sessions.
+	Sessions bool
+	Files    map[string]string // SHA-256 of the files read, by name
 }
 
 // readFile reads one file of a data set and records its hash.
@@ -95,4 +101,14 @@ func Pooled(d *Dataset) *Dataset {
 	}
 	out.Conversations = []Conversation{all}
 	return &out
+}
+
+// hasDialogues reports whether the data has dialogues to ask with.
+func (d *Dataset) hasDialogues() bool {
+	for i := range d.Conversations {
+		for j := range d.Conversations[i].Questions {
+			return d.Conversations[i].Questions[j].Dialogue != nil
+		}
+	}
+	return false
 }

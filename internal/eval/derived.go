@@ -137,9 +137,13 @@ func ContextMetrics(budgets []int) []string {
 func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
 	return b.askCovered(func(l *Loaded, origins *Origins, q *Question) (r Ranking, score, audited Score, err error) {
 		r.Best, r.Answerable = math.NaN(), math.NaN()
+		asOf, err := l.AsOf(q)
+		if err != nil {
+			return r, nil, nil, err
+		}
 		for _, budget := range b.Data.Budgets {
 			start := time.Now()
-			p, err := b.Client.Context(ctx, l.Collection, q.Text, budget)
+			p, err := b.Client.Context(ctx, l.Collection, q.Text, budget, asOf)
 			if err != nil {
 				return r, nil, nil, err
 			}

@@ -20,6 +20,20 @@ type Loaded struct {
 	Took       time.Duration // from the first write until all jobs ended
 
 	IDs map[string]string // note id → turn id
+
+	revisions map[int]int64 // the head after a number of turns, where a question asks for it
+}
+
+// AsOf returns the revision that a question may see; 0 is the head.
+func (l *Loaded) AsOf(q *Question) (int64, error) {
+	if q.Before == 0 {
+		return 0, nil
+	}
+	at, ok := l.revisions[q.Before]
+	if !ok {
+		return 0, fmt.Errorf("no revision is known after %d turns", q.Before)
+	}
+	return at, nil
 }
 
 // Turns returns the turns of hits. A note of another collection is an error: nothing may leak.
@@ -38,16 +52,28 @@ func (l *Loaded) Turns(hits []Hit) ([]string, error) {
 // Load creates a collection, adds one note per turn in bulk and waits until its jobs have ended.
 // Policy "none" analyzes nothing. progress, which may be nil, is called with the number of notes
 // written and of jobs left.
-func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, progress func(written, jobs int)) (Loaded, error) {
+func Load(ctx context.Context, c *Client, name, policy string, conversation *Conversation, progress func(written, jobs int)) (Loaded, error) {
 	start := time.Now()
+	turns := conversation.Turns
+	cuts := map[int]bool{} // numbers of turns after which a question is asked
+	for i := range conversation.Questions {
+		if n := conversation.Questions[i].Before; n > 0 {
+			cuts[n] = true
+		}
+	}
 	col, err := c.CreateCollection(ctx, name, policy)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
-	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns))}
+	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns)), revisions: map[int]int64{}}
 	const batch = 500
-	for at := 0; at < len(turns); at += batch {
-		part := turns[at:min(at+batch, len(turns))]
+	for at := 0; at < len(turns); {
+		end := at + 1
+		for end < len(turns) && end-at < batch && !cuts[end] {
+			end++
+		}
+		part := turns[at:end]
+		at = end
 		notes := make([]Note, len(part))
 		for i, t := range part {
 			notes[i] = Note{
@@ -68,6 +94,16 @@ func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, pro
 				continue
 			}
 			out.IDs[l.ID] = part[i].ID
+		}
+		if cuts[end] {
+			if err := drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
+				return out, err
+			}
+			head, err := c.Collection(ctx, col.ID)
+			if err != nil {
+				return out, fmt.Errorf("read collection %s: %w", name, err)
+			}
+			out.revisions[end] = head.HeadRevision
 		}
 		if progress != nil {
 			progress(len(out.IDs), -1)

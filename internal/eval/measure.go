@@ -51,10 +51,15 @@ func Measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", c.ID, q.Text, err)
 			}
-			out = append(out, Row{
+			row := Row{
 				Conversation: i, Question: q, Ranking: r,
 				Score: scale.Measure(r.Turns, q.Gold, q.Answer), Audited: scale.Measure(r.Turns, q.Audited, q.Answer),
-			})
+			}
+			if d.Sessions {
+				of := scale.sessionRecall(r.Turns, q.GoldSessions)
+				row.Score, row.Audited = append(row.Score, of), append(row.Audited, of)
+			}
+			out = append(out, row)
 		}
 	}
 	return out, nil

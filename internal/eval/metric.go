@@ -60,6 +60,32 @@ func Metrics(budgets []int) []string {
 
 const answerMetric = "answer@10"
 
+// sessionMetric is the share of the gold sessions that the first ten turns are of.
+const sessionMetric = "sessions@10"
+
+// Metrics returns the metrics of a search in the data set.
+func (d *Dataset) Metrics() []string {
+	out := Metrics(d.Budgets)
+	if d.Sessions {
+		out = append(out, sessionMetric)
+	}
+	return out
+}
+
+// sessionRecall returns the share of sessions that the first ten turns are of; NaN without sessions.
+func (s *Scale) sessionRecall(ranked, sessions []string) float64 {
+	if len(sessions) == 0 {
+		return math.NaN()
+	}
+	n := 0
+	for _, session := range sessions {
+		if slices.ContainsFunc(ranked[:min(10, len(ranked))], func(id string) bool { return s.session[id] == session }) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(sessions))
+}
+
 func budgetMetric(b int) string { return fmt.Sprintf("recall@%dt", b) }
 
 // A Score holds the metrics of one ranked list, in the order of Metrics. It is NaN where a metric
@@ -72,14 +98,16 @@ type Scale struct {
 	tokens  map[string]int // by turn
 	total   int
 	terms   map[string]map[string]bool // by turn
+	session map[string]string          // by turn
 }
 
 // NewScale counts the tokens and terms of a conversation's turns.
 func NewScale(turns []Turn, budgets []int) *Scale {
-	s := &Scale{budgets: budgets, tokens: make(map[string]int, len(turns)), terms: make(map[string]map[string]bool, len(turns))}
+	s := &Scale{budgets: budgets, tokens: make(map[string]int, len(turns)), terms: make(map[string]map[string]bool, len(turns)), session: make(map[string]string, len(turns))}
 	for _, t := range turns {
 		s.tokens[t.ID] = Tokens(t.Rendered)
 		s.total += s.tokens[t.ID]
+		s.session[t.ID] = t.Session
 		s.terms[t.ID] = map[string]bool{}
 		for _, term := range reference.Stemmed(t.Rendered) {
 			s.terms[t.ID][term] = true

@@ -17,6 +17,8 @@ type Variant struct {
 	Mode    string             `json:"mode"`
 	Profile string             `json:"profile,omitempty"`
 	Weights map[string]float64 `json:"weights,omitempty"`
+	// Dialogue asks with the dialogue instead of its last message.
+	Dialogue bool `json:"dialogue,omitempty"`
 }
 
 // Bench is a gateway that has a data set loaded, with a collection for each conversation.
@@ -42,7 +44,7 @@ func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, log
 		conversation := &d.Conversations[i]
 		at := time.Now()
 		logged := time.Now()
-		l, err := Load(ctx, c, prefix+conversation.ID, policy, conversation.Turns, func(written, jobs int) {
+		l, err := Load(ctx, c, prefix+conversation.ID, policy, conversation, func(written, jobs int) {
 			if time.Since(logged) > 5*time.Second {
 				logged = time.Now()
 				logf("%s: %s: %d of %d notes, %d jobs or more left", d.Name, conversation.ID, written, len(conversation.Turns), max(jobs, 0))
@@ -68,9 +70,15 @@ func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
 		l := &b.Loaded[i]
 		return func(q *Question) (Ranking, error) {
 			start := time.Now()
-			found, err := b.Client.Search(ctx, l.Collection, Query{
-				Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights, Fields: idsOnly,
-			})
+			asOf, err := l.AsOf(q)
+			if err != nil {
+				return Ranking{}, err
+			}
+			query := Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights, Fields: idsOnly, AsOf: asOf}
+			if v.Dialogue {
+				query.Text, query.Messages = "", q.Dialogue
+			}
+			found, err := b.Client.Search(ctx, l.Collection, query)
 			wall := time.Since(start)
 			if err != nil {
 				return Ranking{}, err

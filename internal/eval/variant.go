@@ -26,6 +26,8 @@ const (
 	ProfileMem0 = "mem0"
 	// DefaultNoAttribute is ProfileDefault without that boost.
 	DefaultNoAttribute = "default-no-attribute"
+	// ByDialogue is Hybrid with the dialogue as the query, for data that has dialogues.
+	ByDialogue = "dialogue"
 	// Context asks for prompt-ready text.
 	Context = "context"
 )
@@ -42,6 +44,7 @@ func variants() []Variant {
 		{Name: DefaultNoAttribute, Mode: Hybrid, Profile: "default", Weights: map[string]float64{attributeSignal: 0}},
 		{Name: ProfilePeople, Mode: Hybrid, Profile: "people"},
 		{Name: ProfileMem0, Mode: Hybrid, Profile: "mem0"},
+		{Name: ByDialogue, Mode: Hybrid, Dialogue: true},
 	}
 }
 
@@ -80,6 +83,9 @@ func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	if strings.Contains(contract, "/v1/collections/{collection}/context:") {
 		out = append(out, Context)
 	}
+	if b.Data.hasDialogues() && !b.mayBeDerived() {
+		out = append(out, ByDialogue)
+	}
 	return out, nil
 }
 
@@ -104,7 +110,7 @@ func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 	var rows []Row
 	var v Variant
 	var err error
-	metrics := Metrics(b.Data.Budgets)
+	var metrics []string
 	if name == Context {
 		metrics = ContextMetrics(b.Data.Budgets)
 		rows, err = b.AskContext(ctx)
@@ -116,6 +122,7 @@ func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 			metrics = DerivedMetrics(b.Data.Budgets)
 			rows, err = b.AskDerived(ctx, v)
 		} else {
+			metrics = b.Data.Metrics()
 			rows, err = b.Ask(ctx, v)
 		}
 	}

@@ -68,9 +68,8 @@ func NewLocal(d Deps, cfg Config) *Local {
 // NewMultilingual returns the embedder for about a hundred languages, like NewLocal.
 func NewMultilingual(d Deps, cfg Config) *Local {
 	l := newLocal(d, cfg)
-	// The model was trained with a low temperature, so that texts about different things have a
-	// cosine of about 0.75 (L. Wang et al., Multilingual E5 Text Embeddings, 2024).
-	l.name, l.model, l.floor = MultilingualName, encoder.E5, 0.75
+	// The floor of the other encoder: the vectors of both spread over the whole range of cosines.
+	l.name, l.model, l.floor = MultilingualName, encoder.E5, 0.25
 	return l
 }
 

@@ -5,6 +5,8 @@
                                    vectors by numpy in float64
     e5.py project MODEL OUT TEXT…  fits the projection of token vectors, as
                                    fit_projection.py does for the other model
+    e5.py center MODEL OUT TEXT…   writes the mean of the vectors of the sentences, read
+                                   as queries and as passages
 
 MODEL is e5-small-q4.bin as published: weights of four bits, which both
 implementations expand to floats. TEXT has one sentence a line. Needs numpy and
@@ -205,11 +207,25 @@ def project(model, out, *texts):
     print(f"{len(vectors)} tokens, {kept:.3f} of their squared length kept")
 
 
+def center(model, out, *texts):
+    lines = [l.strip() for path in texts for l in pathlib.Path(path).read_text(encoding="utf-8").splitlines() if l.strip()]
+    means = []
+    for kind in ("query", "passage"):
+        vectors = []
+        for line in lines:
+            v = model.hidden(model.frame(line, kind)[0]).mean(0)
+            vectors.append(v / np.linalg.norm(v))
+        means.append(np.mean(vectors, axis=0))
+        print(f"{kind}: {len(lines)} sentences, length of the mean {np.linalg.norm(means[-1]):.3f}")
+    pathlib.Path(out).write_bytes(np.ascontiguousarray(means, dtype="<f4").tobytes())
+
+
 def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ("golden", "project"):
+    commands = {"golden": golden, "project": project, "center": center}
+    if len(sys.argv) < 4 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     model = Model(sys.argv[2]).load()
-    {"golden": golden, "project": project}[sys.argv[1]](model, *sys.argv[3:])
+    commands[sys.argv[1]](model, *sys.argv[3:])
 
 
 if __name__ == "__main__":
