@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -78,7 +79,7 @@ func (d *Dataset) readConverted(dir, name string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for _, from := range data.Conversations {
-		c := Conversation{ID: from.ID}
+		c := Conversation{ID: strings.ToLower(from.ID)} // names of collections have no capitals
 		roles := make([]string, len(from.Turns))
 		for i, t := range from.Turns {
 			turn := Turn{ID: strconv.Itoa(i), Speaker: t.Name, Session: t.Session, At: t.Time, Text: truncate(t.Text, contentLimit)}
