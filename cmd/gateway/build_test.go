@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"debug/buildinfo"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 )
 
 // The build script counts what is compiled, passes everything else on, and fails when go does.
@@ -43,5 +48,65 @@ func TestBuildShowsProgress(t *testing.T) {
 				t.Errorf("a build with nothing to do prints %s", out)
 			}
 		})
+	}
+}
+
+// maxBinary is the largest size of a stripped gateway, in bytes.
+const maxBinary = 55_000_000
+
+// The gateway stays small. It was a fifth larger while it contained calls of methods by names that
+// are known at run time only, for which the linker keeps every exported method.
+func TestBinaryIsSmall(t *testing.T) {
+	t.Parallel()
+	path := commandtest.Command(t, nil).Path
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	if !strings.Contains(set["-tags"], "grpcnotrace") {
+		const reason = `the gateway was built without the flags of the project: export GOFLAGS="$(make -s goflags)"`
+		if os.Getenv("SLIPBOX_BINARIES") != "" {
+			t.Fatal(reason)
+		}
+		t.Skip(reason)
+	}
+	if set["-race"] == "true" {
+		t.Skip("the race detector's code is not part of a release")
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The names of functions are in every binary, for stack traces.
+	has := func(function string) bool { return bytes.Contains(content, []byte("\x00"+function+"\x00")) }
+	if !has("github.com/gin-gonic/gin.(*Engine).ServeHTTP") {
+		t.Fatal("the names of functions were not found")
+	}
+	for function, cause := range map[string]string{
+		"text/template.(*Template).Execute": "something renders a template: render it by make generate, as internal/api/docs does",
+		"github.com/gin-gonic/gin.(*Context).BindXML": "nothing calls it, so something calls methods by name: " +
+			"go build -ldflags=-dumpdep ./cmd/gateway 2>&1 | grep ReflectMethod",
+	} {
+		if has(function) {
+			t.Errorf("the gateway contains %s: %s", function, cause)
+		}
+	}
+	file, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		t.Skipf("the size is known for Linux only: %v", err)
+	}
+	size := len(content)
+	for _, s := range file.Sections {
+		if s.Name == ".symtab" || s.Name == ".strtab" || strings.HasPrefix(s.Name, ".debug_") {
+			size -= int(s.FileSize) // what the linker's flags -s and -w leave out
+		}
+	}
+	t.Logf("%.1f MB stripped", float64(size)/1e6)
+	if size > maxBinary {
+		t.Errorf("the stripped gateway has %d bytes, want at most %d: look for what is new with go tool nm -size -sort size", size, maxBinary)
 	}
 }

@@ -1,5 +1,5 @@
 // Package api is the HTTP edge: gin routes, wire types, middleware, the table from fault codes to
-// statuses, and the reference page.
+// statuses, and the reference page, which the command in docs writes.
 //
 // Routes are mounted by the operationId of the contract (api/openapi.yaml), so there is no
 // undocumented route, and a test names documented routes that are missing. Every request is

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,41 +46,12 @@ func TestDocsOrder(t *testing.T) {
 	}
 }
 
-func bodyFields(d *document, id string) []string {
-	var names []string
-	for _, f := range newDocsOperation(d.operations[id], newFieldOrder(d.raw)).Body {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-func TestFieldOrder(t *testing.T) {
+// A page that the browser is to trust is complete: without style or script there is no policy for it.
+func TestDocsPolicyNeedsAWholePage(t *testing.T) {
 	t.Parallel()
-	d, err := loadDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id, want := range map[string][]string{
-		"search":       {"query", "vector", "messages", "queries", "mode", "k", "filter"},
-		"buildContext": {"query", "messages", "token_budget"},
-		"createNote":   {"content", "context", "keywords", "tags"},
-	} {
-		if got := bodyFields(d, id); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
-			t.Errorf("%s: %q, want first %q", id, got, want)
-		}
-	}
-	order := newFieldOrder(d.raw)
-	for name, ref := range d.spec.Components.Schemas {
-		for property := range ref.Value.Properties {
-			if !slices.Contains(order[name], property) {
-				t.Errorf("the place of %s.%s was not found", name, property)
-			}
-		}
-		fields := order.fields(name, ref.Value)
-		for i := 1; i < len(fields); i++ {
-			if fields[i].Required && !fields[i-1].Required {
-				t.Errorf("%s: %s is required and comes after %s", name, fields[i].Name, fields[i-1].Name)
-			}
+	for _, page := range []string{"", "<style>a{}</style>", "<script>a()</script>", "<style>a{}</style><script>a()"} {
+		if policy, err := newDocsPolicy([]byte(page)); err == nil {
+			t.Errorf("%q got %s", page, policy)
 		}
 	}
 }
@@ -97,6 +70,16 @@ func TestDocsPolicy(t *testing.T) {
 		t.Errorf("the policy is loose: %s", policy)
 	}
 	page := w.Body.String()
+	for _, name := range []string{"style", "script"} {
+		content, _, _ := strings.Cut(page[strings.Index(page, "<"+name+">")+len(name)+2:], "</"+name+">")
+		sum := sha256.Sum256([]byte(content))
+		if source := fmt.Sprintf("%s-src 'sha256-%s'", name, base64.StdEncoding.EncodeToString(sum[:])); len(content) < 1000 || !strings.Contains(policy, source) {
+			t.Errorf("the policy does not admit the page's %s: %s", name, policy)
+		}
+		if strings.Count(page, "<"+name) != 1 {
+			t.Errorf("the page has another %s, which the policy refuses", name)
+		}
+	}
 	if m := regexp.MustCompile(`\s(?:on\w+|style)="`).FindString(page); m != "" {
 		t.Errorf("an attribute that the policy refuses: %s", m)
 	}

@@ -107,7 +107,7 @@ func (s *Server) getOpenAPI(c *gin.Context) error {
 
 func (s *Server) getDocs(c *gin.Context) error {
 	c.Header("Cache-Control", "public, max-age=300")
-	c.Header("Content-Security-Policy", s.page.policy)
-	c.Data(http.StatusOK, "text/html; charset=utf-8", s.page.html)
+	c.Header("Content-Security-Policy", s.docsPolicy)
+	c.Data(http.StatusOK, "text/html; charset=utf-8", docsHTML)
 	return nil
 }

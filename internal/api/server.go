@@ -136,10 +136,11 @@ type Server struct {
 	now     func() time.Time
 	cfg     Config
 
-	doc     *document
-	page    docsPage
-	engine  *gin.Engine
-	mounted map[string]bool
+	doc *document
+	// docsPolicy is the Content-Security-Policy of the reference page.
+	docsPolicy string
+	engine     *gin.Engine
+	mounted    map[string]bool
 
 	bodies   *inFlight
 	cursors  *cursors
@@ -167,13 +168,13 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	page, err := sharedPage()
+	policy, err := newDocsPolicy(docsHTML)
 	if err != nil {
-		return nil, fmt.Errorf("api: render the reference page: %w", err)
+		return nil, fmt.Errorf("api: %w", err)
 	}
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
-		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
+		cfg: cfg, doc: doc, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
 		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}

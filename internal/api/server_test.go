@@ -21,6 +21,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
+// sampleID is the id of nothing: a stream of it ends at once.
+const sampleID = "019a9c3e-6f1b-7c44-9d2a-3b1f0c5e8a77"
+
 func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, DefaultConfig(), nil)

@@ -108,6 +108,25 @@ func TestSkippedInRaceRunElsewhere(t *testing.T) {
 	}
 }
 
+// Every build has the same tags. An image also embeds the time zones, which scratch lacks.
+func TestBuildTags(t *testing.T) {
+	t.Parallel()
+	tagsOf := func(file, pattern string) []string {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(readFile(t, file))
+		if m == nil {
+			t.Fatalf("%s sets no tags", file)
+		}
+		return strings.FieldsFunc(m[1], func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	want := tagsOf("Makefile", `(?m)^BUILD_FLAGS :=.* -tags=(\S+)`)
+	if got := tagsOf("deploy/Dockerfile", `(?m)^ENV .*GOFLAGS=".* -tags=timetzdata,([^\s"]+)`); !slices.Equal(got, want) {
+		t.Errorf("deploy/Dockerfile builds with %q, the Makefile with %q", got, want)
+	}
+	if got := tagsOf(".goreleaser.yaml", `(?m)^ +tags: \[(.*)\]`); !slices.Equal(got, want) {
+		t.Errorf(".goreleaser.yaml builds with %q, the Makefile with %q", got, want)
+	}
+}
+
 // eachPackageFile parses every Go file of the module and of no other.
 func eachPackageFile(t *testing.T, visit func(file string, parsed *ast.File)) {
 	t.Helper()

@@ -71,6 +71,7 @@ func Map() []Package {
 			[]string{edge, layer(LayerAdapter), core}, false},
 
 		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core}, false},
+		{"internal/api/docs", LayerTool, "writes the reference page that the API serves at /docs", []string{"api"}, false},
 		{"internal/mcp", LayerEdge, "the MCP endpoint: tools over the same services and scopes", []string{core}, false},
 		{"internal/console", LayerEdge, "the embedded web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
@@ -159,8 +160,12 @@ func Dependencies() []Dependency {
 	redis := []string{"internal/redis", "internal/cache"}
 	http := []string{"cmd", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/telemetry",
 		"internal/eval", "docs", "test"}
+	// It calls methods by name, for which the linker keeps every exported method of a program.
+	template := []string{"internal/api/docs"}
 	return []Dependency{
 		{"net/http", http, false}, // the core knows no statuses and no headers
+		{"text/template", template, true},
+		{"html/template", template, true},
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
 		{"github.com/go-json-experiment/json", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},

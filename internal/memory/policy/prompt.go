@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -15,6 +15,14 @@ import (
 // the user message.
 const partSeparator = "\n=====\n"
 
+// The marks of a template, which Render fills. They look like those of text/template, which is not
+// used: it calls methods by name, so the linker would keep every exported method of the program.
+const (
+	markData    = "{{.Data}}"
+	markCompact = "{{.Compact}}"
+	markCount   = "{{.Count}}"
+)
+
 // Prompt is one versioned prompt with the schema of its answer. A changed text is a
 // new file with a higher version.
 type Prompt struct {
@@ -22,7 +30,7 @@ type Prompt struct {
 	// prompt that exists in several languages.
 	Version string
 	System  string
-	body    *template.Template
+	body    string
 	Schema  json.RawMessage
 }
 
@@ -43,8 +51,11 @@ func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 	if !ok {
 		return Prompt{}, fmt.Errorf("prompt %s: no line of five equals signs", path)
 	}
-	t, err := template.New(name).Option("missingkey=error").Parse(strings.TrimSpace(body))
-	if err != nil {
+	if strings.Contains(head, "{{") {
+		return Prompt{}, fmt.Errorf("prompt %s: a mark in the system message, which is sent as it is: move it below the line of equals signs", path)
+	}
+	body = strings.TrimSpace(body)
+	if err := checkMarks(body); err != nil {
 		return Prompt{}, fmt.Errorf("prompt %s: %w", path, err)
 	}
 	schema, err := fs.ReadFile(files, fmt.Sprintf("schemas/%s.v%s.json", name, number))
@@ -57,9 +68,21 @@ func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 	return Prompt{
 		Version: version,
 		System:  strings.TrimSpace(head),
-		body:    t,
+		body:    body,
 		Schema:  schema,
 	}, nil
+}
+
+// checkMarks returns an error unless every brace pair of a template belongs to a mark that Render fills.
+func checkMarks(body string) error {
+	rest := strings.NewReplacer(markData, "", markCompact, "", markCount, "").Replace(body)
+	for _, brace := range []string{"{{", "}}"} {
+		if _, after, found := strings.Cut(rest, brace); found {
+			line, _, _ := strings.Cut(after, "\n")
+			return fmt.Errorf("unknown mark at %q: use %s, %s or %s", brace+line, markData, markCompact, markCount)
+		}
+	}
+	return nil
 }
 
 // Render returns the user message: the template with the material, and with the count
@@ -76,13 +99,10 @@ func (p *Prompt) Render(material any, count int) (string, error) {
 	if err := json.Indent(&data, compact, "", "  "); err != nil {
 		return "", fmt.Errorf("indent the material of %s: %w", p.Version, err)
 	}
-	var b strings.Builder
-	err = p.body.Execute(&b, struct {
-		Data, Compact string
-		Count         int
-	}{text.EscapeTagsJSON(data.String()), text.EscapeTagsJSON(string(compact)), count})
-	if err != nil {
-		return "", fmt.Errorf("render %s: %w", p.Version, err)
-	}
-	return b.String(), nil
+	// One pass, so that a mark in the material stays as it is.
+	return strings.NewReplacer(
+		markData, text.EscapeTagsJSON(data.String()),
+		markCompact, text.EscapeTagsJSON(string(compact)),
+		markCount, strconv.Itoa(count),
+	).Replace(p.body), nil
 }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	contract "github.com/slipboxhq/slipbox/api"
+)
+
+// The page that the gateway serves is the page of the contract as it is now, in every run.
+func TestPageIsCurrent(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The contract is read into maps, whose order differs between runs.
+	for range 3 {
+		folder := t.TempDir()
+		if err := run([]string{folder}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(folder, output))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("internal/api/docs/%s is not what its sources say: run make generate", output)
+		}
+	}
+}
+
+func bodyFields(d *document, id string) []string {
+	var names []string
+	for _, f := range newDocsOperation(d.operations[id], newFieldOrder(d.raw)).Body {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func TestFieldOrder(t *testing.T) {
+	t.Parallel()
+	d, err := loadDocument(contract.OpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string][]string{
+		"search":       {"query", "vector", "messages", "queries", "mode", "k", "filter"},
+		"buildContext": {"query", "messages", "token_budget"},
+		"createNote":   {"content", "context", "keywords", "tags"},
+	} {
+		if got := bodyFields(d, id); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: %q, want first %q", id, got, want)
+		}
+	}
+	order := newFieldOrder(d.raw)
+	for name, ref := range d.spec.Components.Schemas {
+		for property := range ref.Value.Properties {
+			if !slices.Contains(order[name], property) {
+				t.Errorf("the place of %s.%s was not found", name, property)
+			}
+		}
+		fields := order.fields(name, ref.Value)
+		for i := 1; i < len(fields); i++ {
+			if fields[i].Required && !fields[i-1].Required {
+				t.Errorf("%s: %s is required and comes after %s", name, fields[i].Name, fields[i-1].Name)
+			}
+		}
+	}
+}
