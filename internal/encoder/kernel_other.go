@@ -2,7 +2,7 @@
 
 package encoder
 
-func choose() *kernels { return &generic }
+func chooseKernels() *kernels { return &generic }
 
 // available returns the kernels that this processor can run.
 func available() []*kernels { return []*kernels{&generic} }
