@@ -26,15 +26,19 @@ func flood(o *outbox, stage memory.Stage, collections, jobs int) uuid.UUID {
 	return tenant
 }
 
-// before returns how many jobs of other tenants began after a job was added and before it began.
-func (h *worker) before(tenant uuid.UUID, from int) (n int, ok bool) {
+// before returns how many jobs of other tenants began in a stage after a job was added and before it began.
+// Other stages have slots of their own.
+func (h *worker) before(tenant uuid.UUID, stage memory.Stage, from int) (n int, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.began[from:] {
-		if w.Tenant == tenant {
+		switch {
+		case w.Stage != stage:
+		case w.Tenant == tenant:
 			return n, true
+		default:
+			n++
 		}
-		n++
 	}
 	return n, false
 }
@@ -57,7 +61,7 @@ func TestOneTenantCannotStarveAnother(t *testing.T) {
 			r.Notify(late, stage)
 			pass(2 * time.Second)
 			synctest.Wait()
-			n, ok := h.before(late.Tenant, from)
+			n, ok := h.before(late.Tenant, stage, from)
 			if !ok || n > 4 {
 				t.Errorf("%s: began %v, after %d jobs of the other tenant", stage, ok, n)
 			}
