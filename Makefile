@@ -52,8 +52,8 @@ export GOFLAGS := $(BUILD_FLAGS) $(filter-out $(BUILD_FLAGS),$(GOFLAGS))
 # "test/rest" all others without. The slow ones come first, so that both cores are busy
 # until the end. A test of internal/archtest compares this list with the code.
 RACE_PACKAGES := \
-	internal/app internal/memory/engine internal/store/postgres internal/api internal/store/sqlite \
-	internal/memory/recall internal/cache internal/redis internal/worker internal/llm \
+	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
+	internal/cache internal/redis internal/worker internal/llm \
 	internal/memory/policy/mem0 internal/index internal/encoder internal/eval internal/auth internal/tenant \
 	internal/telemetry internal/queue internal/clone internal/outage internal/fair internal/store internal/snapshot
 # Tables of what a model may answer, for each policy. They say nothing about a store.
@@ -69,6 +69,12 @@ WITHOUT_RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/store/sqlite internal/memory/recall \
 	internal/index internal/encoder internal/api internal/llm \
 	internal/memory/policy/mem0
+
+# The tests of these packages are tables and stories, one step after another. The race detector runs
+# those whose names say that things happen at once; a test of internal/archtest finds a test that
+# starts goroutines and is called otherwise.
+RACE_BY_NAME_PACKAGES := internal/memory/engine internal/api
+RACE_BY_NAME := AtOnce|Batch|Budget|Cancel|Concurrent|Delivery|Duplicates|Events|ExactlyOnce|FreedOn|InFlight|Parallel|Stall|Stop|Stream|Wait|Concurrency|Chat
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.
@@ -122,11 +128,13 @@ cover: services encoder ## Run all tests and print the coverage
 .PHONY: test/race
 test/race: services encoder ## Run the tests of the packages where goroutines meet, with the race detector
 	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -skip '$(WITHOUT_RACE)' $(RACE_PACKAGES:%=./%)
+	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -run '$(RACE_BY_NAME)' -skip '$(WITHOUT_RACE)' $(RACE_BY_NAME_PACKAGES:%=./%)
 
 .PHONY: test/rest
 test/rest: services encoder ## Run the tests that test/race leaves out
 	$(WITH_SERVICES) $(GOTEST) -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%)))
+	$(WITH_SERVICES) $(GOTEST) -vet=off -skip '$(WITHOUT_RACE)|$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
+	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%)))
 
 # The packages over a store, which their tests run on the embedded engine by default.
 POSTGRES_SKIP ?= ^Test($(ANSWERS))

@@ -47,8 +47,8 @@ func makeVariable(t *testing.T, name string) []string {
 // meet, and only packages with tests.
 func TestRacePackages(t *testing.T) {
 	t.Parallel()
-	raced := makeVariable(t, "RACE_PACKAGES")
-	for _, name := range []string{"RACE_PACKAGES", "WITHOUT_RACE_PACKAGES", "OVER_STORE"} {
+	raced := slices.Concat(makeVariable(t, "RACE_PACKAGES"), makeVariable(t, "RACE_BY_NAME_PACKAGES"))
+	for _, name := range []string{"RACE_PACKAGES", "RACE_BY_NAME_PACKAGES", "WITHOUT_RACE_PACKAGES", "OVER_STORE"} {
 		for _, pkg := range makeVariable(t, name) {
 			if tests, err := filepath.Glob(filepath.Join(root, pkg, "*_test.go")); err != nil || len(tests) == 0 {
 				t.Errorf("%s has %s, which has no tests", name, pkg)
@@ -83,7 +83,7 @@ func TestRacePackages(t *testing.T) {
 func TestSkippedInRaceRunElsewhere(t *testing.T) {
 	t.Parallel()
 	skipped := regexp.MustCompile(strings.Join(makeVariable(t, "WITHOUT_RACE"), ""))
-	raced, again := makeVariable(t, "RACE_PACKAGES"), makeVariable(t, "WITHOUT_RACE_PACKAGES")
+	raced, again := slices.Concat(makeVariable(t, "RACE_PACKAGES"), makeVariable(t, "RACE_BY_NAME_PACKAGES")), makeVariable(t, "WITHOUT_RACE_PACKAGES")
 	found := map[string]bool{}
 	eachPackageFile(t, func(file string, parsed *ast.File) {
 		pkg := path.Dir(file)
@@ -106,6 +106,93 @@ func TestSkippedInRaceRunElsewhere(t *testing.T) {
 			t.Errorf("%s is in WITHOUT_RACE_PACKAGES and has no test that matches WITHOUT_RACE", pkg)
 		}
 	}
+}
+
+// A test that starts goroutines has a name by which "make test/race" runs it, in the packages of which it
+// runs tests by name.
+func TestRacesByName(t *testing.T) {
+	t.Parallel()
+	packages := makeVariable(t, "RACE_BY_NAME_PACKAGES")
+	byName := regexp.MustCompile(strings.Join(makeVariable(t, "RACE_BY_NAME"), ""))
+	skipped := regexp.MustCompile(strings.Join(makeVariable(t, "WITHOUT_RACE"), ""))
+	starts := map[string]map[string]bool{}           // functions that start goroutines, by package
+	calls := map[string]map[string]map[string]bool{} // by package and function
+	eachPackageFile(t, func(file string, parsed *ast.File) {
+		pkg := path.Dir(file)
+		if !strings.HasSuffix(file, "_test.go") || !slices.Contains(packages, pkg) {
+			return
+		}
+		if starts[pkg] == nil {
+			starts[pkg], calls[pkg] = map[string]bool{}, map[string]map[string]bool{}
+		}
+		for _, decl := range parsed.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
+				starts[pkg][f.Name.Name] = startsGoroutines(f.Body) || starts[pkg][f.Name.Name]
+				calls[pkg][f.Name.Name] = calledIn(f.Body)
+			}
+		}
+	})
+	for _, pkg := range packages {
+		found := 0
+		for changed := true; changed; {
+			changed = false
+			for name, called := range calls[pkg] {
+				for other := range called {
+					if starts[pkg][other] && !starts[pkg][name] {
+						starts[pkg][name], changed = true, true
+					}
+				}
+			}
+		}
+		for name := range calls[pkg] {
+			if !starts[pkg][name] || !strings.HasPrefix(name, "Test") {
+				continue
+			}
+			found++
+			if !byName.MatchString(name) || skipped.MatchString(name) {
+				t.Errorf("%s: %s starts goroutines, and the race detector does not run it: rename it, or add to RACE_BY_NAME of the Makefile", pkg, name)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s is in RACE_BY_NAME_PACKAGES and has no test that starts goroutines", pkg)
+		}
+	}
+}
+
+// startsGoroutines reports whether a body has a go statement, or hands a function literal to a method Go, as of
+// a sync.WaitGroup.
+func startsGoroutines(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Go" && len(n.Args) == 1 {
+				_, literal := n.Args[0].(*ast.FuncLit)
+				found = found || literal
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// calledIn returns the names of the functions and methods that a body calls.
+func calledIn(body *ast.BlockStmt) map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			switch f := call.Fun.(type) {
+			case *ast.Ident:
+				out[f.Name] = true
+			case *ast.SelectorExpr:
+				out[f.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return out
 }
 
 // Every build has the same tags. An image also embeds the time zones, which scratch lacks.
