@@ -132,7 +132,8 @@ test/race: services encoder ## Run the tests of the packages where goroutines me
 
 .PHONY: test/rest
 test/rest: services encoder ## Run the tests that test/race leaves out
-	$(WITH_SERVICES) $(GOTEST) -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
+	@# More at once: the tests of poor models mostly wait for another attempt.
+	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -vet=off -skip '$(WITHOUT_RACE)|$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%)))
 
