@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/x448/float16"
 )
 
 // e5Layers is how many layers multilingual-e5-small has.
@@ -32,8 +34,8 @@ const (
 	passagePrefix = "passage:"
 )
 
-// blockNumbers is how many numbers share a scale in a matrix of four bits: a block is a scale, half a
-// float32, and 16 bytes. The low half of byte i is number i, the high half number i + 16; both are 8 too large.
+// blockNumbers is how many numbers share a scale in a matrix of four bits: a block is a scale in
+// binary16 and 16 bytes. The low half of byte i is number i, the high half number i + 16; both are 8 too large.
 const (
 	blockNumbers = 32
 	blockBytes   = 2 + blockNumbers/2
@@ -258,7 +260,7 @@ func (r *e5File) read(name string, packed bool, n int) []float32 {
 // unpack writes the numbers of blocks.
 func unpack(dst []float32, b []byte) {
 	for ; len(b) >= blockBytes; b, dst = b[blockBytes:], dst[blockNumbers:] {
-		scale := float16(binary.LittleEndian.Uint16(b))
+		scale := float16.Frombits(binary.LittleEndian.Uint16(b)).Float32()
 		for i, x := range b[2:blockBytes] {
 			dst[i] = scale * float32(int(x&15)-8)
 			dst[i+blockNumbers/2] = scale * float32(int(x>>4)-8)
@@ -266,68 +268,34 @@ func unpack(dst []float32, b []byte) {
 	}
 }
 
-// float16 returns the value of half a float32 (IEEE 754 binary16).
-func float16(h uint16) float32 {
-	sign, exponent, fraction := float64(1), int(h>>10&31), float64(h&1023)
-	if h>>15 == 1 {
-		sign = -1
-	}
-	switch exponent {
-	case 0:
-		return float32(sign * math.Ldexp(fraction, -24))
-	case 31:
-		if fraction == 0 {
-			return float32(math.Inf(int(sign)))
-		}
-		return float32(math.NaN())
-	}
-	return float32(sign * math.Ldexp(1024+fraction, exponent-25))
-}
-
 func (r *e5File) readWeights() *weights {
-	w := &weights{norm: r.readAffine("emb.ln"), layer: make([]layer, e5Layers)}
+	w := assembleWeights(r, e5Layers, e5Names)
 	w.words = wordVectors{
 		file: r.file, offset: r.find("emb.word", true, r.words()*Dim).offset, bytes: Dim / blockNumbers * blockBytes, decode: unpack,
 	}
-	w.position = r.read("emb.pos", false, positions*Dim)
-	kind := r.read("emb.type", false, 2*Dim)
-	for i := range w.position {
-		w.position[i] += kind[i%Dim]
-	}
-	for i := range w.layer {
-		if r.err != nil {
-			break
-		}
-		name := fmt.Sprintf("l%d.", i)
-		w.layer[i] = layer{
-			qkv:           r.readMatrix(Dim, Dim, name+"q", name+"k", name+"v"),
-			attention:     r.readMatrix(Dim, Dim, name+"ao"),
-			attentionNorm: r.readAffine(name + "aln"),
-			up:            r.readMatrix(Dim, inner, name+"fi"),
-			down:          r.readMatrix(inner, Dim, name+"fo"),
-			norm:          r.readAffine(name + "oln"),
-		}
-		w.layer[i].qkv.scaleOutputs(Dim, float32(1/math.Sqrt(headDim)))
-	}
 	return w
+}
+
+// e5Names are the names in the file.
+var e5Names = names{
+	position: "emb.pos", kind: "emb.type", norm: "emb.ln", layer: "l%d.",
+	query: "q", key: "k", value: "v", attention: "ao", attentionNorm: "aln", up: "fi", down: "fo", layerNorm: "oln",
+}
+
+// table implements source.
+func (r *e5File) table(name string, rows int) []float32 { return r.read(name, false, rows*Dim) }
+
+// linear implements source.
+func (r *e5File) linear(name string, in, out int) (rows, bias []float32) {
+	return r.read(name+".w", true, out*in), r.read(name+".b", false, out)
+}
+
+// affine implements source.
+func (r *e5File) affine(name string) affine {
+	return affine{r.read(name+".w", false, Dim), r.read(name+".b", false, Dim)}
 }
 
 // words returns how many pieces have a vector.
 func (r *e5File) words() int {
 	return int(r.entries["emb.word"].bytes / (Dim / blockNumbers * blockBytes))
-}
-
-func (r *e5File) readAffine(name string) affine {
-	return affine{r.read(name+".w", false, Dim), r.read(name+".b", false, Dim)}
-}
-
-// readMatrix reads linear layers of in to out numbers and packs them side by side.
-func (r *e5File) readMatrix(in, out int, names ...string) matrix {
-	m := matrix{in: in, out: out * len(names)}
-	m.panels = make([]float32, 0, in*m.out)
-	for _, name := range names {
-		m.panels = pack(m.panels, r.read(name+".w", true, out*in), in, in)
-		m.bias = append(m.bias, r.read(name+".b", false, out)...)
-	}
-	return m
 }

@@ -71,35 +71,75 @@ func readWeights(f io.ReaderAt, size int64) (*weights, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &weights{norm: r.readAffine("embeddings.LayerNorm"), layer: make([]layer, miniLMLayers)}
+	w := assembleWeights(r, miniLMLayers, miniLMNames)
 	w.words = wordVectors{
 		file: f, offset: r.offsetOf("embeddings.word_embeddings.weight", miniLMWords, Dim), bytes: Dim * 4,
 		decode: func(dst []float32, b []byte) { floats(dst[:0], b) },
 	}
-	w.position = r.readTensor("embeddings.position_embeddings.weight", positions, Dim)
-	kind := r.readTensor("embeddings.token_type_embeddings.weight", 2, Dim)
-	for i := range w.position {
-		w.position[i] += kind[i%Dim]
-	}
-	w.position = slices.Clip(w.position[:miniLMTokens*Dim])
-	for i := range w.layer {
-		name := fmt.Sprintf("encoder.layer.%d.", i)
-		self := name + "attention.self."
-		w.layer[i] = layer{
-			qkv:           r.readMatrix(Dim, Dim, self+"query", self+"key", self+"value"),
-			attention:     r.readMatrix(Dim, Dim, name+"attention.output.dense"),
-			attentionNorm: r.readAffine(name + "attention.output.LayerNorm"),
-			up:            r.readMatrix(Dim, inner, name+"intermediate.dense"),
-			down:          r.readMatrix(inner, Dim, name+"output.dense"),
-			norm:          r.readAffine(name + "output.LayerNorm"),
-		}
-		w.layer[i].qkv.scaleOutputs(Dim, float32(1/math.Sqrt(headDim)))
-	}
 	if r.err != nil {
 		return nil, r.err
 	}
+	w.position = slices.Clip(w.position[:miniLMTokens*Dim])
 	w.projection, err = readProjection(miniLMProjection)
 	return w, err
+}
+
+// source reads the matrices of a file by name. After the first error, which it keeps, they are empty.
+type source interface {
+	// table returns rows of Dim numbers.
+	table(name string, rows int) []float32
+	// linear returns a linear layer of in to out numbers.
+	linear(name string, in, out int) (rows, bias []float32)
+	affine(name string) affine
+}
+
+// names are what a file calls its matrices. layer has the number of the layer, and precedes those of one.
+type names struct {
+	position, kind, norm, layer        string
+	query, key, value, attention       string
+	attentionNorm, up, down, layerNorm string
+}
+
+// miniLMNames are the names in the file.
+var miniLMNames = names{
+	position: "embeddings.position_embeddings.weight", kind: "embeddings.token_type_embeddings.weight", norm: "embeddings.LayerNorm",
+	layer: "encoder.layer.%d.", query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
+	attention: "attention.output.dense", attentionNorm: "attention.output.LayerNorm",
+	up: "intermediate.dense", down: "output.dense", layerNorm: "output.LayerNorm",
+}
+
+// assembleWeights reads all but the vectors of the vocabulary and the projection.
+func assembleWeights(r source, layers int, n names) *weights {
+	w := &weights{norm: r.affine(n.norm), position: r.table(n.position, positions), layer: make([]layer, layers)}
+	kind := r.table(n.kind, 2)
+	for i := range w.position {
+		w.position[i] += kind[i%Dim]
+	}
+	for i := range w.layer {
+		of := fmt.Sprintf(n.layer, i)
+		w.layer[i] = layer{
+			qkv:           readMatrix(r, Dim, Dim, of+n.query, of+n.key, of+n.value),
+			attention:     readMatrix(r, Dim, Dim, of+n.attention),
+			attentionNorm: r.affine(of + n.attentionNorm),
+			up:            readMatrix(r, Dim, inner, of+n.up),
+			down:          readMatrix(r, inner, Dim, of+n.down),
+			norm:          r.affine(of + n.layerNorm),
+		}
+		w.layer[i].qkv.scaleOutputs(Dim, float32(1/math.Sqrt(headDim)))
+	}
+	return w
+}
+
+// readMatrix reads linear layers of in to out numbers and packs them side by side.
+func readMatrix(r source, in, out int, names ...string) matrix {
+	m := matrix{in: in, out: out * len(names)}
+	m.panels = make([]float32, 0, in*m.out)
+	for _, name := range names {
+		rows, bias := r.linear(name, in, out)
+		m.panels = pack(m.panels, rows, in, in)
+		m.bias = append(m.bias, bias...)
+	}
+	return m
 }
 
 func readProjection(file []byte) (matrix, error) {
@@ -239,19 +279,17 @@ func (r *tensors) readTensor(name string, shape ...int) []float32 {
 	return out
 }
 
-func (r *tensors) readAffine(name string) affine {
-	return affine{r.readTensor(name+".weight", Dim), r.readTensor(name+".bias", Dim)}
+// table implements source.
+func (r *tensors) table(name string, rows int) []float32 { return r.readTensor(name, rows, Dim) }
+
+// linear implements source.
+func (r *tensors) linear(name string, in, out int) (rows, bias []float32) {
+	return r.readTensor(name+".weight", out, in), r.readTensor(name+".bias", out)
 }
 
-// readMatrix reads linear layers of in to out numbers and packs them side by side.
-func (r *tensors) readMatrix(in, out int, names ...string) matrix {
-	m := matrix{in: in, out: out * len(names)}
-	m.panels = make([]float32, 0, in*m.out)
-	for _, name := range names {
-		m.panels = pack(m.panels, r.readTensor(name+".weight", out, in), in, in)
-		m.bias = append(m.bias, r.readTensor(name+".bias", out)...)
-	}
-	return m
+// affine implements source.
+func (r *tensors) affine(name string) affine {
+	return affine{r.readTensor(name+".weight", Dim), r.readTensor(name+".bias", Dim)}
 }
 
 // pack appends rows, each of k numbers and stride apart, as panels: for each panel of rows, first
