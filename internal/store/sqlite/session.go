@@ -274,17 +274,26 @@ func (s *Store) writing(ctx context.Context, t turn, fn func(context.Context, *s
 
 // writingOr is writing, or with frees, for what frees space, a write that succeeds on a full disk.
 func (s *Store) writingOr(ctx context.Context, t turn, frees bool, fn func(context.Context, *session) error) error {
-	leave, err := s.turns.Enter(ctx, t.tenant, t.class)
+	q, leave, err := s.enterWriter(ctx, t)
 	if err != nil {
-		return s.translate(err)
+		return err
 	}
 	defer leave()
-	q, err := s.write.take(ctx)
-	if err != nil {
-		return s.translate(err)
-	}
 	defer s.write.give(q)
 	return s.guarded(ctx, q, frees, fn)
+}
+
+// enterWriter waits for a turn at the writer and takes its session, which the caller gives back or discards
+// before it leaves.
+func (s *Store) enterWriter(ctx context.Context, t turn) (q *session, leave func(), err error) {
+	if leave, err = s.turns.Enter(ctx, t.tenant, t.class); err != nil {
+		return nil, nil, s.translate(err)
+	}
+	if q, err = s.write.take(ctx); err != nil {
+		leave()
+		return nil, nil, s.translate(err)
+	}
+	return q, leave, nil
 }
 
 // noting is writing without an fsync of its own, for what a loss of power may undo: the leases and the
@@ -292,15 +301,11 @@ func (s *Store) writingOr(ctx context.Context, t turn, frees bool, fn func(conte
 // system has the pages. The file stays whole in any case: a WAL is read up to its last whole commit, and
 // it is synced before a checkpoint.
 func (s *Store) noting(ctx context.Context, t turn, fn func(context.Context, *session) error) error {
-	leave, err := s.turns.Enter(ctx, t.tenant, t.class)
+	q, leave, err := s.enterWriter(ctx, t)
 	if err != nil {
-		return s.translate(err)
+		return err
 	}
 	defer leave()
-	q, err := s.write.take(ctx)
-	if err != nil {
-		return s.translate(err)
-	}
 	bare := context.WithoutCancel(ctx)
 	// A pragma works when it is prepared, so these statements are not kept.
 	if _, err := q.conn.ExecContext(bare, "PRAGMA synchronous=NORMAL"); err != nil {
