@@ -95,14 +95,17 @@ func (p *Prompt) Render(material any, count int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode the material of %s: %w", p.Version, err)
 	}
-	var data bytes.Buffer
-	if err := json.Indent(&data, compact, "", "  "); err != nil {
-		return "", fmt.Errorf("indent the material of %s: %w", p.Version, err)
+	marks := []string{markCount, strconv.Itoa(count)}
+	if strings.Contains(p.body, markCompact) {
+		marks = append(marks, markCompact, text.EscapeTagsJSON(string(compact)))
+	}
+	if strings.Contains(p.body, markData) {
+		var data bytes.Buffer
+		if err := json.Indent(&data, compact, "", "  "); err != nil {
+			return "", fmt.Errorf("indent the material of %s: %w", p.Version, err)
+		}
+		marks = append(marks, markData, text.EscapeTagsJSON(data.String()))
 	}
 	// One pass, so that a mark in the material stays as it is.
-	return strings.NewReplacer(
-		markData, text.EscapeTagsJSON(data.String()),
-		markCompact, text.EscapeTagsJSON(string(compact)),
-		markCount, strconv.Itoa(count),
-	).Replace(p.body), nil
+	return strings.NewReplacer(marks...).Replace(p.body), nil
 }
