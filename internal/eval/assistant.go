@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -66,16 +64,12 @@ type converted struct {
 }
 
 func (d *Dataset) readConverted(dir, name string) error {
-	packed, err := d.readFile(dir, name)
+	raw, err := d.readPacked(dir, name)
 	if err != nil {
 		return err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	var data converted
-	if err := json.NewDecoder(r).Decode(&data); err != nil {
+	if err := json.Unmarshal(raw, &data); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for _, from := range data.Conversations {

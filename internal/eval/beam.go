@@ -1,11 +1,8 @@
 package eval
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -26,17 +23,9 @@ func newBEAM(name string) *Dataset {
 // answers ("Beyond a Million Tokens", 2025). Each message is a turn.
 func ReadBEAM(dir string) (*Dataset, error) {
 	d := newBEAM("beam")
-	packed, err := d.readFile(dir, "beam100k_14.json.gz")
+	raw, err := d.readPacked(dir, "beam100k_14.json.gz")
 	if err != nil {
 		return nil, err
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fmt.Errorf("not a BEAM file: %w", err)
-	}
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("not a BEAM file: %w", err)
 	}
 	if d.Conversations, err = decodeBEAM(raw); err != nil {
 		return nil, err

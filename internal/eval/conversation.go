@@ -1,9 +1,12 @@
 package eval
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,6 +64,23 @@ func (d *Dataset) readFile(dir, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", d.Name, err)
 	}
 	d.recordHash(name, raw)
+	return raw, nil
+}
+
+// readPacked is readFile for a file that gzip has packed.
+func (d *Dataset) readPacked(dir, name string) ([]byte, error) {
+	packed, err := d.readFile(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %s: %w", d.Name, name, err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %s: %w", d.Name, name, err)
+	}
 	return raw, nil
 }
 
