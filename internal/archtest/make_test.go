@@ -159,11 +159,11 @@ func TestRacesByName(t *testing.T) {
 	}
 }
 
-// startsGoroutines reports whether a body has a go statement, or hands a function literal to a method Go, as of
+// startsGoroutines reports whether code has a go statement, or hands a function literal to a method Go, as of
 // a sync.WaitGroup.
-func startsGoroutines(body *ast.BlockStmt) bool {
+func startsGoroutines(code ast.Node) bool {
 	found := false
-	ast.Inspect(body, func(n ast.Node) bool {
+	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			found = true
@@ -255,14 +255,7 @@ func isConcurrent(file *ast.File) bool {
 			return true
 		}
 	}
-	found := false
-	ast.Inspect(file, func(n ast.Node) bool {
-		if _, ok := n.(*ast.GoStmt); ok {
-			found = true
-		}
-		return !found
-	})
-	return found
+	return startsGoroutines(file)
 }
 
 // A corpus that no fuzz target reads is one of a target that was renamed.
