@@ -7,6 +7,8 @@
 # It may be run by several processes at once, and repairs a half-done install.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/apt.sh
+. scripts/apt.sh
 
 dir=$(scripts/tools-dir.sh)/promtool-1 # counted up when what is installed changes
 
@@ -19,21 +21,10 @@ usable() {
 		[[ $(printf '%s\n' 2.40.0 "$version" | sort -V | head -n 1) == 2.40.0 ]]
 }
 
-# apt_with COMMAND... runs an apt command that reads the system's configuration, and writes to folders of
-# ours only.
-apt_with() {
-	local command=$1
-	shift
-	"$command" -qq -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o Debug::NoLocking=1 \
-		-o APT::Sandbox::User= -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
-}
-
 install() {
 	local debs
-	command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
 	say "fetching the package prometheus (once)"
-	mkdir -p "$work"/lists/partial "$work"/cache/archives/partial "$work/deb"
-	apt_with apt-get update >&2 && (cd "$work/deb" && apt_with apt-get download prometheus >&2) || return 1
+	apt_begin "$work" && (mkdir "$work/deb" && cd "$work/deb" && apt_in "$work" apt-get download prometheus >&2) || return 1
 	debs=("$work"/deb/prometheus_*.deb)
 	dpkg-deb -x "${debs[0]}" "$work/root" && usable "$work/root/usr/bin/promtool" || return 1
 	mv "$work/root/usr/bin/promtool" "$dir/promtool"

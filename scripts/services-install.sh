@@ -14,6 +14,8 @@
 #
 # It may be run by several processes at once, and repairs a half-done install.
 set -euo pipefail
+# shellcheck source=scripts/apt.sh
+. "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
 root=${1:?usage: services-install.sh DIRECTORY [pgbouncer]}
 part=${2:-}
@@ -75,27 +77,17 @@ redis_of_machine() {
 		new_enough 7.0 "$found" && redis_bin=${found%/*}
 }
 
-# apt_with COMMAND... runs an apt command that reads the system's configuration and state,
-# and writes to folders of ours only.
-apt_with() {
-	local command=$1
-	shift
-	"$command" -qq -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o Debug::NoLocking=1 \
-		-o APT::Sandbox::User= -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
-}
-
 # packages_of_distribution fetches what is missing, with all that it needs and the system
 # lacks, and unpacks it below $dir/root.
 packages_of_distribution() {
-	command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
 	local wanted=() major='' build='' version deb
-	mkdir -p "$apt"/lists/partial "$apt"/cache/archives/partial "$dir/root"
-	apt_with apt-get update >&2 || return 1
+	mkdir -p "$dir/root"
+	apt_begin "$apt" || return 1
 	[[ -n $redis_bin ]] || wanted+=(redis-server redis-tools)
 	if [[ -z $pg_bin ]]; then
-		major=$(apt_with apt-cache search --names-only '^postgresql-[0-9]+-pgvector$' |
+		major=$(apt_in "$apt" apt-cache search --names-only '^postgresql-[0-9]+-pgvector$' |
 			sed -E 's/^postgresql-([0-9]+)-.*/\1/' | sort -n | tail -n 1)
-		version=$(apt_with apt-cache show "postgresql-$major-pgvector" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1)
+		version=$(apt_in "$apt" apt-cache show "postgresql-$major-pgvector" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1)
 		if [[ -n $version ]] && at_least "$vector_min" "$version"; then
 			wanted+=("postgresql-$major-pgvector")
 		elif major=$(buildable); then
@@ -107,7 +99,7 @@ packages_of_distribution() {
 	fi
 	[[ ${#wanted[@]} -gt 0 ]] || return 1
 	# --reinstall, so that what the system has is fetched as well.
-	apt_with apt-get install --yes --no-install-recommends --download-only --reinstall "${wanted[@]}" >&2 || return 1
+	apt_in "$apt" apt-get install --yes --no-install-recommends --download-only --reinstall "${wanted[@]}" >&2 || return 1
 	for deb in "$apt"/cache/archives/*.deb; do
 		dpkg-deb -x "$deb" "$dir/root" || return 1
 	done
@@ -138,16 +130,16 @@ build_vector() {
 	say "building pgvector"
 	mkdir -p "$src" "$apt/next/partial"
 	# shellcheck disable=SC2016 # names that apt puts in
-	site=$(apt_with apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+	site=$(apt_in "$apt" apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
 		sed -n 's/^bookworm //p' | head -n 1)
 	[[ -n $site ]] || return 1
 	echo "deb-src $site trixie main" >"$apt/next.list"
 	local next=(-o Dir::State::lists="$apt/next" -o Dir::Etc::sourcelist="$apt/next.list" -o Dir::Etc::sourceparts=-)
 	(
 		cd "$src"
-		apt_with apt-get download "postgresql-server-dev-$1" libpq-dev &&
-			apt_with apt-get "${next[@]}" update &&
-			apt_with apt-get "${next[@]}" source --download-only pgvector || exit 1
+		apt_in "$apt" apt-get download "postgresql-server-dev-$1" libpq-dev &&
+			apt_in "$apt" apt-get "${next[@]}" update &&
+			apt_in "$apt" apt-get "${next[@]}" source --download-only pgvector || exit 1
 		for deb in ./*.deb; do
 			dpkg-deb -x "$deb" "$dir/root" || exit 1
 		done
@@ -248,17 +240,13 @@ install_pgbouncer() {
 		write_command "$found"
 		return
 	fi
-	if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
-		mkdir -p "$apt"/lists/partial "$apt"/cache/archives/partial
-		if apt_with apt-get update >&2 &&
-			apt_with apt-get install --yes --no-install-recommends --download-only --reinstall pgbouncer >&2; then
-			for deb in "$apt"/cache/archives/*.deb; do
-				dpkg-deb -x "$deb" "$dir/root"
-			done
-			write_command "$dir/root/usr/sbin/pgbouncer"
-		fi
-		rm -rf "$apt"
+	if apt_begin "$apt" && apt_in "$apt" apt-get install --yes --no-install-recommends --download-only --reinstall pgbouncer >&2; then
+		for deb in "$apt"/cache/archives/*.deb; do
+			dpkg-deb -x "$deb" "$dir/root"
+		done
+		write_command "$dir/root/usr/sbin/pgbouncer"
 	fi
+	rm -rf "$apt"
 }
 
 if [[ $part == pgbouncer ]]; then
