@@ -25,17 +25,21 @@ const (
 	memoryOfAny   = 16 << 20 // bytes
 	cpuPerMiB     = 300 * time.Millisecond
 	cpuOfAny      = time.Second
+	// deadline is the shortest that each request with its processor time can meet.
+	deadline     = cpuOfAny + 32*cpuPerMiB
+	pastDeadline = time.Second
 )
 
 // TestHostileRequests sends requests to every operation of the contract that are wrong in every
 // element of their lists, objects and texts, and requests that are valid at the limits of the contract.
 // None may take more memory or processor time than its size allows. The process is measured, and not
 // the time, so that the test holds on a busy machine. SLIPBOX_HOSTILE=full tries every place of every
-// body with every kind of content, at the largest size; the default is a part of them.
+// body with every kind of content, at the largest size; the default is a part of them. With it no
+// request may outlive its deadline either, by more than a second.
 func TestHostileRequests(t *testing.T) { //nolint:paralleltest // measures a process
 	full := os.Getenv("SLIPBOX_HOSTILE") == "full"
 	data := t.TempDir()
-	p := serve(t, data, []string{"SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_LEVEL=error", "SLIPBOX_REFUSALS_PER_ADDRESS=0"})
+	p := serve(t, data, []string{"SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_LEVEL=error", "SLIPBOX_REFUSALS_PER_ADDRESS=0", "SLIPBOX_REQUEST_TIMEOUT=" + deadline.String()})
 	h := hostile{t: t, p: p, key: newKey(t, data), operator: platformKey(t, data), full: full}
 	p.must(t, h.key, http.StatusCreated, "POST", "/v1/collections", object{"name": "space", "policy": "none"})
 	for i := range 20 {
@@ -166,12 +170,13 @@ func (h *hostile) send(method, target, key, media, what string, body []byte) {
 	mostTime := cpuOfAny + cpuPerMiB*time.Duration(len(body))/(1<<20)
 	var status int
 	var memory int64
-	var used time.Duration
+	var used, passed time.Duration
 	for range tries {
 		before, busy := h.resident("VmRSS"), h.cpu()
 		h.resetPeak()
+		began := time.Now()
 		status = h.request(method, target, key, media, body)
-		memory, used = h.resident("VmHWM")-before, h.cpu()-busy
+		memory, used, passed = h.resident("VmHWM")-before, h.cpu()-busy, time.Since(began)
 		if memory <= mostMemory && used <= mostTime {
 			break
 		}
@@ -181,6 +186,9 @@ func (h *hostile) send(method, target, key, media, what string, body []byte) {
 	where := fmt.Sprintf("%s %s, %s in %d KiB", method, path, what, len(body)>>10)
 	if memory > mostMemory || used > mostTime || status >= http.StatusInternalServerError && status != http.StatusGatewayTimeout {
 		h.t.Errorf("%s: status %d, %d MiB of %d, %s of %s", where, status, memory>>20, mostMemory>>20, used, mostTime)
+	}
+	if h.full && passed > deadline+pastDeadline {
+		h.t.Errorf("%s: status %d after %s, with a deadline of %s", where, status, passed, deadline)
 	}
 	if share := float64(memory) / float64(mostMemory); share > h.memoryShare {
 		h.memoryShare, h.mostMemory = share, fmt.Sprintf("%d MiB of %d, %s", memory>>20, mostMemory>>20, where)

@@ -2,22 +2,7 @@
 
 package snapshot
 
-import (
-	"os"
-	"time"
-)
-
-// File is the content of a file.
-type File struct {
-	data    []byte
-	written time.Time
-}
-
-// Bytes returns the content, which must not be changed.
-func (f *File) Bytes() []byte { return f.data }
-
-// WrittenAt returns when the file was written.
-func (f *File) WrittenAt() time.Time { return f.written }
+import "os"
 
 // openFile reads a file.
 func openFile(path string) (*File, error) {
