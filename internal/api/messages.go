@@ -52,6 +52,9 @@ func (h *core) addMessages(c *gin.Context) error {
 		h.waitForMessages(c, ref, &w)
 	}
 	out := wire.MessagesAccepted{Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job)}
+	if wait && scope(c).Allows(tenant.NotesRead) {
+		out.Learned = new(h.learned(c, &w))
+	}
 	for i := range w.Messages {
 		out.Messages = append(out.Messages, wire.MessageRef{ID: w.Messages[i].ID})
 	}
@@ -70,7 +73,7 @@ func (h *core) waitForMessages(c *gin.Context, ref string, w *notes.MessagesWrit
 		}
 	}
 	if !w.Job.Ended() {
-		job, err := h.waitForJob(ctx, s, w.Job.ID, max(0, w.Jobs-1))
+		job, err := h.waitForJob(ctx, s, w.Job.ID, max(0, len(w.Jobs)-1))
 		if err != nil {
 			stale(err)
 			return
@@ -86,6 +89,28 @@ func (h *core) waitForMessages(c *gin.Context, ref string, w *notes.MessagesWrit
 		return
 	}
 	w.Revision = v.At
+}
+
+// learned returns what the jobs of messages that have ended changed, in the order of the messages.
+func (h *core) learned(c *gin.Context, w *notes.MessagesWritten) []wire.LearnedMemory {
+	ctx, out := c.Request.Context(), []wire.LearnedMemory{}
+	for _, id := range w.Jobs {
+		job, err := *w.Job, error(nil)
+		if id != w.Job.ID {
+			job, err = h.Jobs.Job(ctx, scope(c), id)
+		}
+		if err != nil {
+			if ctx.Err() != nil || !fault.Is(err, fault.NotFound) {
+				h.log.WarnContext(ctx, "what was learned from messages could not be read", slog.String("request_id", requestID(c)), slog.Any("error", err))
+				return out
+			}
+			continue
+		}
+		for _, l := range memory.LearnedOf(&job) {
+			out = append(out, wire.LearnedMemory{Memory: l.Memory, Event: wire.LearnedEvent(l.Event), Note: l.Note, Previous: optional(l.Previous)})
+		}
+	}
+	return out
 }
 
 // givenMessages are the messages of a request as the service takes them, and their positions in the

@@ -289,22 +289,84 @@ func TestMessagesWait(t *testing.T) {
 		t.Errorf("%s", job.Body)
 	}
 	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).want(http.StatusAccepted)
-	if got.text("job.state") != "done" || got.number("revision") < 3 {
+	if got.text("job.state") != "done" || got.number("revision") < 3 || got.length("learned") != 1 || got.text("learned.0.event") != "ADD" {
 		t.Errorf("%s", got.Body)
 	}
 	if facts := b.call(t, "one", "GET", c+"/notes?kind=fact", "").want(http.StatusOK); facts.length("items") != 2 {
 		t.Errorf("%s", facts.Body)
 	}
 	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).want(http.StatusAccepted)
-	if got.at("job") != nil {
+	if got.at("job") != nil || got.length("learned") != 0 {
 		t.Errorf("a message that was there has a job: %s", got.Body)
 	}
 	got = b.call(t, "writer", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I have a dog."}]}`).want(http.StatusAccepted)
-	if got.text("job.state") != "done" {
-		t.Errorf("%s", got.Body)
+	if got.text("job.state") != "done" || got.at("learned") != nil {
+		t.Errorf("what was learned is only for readers: %s", got.Body)
 	}
 	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"infer":false,"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted)
 	if got.at("job") != nil || b.call(t, "one", "GET", c+"/notes?kind=fact", "").length("items") != 3 {
 		t.Errorf("messages that are only to be kept were learned from: %s", got.Body)
+	}
+}
+
+// With wait=evolved the answer says what was learned, of all exchanges in order. A fact that another one replaced
+// is one entry, and is not reported as deleted.
+func TestMessagesLearned(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0")
+	say := func(text ...string) response {
+		t.Helper()
+		said := make([]string, 0, len(text))
+		for _, s := range text {
+			said = append(said, fmt.Sprintf(`{"user":%q,"assistant":"I see.","name":"Nora"}`, s))
+		}
+		return b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[`+strings.Join(said, ",")+`]}`).want(http.StatusAccepted)
+	}
+	learned := func(got response) []string {
+		t.Helper()
+		out := []string{}
+		for i := range got.length("learned") {
+			at := fmt.Sprintf("learned.%d.", i)
+			line := got.text(at+"event") + " " + got.text(at+"memory")
+			if got.at(at+"previous") != nil {
+				line += " <- " + got.text(at+"previous")
+			}
+			out = append(out, line)
+		}
+		return out
+	}
+	for _, step := range []struct{ say, want []string }{
+		{[]string{"I live in Lisbon.", "I work as a baker."}, []string{"ADD Nora lives in Lisbon.", "ADD Nora works as a baker."}},
+		{[]string{"How are you?"}, []string{}},
+		{[]string{"I moved to Oslo."}, []string{"REPLACE Nora moved to Oslo. <- Nora lives in Lisbon."}},
+		{[]string{"I work as a baker."}, []string{}},
+	} {
+		got := say(step.say...)
+		if !slices.Equal(learned(got), step.want) {
+			t.Errorf("%q: %q, want %q", step.say, learned(got), step.want)
+		}
+		for i, line := range step.want {
+			note := b.call(t, "one", "GET", c+"/notes/"+got.text(fmt.Sprintf("learned.%d.note", i)), "").want(http.StatusOK)
+			if !strings.Contains(line, note.text("content")) {
+				t.Errorf("%q names the note %q", line, note.text("content"))
+			}
+		}
+	}
+	// The same request again has the same answer, and one that does not wait has none.
+	send := func(path string) response {
+		t.Helper()
+		return b.call(t, "one", "POST", c+path, `{"messages":[{"content":"I have a dog.","name":"Nora"}]}`, "Idempotency-Key", "k").want(http.StatusAccepted)
+	}
+	first := send("/messages?wait=evolved")
+	if again := send("/messages?wait=evolved"); len(learned(first)) != 1 || !slices.Equal(learned(again), learned(first)) {
+		t.Errorf("%s, then %s", first.Body, again.Body)
+	}
+	if got := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted); got.at("learned") != nil {
+		t.Errorf("%s", got.Body)
+	}
+	// A policy that keeps messages as they are derives nothing from them.
+	if got := b.call(t, "one", "POST", b.space(t, "notes", "amem")+"/messages?wait=evolved", `{"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted); got.length("learned") != 0 {
+		t.Errorf("%s", got.Body)
 	}
 }

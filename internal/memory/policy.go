@@ -184,6 +184,7 @@ type Decision struct {
 	Review  *ReviewProposal // changes that need approval
 	Applied *ReviewProposal // risky ones among the applied changes, listed for periodic review
 	Outcome json.RawMessage // stored as the job's result: what was decided and why
+	Learned []Learned       // changes of what is known; the engine stores those that were written
 	Pending string          // reason to mark the event's notes pending and retry: a call used its fallback
 }
 

@@ -100,6 +100,14 @@ const (
 	KindSummary   Kind = "summary"
 )
 
+// Defines values for LearnedEvent.
+const (
+	LearnedEventADD     LearnedEvent = "ADD"
+	LearnedEventDELETE  LearnedEvent = "DELETE"
+	LearnedEventREPLACE LearnedEvent = "REPLACE"
+	LearnedEventUPDATE  LearnedEvent = "UPDATE"
+)
+
 // Defines values for MessagePartType.
 const (
 	MessagePartTypeImageURL MessagePartType = "image_url"
@@ -1214,6 +1222,24 @@ type Layer struct {
 	Revision Revision `json:"revision"`
 }
 
+// LearnedEvent What happened: a memory was added, changed, deleted because it is no longer true, or replaced by another one.
+type LearnedEvent string
+
+// LearnedMemory defines model for LearnedMemory.
+type LearnedMemory struct {
+	// Event What happened: a memory was added, changed, deleted because it is no longer true, or replaced by another one.
+	Event LearnedEvent `json:"event"`
+
+	// Memory Its text now; of a deleted memory, its last text.
+	Memory string `json:"memory"`
+
+	// Note Id of the note that holds it; of a deleted memory, of the deleted note.
+	Note uuid.UUID `json:"note"`
+
+	// Previous With `UPDATE` and `REPLACE`: the text before.
+	Previous *string `json:"previous,omitempty"`
+}
+
 // Limits Limits of a tenant. Absent means unlimited.
 type Limits struct {
 	Collections       *int64 `json:"collections,omitempty"`
@@ -1372,6 +1398,9 @@ type MessageRole string
 type MessagesAccepted struct {
 	// Job The last job that the messages caused; absent if there is none.
 	Job *JobRef `json:"job,omitempty"`
+
+	// Learned With `wait=evolved` and the scope `notes:read`: what the jobs that have ended derived from the messages, such as facts. It is empty when nothing was learned, and with policies that keep messages as they are.
+	Learned *[]LearnedMemory `json:"learned,omitempty"`
 
 	// Messages One per message, two per pair, in order.
 	Messages []MessageRef `json:"messages"`

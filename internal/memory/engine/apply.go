@@ -466,6 +466,12 @@ func (w *applyTx) endJob(ctx context.Context) error {
 	if r.Evolved || w.changed || len(w.written) > 0 {
 		r.Revision = w.tx.Revision()
 	}
+	for _, l := range w.decision.Learned {
+		// What was left out, because it changed at every try, was not learned.
+		if _, ok := w.written[l.Note]; ok || w.deleted[l.Note] || w.deleted[l.Replaced] {
+			r.Learned = append(r.Learned, l)
+		}
+	}
 	for _, id := range sortedIDs(w.desk.readSet) {
 		n := w.desk.readSet[id]
 		r.Read = append(r.Read, readVersion{Note: n.ID, Layer: n.Layer, From: n.From})

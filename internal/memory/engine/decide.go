@@ -136,14 +136,15 @@ type readVersion struct {
 
 // jobResult is what the engine adds to a policy's outcome.
 type jobResult struct {
-	Evolved  bool            `json:"evolved"`
-	Tries    int             `json:"tries"`
-	Revision memory.Revision `json:"revision,omitempty"`
-	Read     []readVersion   `json:"read,omitempty"`
-	LeftOut  []uuid.UUID     `json:"left_out,omitempty"` // notes that changed at every try
-	Refused  []refused       `json:"refused,omitempty"`  // what could not be stored
-	Review   *uuid.UUID      `json:"review,omitempty"`
-	Calls    costs           `json:"calls,omitempty"` // of both stages and of recorded earlier tries
+	Evolved  bool             `json:"evolved"`
+	Tries    int              `json:"tries"`
+	Revision memory.Revision  `json:"revision,omitempty"`
+	Read     []readVersion    `json:"read,omitempty"`
+	LeftOut  []uuid.UUID      `json:"left_out,omitempty"` // notes that changed at every try
+	Refused  []refused        `json:"refused,omitempty"`  // what could not be stored
+	Review   *uuid.UUID       `json:"review,omitempty"`
+	Learned  []memory.Learned `json:"learned,omitempty"`
+	Calls    costs            `json:"calls,omitempty"` // of both stages and of recorded earlier tries
 }
 
 // refused is a part of a decision that could not be stored. It holds no content.

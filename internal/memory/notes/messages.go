@@ -39,7 +39,7 @@ type MessagesWritten struct {
 	Messages []memory.Note // one per message of the input, in its order; existing ones unchanged
 	Revision memory.Revision
 	Job      *memory.Job // the last one enqueued; nil: none
-	Jobs     int         // how many were enqueued; 0 in a replayed answer
+	Jobs     []uuid.UUID // all that were enqueued, in order
 	Replayed bool        // an earlier answer under the same idempotency key
 }
 
@@ -86,7 +86,7 @@ func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memor
 	if err != nil {
 		return MessagesWritten{}, err
 	}
-	out := MessagesWritten{Revision: ids.Revision, Job: job, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Notes))}
+	out := MessagesWritten{Revision: ids.Revision, Job: job, Jobs: ids.Jobs, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Notes))}
 	at := make(map[uuid.UUID]int, len(notes))
 	for i := range notes {
 		at[notes[i].ID] = i

@@ -144,7 +144,7 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 		said = nil
 	}
 	if out.Job != nil {
-		ids.Job = &out.Job.ID
+		ids.Job, ids.Jobs = &out.Job.ID, out.Jobs
 	}
 	tx.Answer(ids.Raw())
 	return out, nil
@@ -212,7 +212,7 @@ func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory
 			return err
 		}
 		out.Job = &j
-		out.Jobs++
+		out.Jobs = append(out.Jobs, j.ID)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type ledger struct {
 	afterOrder  []uuid.UUID               // ids of changed memories, in order
 	added       []memory.Note             // new facts, in order
 	expired     []memory.Note             // memories that were found and have expired
+	replacedBy  map[uuid.UUID]memory.Note // what is true instead of a deleted memory
 	deleteCount int
 }
 
@@ -183,12 +184,35 @@ func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, 
 	}
 	if !remains {
 		o.Reason = "called off"
+		l.setReplacement(now.ID, nil)
 		return nil
 	}
 	added := FactOutcome{}
-	err := l.addFact(ctx, d, f, content, &added)
-	o.Note = added.Note
-	return err
+	if err := l.addFact(ctx, d, f, content, &added); err != nil {
+		return err
+	}
+	o.Operation, o.Note = OpReplace, added.Note
+	l.setReplacement(now.ID, &memory.Note{ID: *added.Note, Content: content})
+	return nil
+}
+
+// setReplacement records what is true instead of a deleted memory, and instead of those that it replaced itself;
+// nil: nothing.
+func (l *ledger) setReplacement(deleted uuid.UUID, by *memory.Note) {
+	if l.replacedBy == nil {
+		l.replacedBy = map[uuid.UUID]memory.Note{}
+	}
+	for id := range l.replacedBy {
+		if l.replacedBy[id].ID != deleted {
+			continue
+		}
+		if delete(l.replacedBy, id); by != nil {
+			l.replacedBy[id] = *by
+		}
+	}
+	if by != nil {
+		l.replacedBy[deleted] = *by
+	}
 }
 
 // markDeleted deletes a memory, unless the limit of deletions is reached.
@@ -251,6 +275,7 @@ func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
 	}
 	dec.Puts = append(dec.Puts, added...)
 	dec.Deletes = append(dec.Deletes, l.deleted...)
+	dec.Learned = l.learned()
 	if len(added)+len(removed) > 0 {
 		dec.Evolved = true
 		l.out.Decision = DecisionLearned
@@ -258,6 +283,42 @@ func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
 		l.out.Decision = policy.DecisionKeep
 	}
 	return added, removed
+}
+
+// learned returns what the exchange changed: replaced and deleted memories, then changed and new ones. Memories
+// that were deleted because they had expired were not learned from the exchange.
+func (l *ledger) learned() []memory.Learned {
+	var out []memory.Learned
+	reported := map[uuid.UUID]bool{}
+	for _, id := range l.deleted {
+		was := l.before[id]
+		now, ok := l.replacedBy[id]
+		if !ok {
+			out = append(out, memory.Learned{Memory: was.Content, Event: memory.LearnedDelete, Note: id})
+			continue
+		}
+		if n, alive := l.current(now); alive {
+			now = n
+		}
+		reported[now.ID] = true
+		out = append(out, memory.Learned{Memory: now.Content, Event: memory.LearnedReplace, Note: now.ID, Previous: was.Content, Replaced: id})
+	}
+	for _, id := range l.afterOrder {
+		was, now := l.before[id], l.after[id]
+		switch {
+		case reported[id] || slices.Contains(l.deleted, id):
+		case hasExpired(&was, l.now): // nothing was known of it
+			out = append(out, memory.Learned{Memory: now.Content, Event: memory.LearnedAdd, Note: id})
+		default:
+			out = append(out, memory.Learned{Memory: now.Content, Event: memory.LearnedUpdate, Note: id, Previous: was.Content})
+		}
+	}
+	for i := range l.added {
+		if n := &l.added[i]; !reported[n.ID] {
+			out = append(out, memory.Learned{Memory: n.Content, Event: memory.LearnedAdd, Note: n.ID})
+		}
+	}
+	return out
 }
 
 // union returns the ids of a, then those of b that are not there yet.

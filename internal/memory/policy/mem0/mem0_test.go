@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -84,19 +85,19 @@ func TestMem0Decisions(t *testing.T) {
 		{"update to what it says already", "User likes pizza", "The user likes pizza",
 			FactDecision{Operation: OpUpdate, Target: number(0), Text: said("User likes pizza")}, []string{"User likes pizza"}, true, FactsDropped{}, OpNoop},
 		{"delete leaves what is true", old, "User's name is Mike, not John",
-			FactDecision{Operation: OpDelete, Target: number(0), Text: said("User's name is Mike")}, []string{"User's name is Mike"}, false, FactsDropped{}, OpDelete},
+			FactDecision{Operation: OpDelete, Target: number(0), Text: said("User's name is Mike")}, []string{"User's name is Mike"}, false, FactsDropped{}, OpReplace},
 		{"delete without text leaves the fact", old, "User's name is Mike",
-			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User's name is Mike"}, false, FactsDropped{}, OpDelete},
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User's name is Mike"}, false, FactsDropped{}, OpReplace},
 		{"delete with the old text leaves the fact", old, "User's name is Mike",
-			FactDecision{Operation: OpDelete, Target: number(0), Text: said(old)}, []string{"User's name is Mike"}, false, FactsDropped{}, OpDelete},
+			FactDecision{Operation: OpDelete, Target: number(0), Text: said(old)}, []string{"User's name is Mike"}, false, FactsDropped{}, OpReplace},
 		{"a plan that is called off leaves nothing", "User plans a trip to Rome in May", "User cancelled the trip to Rome",
 			FactDecision{Operation: OpDelete, Target: number(0)}, []string{}, false, FactsDropped{}, OpDelete},
 		{"what comes instead stays", "User plans a trip to Rome in May", "User cancelled the trip to Rome and visits Paris",
-			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User cancelled the trip to Rome and visits Paris"}, false, FactsDropped{}, OpDelete},
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User cancelled the trip to Rome and visits Paris"}, false, FactsDropped{}, OpReplace},
 		{"also in other words", "User plans to fly to Rome in May", "User cancelled the flight to Rome because of a strike",
 			FactDecision{Operation: OpDelete, Target: number(0)}, []string{}, false, FactsDropped{}, OpDelete},
 		{"a state that ended is worth knowing", "User is vegetarian", "User is no longer vegetarian",
-			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User is no longer vegetarian"}, false, FactsDropped{}, OpDelete},
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User is no longer vegetarian"}, false, FactsDropped{}, OpReplace},
 		{"noop changes nothing", "User likes pizza", "User is fond of pizza",
 			FactDecision{Operation: OpNoop, Target: number(0), Text: said("User is fond of pizza")}, []string{"User likes pizza"}, true, FactsDropped{}, OpNoop},
 		{"noop of an unknown handle", "User likes pizza", "User is fond of pizza",
@@ -129,6 +130,9 @@ func TestMem0Decisions(t *testing.T) {
 			o := readOutcome(t, second)
 			if diff := cmp.Diff(r.drop, o.Dropped); diff != "" || o.Facts[0].Operation != r.op {
 				t.Errorf("outcome %+v", o)
+			}
+			if diff := cmp.Diff(learnedBy(r.op, r.known, r.want), second.Learned, cmpopts.IgnoreFields(memory.Learned{}, "Note", "Replaced")); diff != "" {
+				t.Errorf("learned (-want +got):\n%s", diff)
 			}
 			now := pick(k.notes, []uuid.UUID{was.ID})
 			if (len(now) == 1) != r.same {
@@ -210,7 +214,7 @@ func TestMem0Forms(t *testing.T) {
 		`{"operation":"noop","target":"0","text":null}`:                  OpNoop,
 		`{"operation":"NONE","target":null,"text":null}`:                 OpNoop,
 		`{"event":"UPDATE","id":0.0,"text":"User likes green tea"}`:      OpUpdate,
-		"I think:\n{\"operation\":\"DELETE\",\"target\":0}\nbecause …":   OpDelete,
+		"I think:\n{\"operation\":\"DELETE\",\"target\":0}\nbecause …":   OpReplace,
 		`[{"operation":"ADD","target":null,"text":"User likes green"}]`:  OpAdd,
 		`{"operation":"ADD","target":[],"text":{"a":1},"confidence":.9}`: OpNoop, // not JSON: nothing is done
 	} {
@@ -258,13 +262,29 @@ func TestMem0Bounds(t *testing.T) {
 	o = readOutcome(t, k.userSays("I sold the paintings number 0 to 19."))
 	deleted := 0
 	for _, f := range o.Facts {
-		if f.Operation == OpDelete {
+		if f.Operation == OpReplace {
 			deleted++
 		}
 	}
 	if deleted != 2 || o.Dropped.Deletes == 0 {
 		t.Errorf("%d deleted, %+v", deleted, o.Dropped)
 	}
+}
+
+// learnedBy returns what an operation on one memory teaches: nothing, or one change.
+func learnedBy(op Operation, was string, now []string) []memory.Learned {
+	switch op {
+	case OpAdd:
+		return []memory.Learned{{Memory: now[len(now)-1], Event: memory.LearnedAdd}}
+	case OpUpdate:
+		return []memory.Learned{{Memory: now[0], Event: memory.LearnedUpdate, Previous: was}}
+	case OpReplace:
+		return []memory.Learned{{Memory: now[0], Event: memory.LearnedReplace, Previous: was}}
+	case OpDelete:
+		return []memory.Learned{{Memory: was, Event: memory.LearnedDelete}}
+	case OpNoop:
+	}
+	return nil
 }
 
 // TestMem0Background: the prompt has the summary (C161) and exactly the configured number of messages before

@@ -32,6 +32,9 @@ const (
 	OpAdd    Operation = "ADD"
 )
 
+// OpReplace is OpDelete in an outcome where another memory holds what is true instead. No answer has it.
+const OpReplace Operation = "REPLACE"
+
 // DecideInput is the input of "decide".
 type DecideInput struct {
 	Fact    string
