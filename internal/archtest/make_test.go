@@ -26,6 +26,7 @@ var notRaced = map[string]string{
 	"internal/store/postgres/postgrestest": "the tests of its users run it with the race detector",
 	"internal/store/storetest":             "the tests of its users run it with the race detector",
 	"internal/telemetry/telemetrytest":     "the tests of its users run it with the race detector",
+	"internal/grammar":                     "reads its tables once",
 	"internal/text":                        "reads its tables once",
 	"test/load":                            "a program that measures, without tests",
 }

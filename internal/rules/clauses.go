@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -63,9 +64,9 @@ func sentenceFacts(s, name string, saidAt time.Time) []string {
 		}
 		parts = append(parts[:len(parts)-1], left, right)
 	}
-	out := make([]string, len(parts))
-	for i, p := range parts {
-		out[i] = p.fact
+	var out []string
+	for _, p := range parts {
+		out = append(out, grammar.Statements(p.fact)...)
 	}
 	return out
 }
@@ -154,9 +155,9 @@ func startsInPast(s string) bool {
 // hanClauseStart matches the places where a Chinese sentence begins to say something else about
 // the speaker. The others are the counterparts of the English expressions above.
 var (
-	hanClauseStart     = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再)`)
+	hanClauseStart     = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|(?:并且|而且|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*)(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再)`)
 	hanConnective      = regexp.MustCompile(`^[，,；;、]?(?:也|还|并且|而且|但是|但|不过|同时|另外|还有)*`)
-	hanSpeakerSubject  = regexp.MustCompile(`^我(?:叫|是|住|喜欢|最喜欢|在|今年|有|的名字|现在|不|爱|已|搬|养|来自|对|讨厌)`)
+	hanSpeakerSubject  = regexp.MustCompile(`^我(?:叫|是|住|吃|喜欢|最喜欢|在|今年|有|的名字|现在|不|爱|已|搬|养|来自|对|讨厌)`)
 	hanOpenSubordinate = regexp.MustCompile(`因为|由于|所以|如果|当|的时候|以后|之前|之后|虽然|为了|觉得|希望|想|说|认为|让|不但|不仅|既|本来|原来|打算|计划|准备|一边`)
 	hanBackReference   = regexp.MustCompile(`^我?(?:很|非常|特别|太|也|都|就|才|又|一起)?(?:它|他|她|那|这|开心|高兴|就|才|觉得|也是|都)|它|他们|她们|那里|那儿|这个|那个`)
 )
@@ -176,7 +177,11 @@ func hanSentenceFacts(s, name string, saidAt time.Time) []string {
 		}
 		out, rest = append(out, left), right
 	}
-	return append(out, hanFact(rest, name, saidAt))
+	var statements []string
+	for _, fact := range append(out, hanFact(rest, name, saidAt)) {
+		statements = append(statements, grammar.Statements(fact)...)
+	}
+	return statements
 }
 
 // splitHanClause returns the fact of the first clause of s and the text behind it.
@@ -207,10 +212,23 @@ func splitHanClause(s, name string, saidAt time.Time) (fact, rest string, ok boo
 	return "", "", false
 }
 
-// factClauses splits a fact where its subject is named again. Models, and earlier versions of the
-// rules, may write such facts: "Ana is a vegetarian and Ana lives in Rome." Each part is a fact;
-// a fact of one clause is returned as the only part.
+// factClauses splits a fact where its subject is named again, and each part into its statements.
+// Models, and earlier versions of the rules, may write such facts: "Ana is a vegetarian and Ana
+// lives in Rome." Each part is a fact; a fact of one statement is returned as the only part.
 func factClauses(fact string) []string {
+	clauses := splitAtSubject(fact)
+	var out []string
+	for _, c := range clauses {
+		out = append(out, grammar.Statements(c)...)
+	}
+	if len(out) == len(clauses) {
+		return clauses
+	}
+	return out
+}
+
+// splitAtSubject splits a fact where its subject is named again.
+func splitAtSubject(fact string) []string {
 	subject := ""
 	if isHan(fact) {
 		if m := hanSubject.FindStringSubmatch(fact); m != nil {

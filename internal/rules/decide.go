@@ -65,8 +65,8 @@ func compareClauses(fact factFrame, content string) (op mem0.Operation, merged s
 	if len(clauses) == 1 {
 		old := parseFact(content)
 		op, merged = compareFacts(fact, old)
-		if kin := kinFact(&old); op == mem0.OpDelete && kin != "" && !fact.ended {
-			merged = kin + " " + merged
+		if kin := kinFact(&old); op == mem0.OpDelete && kin != "" && !strings.Contains(fact.text, lastWord(strings.TrimSuffix(kin, "."))) {
+			return mem0.OpUpdate, kin + " " + merged
 		}
 		return op, merged
 	}
@@ -86,6 +86,9 @@ func compareClauses(fact factFrame, content string) (op mem0.Operation, merged s
 		}
 	}
 	if op == mem0.OpDelete {
+		if len(kept) > 0 {
+			op = mem0.OpUpdate
+		}
 		kept = append(kept, fact.text)
 	}
 	between := " "

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,10 +104,45 @@ func TestDecideKeepsClauses(t *testing.T) {
 		{"Nora is a vegetarian and Nora lives in Beijing.", "Nora lives in Beijing.", "Nora is a vegetarian and Nora lives in Beijing."},
 		{"Nora has a dog and Nora lives in Rome.", "Nora has a dog named Rex.", "Nora has a dog named Rex. Nora lives in Rome."},
 		{"用户叫李明，用户住在北京。", "用户搬到上海了。", "用户叫李明。用户搬到上海了。"},
+		{"Nora is vegetarian and allergic to peanuts.", "Nora is not vegetarian any more.", "Nora is allergic to peanuts. Nora is not vegetarian any more."},
+		{"Nora is vegetarian and allergic to peanuts.", "Nora eats meat again.", "Nora is allergic to peanuts. Nora eats meat again."},
+		{"Nora takes warfarin and metformin daily.", "Nora stopped taking metformin.", "Nora takes warfarin daily. Nora stopped taking metformin."},
+		{"Nora likes tea and coffee.", "Nora doesn't like coffee any more.", "Nora likes tea. Nora doesn't like coffee any more."},
+		{"Nora plans to travel to Japan in July with her sister Clara.", "Nora had to cancel her trip to Japan.", "Nora has a sister named Clara. Nora had to cancel her trip to Japan."},
+		{"用户喜欢茶和咖啡。", "用户不喜欢咖啡了。", "用户喜欢茶。用户不喜欢咖啡了。"},
+		{"用户对花生和牛奶过敏。", "用户对牛奶不再过敏。", "用户对花生过敏。用户对牛奶不再过敏。"},
 	} {
 		s := memoryList{texts: []string{c.old}}
 		if s.learn(c.fact); len(s.texts) != 1 || s.texts[0] != c.want {
 			t.Errorf("%s, then %s: %q, want %q", c.old, c.fact, s.texts, c.want)
+		}
+	}
+}
+
+// What was said in one breath ends one at a time, and the rest is remembered.
+func TestDecideConjuncts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ said, want []string }{
+		{[]string{"I'm vegetarian and allergic to peanuts.", "I'm not vegetarian any more."}, []string{"The user is allergic to peanuts.", "The user is not vegetarian any more."}},
+		{[]string{"I'm vegetarian and allergic to peanuts.", "I eat meat again."}, []string{"The user is allergic to peanuts.", "The user eats meat again."}},
+		{[]string{"I take warfarin and metformin daily.", "I stopped taking metformin."}, []string{"The user takes warfarin daily.", "The user stopped taking metformin."}},
+		{[]string{"I like tea and coffee.", "I don't like coffee any more."}, []string{"The user likes tea.", "The user doesn't like coffee any more."}},
+		{[]string{"I speak German, French and Italian.", "I no longer speak Italian."}, []string{"The user speaks German.", "The user speaks French.", "The user no longer speaks Italian."}},
+		{[]string{"I have a dog and two cats.", "I don't have a dog any more."}, []string{"The user has two cats.", "The user doesn't have a dog any more."}},
+		{[]string{"I play tennis, golf and chess.", "I stopped playing golf."}, []string{"The user plays tennis.", "The user plays chess.", "The user stopped playing golf."}},
+		{[]string{"I'm allergic to cats, pollen and penicillin.", "I'm no longer allergic to pollen."},
+			[]string{"The user is allergic to cats.", "The user is allergic to penicillin.", "The user is no longer allergic to pollen."}},
+		{[]string{"I'm a nurse and a mother of two.", "I'm not a nurse any more."}, []string{"The user is a mother of two.", "The user is not a nurse any more."}},
+		{[]string{"我喜欢茶和咖啡。", "我不喜欢咖啡了。"}, []string{"用户喜欢茶。", "用户不喜欢咖啡了。"}},
+		{[]string{"我对花生和牛奶过敏。", "我对牛奶不再过敏了。"}, []string{"用户对花生过敏。", "用户对牛奶不再过敏了。"}},
+		{[]string{"我吃素而且对花生过敏。", "我不吃素了。"}, []string{"用户对花生过敏。", "用户不吃素了。"}},
+	} {
+		var s memoryList
+		for _, said := range c.said {
+			s.say("", said)
+		}
+		if !slices.Equal(s.texts, c.want) {
+			t.Errorf("%q\n got  %q\n want %q", c.said, s.texts, c.want)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (t *retelling) rewriteSubject(i int) {
 		}
 	}
 	next := t.wordAfter(i)
-	for next >= 0 && isAdverb(t.lowerWord(next)) {
+	for next >= 0 && (isAdverb(t.lowerWord(next)) || t.lowerWord(next) == "no" || t.lowerWord(next) == "longer") {
 		next = t.wordAfter(next)
 	}
 	if next < 0 {

@@ -43,7 +43,7 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 		}
 		added, removed := l.writeTo(&dec)
 		if c.Graph && len(added)+len(removed) > 0 {
-			if err := p.graph.update(ctx, d, c, factChange{added: added, removed: removed}, &dec, &out); err != nil {
+			if err := p.graph.update(ctx, d, c, factChange{added: added, removed: removed, deletedBy: l.deletedBy}, &dec, &out); err != nil {
 				return memory.Decision{}, err
 			}
 		}

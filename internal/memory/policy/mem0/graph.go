@@ -81,6 +81,8 @@ type factChange struct {
 	added   []memory.Note // new and changed facts, with ids, as the decision puts them
 	removed []memory.Note // facts that the decision deletes, as they were
 	failed  int           // how often an update from these facts failed before
+	// deletedBy holds, by id, the fact that contradicted a removed one; none if it expired.
+	deletedBy map[uuid.UUID]string
 }
 
 // update adds to dec what changes in the graph when facts do.
@@ -91,7 +93,7 @@ func (g *graphPart) update(
 	ctx context.Context, d memory.Desk, c *Config, change factChange, dec *memory.Decision, out *Outcome,
 ) error {
 	u := &graphUpdate{
-		g: g, d: d, c: c, facts: change.added, removed: change.removed, user: userNameOf(change.added), out: &GraphOutcome{},
+		g: g, d: d, c: c, facts: change.added, removed: change.removed, deletedBy: change.deletedBy, user: userNameOf(change.added), out: &GraphOutcome{},
 		nodes: map[string]*graphNode{}, notes: map[uuid.UUID]memory.Note{}, edges: map[memory.LinkID]*graphEdge{},
 	}
 	out.Graph = u.out

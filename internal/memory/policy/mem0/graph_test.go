@@ -433,7 +433,7 @@ func TestMem0gRemovedFacts(t *testing.T) {
 		}
 		return OpAdd, 0, ""
 	})
-	n.learnFact("Bob has given up games", day(6))
+	n.learnFact("Bob has given up chess and go", day(6))
 	chess, _ := n.edge("bob|plays|chess")
 	games, _ := n.edge("bob|plays|go")
 	if !chess.Valid || !slices.Equal(chess.Sources, []uuid.UUID{n.fact("Bob plays chess").ID}) {
@@ -444,6 +444,29 @@ func TestMem0gRemovedFacts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Bob plays chess"}, n.contents(memory.KindKnowledge)); diff != "" {
 		t.Errorf("what is said to be true (-want +got):\n%s", diff)
+	}
+}
+
+// TestMem0gEndsWhatIsNamed: of a deleted fact, only the edges end whose object or relation the new fact names.
+func TestMem0gEndsWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	for by, ends := range map[string][]string{
+		"Tom had to cancel his trip to Japan": {"tom|travels_to|japan"},
+		"Tom won't go to Japan after all":     {"tom|travels_to|japan"},
+		"Clara is not a sister of Tom":        {"clara|is_sister_of|tom"},
+		"Tom does not travel in summer":       {"tom|travels_to|japan"},
+		"Tom stays with Clara":                {"clara|is_sister_of|tom"},
+		"Tom stays at home":                   nil,
+	} {
+		n := newGraphDesk(t, "")
+		n.learnFact("Tom plans a trip to Japan with his sister Clara", day(2), "Tom|travels_to|Japan", "Clara|is_sister_of|Tom")
+		n.answerDecide(func(in DecideInput) (Operation, int, string) { return OpDelete, 0, "" })
+		n.learnFact(by, day(6))
+		for _, id := range []string{"tom|travels_to|japan", "clara|is_sister_of|tom"} {
+			if e, _ := n.edge(id); e.Valid == slices.Contains(ends, id) {
+				t.Errorf("%s: %s %+v", by, id, e)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // graphUpdate is one update of the graph from the facts that changed.
@@ -18,9 +19,11 @@ type graphUpdate struct {
 	c       *Config
 	facts   []memory.Note // new and changed
 	removed []memory.Note
-	user    string // name of the speaker, whom facts call "I" or "user"
-	out     *GraphOutcome
-	analyst memory.Analyst // who answered last
+	// deletedBy is that of [factChange].
+	deletedBy map[uuid.UUID]string
+	user      string // name of the speaker, whom facts call "I" or "user"
+	out       *GraphOutcome
+	analyst   memory.Analyst // who answered last
 
 	nodes map[string]*graphNode // by key, and by the keys of other spellings
 	named []*graphNode          // in the order in which they were found
@@ -85,8 +88,9 @@ func (u *graphUpdate) markChanged(e *graphEdge, effect string) {
 }
 
 // retract finds the edges that lose a source: a fact that is deleted, or that no longer
-// names what the edge connects. The edges of a fact are found by the links from their
-// triples to the fact.
+// names what the edge connects. A fact that contradicts another deletes only what it is
+// about: an edge of which it names neither the relation nor the object stays. The edges of
+// a fact are found by the links from their triples to the fact.
 func (u *graphUpdate) retract(ctx context.Context) error {
 	var ids []uuid.UUID
 	changed := map[uuid.UUID]string{} // texts of facts that are not deleted
@@ -134,6 +138,9 @@ func (u *graphUpdate) retract(ctx context.Context) error {
 			if exists && u.isNamedIn(content, subject) && u.isNamedIn(content, object) {
 				continue
 			}
+			if by := u.deletedBy[fact]; by != "" && !exists && !u.isAbout(by, subject, e.id.Relation, object) {
+				continue
+			}
 			e.lostSources = append(e.lostSources, fact)
 		}
 	}
@@ -177,6 +184,23 @@ func distinct(ids []uuid.UUID) []uuid.UUID { return union(nil, ids) }
 // isNamedIn reports whether a text names an entity. The speaker is named in every text.
 func (u *graphUpdate) isNamedIn(content, name string) bool {
 	return u.entityKey(name) == graph.EntityKey(u.user) || mentionsName(content, name)
+}
+
+// isAbout reports whether a fact names the object of an edge or its relation. Where the
+// object is the person that the fact is about ("Clara is a sister of Tom"), the other end
+// counts instead.
+func (u *graphUpdate) isAbout(fact, subject, relation, object string) bool {
+	if u.entityKey(object) == graph.EntityKey(u.user) || strings.HasPrefix(text.Fold(fact), text.Fold(object)) {
+		object = subject
+	}
+	said := termsOf(fact)
+	named := termsOf(object + " " + strings.TrimPrefix(strings.ReplaceAll(relation, "_", " "), "not "))
+	for t := range termsOf(subject).terms {
+		if !termsOf(object).terms[t] {
+			delete(named.terms, t)
+		}
+	}
+	return inOtherLanguage(&said, &named) || said.countShared(named.terms) > 0
 }
 
 // applyStatements brings the statements into the graph: it finds their entities and edges,

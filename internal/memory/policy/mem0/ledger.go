@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -29,6 +31,7 @@ type ledger struct {
 	expired     []memory.Note             // memories that were found and have expired
 	replacedBy  map[uuid.UUID]memory.Note // what is true instead of a deleted memory
 	deleteCount int
+	deletedBy   map[uuid.UUID]string // the fact that contradicted a deleted memory
 }
 
 // applyDecision applies the decision about a fact.
@@ -176,12 +179,39 @@ func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, 
 	return nil
 }
 
-// deleteMemory deletes a memory that is no longer true, and adds what is true instead.
+// deleteMemory deletes a memory that is no longer true, and adds what is true instead. Of
+// a memory that says several things, it deletes what the fact is about and keeps the rest;
+// if that cannot be told, it keeps all.
 func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, o *FactOutcome) error {
 	content, remains := l.remainingText(f, &now)
+	rest, all := untouchedStatements(now.Content, f.text)
+	if remains && !all && len(rest) > 0 && containsAll(content, rest) {
+		rest = nil // the answer keeps them itself
+	}
+	switch {
+	case all:
+		o.Operation, o.Reason = OpAdd, "the memory says several things, and which of them ended is not said"
+		return l.addFact(ctx, d, f, f.text, o)
+	case len(rest) > 0:
+		kept := strings.Join(rest, " ")
+		if remains {
+			kept += " " + content
+		}
+		if utf8.RuneCountInString(kept) > l.c.FactChars {
+			o.Operation, o.Reason = OpAdd, "the memory says more than what ended"
+			return l.addFact(ctx, d, f, f.text, o)
+		}
+		o.Operation, o.Reason = OpUpdate, "the memory says more than what ended"
+		f.decision.Operation, f.decision.Text = OpUpdate, &kept
+		return l.updateMemory(ctx, d, f, now, o)
+	}
 	if !l.markDeleted(now, o) {
 		return nil
 	}
+	if l.deletedBy == nil {
+		l.deletedBy = map[uuid.UUID]string{}
+	}
+	l.deletedBy[now.ID] = f.text
 	if !remains {
 		o.Reason = "called off"
 		l.setReplacement(now.ID, nil)

@@ -62,10 +62,10 @@ func NewGraph(models ...string) (*Policy, error) {
 
 func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, error) {
 	p := Policy{defaults: c, models: models}
-	for name, into := range map[string]*policy.Prompt{
-		"extract": &p.prompts.extract, "decide": &p.prompts.decide, "summarize": &p.prompts.summarize, "procedure": &p.prompts.procedure,
+	for version, into := range map[string]*policy.Prompt{
+		"extract@1": &p.prompts.extract, "decide@2": &p.prompts.decide, "summarize@1": &p.prompts.summarize, "procedure@1": &p.prompts.procedure,
 	} {
-		loaded, err := policy.LoadPrompt(files, "mem0/"+name+"@1")
+		loaded, err := policy.LoadPrompt(files, "mem0/"+version)
 		if err != nil {
 			return nil, err
 		}

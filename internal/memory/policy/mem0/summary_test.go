@@ -250,8 +250,8 @@ func TestMem0Prompts(t *testing.T) {
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	k.decide(policytest.TaskEvent(TaskProcedure, "s", ""))
 	calls := []memory.Call{k.called("extract")[0], k.called("decide")[0], k.called("summarize")[0], k.called("summarize")[1], k.called("procedure")[0]}
-	for i, name := range []string{"extract", "decide", "summarize_changes", "summarize", "procedure"} {
-		policytest.Golden(t, "golden/"+name+".v1.txt", policytest.PromptText(calls[i]))
+	for i, name := range []string{"extract.v1", "decide.v2", "summarize_changes.v1", "summarize.v1", "procedure.v1"} {
+		policytest.Golden(t, "golden/"+name+".txt", policytest.PromptText(calls[i]))
 	}
 	for _, c := range k.Asked {
 		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 {

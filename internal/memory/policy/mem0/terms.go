@@ -1,12 +1,14 @@
 package mem0
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -119,6 +121,47 @@ func (l *ledger) remainingText(f *candidate, target *memory.Note) (content strin
 		return s, true
 	}
 	return f.text, !onlyCancels(f.text, target.Content)
+}
+
+// untouchedStatements returns the statements of a memory that a fact is not about: those
+// that share no word with it but what all statements share, such as the name of the person.
+// all is true if the memory makes several and the fact is about none of them. A memory with
+// one statement has none that is untouched.
+func untouchedStatements(content, fact string) (untouched []string, all bool) {
+	var statements []string
+	for _, s := range text.Sentences(content) {
+		statements = append(statements, grammar.Statements(s)...)
+	}
+	if len(statements) < 2 {
+		return nil, false
+	}
+	said := termsOf(fact)
+	first, _, _ := strings.Cut(statements[0], " ")
+	common := termsOf(statements[0]).terms
+	for _, s := range statements {
+		if opening, _, _ := strings.Cut(s, " "); opening != first && said.lang != text.Chinese {
+			return nil, false // a statement that the one before explains
+		}
+		terms := termsOf(s).terms
+		maps.DeleteFunc(common, func(t string, _ bool) bool { return !terms[t] })
+	}
+	for _, s := range statements {
+		own := termsOf(s)
+		maps.DeleteFunc(own.terms, func(t string, _ bool) bool { return common[t] })
+		if own.countShared(said.terms) == 0 {
+			untouched = append(untouched, s)
+		}
+	}
+	return untouched, len(untouched) == len(statements)
+}
+
+// containsAll reports whether a text has all words of each of the statements.
+func containsAll(s string, statements []string) bool {
+	have := termsOf(s)
+	return !slices.ContainsFunc(statements, func(st string) bool {
+		w := termsOf(st)
+		return have.countShared(w.terms) < len(w.terms)
+	})
 }
 
 // cancelCues are words that cancel a plan or an appointment.

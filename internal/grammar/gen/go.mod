@@ -1,0 +1,3 @@
+module github.com/slipboxhq/slipbox/internal/grammar/gen
+
+go 1.26.0
