@@ -201,7 +201,7 @@ type Jobs struct {
 	Stages []string `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`
 	// SweepInterval is the time between two searches for expired collections; default 30 s.
 	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"`
-	// CopyBatch is the number of notes in one transaction of a copy; default 1,000.
+	// CopyBatch is the number of notes in one transaction of a copy, which holds the embedded writer meanwhile; default 250.
 	CopyBatch int `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`
 }
 
@@ -271,7 +271,7 @@ func Default() Config {
 		// More choices than OpenAI's own clients show, and the longest answers of the models of 2026.
 		Chat: Chat{MaxChoices: 8, MaxTokens: 128 << 10},
 		Jobs: Jobs{
-			Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000,
+			Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 250,
 		},
 		Limits: Limits{WaitersPerTenant: 64},
 	}

@@ -208,11 +208,17 @@ func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Coll
 	if h.Revision != fork.ParentRevision {
 		h = Head{} // of another revision: the fork has no counts yet
 	}
-	if fork.Policy == memory.PolicyNone && h.Counted && h.Pending == 0 {
+	adopt, err = needsAdoption(ctx, q, s.Tenant(), fork.Policy, &h, layers)
+	return h, adopt, err
+}
+
+// needsAdoption reports whether layers hold notes that an adopt job of a collection with the policy must
+// finish. h is the head of the collection.
+func needsAdoption(ctx context.Context, q Session, tenantID uuid.UUID, policy string, h *Head, layers []memory.Layer) (bool, error) {
+	if policy == memory.PolicyNone && h.Counted && h.Pending == 0 {
 		// No policy waits for these notes and each has its vector: they stay raw, and a job would
 		// look at all of them for nothing.
-		return h, false, nil
+		return false, nil
 	}
-	adopt, err = q.HasUnfinished(ctx, s.Tenant(), layers)
-	return h, adopt, err
+	return q.HasUnfinished(ctx, tenantID, layers)
 }

@@ -89,13 +89,14 @@ func enqueue(ctx context.Context, q JobRows, tenantID uuid.UUID, j memory.Job, n
 	return j, q.InsertJob(ctx, j)
 }
 
-// AdoptUnfinished enqueues an adopt job where a layer that was copied holds raw or pending notes.
-func AdoptUnfinished(ctx context.Context, q Session, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
-	unfinished, err := q.HasUnfinished(ctx, tenantID, []memory.Layer{copied})
-	if err != nil || !unfinished {
+// AdoptUnfinished enqueues an adopt job when a copy, with its head, holds notes that a job must finish.
+func AdoptUnfinished(ctx context.Context, q Session, r *CollectionRow, h *Head, now time.Time) error {
+	copied := memory.Layer{Collection: r.ID, Bound: h.Revision}
+	adopt, err := needsAdoption(ctx, q, r.Tenant, r.Policy, h, []memory.Layer{copied})
+	if err != nil || !adopt {
 		return err
 	}
-	_, err = enqueue(ctx, q, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
+	_, err = enqueue(ctx, q, r.Tenant, memory.Job{Collection: r.ID, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
 	return err
 }
 

@@ -51,7 +51,7 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 		if r.State != memory.CollectionCopying {
 			return store.ErrRollback // the copy was finished, and this step with it
 		}
-		return q.copyStep(ctx, sc.Tenant(), v, target, page, next == "", now)
+		return q.copyStep(ctx, &r, v, page, next == "", now)
 	})
 	if err != nil {
 		return 0, "", err
@@ -100,8 +100,9 @@ func (q *session) sourcePage(ctx context.Context, tenantID uuid.UUID, layers []m
 	return k, err
 }
 
-// copyStep copies a page. The last one finishes the copy.
-func (q *session) copyStep(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys, last bool, now time.Time) error {
+// copyStep copies a page into r. The last one finishes the copy.
+func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory.View, page versionKeys, last bool, now time.Time) error {
+	tenantID, target := r.Tenant, r.ID
 	h, err := q.head(ctx, tenantID, target)
 	if err != nil {
 		return err
@@ -120,12 +121,11 @@ func (q *session) copyStep(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 		h.Stored.Bytes += added.Bytes
 	}
 	if h.Counted = last; last {
-		done := memory.Layer{Collection: target, Bound: h.Revision}
-		if h.Counts, err = q.CountVisible(ctx, tenantID, []memory.Layer{done}); err != nil {
+		if h.Counts, err = q.CountVisible(ctx, tenantID, []memory.Layer{{Collection: target, Bound: h.Revision}}); err != nil {
 			return err
 		}
 		q.later("UPDATE collections SET state = $3 WHERE tenant = $1 AND id = $2", tenantID, target, string(memory.CollectionActive))
-		if err := store.AdoptUnfinished(ctx, q, tenantID, done, now); err != nil {
+		if err := store.AdoptUnfinished(ctx, q, r, &h.Head, now); err != nil {
 			return err
 		}
 	}

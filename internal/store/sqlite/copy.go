@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,7 +19,9 @@ import (
 )
 
 // CopyRows implements memory.CollectionStore. The cursor is the id of the last note copied. Each
-// step is one transaction of INSERT OR IGNORE by key; repeating it is a no-op.
+// step is one transaction of INSERT OR IGNORE by key; repeating it is a no-op. What to copy is listed
+// before the writer is entered: the rows of a view do not change. Only the last step is synced, and
+// with it all before: a copy that a loss of power interrupts begins again.
 func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, target uuid.UUID, cursor string, n int) (copied int, next string, err error) {
 	if err := v.Check(sc); err != nil {
 		return 0, "", err
@@ -32,61 +35,67 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 	if n <= 0 {
 		n = 1000
 	}
-	err = s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
-		copied, next = 0, ""
-		// The source may have been deleted since the view was opened.
-		if _, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now()); err != nil {
-			return err
-		}
-		r, err := store.ReachVisible(ctx, q, sc, target, s.now())
-		if err != nil {
-			return err
-		}
-		notes, err := q.listVersions(ctx, sc.Tenant(), v.Layers, after, n)
-		if err != nil {
-			return err
-		}
-		if copied = len(notes); copied == n {
-			next = notes[n-1].Note.String()
-		}
-		if r.State != memory.CollectionCopying {
-			return store.ErrRollback // the copy was finished, and this step with it
-		}
-		if err := q.copyNotes(ctx, sc.Tenant(), v, target, notes); err != nil {
-			return err
-		}
-		h, err := q.Head(ctx, sc.Tenant(), target)
-		if err != nil {
-			return err
-		}
-		if h.Revision < v.At {
-			h.Revision = v.At
-			_, err := q.exec(ctx, "UPDATE collection_heads SET floor = ?, origin = ? WHERE tenant = ? AND collection = ?", v.At, v.At, sc.Tenant(), target)
-			if err != nil {
-				return err
-			}
-		}
-		h.Counted = next == ""
-		if next == "" {
-			if h.Counts, err = q.CountVisible(ctx, sc.Tenant(), []memory.Layer{{Collection: target, Bound: h.Revision}}); err != nil {
-				return err
-			}
-			if _, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE tenant = ? AND id = ?", string(memory.CollectionActive), sc.Tenant(), target); err != nil {
-				return err
-			}
-			if err := store.AdoptUnfinished(ctx, q, sc.Tenant(), memory.Layer{Collection: target, Bound: h.Revision}, s.now()); err != nil {
-				return err
-			}
-		}
-		if h.Stored, err = q.CountStored(ctx, sc.Tenant(), target); err != nil {
-			return err
-		}
-		return q.saveHead(ctx, sc.Tenant(), target, h)
+	var notes []memory.Version
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		notes, err = q.listVersions(ctx, sc.Tenant(), v.Layers, after, n)
+		return err
 	})
 	if err != nil {
 		return 0, "", err
 	}
-	return copied, next, nil
+	step := s.writing
+	if len(notes) == n {
+		next, step = notes[n-1].Note.String(), s.noting
+	}
+	err = step(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
+		now := s.now()
+		// The source may have been deleted since the view was opened.
+		if _, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, now); err != nil {
+			return err
+		}
+		r, err := store.ReachVisible(ctx, q, sc, target, now)
+		if err != nil {
+			return err
+		}
+		if r.State != memory.CollectionCopying {
+			return store.ErrRollback // the copy was finished, and this step with it
+		}
+		return q.copyStep(ctx, &r, v, notes, next == "", now)
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	return len(notes), next, nil
+}
+
+// copyStep copies notes into r. The last step finishes the copy.
+func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory.View, notes []memory.Version, last bool, now time.Time) error {
+	h, err := q.Head(ctx, r.Tenant, r.ID)
+	if err != nil {
+		return err
+	}
+	if h.Revision < v.At {
+		h.Revision = v.At
+		_, err := q.exec(ctx, "UPDATE collection_heads SET floor = ?, origin = ? WHERE tenant = ? AND collection = ?", v.At, v.At, r.Tenant, r.ID)
+		if err != nil {
+			return err
+		}
+	}
+	if err := q.copyNotes(ctx, r, v, notes, &h.Stored); err != nil {
+		return err
+	}
+	if h.Counted = last; last {
+		if h.Counts, err = q.CountVisible(ctx, r.Tenant, []memory.Layer{{Collection: r.ID, Bound: h.Revision}}); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE tenant = ? AND id = ?", string(memory.CollectionActive), r.Tenant, r.ID); err != nil {
+			return err
+		}
+		if err := store.AdoptUnfinished(ctx, q, r, &h, now); err != nil {
+			return err
+		}
+	}
+	return q.saveHead(ctx, r.Tenant, r.ID, h)
 }
 
 const (
@@ -110,10 +119,12 @@ func (q *session) listVersions(ctx context.Context, tenantID uuid.UUID, layers [
 	return out, err
 }
 
-// copyNotes copies the versions with their vectors, outgoing links and usage.
-func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, notes []memory.Version) error {
-	// The version is open in the target: what ended it in the source lies beyond the view.
-	tail := strings.Replace("x."+strings.ReplaceAll(noteTail, ", ", ", x."), "x.to_rev", "9223372036854775807", 1)
+// copyNotes copies the versions with their vectors, outgoing links and usage, and adds what was not
+// copied before to stored.
+func (q *session) copyNotes(ctx context.Context, r *store.CollectionRow, v memory.View, notes []memory.Version, stored *store.Stored) error {
+	if len(notes) == 0 {
+		return nil
+	}
 	all := make([]uuid.UUID, 0, len(notes))
 	in := make(map[uuid.UUID][]memory.Version, len(v.Layers))
 	for _, n := range notes {
@@ -122,39 +133,39 @@ func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.Vi
 	}
 	for layer, list := range in {
 		for chunk := range slices.Chunk(list, copyChunk) {
-			if err := q.copyVersions(ctx, tenantID, target, layer, chunk, tail); err != nil {
+			if err := q.copyVersions(ctx, r, layer, chunk, stored); err != nil {
 				return err
 			}
 		}
 	}
-	usage, err := q.UsageOf(ctx, tenantID, v.Layers, all)
+	usage, err := q.UsageOf(ctx, r.Tenant, v.Layers, all)
 	if err != nil {
 		return err
 	}
 	for _, id := range all {
 		if u, ok := usage[id]; ok {
-			if err := q.SetUsage(ctx, tenantID, target, id, u); err != nil {
+			if err := q.SetUsage(ctx, r.Tenant, r.ID, id, u); err != nil {
 				return err
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	tail = strings.Replace(linkTail, "to_rev", "9223372036854775807", 1)
+	tail := strings.Replace(linkTail, "to_rev", "9223372036854775807", 1)
 	for i := range v.Layers {
-		where, args := visibleLinks(tenantID, v.Layers, i)
-		args = append([]any{target, ids(all)}, args...)
-		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+linkTail+") SELECT l.tenant, ?, "+tail+
-			" FROM links l WHERE l.source IN (SELECT unhex(value) FROM json_each(?)) AND "+where, args...); err != nil {
+		where, args := visibleLinks(r.Tenant, v.Layers, i)
+		args = append([]any{r.ID, ids(all)}, args...)
+		n, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+linkTail+") SELECT l.tenant, ?, "+tail+
+			" FROM links l WHERE l.source IN (SELECT unhex(value) FROM json_each(?)) AND "+where, args...)
+		if err != nil {
 			return err
 		}
+		stored.Links += n
 	}
 	return nil
 }
 
-// copyVersions copies versions of one layer with their vectors. tail are the columns of a note.
-func (q *session) copyVersions(ctx context.Context, tenantID, target, layer uuid.UUID, list []memory.Version, tail string) error {
+// copyVersions copies versions of one layer with their vectors. A version is open in the target: what
+// ended it in the source lies beyond the view.
+func (q *session) copyVersions(ctx context.Context, r *store.CollectionRow, layer uuid.UUID, list []memory.Version, stored *store.Stored) error {
 	wanted := make([]string, len(list)) // the id in 32 hexadecimal digits, then the revision
 	for i, n := range list {
 		wanted[i] = hex.EncodeToString(n.Note[:]) + strconv.FormatInt(int64(n.From), 10)
@@ -164,17 +175,22 @@ func (q *session) copyVersions(ctx context.Context, tenantID, target, layer uuid
 		return err
 	}
 	const rows = " j CROSS JOIN notes x WHERE x.tenant = ? AND x.layer = ? AND x.id = unhex(substr(j.value, 1, 32)) AND x.from_rev = CAST(substr(j.value, 33) AS INTEGER)"
-	args := []any{target, string(doc), tenantID, layer}
-	for _, text := range []string{
-		"INSERT OR IGNORE INTO notes (tenant, layer, " + noteTail + ") SELECT x.tenant, ?, " + tail + " FROM json_each(?)" + rows,
-		"INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT x.tenant, ?, x.note, x.from_rev, x.embedder, x.vec, x.tokens" +
-			" FROM json_each(?)" + strings.NewReplacer("notes x", "vectors x", "x.id", "x.note").Replace(rows),
-	} {
-		if _, err := q.exec(ctx, text, args...); err != nil {
-			return err
-		}
+	tail := strings.Replace("x."+strings.ReplaceAll(noteTail, ", ", ", x."), "x.to_rev", "9223372036854775807", 1)
+	args := func() []any { return []any{r.ID, string(doc), r.Tenant, layer} }
+	text := "INSERT OR IGNORE INTO notes (tenant, layer, " + noteTail + ") SELECT x.tenant, ?, " + tail + " FROM json_each(?)" + rows + " RETURNING bytes"
+	err = q.each(ctx, text, args(), func(rows *sql.Rows) error {
+		var bytes int64
+		err := rows.Scan(&bytes)
+		stored.Notes++
+		stored.Bytes += bytes
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = q.exec(ctx, "INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT x.tenant, ?, x.note, x.from_rev, x.embedder, x.vec, x.tokens"+
+		" FROM json_each(?)"+strings.NewReplacer("notes x", "vectors x", "x.id", "x.note").Replace(rows), args()...)
+	return err
 }
 
 // Flatten implements store.CollectionRemoval.

@@ -15,6 +15,7 @@ import (
 func copyCases() []testCase {
 	return []testCase{
 		{"Copy", copyResumed},
+		{"CopyAdopts", copyAdopts},
 		{"CopyEmpty", func(_ *testing.T, w *world) {
 			c := w.copyOf(w.view(w.collection("c").ID), "copy", 10)
 			w.assertf(c.State == memory.CollectionActive && c.Head == 0, "an empty copy: %+v", c)
@@ -25,15 +26,24 @@ func copyCases() []testCase {
 // copyTarget creates a collection that is the target of a copy.
 func (w *world) copyTarget(name string) memory.CollectionCreated {
 	w.t.Helper()
+	return w.copyTargetOf(name, "amem")
+}
+
+func (w *world) copyTargetOf(name, policy string) memory.CollectionCreated {
+	w.t.Helper()
 	return must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{
-		Collection: memory.Collection{Name: name, Policy: "amem", Embedder: embedder, Dim: dim},
+		Collection: memory.Collection{Name: name, Policy: policy, Embedder: embedder, Dim: dim},
 		CopyJob:    &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask, Payload: []byte(`{}`)},
 	}))(w.t)
 }
 
 func (w *world) copyOf(v memory.View, name string, batch int) memory.Collection {
 	w.t.Helper()
-	id := w.copyTarget(name).Collection.ID
+	return w.copyInto(w.copyTarget(name).Collection.ID, v, batch)
+}
+
+func (w *world) copyInto(id uuid.UUID, v memory.View, batch int) memory.Collection {
+	w.t.Helper()
 	for cursor := ""; ; {
 		_, next, err := w.CopyRows(w.ctx, w.all, v, id, cursor, batch)
 		w.noError(err)
@@ -108,4 +118,30 @@ func copyResumed(_ *testing.T, w *world) {
 	lost := w.copyTarget("lost").Collection.ID
 	_, _, err = w.CopyRows(w.ctx, w.all, v, lost, "", 4)
 	w.wantFault(err, fault.NotFound)
+}
+
+// copyAdopts: a copy has a job for raw notes, unless it has no policy and each note has its vector.
+func copyAdopts(_ *testing.T, w *world) {
+	c := w.collection("c")
+	for i := range 3 {
+		w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Vector: []float32{1, 0, 0, float32(i)}})
+	}
+	embedded := w.view(c.ID)
+	w.put(c.ID, memory.Note{Content: "without a vector"})
+	for name, want := range map[string]struct {
+		policy string
+		view   memory.View
+		jobs   []memory.JobKind
+	}{
+		"amem":   {"amem", embedded, []memory.JobKind{memory.JobAdopt, memory.JobCopy}},
+		"none":   {memory.PolicyNone, embedded, []memory.JobKind{memory.JobCopy}},
+		"vector": {memory.PolicyNone, w.view(c.ID), []memory.JobKind{memory.JobAdopt, memory.JobCopy}},
+	} {
+		made := w.copyInto(w.copyTargetOf(name, want.policy).Collection.ID, want.view, 2)
+		var got []memory.JobKind
+		for _, j := range must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: made.ID}))(w.t) {
+			got = append(got, j.Kind)
+		}
+		w.assertf(slices.Equal(got, want.jobs), "%s: the copy has the jobs %v", name, got)
+	}
 }
