@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
@@ -17,11 +18,110 @@ var relativeWords = regexp.MustCompile(`(?i)\b(?:yesterday|today|tonight|tomorro
 // futureWords matches a sentence about the future.
 var futureWords = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|ning)?|planned|next|upcoming|tomorrow|soon|looking forward|can't wait|hope to|hoping to|want to|would like|scheduled|(?:is|are|am|'m|'re) (?:\w+ing))\b|'ll\b|打算|计划|准备|将|要去|会去|想去|下周|明天`)
 
-// bareWeekday matches a weekday alone, which may be the last or the next one.
-var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
+// bareWeekday matches a weekday alone or with "this", which may be the last or the next one.
+var bareWeekday = regexp.MustCompile(`(?i)^(?:this )?(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?$|^[这本]?(?:周|星期|礼拜)[一二三四五六日天]$`)
+
+// The tense of what a sentence says about a day.
+type tense int
+
+const (
+	tenseUnknown tense = iota
+	tensePast
+	tenseAhead
+)
+
+var (
+	// scheduled matches nouns for what is agreed on for a day.
+	scheduled = regexp.MustCompile(`(?i)\b(?:appointments?|deadlines?|exams?|meetings?|interviews?|tests?|flights?|reservations?|bookings?|surgery|checkups?|check-ups?|presentations?|due|rehearsals?|conferences?|sessions?|shifts?|lessons?|class(?:es)?|tickets?)\b`)
+	// agreed matches verbs in the past that agree on a day to come.
+	agreed = wordSet("booked scheduled arranged reserved planned agreed rescheduled postponed invited registered moved set")
+
+	hanAhead = regexp.MustCompile(`有(?:一?[个场次门节]|事|课|会|考|约)|打算|计划|准备|要|会|将|想|约好|安排|截止|提醒|考试|面试|开会|出发|[去飞见搬]|是.{0,6}(?:日|天|截止)`)
+	hanPast  = regexp.MustCompile(`[了过]|刚|已经|之前|很|非常|特别|太`)
+)
+
+// tenseAt returns the tense of what a sentence says about the day named at start..end: that of the
+// nearest verb before it in the clause, else of the first verb behind it.
+func tenseAt(s string, start, end int) tense {
+	if isHan(s) {
+		switch past := hanPast.MatchString(s); {
+		case past && hanPlan.MatchString(s):
+			return tenseUnknown
+		case past:
+			return tensePast
+		case hanAhead.MatchString(s):
+			return tenseAhead
+		}
+		return tenseUnknown
+	}
+	words := grammar.English(s)
+	at := slices.IndexFunc(words, func(w grammar.Word) bool { return w.Start >= start })
+	if at < 0 {
+		return tenseUnknown
+	}
+	before := ""
+	if at > 0 {
+		before = strings.ToLower(words[at-1].Text)
+	}
+	for i := at - 1; i >= 0; i-- {
+		if t := verbTense(words, i); t != tenseUnknown {
+			verb := strings.ToLower(words[i].Text)
+			booked := (verb == "got" || verb == "made") && scheduled.MatchString(s[words[i].End:start])
+			switch {
+			case t == tensePast && (before == "for" || before == "by" || before == "until" || before == "to") && (booked || agreed[verb]):
+				return tenseAhead
+			case t == tensePast && (booked || agreed[verb]):
+				return tenseUnknown // when it was agreed, or what for
+			}
+			return t
+		}
+	}
+	for i := at; i < len(words); i++ {
+		if words[i].Start < end {
+			continue
+		}
+		if t := verbTense(words, i); t != tenseUnknown {
+			return t
+		}
+	}
+	if scheduled.MatchString(s) {
+		return tenseAhead
+	}
+	return tenseUnknown
+}
+
+// verbTense returns the tense that a word gives its clause; tenseUnknown if it is no verb.
+func verbTense(words []grammar.Word, i int) tense {
+	w := strings.ToLower(words[i].Text)
+	switch {
+	case w == "was" || w == "were" || w == "did" || w == "had" || w == "went":
+		return tensePast
+	case w == "is" || w == "'s" && words[i].Tag == "VBZ" || w == "will" || w == "'ll" || w == "are" || w == "'re" || w == "am" || w == "'m":
+		return tenseAhead
+	}
+	switch words[i].Tag {
+	case "VBD":
+		return tensePast
+	case "VBN":
+		for j := i - 1; j >= max(0, i-3); j-- {
+			switch strings.ToLower(words[j].Text) {
+			case "is", "are", "be", "am", "'s", "'m", "'re":
+				return tenseAhead // "is planned"
+			case "was", "were", "been", "has", "have", "had", "'ve", "got":
+				return tensePast
+			}
+		}
+		return tenseUnknown
+	case "VBZ", "VBP", "MD", "VB":
+		return tenseAhead
+	}
+	return tenseUnknown
+}
 
 // resolveDates replaces the relative dates of a sentence by dates as of saidAt: "yesterday"
-// becomes "on 7 May 2023". It changes nothing if saidAt is zero.
+// becomes "on 7 May 2023". A weekday is the next one if the sentence looks ahead and the last one
+// if it looks back; otherwise it stays, with the date on which it was said. It changes nothing if
+// saidAt is zero.
 func resolveDates(s string, saidAt time.Time) string {
 	if saidAt.IsZero() {
 		return s
@@ -44,12 +144,33 @@ func resolveDates(s string, saidAt time.Time) string {
 		if r.From.IsZero() || r.To.IsZero() {
 			continue
 		}
-		if bareWeekday.MatchString(expression) && futureWords.MatchString(s) && r.From.Before(saidAt) {
-			r.From, r.To = r.From.AddDate(0, 0, 7), r.To.AddDate(0, 0, 7)
+		if bareWeekday.MatchString(expression) && r.From.Before(saidAt) {
+			t := tenseAt(s, start, r.End)
+			if t == tenseUnknown && futureWords.MatchString(s) {
+				t = tenseAhead
+			}
+			switch t {
+			case tenseAhead:
+				r.From, r.To = r.From.AddDate(0, 0, 7), r.To.AddDate(0, 0, 7)
+			case tenseUnknown:
+				s = s[:r.End] + saidOn(s[start:r.End], saidAt) + s[r.End:]
+				continue
+			case tensePast:
+			}
 		}
 		s = replaceDate(s, start, r)
 	}
 	return s
+}
+
+// saidOn returns the note behind a weekday that may be before or behind the date on which it was
+// said.
+func saidOn(weekday string, saidAt time.Time) string {
+	day := saidAt.UTC()
+	if isHan(weekday) {
+		return fmt.Sprintf("（%d年%d月%d日说）", day.Year(), int(day.Month()), day.Day())
+	}
+	return " (said on " + when.Words(day) + ")"
 }
 
 var boundWords = wordSet("since before until till after from by")
