@@ -162,11 +162,26 @@ func HalfOf(b []byte) []float32 {
 	if len(b) == 0 {
 		return nil
 	}
-	v := make([]float32, len(b)/2)
-	for i := range v {
-		v[i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:])).Float32()
+	return AppendHalfOf(make([]float32, 0, len(b)/2), b)
+}
+
+// AppendHalfOf appends what HalfOf returns.
+func AppendHalfOf(v []float32, b []byte) []float32 {
+	for ; len(b) >= 2; b = b[2:] {
+		v = append(v, halfToFloat(binary.LittleEndian.Uint16(b)))
 	}
 	return v
+}
+
+// halfToFloat converts a half to the float32 of the same value. The exponent of a half has five bits, so
+// its place in a float32 stands for a number that is smaller by 2^112; the product is exact, also of a
+// subnormal half.
+func halfToFloat(h uint16) float32 {
+	const exponent = 0x7c00
+	if h&exponent == exponent { // infinite, or no number
+		return float16.Frombits(h).Float32()
+	}
+	return math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13) * 0x1p112
 }
 
 // QueryVector checks the query vector of a search and rounds it as the index does. Invalid "vector"

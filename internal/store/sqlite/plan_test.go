@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,4 +106,33 @@ func plan(t *testing.T, q *session, text string) (steps []string) {
 		t.Fatal(err)
 	}
 	return steps
+}
+
+// TestPlanOfVectors: reading all vectors of a lineage reads no note that is live.
+func TestPlanOfVectors(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	conn, err := b.read.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	q := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
+	v := memory.View{Layers: []memory.Layer{{Collection: uuid.New(), Bound: 5}, {Collection: uuid.New(), Bound: 4}}}
+	if err := q.eachVector(t.Context(), uuid.New(), &v, func(memory.Version, []float32) {}); err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	for text := range q.stmts {
+		steps = append(steps, plan(t, q, text)...)
+	}
+	slices.Sort(steps)
+	want := []string{
+		"SEARCH notes USING COVERING INDEX notes_began (tenant=? AND layer=? AND from_rev<?)",
+		"SEARCH notes USING INDEX notes_ended (tenant=? AND layer=? AND to_rev<?)",
+		"SEARCH vectors USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=?)",
+	}
+	if !slices.Equal(steps, want) {
+		t.Errorf("the plans are %q", steps)
+	}
 }

@@ -8,6 +8,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -60,7 +63,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	return out, nil
 }
 
-// Nearest implements memory.Reader. Only ids and vectors are read, unless a filter needs more.
+// Nearest implements memory.Reader. Without a filter no note is read, only ids and vectors.
 func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq memory.NearestQuery) (out []memory.Nearest, err error) {
 	if err := v.Check(sc); err != nil {
 		return nil, err
@@ -68,12 +71,6 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	vector, err := store.QueryVector(&v.Collection, nq.Vector)
 	if err != nil {
 		return nil, err
-	}
-	r := reader{Embedder: v.Collection.Embedder}
-	var c store.Condition
-	columns := "n.id, n.from_rev, v.vec"
-	if nq.Filter != nil {
-		c, columns = compile(nq.Filter), r.columns()
 	}
 	best := func(all []memory.Nearest) []memory.Nearest {
 		slices.SortFunc(all, func(a, b memory.Nearest) int {
@@ -84,43 +81,102 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 		}
 		return all
 	}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
-		for i, l := range v.Layers {
-			hidden, hiddenArgs := hiddenNotes(sc.Tenant(), v.Layers[:i])
-			text := "SELECT " + columns + ` FROM notes n JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id
- AND v.from_rev = n.from_rev AND v.embedder = ? WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`
-			args := []any{r.Embedder, sc.Tenant(), l.Collection, l.Bound, l.Bound}
-			if c.Text != "" {
-				text, args = text+" AND ("+c.Text+")", append(args, c.Args...)
-			}
-			err := q.each(ctx, text+hidden, append(args, hiddenArgs...), func(rows *sql.Rows) error {
-				var n store.NoteVersion
-				var err error
-				if nq.Filter == nil {
-					var vec sql.RawBytes
-					err = rows.Scan(&n.ID, &n.From, &vec)
-					n.Vector = store.HalfOf(vec)
-				} else if n, err = r.scan(rows); err == nil && !store.Matches(nq.Filter, &n.Note) {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				score, ok := memory.Cosine(vector, n.Vector)
-				if !ok {
-					return nil
-				}
-				out = append(out, memory.Nearest{Version: memory.Version{Layer: l.Collection, Note: n.ID, From: n.From}, Score: score})
-				if nq.Limit > 0 && len(out) >= 2*nq.Limit+1024 {
-					out = best(out)
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
+	compare := func(key memory.Version, with []float32) {
+		score, ok := memory.Cosine(vector, with)
+		if !ok {
+			return
 		}
-		return nil
+		out = append(out, memory.Nearest{Version: key, Score: score})
+		if nq.Limit > 0 && len(out) >= 2*nq.Limit+1024 {
+			out = best(out)
+		}
+	}
+	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
+		if nq.Filter == nil {
+			return q.eachVector(ctx, sc.Tenant(), &v, compare)
+		}
+		return q.eachMatch(ctx, sc.Tenant(), &v, nq.Filter, compare)
 	})
 	return best(out), err
+}
+
+// eachMatch calls fn with the visible versions that match a filter, and their vectors.
+func (q *session) eachMatch(ctx context.Context, tenantID uuid.UUID, v *memory.View, by filter.Expr, fn func(memory.Version, []float32)) error {
+	r := reader{Embedder: v.Collection.Embedder}
+	c := compile(by)
+	for i, l := range v.Layers {
+		hidden, hiddenArgs := hiddenNotes(tenantID, v.Layers[:i])
+		text := "SELECT " + r.columns() + ` FROM notes n JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id
+ AND v.from_rev = n.from_rev AND v.embedder = ? WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`
+		args := []any{r.Embedder, tenantID, l.Collection, l.Bound, l.Bound}
+		if c.Text != "" {
+			text, args = text+" AND ("+c.Text+")", append(args, c.Args...)
+		}
+		err := q.each(ctx, text+hidden, append(args, hiddenArgs...), func(rows *sql.Rows) error {
+			n, err := r.scan(rows)
+			if err == nil && store.Matches(by, &n.Note) {
+				fn(n.Version(), n.Vector)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachVector calls fn with the visible versions that have a vector; the vector is valid during the call. It
+// reads vectors in the order of their table and leaves out those of versions that have ended or that a nearer
+// layer hides, which indexes list: reading each note for this would take several times as long. A tombstone
+// has no vector.
+func (q *session) eachVector(ctx context.Context, tenantID uuid.UUID, v *memory.View, fn func(memory.Version, []float32)) error {
+	var id uuid.UUID
+	var from memory.Revision
+	var half sql.RawBytes
+	var vector []float32
+	hidden := map[uuid.UUID]struct{}{}
+	for i, l := range v.Layers {
+		ended := map[memory.Version]struct{}{}
+		err := q.each(ctx, "SELECT id, from_rev FROM notes WHERE tenant = ? AND layer = ? AND to_rev <= ? AND to_rev < 9223372036854775807",
+			[]any{tenantID, l.Collection, l.Bound}, func(rows *sql.Rows) error {
+				err := rows.Scan(&id, &from)
+				ended[memory.Version{Layer: l.Collection, Note: id, From: from}] = struct{}{}
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		err = q.each(ctx, "SELECT note, from_rev, vec FROM vectors WHERE tenant = ? AND layer = ? AND from_rev <= ? AND embedder = ?",
+			[]any{tenantID, l.Collection, l.Bound, v.Collection.Embedder}, func(rows *sql.Rows) error {
+				if err := rows.Scan(&id, &from, &half); err != nil {
+					return err
+				}
+				key := memory.Version{Layer: l.Collection, Note: id, From: from}
+				if _, ok := hidden[id]; ok {
+					return nil
+				}
+				if _, ok := ended[key]; ok {
+					return nil
+				}
+				vector = store.AppendHalfOf(vector[:0], half)
+				fn(key, vector)
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		if i == len(v.Layers)-1 {
+			return nil
+		}
+		err = q.each(ctx, "SELECT id FROM notes WHERE tenant = ? AND layer = ? AND from_rev <= ?", []any{tenantID, l.Collection, l.Bound}, func(rows *sql.Rows) error {
+			err := rows.Scan(&id)
+			hidden[id] = struct{}{}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
