@@ -166,7 +166,7 @@ var (
 func hanSentenceFacts(s, name string, saidAt time.Time) []string {
 	whole := hanFact(s, name, saidAt)
 	if whole == "" {
-		return nil
+		return hanOwnClauses(s, name, saidAt)
 	}
 	rest := strings.TrimSpace(s)
 	var out []string
@@ -182,6 +182,32 @@ func hanSentenceFacts(s, name string, saidAt time.Time) []string {
 		statements = append(statements, grammar.Statements(fact)...)
 	}
 	return statements
+}
+
+// hanVisit matches the end of a plan to see the listener, hanClauseEnd what separates clauses.
+var (
+	hanVisit     = regexp.MustCompile(`(?:来|去)?(?:看|找|见|陪|拜访)(?:你|您)们?`)
+	hanClauseEnd = regexp.MustCompile(`[，,；;]`)
+)
+
+// hanOwnClauses returns the facts of a sentence to the listener: what its clauses say about the
+// speaker.
+func hanOwnClauses(s, name string, saidAt time.Time) []string {
+	if !strings.ContainsAny(s, "你您") || hanQuestion.MatchString(s) || hanSupposed.MatchString(s) || injectedInstructions.MatchString(s) {
+		return nil
+	}
+	if without := hanVisit.ReplaceAllString(s, ""); without != s && !strings.ContainsAny(without, "你您") {
+		return hanSentenceFacts(without, name, saidAt)
+	}
+	var out []string
+	for _, clause := range hanClauseEnd.Split(s, 8) {
+		clause = strings.TrimSpace(clause[len(hanConnective.FindString(clause)):])
+		if strings.ContainsAny(clause, "你您") || !strings.HasPrefix(clause, "我") && !hanOwnKin.MatchString(clause) || hanOpenSubordinate.MatchString(clause) {
+			continue
+		}
+		out = append(out, hanSentenceFacts(clause, name, saidAt)...)
+	}
+	return out
 }
 
 // splitHanClause returns the fact of the first clause of s and the text behind it.

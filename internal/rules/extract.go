@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -33,11 +34,12 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	}
 	out := mem0.Extraction{Facts: []string{}}
 	seen := map[string]bool{}
-	for _, u := range in.New {
+	all := slices.Concat(in.Recent, in.New)
+	for i, u := range in.New {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{in: in, u: u, agent: !personSpeaks}
+		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name)}
 		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -50,16 +52,31 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 
 // utteranceReader extracts the facts of one utterance.
 type utteranceReader struct {
-	in    mem0.ExtractInput
-	u     memory.Utterance
-	agent bool // read the assistant's promises and advice
+	u            memory.Utterance
+	question     string // what the utterance may answer; "": nothing
+	agent        bool   // read the assistant's promises and advice
+	talksToAgent bool   // no other person takes part
+}
+
+// hasOtherName reports whether a person of another name takes part in a conversation.
+func hasOtherName(all []memory.Utterance, name string) bool {
+	return slices.ContainsFunc(all, func(u memory.Utterance) bool {
+		return u.Role == memory.RoleUser && u.Name != "" && !strings.EqualFold(u.Name, name)
+	})
 }
 
 // facts returns the facts of the utterance in order.
 func (r utteranceReader) facts() []string {
 	var out []string
+	if said := answered(r.question, r.u.Content); said != "" && !r.agent {
+		out = append(out, r.stated(said)...)
+	}
 	lastIsFact := false // the previous sentence became a fact
 	for _, s := range utteredSentences(r.u.Content) {
+		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
+			out, lastIsFact = append(out, r.stated(said)...), false
+			continue
+		}
 		if isHan(s) {
 			lastIsFact = false
 			if !r.agent {
@@ -85,6 +102,14 @@ func (r utteranceReader) facts() []string {
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
 }
 
+// stated returns the facts of a sentence in the first person that is known to be a statement.
+func (r utteranceReader) stated(said string) []string {
+	if isHan(said) {
+		return grammar.Statements(hanRetell(resolveDates(said, r.u.Time), r.speakerName("用户", "助手")))
+	}
+	return grammar.Statements(retell(resolveDates(said, r.u.Time), r.speakerName("the user", "the assistant")))
+}
+
 // englishFacts returns the facts of one sentence, or, if it has none as a whole, those of its
 // last part in which the speaker talks about themselves.
 func (r utteranceReader) englishFacts(s, name string) []string {
@@ -97,28 +122,64 @@ func (r utteranceReader) englishFacts(s, name string) []string {
 	if found := sentenceFacts(s, name, r.u.Time); len(found) > 0 {
 		return found
 	}
-	return sentenceFacts(ownClause(s), name, r.u.Time)
+	if found := sentenceFacts(withoutVisit(s), name, r.u.Time); len(found) > 0 {
+		return found
+	}
+	var out []string
+	for _, part := range ownClauses(s) {
+		out = append(out, sentenceFacts(part, name, r.u.Time)...)
+	}
+	return out
 }
 
-// clauseBreak matches the place where a sentence turns from the listener to the speaker.
-var clauseBreak = regexp.MustCompile(`(?:,? but|;|\s[–—-]+|—|,? and|, so|,)\s+(?:I|I'm|I've|we|we're|we've|my|My)\s`)
+// clauseBreak matches the place where a clause about the speaker begins, clauseEnding the one
+// where it ends and the listener is addressed.
+var (
+	clauseBreak  = regexp.MustCompile(`(?:,? but|;|\s[–—-]+|—|,? and|, so|,)\s+(?:I|I'm|I've|we|we're|we've|my|My)\s`)
+	clauseEnding = regexp.MustCompile(`(?i)(?:,? but|;|\s[–—-]+|—|,? and|,? so|,|,? because)\s+(?:please |just |maybe |do |don't |be |let |if |when |can |could |would |what |how |how's |you|your|thanks|remember |make sure|tell |keep |watch )`)
+	// ownAddress matches what a speaker says about their place beside an invitation.
+	ownAddress = regexp.MustCompile(`(?i)\b(?:my|our) (?:place|home|flat|apartment|house|office)\b[^.;]*?[,;:] (?:and )?(?:the|my|our) (address|phone number|code|door code) is ([^.;!?]{3,60})`)
+	// visits matches the end of a plan to see the listener.
+	visits = regexp.MustCompile(`(?i)\b(?:travel(?:ing|ling)?|go(?:ing)?|fly(?:ing)?|com(?:e|ing)|driv(?:e|ing)|move|moving|trip|visit|be)\b.*?(,? (?:and |to )(?:see|visit|meet) you(?: (?:all|guys|both|again))*)(?:[.!]|$)`)
+)
 
-// ownClause returns the last part of a sentence in which the speaker talks about themselves, or
-// "" if the sentence has no such part.
-func ownClause(s string) string {
+// withoutVisit returns a sentence about a journey without its end "to see you".
+func withoutVisit(s string) string {
+	if m := visits.FindStringSubmatchIndex(s); m != nil {
+		return s[:m[2]] + s[m[3]:]
+	}
+	return ""
+}
+
+// ownClauses returns the parts of a sentence in which the speaker talks about themselves and not
+// to the listener. It has none if the sentence asks or supposes something.
+func ownClauses(s string) []string {
+	plain := stripFiller(s)
+	if strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 || conditional.MatchString(plain) || injectedInstructions.MatchString(s) {
+		return nil
+	}
+	if m := ownAddress.FindStringSubmatch(s); m != nil {
+		return []string{"My " + strings.ToLower(m[1]) + " is " + m[2]}
+	}
+	var out []string
+	if at := clauseEnding.FindStringIndex(plain); at != nil && startsWithSpeaker(lowerWords(plain[:at[0]])) && !suppositions.MatchString(plain[:at[0]]) {
+		if first := plain[:at[0]]; !openSubordinate.MatchString(first) {
+			out = append(out, first)
+		}
+	}
 	at := clauseBreak.FindAllStringIndex(s, 8)
-	if len(at) == 0 || strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 {
-		return ""
+	if len(at) == 0 || requests.MatchString(plain) {
+		return out
 	}
 	m := at[len(at)-1]
-	if suppositions.MatchString(s[m[0]:]) || requests.MatchString(stripFiller(s)) || injectedInstructions.MatchString(s) {
-		return ""
+	if suppositions.MatchString(s[m[0]:]) {
+		return out
 	}
 	part := strings.TrimLeft(s[m[0]:], " ,;–—-")
 	for _, w := range []string{"but ", "and ", "so "} {
 		part = strings.TrimPrefix(part, w)
 	}
-	return part
+	return append(out, part)
 }
 
 // speakerName returns the name of the speaker that facts use.

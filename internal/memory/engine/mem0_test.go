@@ -334,6 +334,7 @@ func TestMem0Kinds(t *testing.T) {
 	for _, kept := range []string{
 		"My name is Ada Berg.", "I work as a nurse in Hamburg.", "I prefer tea to coffee.", "I am allergic to peanuts.",
 		"My deadline for the grant report is Friday.", "I have two daughters, Mia and Lea.", "I plan to run the marathon in October.",
+		"Please always answer in German.", "From now on, call me Ada.",
 		"我住在杭州。", "我喜欢喝绿茶。",
 	} {
 		before := len(w.all(w.c.ID, memory.KindFact))
