@@ -125,26 +125,37 @@ func (l *layerView) postings(forms []string) []posting {
 		n, _ := slices.BinarySearchFunc(list, len(l.passages), func(p posting, n int) int { return int(p.passage) - n })
 		lists[i] = list[:n]
 	}
-	switch len(lists) {
-	case 0:
-		return nil
-	case 1:
-		return lists[0]
+	var all []posting
+	for _, list := range lists {
+		all = mergePostings(all, list)
 	}
-	all := slices.Concat(lists...)
-	if len(all) == 0 {
-		return nil
+	return all
+}
+
+// mergePostings returns the postings of two lists, in order of their passages, with the counts of a passage
+// that both hold added up. It changes neither.
+func mergePostings(a, b []posting) []posting {
+	if len(a) == 0 {
+		return b
 	}
-	slices.SortFunc(all, func(a, b posting) int { return int(a.passage) - int(b.passage) })
-	out := all[:1]
-	for _, p := range all[1:] {
-		if last := &out[len(out)-1]; last.passage == p.passage {
-			last.tf, last.own = addCounts(last.tf, p.tf), addCounts(last.own, p.own)
-		} else {
-			out = append(out, p)
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]posting, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		p := a[0]
+		switch {
+		case p.passage < b[0].passage:
+			a = a[1:]
+		case p.passage > b[0].passage:
+			p, b = b[0], b[1:]
+		default:
+			p.tf, p.own = addCounts(p.tf, b[0].tf), addCounts(p.own, b[0].own)
+			a, b = a[1:], b[1:]
 		}
+		out = append(out, p)
 	}
-	return out
+	return append(append(out, a...), b...)
 }
 
 // newHit returns the hit of a ranked row.

@@ -34,6 +34,7 @@ type scan struct {
 	wg   sync.WaitGroup
 	mu   sync.Mutex
 	best *top // of the turns that are done
+	wide bool // on several processors
 }
 
 // startScan starts the search for the k nearest rows, on other processors when there are many rows.
@@ -44,7 +45,7 @@ func (q *Query) startScan(sel *Selection, k int) *scan {
 	for i := range q.view.layers {
 		slots += len(q.view.layers[i].slots)
 	}
-	if slots >= wideScan {
+	if s.wide = slots >= wideScan; s.wide {
 		for range min(scanners, runtime.GOMAXPROCS(0)) - 1 {
 			s.wg.Go(s.work)
 		}
@@ -65,7 +66,10 @@ func (s *scan) finish(exact func(g uint32) float64) *top {
 
 // work scans turns until none is left.
 func (s *scan) work() {
-	best := newTop(s.q.view, s.best.k)
+	best := s.best
+	if s.wide {
+		best = newTop(s.q.view, s.best.k)
+	}
 	current, passed := int(s.next.Add(1))-1, 0
 	for i := range s.q.view.layers {
 		l := &s.q.view.layers[i]
@@ -75,6 +79,9 @@ func (s *scan) work() {
 			s.q.scanBlocks(l, s.sel.rowsOf(i, l), best, from, min(from+blocksPerTurn, len(l.blocks)))
 		}
 		passed += turns
+	}
+	if !s.wide {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	w := acquireWorkspace(v)
 	w.growWindows(v.rows, len(v.stack.sessions.tallies))
 
-	var rows []uint32
+	rows := make([]uint32, 0, min(3*depth, v.rows)) // words, windows, vectors
 	add := func(best *top) {
 		for _, r := range best.heap {
 			rows = append(rows, r.row)

@@ -19,7 +19,10 @@ type top struct {
 	heap []ranked
 }
 
-func newTop(v *View, k int) *top { return &top{view: v, k: max(k, 0)} }
+func newTop(v *View, k int) *top {
+	const most = 512 // places that are made at once
+	return &top{view: v, k: max(k, 0), heap: make([]ranked, 0, min(max(k, 0), most))}
+}
 
 // compare is negative when a is better than b.
 func (t *top) compare(a, b ranked) int {

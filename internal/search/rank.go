@@ -154,7 +154,7 @@ type Result struct {
 // cannot find: in lexical mode those without a word, in vector mode those without a vector. Each
 // note may occur once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
-	ranked := r.order(candidates, o)
+	ranked := r.order(candidates, o, o.K)
 	res := Result{ranker: r, options: o, scale: ranked.scale}
 	if o.Mode == ModeHybrid && o.K > ReservedLexical && !r.config.Mem0 {
 		res.reserved = ranked.reserveLexical(o.K)
@@ -173,7 +173,7 @@ func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 // Best returns up to n notes that would be ranked first, best first. It selects the notes for
 // measures that are too expensive to take of all candidates.
 func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
-	ranked := r.order(candidates, o)
+	ranked := r.order(candidates, o, n)
 	out := make([]ID, min(n, len(ranked.places)))
 	for i := range out {
 		out[i] = ranked.found[ranked.places[i]].Note
@@ -186,16 +186,20 @@ type ranking struct {
 	found  []Candidate
 	scale  scale
 	scores []float64 // of found
-	places []int     // indexes into found, best first
+	places []int     // indexes into found: the best that were asked for, best first, then the others
 }
 
-func (r *Ranker) order(candidates []Candidate, o Options) ranking {
-	found := make([]Candidate, 0, len(candidates))
-	for i := range candidates {
-		if r.isCandidate(&candidates[i], o.Mode) {
-			found = append(found, candidates[i])
-			c := &found[len(found)-1]
-			c.Values[Recency] = r.recency(c, o)
+// order ranks the candidates that the mode can find, the n best of them in their order.
+func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
+	found := candidates
+	if r.Weighs(Recency) || slices.ContainsFunc(candidates, func(c Candidate) bool { return !r.isCandidate(&c, o.Mode) }) {
+		found = make([]Candidate, 0, len(candidates))
+		for i := range candidates {
+			if r.isCandidate(&candidates[i], o.Mode) {
+				found = append(found, candidates[i])
+				c := &found[len(found)-1]
+				c.Values[Recency] = r.recency(c, o)
+			}
 		}
 	}
 	out := ranking{found: found, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found))}
@@ -203,36 +207,39 @@ func (r *Ranker) order(candidates []Candidate, o Options) ranking {
 		out.scores[i], _ = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
 	}
-	slices.SortFunc(out.places, func(a, b int) int {
+	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(out.scores[b], out.scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:]))
-	})
+	}
+	n = min(max(n, 0), len(found))
+	Select(out.places, n, compare)
+	slices.SortFunc(out.places[:n], compare)
 	return out
 }
 
 // reserveLexical reserves a place among the first k for the best note found only by words, and
 // returns it. Such a note has a word of the query and is not among the k nearest by vector.
 func (r *ranking) reserveLexical(k int) map[ID]bool {
-	by := func(s Signal, in func(c *Candidate) bool) []int {
+	// by returns the n best notes by a signal, in any order.
+	by := func(s Signal, n int, in func(c *Candidate) bool) []int {
 		out := make([]int, 0, len(r.found))
 		for i := range r.found {
 			if in(&r.found[i]) {
 				out = append(out, i)
 			}
 		}
-		slices.SortFunc(out, func(a, b int) int {
+		n = min(n, len(out))
+		Select(out, n, func(a, b int) int {
 			x, y := &r.found[a], &r.found[b]
 			return cmp.Or(cmp.Compare(y.Values[s], x.Values[s]), bytes.Compare(x.Note[:], y.Note[:]))
 		})
-		return out
+		return out[:n]
 	}
 	near := map[ID]bool{}
-	dense := by(Vector, func(c *Candidate) bool { return c.Dense })
-	for _, i := range dense[:min(k, len(dense))] {
+	for _, i := range by(Vector, k, func(c *Candidate) bool { return c.Dense }) {
 		near[r.found[i].Note] = true
 	}
-	words := by(Lexical, func(c *Candidate) bool { return c.Values[Lexical] > 0 && !near[c.Note] })
 	best := map[ID]bool{}
-	for _, i := range words[:min(ReservedLexical, len(words))] {
+	for _, i := range by(Lexical, ReservedLexical, func(c *Candidate) bool { return c.Values[Lexical] > 0 && !near[c.Note] }) {
 		best[r.found[i].Note] = true
 	}
 	moveReserved(r.places, k, func(i int) bool { return best[r.found[i].Note] })

@@ -220,10 +220,11 @@ func markNearest(all []search.Candidate, depth int) {
 			order = append(order, i)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int {
+	depth = min(depth, len(order))
+	search.Select(order, depth, func(a, b int) int {
 		return cmp.Or(cmp.Compare(all[b].Values[search.Vector], all[a].Values[search.Vector]), bytes.Compare(all[a].Note[:], all[b].Note[:]))
 	})
-	for _, i := range order[:min(depth, len(order))] {
+	for _, i := range order[:depth] {
 		all[i].ByVector = true
 	}
 }
