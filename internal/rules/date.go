@@ -34,7 +34,7 @@ var (
 	// scheduled matches nouns for what is agreed on for a day.
 	scheduled = regexp.MustCompile(`(?i)\b(?:appointments?|deadlines?|exams?|meetings?|interviews?|tests?|flights?|reservations?|bookings?|surgery|checkups?|check-ups?|presentations?|due|rehearsals?|conferences?|sessions?|shifts?|lessons?|class(?:es)?|tickets?)\b`)
 	// agreed matches verbs in the past that agree on a day to come.
-	agreed = wordSet("booked scheduled arranged reserved planned agreed rescheduled postponed invited registered moved set")
+	agreed = wordSet("booked scheduled arranged reserved agreed rescheduled postponed invited registered")
 
 	hanAhead = regexp.MustCompile(`有(?:一?[个场次门节]|事|课|会|考|约)|打算|计划|准备|要|会|将|想|约好|安排|截止|提醒|考试|面试|开会|出发|[去飞见搬]|是.{0,6}(?:日|天|截止)`)
 	hanPast  = regexp.MustCompile(`[了过]|刚|已经|之前|很|非常|特别|太`)
@@ -68,7 +68,7 @@ func tenseAt(s string, start, end int) tense {
 			verb := strings.ToLower(words[i].Text)
 			booked := (verb == "got" || verb == "made") && scheduled.MatchString(s[words[i].End:start])
 			switch {
-			case t == tensePast && (before == "for" || before == "by" || before == "until" || before == "to") && (booked || agreed[verb]):
+			case t == tensePast && (before == "for" || before == "by" || before == "until" || before == "to") && (booked || agreed[verb] || verb == "moved" || verb == "set" || verb == "planned"):
 				return tenseAhead
 			case t == tensePast && (booked || agreed[verb]):
 				return tenseUnknown // when it was agreed, or what for
@@ -129,7 +129,7 @@ func resolveDates(s string, saidAt time.Time) string {
 	found := when.Parse(s, saidAt)
 	for _, r := range slices.Backward(found) {
 		start, expression := r.Start, s[r.Start:r.End]
-		if !relativeWords.MatchString(expression) {
+		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) {
 			continue
 		}
 		// A bound ("since last week") keeps its preposition; only the date behind it is replaced.
@@ -172,6 +172,9 @@ func saidOn(weekday string, saidAt time.Time) string {
 	}
 	return " (said on " + when.Words(day) + ")"
 }
+
+// repeated matches words before a day that comes again and again: "every Sunday".
+var repeated = regexp.MustCompile(`(?i)\b(?:every|each|most|any|alternate|every (?:other|second|single))\s+$|每个?$`)
 
 var boundWords = wordSet("since before until till after from by")
 

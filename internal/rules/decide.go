@@ -121,7 +121,7 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 		}
 	}
 	sameVerb := fact.verb == old.verb
-	if fact.cancels(old) {
+	if fact.cancels(old) || fact.endsHabit(&old) || fact.dropsIntention(&old) {
 		return mem0.OpDelete, fact.text
 	}
 	if fact.negated != old.negated {
@@ -131,6 +131,12 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 			sameMatter = false // only a plan can be called off
 		}
 		if decidedNot.MatchString(fact.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
+			sameMatter = false
+		}
+		if fact.happenedOnce() && !futureWords.MatchString(old.text) && !planned.MatchString(old.text) {
+			sameMatter = false // "didn't go to the gym yesterday" ends no habit
+		}
+		if isPartOfCompound(&fact, &old) {
 			sameMatter = false
 		}
 		if len(fact.canceledTrips) > 0 && beenOrLiked.MatchString(old.text) {
@@ -255,8 +261,11 @@ var (
 // The subjects of facts: a name, "the user" or "the assistant", or a relative of one of these.
 var (
 	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
-	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|从|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
+	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|每|常|经常|从|离|加入|入职|辞|戒|卖|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
 )
+
+// jointSubject matches the first of two subjects: "Paul and Ana got divorced" is about Ana too.
+var jointSubject = regexp.MustCompile(`^((?:\p{Lu}[\p{L}-]*|(?:The user|\p{Lu}[\p{L}-]*)'s \p{Ll}+(?: \p{Lu}[\p{L}-]*)?) and )(?:[Tt]he user|\p{Lu}[\p{L}-]*) \p{Ll}`)
 
 // parseFact parses a fact.
 func parseFact(s string) factFrame {
@@ -279,6 +288,10 @@ func parseFact(s string) factFrame {
 	} else {
 		plain := putSubjectFirst(s)
 		rest = plain
+		if m := jointSubject.FindStringSubmatch(plain); m != nil {
+			plain = strings.ToUpper(plain[len(m[1]):len(m[1])+1]) + plain[len(m[1])+1:]
+			rest = plain
+		}
 		if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(plain, "") + " "); m != nil {
 			f.subject, rest = text.Fold(m[1]), strings.Replace(plain, m[1], "", 1)
 		}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -316,6 +318,42 @@ func TestDecideLikingReworded(t *testing.T) {
 		s.say("Ana", c[1])
 		if len(s.texts) != 2 {
 			t.Errorf("%q: %q, want both", c, s.texts)
+		}
+	}
+}
+
+// Ordinary words end what was true, and nothing else: of the pairs of contradictions.tsv, half are
+// traps, such as what did not happen once, or what somebody else does (C159, C192).
+func TestDecideOrdinaryWords(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("testdata", "contradictions.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		parts := strings.Split(strings.TrimSpace(line), "\t")
+		if len(parts) != 3 {
+			t.Fatalf("%q", line)
+		}
+		for _, speaker := range []string{"", "Mei"} {
+			var s memoryList
+			s.say(speaker, parts[1])
+			first := slices.Clone(s.texts)
+			s.say(speaker, parts[2])
+			gone := 0
+			for _, f := range first {
+				if !slices.Contains(s.texts, f) {
+					gone++
+				}
+			}
+			switch {
+			case len(first) == 0:
+				t.Errorf("%s: nothing is kept", parts[1])
+			case parts[0] == "ends" && gone == 0:
+				t.Errorf("%s, then %s: %q", parts[1], parts[2], s.texts)
+			case parts[0] == "stays" && (gone > 1 || gone == 1 && len(first) == 1):
+				t.Errorf("%s, then %s: %q is gone", parts[1], parts[2], first)
+			}
 		}
 	}
 }

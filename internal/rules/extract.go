@@ -328,6 +328,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 		}
 	case n < minContentWords:
 		return ""
+	case jointSpeaker.MatchString(s):
 	case startsWithSpeaker(words):
 		if feelings.MatchString(s) && n < minContentWords+1 {
 			return ""
@@ -341,6 +342,9 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	return retell(resolveDates(s, saidAt), name)
 }
+
+// jointSpeaker matches a sentence about the speaker and one other person.
+var jointSpeaker = regexp.MustCompile(`^(?:\p{Lu}\p{Ll}+|[Mm]y \p{Ll}+(?: \p{Lu}\p{Ll}+)?) and I (?:\p{Ll}+ly |just |have |are )?(?:broke|split|got|moved|divorced|separated|married|met|bought|adopted|live|work|share|opened|started|have|are|were|went|own|run)\b`)
 
 // hasDanglingReference reports whether a sentence refers to something that only an earlier
 // sentence names: it has a pronoun before any noun that the pronoun could refer to.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -15,7 +16,12 @@ type slotRule struct {
 	relation string
 	form     *regexp.Regexp
 	value    string
+	ends     bool // the relation no longer has the value
+	oneWord  bool // the value is one word
 }
+
+// noValueLeft is the value of a relation that has none any more.
+const noValueLeft = "none"
 
 const (
 	properName = `\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*){0,3}`
@@ -24,23 +30,40 @@ const (
 	valueEnd   = `(?:[.,;!]|$| and | but | because | since | in | at | for | on | now| instead| with | where | who )`
 )
 
+// jobEnded matches the end of a working life at one place or at all.
+var jobEnded = regexp.MustCompile(`\b(?:lost (?:their|his|her) job|(?:got|was|were) (?:laid off|fired|made redundant)|is (?:now )?(?:unemployed|retired)|quit (?:their|his|her) job|retired(?:[.,;!]|$| in | on | from | last ))`)
+
 var englishSlotRules = []slotRule{
-	{"name", regexp.MustCompile(`(?:'s|^) (?:real |full |first |actual )?name(?: is|'s)(?: actually| really)? (?P<v>` + properName + `)`), ""},
-	{"name", regexp.MustCompile(`^\s*(?:is|goes by|is called|is named)(?: called| named)? (?P<v>` + properName + `), not ` + properName), ""},
-	{"name", regexp.MustCompile(`^\s*(?:goes by|is called|is named) (?P<v>` + properName + `)`), ""},
-	{"lives_in", regexp.MustCompile(`\b(?:lives?|living|resides?|residing|is based|settled) (?:\w+ )?in (?P<v>` + placeName + `)`), ""},
-	{"lives_in", regexp.MustCompile(`\b(?:moved|has moved|relocated|has relocated|moved back|just moved)(?: \w+)? ?(?:from ` + placeName + ` )?to (?P<v>` + placeName + `)`), ""},
-	{"works_at", regexp.MustCompile(`\b(?:works|is working|work) (?:\w+ )?(?:at|for) (?P<v>` + placeName + `)`), ""},
-	{"works_as", regexp.MustCompile(`\b(?:works|is working|is employed) (?:\w+ )?as (?P<v>` + jobName + `)` + valueEnd), ""},
-	{"works_as", regexp.MustCompile(`'s (?:new |current )?(?:job|occupation|profession) is (?P<v>` + jobName + `)` + valueEnd), ""},
-	{"follows_diet", regexp.MustCompile(`\b(?:vegetarian|veggie)\b`), "vegetarian"},
-	{"follows_diet", regexp.MustCompile(`\bvegan\b`), "vegan"},
-	{"follows_diet", regexp.MustCompile(`\bpescatarian\b`), "pescatarian"},
-	{"follows_diet", regexp.MustCompile(`\b(?:eats|eating|eat|started eating) (?:meat|everything)\b`), "meat"},
-	{"age", regexp.MustCompile(`\b(?:is|turned|turns|just turned|am) (?P<v>\d{1,3})(?: years? old| this| today| on| in|[.,]|$)`), ""},
-	{"marital_status", regexp.MustCompile(`\b(?:is|got|gets|are) (?:\w+ )?(?P<v>married|divorced|engaged|separated|widowed|single)\b`), ""},
-	{"favorite", regexp.MustCompile(`\bfavou?rite (?P<k>[\p{L} ]{2,25}?) (?:is|are) (?P<v>[\p{L}\d' -]{2,40}?)` + valueEnd), ""},
-	{"own", regexp.MustCompile(`^(?:'s)? (?P<k>birthday|address|email|email address|phone number|phone|hometown|nationality|birth date|blood type|native language|middle name|last name|first name|surname|nickname) is (?:on |in |now )?(?P<v>[^.;!]{1,60})`), ""},
+	{"name", regexp.MustCompile(`(?:'s|^) (?:real |full |first |actual )?name(?: is|'s)(?: actually| really)? (?P<v>` + properName + `)`), "", false, false},
+	{"name", regexp.MustCompile(`^\s*(?:is|goes by|is called|is named)(?: called| named)? (?P<v>` + properName + `), not ` + properName), "", false, false},
+	{"name", regexp.MustCompile(`^\s*(?:goes by|is called|is named) (?P<v>` + properName + `)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`\b(?:lives?|living|resides?|residing|is based|settled) (?:\w+ )?in (?P<v>` + placeName + `)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`\b(?:moved|has moved|relocated|has relocated|moved back|just moved)(?: \w+)? ?(?:from ` + placeName + ` )?to (?P<v>` + placeName + `)`), "", false, false},
+	{"works_at", regexp.MustCompile(`\b(?:works|is working|work) (?:\w+ )?(?:at|for) (?P<v>` + placeName + `)`), "", false, false},
+	{"works_as", regexp.MustCompile(`\b(?:works|is working|is employed) (?:\w+ )?as (?P<v>` + jobName + `)` + valueEnd), "", false, false},
+	{"works_as", regexp.MustCompile(`'s (?:new |current )?(?:job|occupation|profession) is (?P<v>` + jobName + `)` + valueEnd), "", false, false},
+	{"lives_in", regexp.MustCompile(`^ is (?:finally |now )*in (?P<v>` + placeName + `) now(?:[.!,;]|$)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`^ is (?:finally )?now in (?P<v>` + placeName + `)(?:[.!,;]|$)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`\b(?:moved (?:out of|away from)|no longer lives in) (?P<v>` + placeName + `)`), "", true, false},
+	{"works_at", regexp.MustCompile(`\b(?:joined|started (?:working )?at|got a (?:new )?job (?:at|with)|has a (?:new )?job (?:at|with)) (?P<v>` + properName + `)`), "", false, false},
+	{"works_at", regexp.MustCompile(`\bleft (?P<v>` + properName + `)(?:[.,;!]|$| and | for (?:good|another)| in (?:\d|\p{Lu}))`), "", true, false},
+	{"works_at", regexp.MustCompile(`\b(?:quit|resigned from|(?:got|was) fired from|stopped working (?:at|for)) (?P<v>` + properName + `)`), "", true, false},
+	{"works_at", jobEnded, noValueLeft, false, false},
+	{"works_as", jobEnded, noValueLeft, false, false},
+	{"studies", regexp.MustCompile(`^ (?:is |still |now )*(?:stud(?:ies|ying)|a student)\b`), "yes", false, false},
+	{"studies", regexp.MustCompile(`\bdropped out\b`), noValueLeft, false, false},
+	{"partner", regexp.MustCompile(`\bha(?:s|ve) (?:an? )?(?:new )?(?:boyfriend|girlfriend|partner)\b|\bis dating\b|\bin a relationship\b`), "yes", false, false},
+	{"marital_status", regexp.MustCompile(`\b(?:broke up|split up)\b`), "separated", false, false},
+	{"partner", regexp.MustCompile(`\b(?:broke up|split up|have separated|is single)\b`), noValueLeft, false, false},
+	{"own", regexp.MustCompile(`^'s (?:new |current )?(?P<k>(?:\p{Ll}+ )?(?:exam|appointment|flight|meeting|interview|wedding|deadline|surgery|presentation)) (?:is(?: now)?|(?:was|has been|got|is|is being) (?:moved|postponed|rescheduled|pushed|shifted)(?: back| forward)? to) (?:on |for )?(?P<v>(?:the )?(?:\d|` + monthName.String() + `)[^.;!,]{0,40})`), "", false, false},
+	{"follows_diet", regexp.MustCompile(`\b(?:vegetarian|veggie)\b`), "vegetarian", false, false},
+	{"follows_diet", regexp.MustCompile(`\bvegan\b`), "vegan", false, false},
+	{"follows_diet", regexp.MustCompile(`\bpescatarian\b`), "pescatarian", false, false},
+	{"follows_diet", regexp.MustCompile(`\b(?:eats|eating|eat|started eating) (?:meat|everything)\b`), "meat", false, false},
+	{"age", regexp.MustCompile(`\b(?:is|turned|turns|just turned|am) (?P<v>\d{1,3})(?: years? old| this| today| on| in|[.,]|$)`), "", false, false},
+	{"marital_status", regexp.MustCompile(`\b(?:is|got|gets|are) (?:\w+ )?(?P<v>married|divorced|engaged|separated|widowed|single)\b`), "", false, false},
+	{"favorite", regexp.MustCompile(`\bfavou?rite (?P<k>[\p{L} ]{2,25}?) (?:is|are) (?P<v>[\p{L}\d' -]{2,40}?)` + valueEnd), "", false, false},
+	{"own", regexp.MustCompile(`^(?:'s)? (?:new |current )?(?P<k>birthday|address|email|email address|phone number|phone|hometown|nationality|birth date|blood type|native language|middle name|last name|first name|surname|nickname) is (?:on |in |now )?(?P<v>[^.;!]{1,60})`), "", false, false},
 }
 
 var dietWords = regexp.MustCompile(`(?i)\b(?:is|became|become|turned|going|went|isn't|remains|been|as|not|longer|no|strict|a|an|now|still|being) (?:\w+ ){0,2}(?:vegetarian|veggie|vegan|pescatarian)(?:[.,;!]|$| now| any| and| but| for| since| because| diet)|\b(?:eats?|eating) (?:meat|everything)\b`)
@@ -57,7 +80,7 @@ func englishSlots(rest string) []slot {
 		if m == nil {
 			continue
 		}
-		s := slot{relation: r.relation, value: r.value, negated: not}
+		s := slot{relation: r.relation, value: r.value, negated: not || r.ends}
 		if r.value == "" {
 			s.value = slotValue(m[r.form.SubexpIndex("v")])
 		}
@@ -93,21 +116,25 @@ func hasSlot(list []slot, relation string) bool {
 }
 
 var hanSlotRules = []slotRule{
-	{"name", regexp.MustCompile(`(?:名字(?:其实)?(?:是|叫)|叫做?|的名字叫)(?P<v>[\p{Han}A-Za-z]{1,8}?)(?:[，,。；、]|$|不)`), ""},
-	{"lives_in", regexp.MustCompile(`(?:住在|现居|定居在?|生活在)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|的|工作|上)`), ""},
-	{"lives_in", regexp.MustCompile(`(?:搬家?|迁居?|移居)(?:到|去|来|回|至)?了?(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|住|居住|定居|工作|生活|来|去)`), ""},
-	{"lives_in", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,4}?)(?:生活|定居|居住)`), ""},
-	{"lives_in", regexp.MustCompile(`(?:^ ?的?|现在|目前)(?:家(?:现在|目前)?在|住)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$)`), ""},
-	{"works_at", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,12}?)(?:工作|上班|任职)`), ""},
-	{"works_as", regexp.MustCompile(`(?:的(?:工作|职业)是|当(?:上)?了?(?:一?(?:名|个|位))|是一?(?:名|位))(?P<v>[\p{Han}]{2,8}?)(?:[，,。；、了]|$)`), ""},
-	{"follows_diet", regexp.MustCompile(`素食|吃素`), "素食"},
-	{"follows_diet", regexp.MustCompile(`(?:又|开始|可以|重新|也|能)吃(?:肉|荤)`), "吃肉"},
-	{"age", regexp.MustCompile(`(?P<v>\d{1,3}|[一二三四五六七八九十百]{1,4})岁`), ""},
-	{"marital_status", regexp.MustCompile(`结婚了|已婚|已经结婚`), "已婚"},
-	{"marital_status", regexp.MustCompile(`离婚|离异`), "离婚"},
-	{"marital_status", regexp.MustCompile(`单身`), "单身"},
-	{"favorite", regexp.MustCompile(`最(?:喜欢|爱)的(?P<k>\p{Han}{1,6}?)是(?P<v>[\p{Han}A-Za-z]{1,12}?)(?:[，,。；、]|$)`), ""},
-	{"own", regexp.MustCompile(`的?(?P<k>生日|电话|邮箱|地址|老家|国籍)(?:号码)?(?:是|在)(?P<v>[^。，,；]{1,40})`), ""},
+	{"name", regexp.MustCompile(`(?:名字(?:其实)?(?:是|叫)|叫做?|的名字叫)(?P<v>[\p{Han}A-Za-z]{1,8}?)(?:[，,。；、]|$|不)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`(?:住在|现居|定居在?|生活在)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|的|工作|上)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`(?:搬家?|迁居?|移居)(?:到|去|来|回|至)?了?(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|住|居住|定居|工作|生活|来|去)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,4}?)(?:生活|定居|居住)`), "", false, false},
+	{"lives_in", regexp.MustCompile(`(?:^ ?的?|现在|目前)(?:家(?:现在|目前)?在|住)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$)`), "", false, false},
+	{"works_at", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,12}?)(?:工作|上班|任职)`), "", false, false},
+	{"works_at", regexp.MustCompile(`(?:加入|入职|跳槽到|跳槽去)了?(?P<v>[\p{Han}A-Za-z]{2,12}?)(?:[，,。；、工]|$)`), "", false, false},
+	{"works_at", regexp.MustCompile(`(?:离开|辞去)了?(?P<v>[\p{Han}A-Za-z]{2,12}?)(?:[，,。；、的]|$)`), "", true, false},
+	{"works_at", regexp.MustCompile(`辞职了|失业了|被裁了?|退休了`), noValueLeft, false, false},
+	{"lives_in", regexp.MustCompile(`(?:现在|目前|已经)在(?P<v>[\p{Han}A-Za-z]{2,4}?)了?(?:[，,。；、！!]|$)`), "", false, true},
+	{"works_as", regexp.MustCompile(`(?:的(?:工作|职业)是|当(?:上)?了?(?:一?(?:名|个|位))|是一?(?:名|位))(?P<v>[\p{Han}]{2,8}?)(?:[，,。；、了]|$)`), "", false, false},
+	{"follows_diet", regexp.MustCompile(`素食|吃素`), "素食", false, false},
+	{"follows_diet", regexp.MustCompile(`(?:又|开始|可以|重新|也|能)吃(?:肉|荤)`), "吃肉", false, false},
+	{"age", regexp.MustCompile(`(?P<v>\d{1,3}|[一二三四五六七八九十百]{1,4})岁`), "", false, false},
+	{"marital_status", regexp.MustCompile(`结婚了|已婚|已经结婚`), "已婚", false, false},
+	{"marital_status", regexp.MustCompile(`离婚|离异`), "离婚", false, false},
+	{"marital_status", regexp.MustCompile(`单身`), "单身", false, false},
+	{"favorite", regexp.MustCompile(`最(?:喜欢|爱)的(?P<k>\p{Han}{1,6}?)是(?P<v>[\p{Han}A-Za-z]{1,12}?)(?:[，,。；、]|$)`), "", false, false},
+	{"own", regexp.MustCompile(`的?(?P<k>生日|电话|邮箱|地址|老家|国籍)(?:号码)?(?:是|在)(?P<v>[^。，,；]{1,40})`), "", false, false},
 }
 
 // hanSlots is englishSlots for Chinese.
@@ -122,7 +149,10 @@ func hanSlots(rest string) []slot {
 			continue // a place where somebody intends to live
 		}
 		m := r.form.FindStringSubmatch(rest)
-		s := slot{relation: r.relation, value: r.value, negated: hanNegation.MatchString(rest[:at[1]])}
+		if r.oneWord && len(grammar.Chinese(m[r.form.SubexpIndex("v")])) != 1 {
+			continue
+		}
+		s := slot{relation: r.relation, value: r.value, negated: r.ends || hanNegation.MatchString(rest[:at[1]])}
 		if r.value == "" {
 			s.value = text.Fold(m[r.form.SubexpIndex("v")])
 		}
