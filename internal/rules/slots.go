@@ -77,8 +77,8 @@ func englishSlots(rest string) []slot {
 			continue
 		}
 		m := r.form.FindStringSubmatch(rest)
-		if m == nil {
-			continue
+		if m == nil || strings.HasPrefix(rest, "'s ") && !strings.HasPrefix(m[0], "'s ") {
+			continue // "Ana's neighbors split up" says nothing of Ana
 		}
 		s := slot{relation: r.relation, value: r.value, negated: not || r.ends}
 		if r.value == "" {
