@@ -121,7 +121,7 @@ func TestUsage(t *testing.T) {
 	base := want[wire.Collection](t, s, http.StatusCreated, admin, http.MethodPost, probe, `{"name":"base","policy":"none"}`)
 	second := want[wire.Collection](t, s, http.StatusCreated, admin, http.MethodPost, probe, `{"name":"second","policy":"none"}`)
 	for range 3 {
-		want[wire.NoteCreated](t, s, http.StatusCreated, admin, http.MethodPost, probe+"/base/notes", `{"content":"some text","infer":false}`)
+		want[wire.NoteCreated](t, s, http.StatusCreated, admin, http.MethodPost, probe+"/base/notes", `{"content":"some text","infer":false,"on_duplicate":"keep"}`)
 	}
 	sc := need(s.auth.Authenticator.Authenticate(t.Context(), admin))(t).Scope
 	if err := s.store.AddModelUse(t.Context(), sc, []memory.ModelUse{

@@ -60,7 +60,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 		if r.Err == nil {
 			written++
 		}
-		if err := out.result(r.Line, r.ID, r.Revision, nil, r.Err); err != nil {
+		if err := out.result(r.Line, r.ID, r.Revision, r.Found, nil, r.Err); err != nil {
 			return err
 		}
 	}
@@ -81,6 +81,7 @@ func (h *core) bulkLine(c *gin.Context, line []byte) (notes.BulkLine, int) {
 	note, err := newNote(&wire.NoteInput{
 		Attributes: in.Attributes, Category: in.Category, Content: in.Content, Context: in.Context, Importance: in.Importance,
 		Infer: in.Infer, Keywords: in.Keywords, Kind: in.Kind, OccurredAt: in.OccurredAt, Tags: in.Tags,
+		OnDuplicate: in.OnDuplicate,
 	})
 	out := notes.BulkLine{Note: note, Err: err}
 	if err == nil && in.Key != nil {
@@ -102,10 +103,15 @@ func newLineWriter(c *gin.Context, hold bool) *lineWriter { return &lineWriter{c
 
 // result writes the result of a line: its note, new or existing, or its error. Warnings name what
 // an import left out.
-func (w *lineWriter) result(line int, id uuid.UUID, at memory.Revision, warnings []string, failed error) error {
+func (w *lineWriter) result(line int, id uuid.UUID, at memory.Revision, found bool, warnings []string, failed error) error {
 	out := wire.BulkResult{Line: line, Status: http.StatusCreated, Warnings: warnings}
 	if failed == nil {
-		w.sums.Created++
+		if found {
+			out.Status = http.StatusOK
+			w.sums.Existing = new(valueOr(w.sums.Existing, 0) + 1)
+		} else {
+			w.sums.Created++
+		}
 		out.ID, out.Revision = &id, new(int64(at))
 	} else {
 		w.sums.Failed++

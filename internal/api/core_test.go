@@ -554,7 +554,7 @@ func (b *system) collection(t *testing.T, credential, name string) string {
 // note adds a note and returns its id.
 func (b *system) note(t *testing.T, credential, collection, content string) string {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"content": content})
+	body, err := json.Marshal(map[string]any{"content": content, "on_duplicate": "keep"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestGetCosts(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 	for range 2 {
-		b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I live in Lisbon."},{"role":"assistant","content":"Nice."}]}`).want(http.StatusAccepted)
+		b.call(t, "one", "POST", c+"/messages", `{"on_duplicate":"keep","messages":[{"content":"I live in Lisbon."},{"role":"assistant","content":"Nice."}]}`).want(http.StatusAccepted)
 	}
 	if err := b.store.AddModelUse(t.Context(), b.scopes["one"].Scope, []memory.ModelUse{
 		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},

@@ -43,7 +43,7 @@ func (h *core) addMessages(c *gin.Context) error {
 		}
 		defer leave()
 	}
-	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer}, conditions(c))
+	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer, OnDuplicate: memory.OnDuplicate(valueOr(body.OnDuplicate, ""))}, conditions(c))
 	if err != nil {
 		return in.renameFields(err)
 	}

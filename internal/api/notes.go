@@ -53,9 +53,16 @@ func (h *core) createNote(c *gin.Context) error {
 	if wait && w.Job != nil {
 		note = h.waitForNote(c, &w, note)
 	}
+	status := http.StatusCreated
+	if w.Found {
+		status = http.StatusOK
+		if note, err = h.showChanged(c, &w); err != nil {
+			return err
+		}
+	}
 	setRevision(c, w.Revision)
 	setETag(c, w.Note.Version())
-	return reply(c, http.StatusCreated, wire.NoteCreated{Note: note, Revision: int64(w.Revision), Job: wireJobRef(w.Job)})
+	return reply(c, status, wire.NoteCreated{Note: note, Revision: int64(w.Revision), Job: wireJobRef(w.Job)})
 }
 
 // newNote converts the note of a body.
@@ -63,6 +70,7 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 	out := notes.NewNote{
 		Kind: memory.Kind(valueOr(in.Kind, "")), Content: in.Content, Context: in.Context, Keywords: in.Keywords, Tags: in.Tags,
 		Category: in.Category, Attributes: valueOr(in.Attributes, nil), Importance: in.Importance, Infer: in.Infer,
+		OnDuplicate: memory.OnDuplicate(valueOr(in.OnDuplicate, "")),
 	}
 	if in.OccurredAt != nil {
 		at, err := anyTime("occurred_at", *in.OccurredAt)

@@ -283,7 +283,7 @@ func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	refused("in an empty collection")
 	// The revisions of the earlier answers exist in the new log too.
 	for range 12 {
-		b.call(t, "one", "POST", base+"/notes", `{"content":"new"}`).want(http.StatusCreated)
+		b.call(t, "one", "POST", base+"/notes", `{"content":"new","on_duplicate":"keep"}`).want(http.StatusCreated)
 	}
 	refused("in a longer log")
 }
@@ -592,5 +592,103 @@ func TestLinks(t *testing.T) {
 	b.call(t, "one", "DELETE", note+"/links?target="+ids[1], "").want(http.StatusNoContent)
 	if left := b.call(t, "one", "GET", note+"/links", "").want(http.StatusOK); left.length("items") != 0 {
 		t.Errorf("%s", left.Body)
+	}
+}
+
+// A note that the collection has already is answered with 200 and not stored again: the same bytes, of the same kind,
+// speaker and event day. A search shows one of equal notes.
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "space", "none")
+	add := func(credential, body string, header ...string) response {
+		t.Helper()
+		return b.call(t, credential, "POST", c+"/notes", body, header...)
+	}
+	const rex = `"content":"Rex the dog sleeps.","attributes":{"speaker":"Ann"}`
+	first := add("one", `{`+rex+`,"tags":["a"]}`).want(http.StatusCreated)
+	id := first.text("note.id")
+	for _, body := range []string{`{` + rex + `}`, `{` + rex + `,"on_duplicate":"return","tags":["b"],"importance":1,"kind":"note"}`, `{` + rex + `,"occurred_at":"2026-03-01T00:00:00Z"}`} {
+		got := add("one", body).want(http.StatusOK)
+		if got.text("note.id") != id || got.text("note.tags.0") != "a" || got.at("job") != nil || got.number("revision") != 1 || got.Header().Get("ETag") != first.Header().Get("ETag") {
+			t.Errorf("%s: %s", body, got.Body)
+		}
+	}
+	if got := add("writer", `{`+rex+`}`).want(http.StatusOK); got.text("note.id") != id {
+		t.Errorf("%s", got.Body)
+	}
+	for _, body := range []string{
+		`{"content":"rex the dog sleeps.","attributes":{"speaker":"Ann"}}`, `{"content":"Rex the dog sleeps."}`, `{` + rex + `,"kind":"fact"}`,
+		`{` + rex + `,"occurred_at":"2026-02-28T23:59:59Z"}`, `{` + rex + `,"on_duplicate":"keep"}`,
+	} {
+		if got := add("one", body).want(http.StatusCreated); got.text("note.id") == id {
+			t.Errorf("%s is the first note", body)
+		}
+	}
+	add("one", `{`+rex+`,"on_duplicate":"refuse"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "on_duplicate")
+	// The answer is the same under an idempotency key.
+	for range 2 {
+		if got := add("one", `{`+rex+`}`, "Idempotency-Key", "k").want(http.StatusOK); got.text("note.id") != id {
+			t.Errorf("%s", got.Body)
+		}
+	}
+	for _, mode := range []string{"hybrid", "vector", "lexical"} {
+		got := b.call(t, "one", "POST", c+"/search", `{"query":"Rex the dog sleeps","k":50,"mode":"`+mode+`"}`).want(http.StatusOK)
+		if got.length("hits") != 5 { // the one that was kept twice is shown once
+			t.Errorf("%s: %d hits", mode, got.length("hits"))
+		}
+	}
+	lines := b.call(t, "one", "POST", c+"/notes/bulk", "{"+rex+"}\n"+`{"content":"new"}`+"\n"+`{"content":"new"}`+"\n{"+rex+`,"on_duplicate":"keep"}`).want(http.StatusOK).lines()
+	if dig(lines[0], "status") != 200.0 || dig(lines[0], "id") != id || dig(lines[1], "status") != 201.0 || dig(lines[1], "id") == dig(lines[2], "id") ||
+		dig(lines[3], "status") != 201.0 || dig(lines[4], "summary.created") != 3.0 || dig(lines[4], "summary.existing") != 1.0 {
+		t.Errorf("%v", lines)
+	}
+	// After the first one is deleted, the next oldest is found, and a change makes a note another one.
+	b.call(t, "one", "DELETE", c+"/notes/"+id, "").want(http.StatusNoContent)
+	other := add("one", `{`+rex+`}`).want(http.StatusOK).text("note.id")
+	b.call(t, "one", "PATCH", c+"/notes/"+other, `{"content":"Rex barks."}`).want(http.StatusOK)
+	if got := add("one", `{"content":"Rex barks.","attributes":{"speaker":"Ann"}}`).want(http.StatusOK); got.text("note.id") != other {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// An exchange that repeats what is stored is not stored again. One new message makes all of it new.
+func TestDuplicateMessages(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0")
+	say := func(body string) response {
+		t.Helper()
+		return b.call(t, "one", "POST", c+"/messages?wait=evolved", body).want(http.StatusAccepted)
+	}
+	ids := func(got response) (out []string) {
+		for i := range got.length("messages") {
+			out = append(out, got.text(fmt.Sprintf("messages.%d.id", i)))
+		}
+		return out
+	}
+	const lisbon, dog = `{"user":"I live in Lisbon.","assistant":"Nice."}`, `{"user":"I have a dog.","assistant":"Nice."}`
+	first := ids(say(`{"messages":[` + lisbon + `]}`))
+	// A client that sends its whole history again stores only what is new.
+	again := say(`{"messages":[` + lisbon + `,` + dog + `]}`)
+	if got := ids(again); !slices.Equal(got[:2], first) || len(got) != 4 || slices.Contains(first, got[3]) || again.length("learned") != 1 {
+		t.Errorf("%s", again.Body)
+	}
+	if got := say(`{"messages":[` + lisbon + `,` + dog + `]}`); !slices.Equal(ids(got)[:3], ids(again)[:3]) || got.at("job") != nil || got.length("learned") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	for name, body := range map[string]string{
+		"another answer":  `{"messages":[{"user":"I live in Lisbon.","assistant":"Since when?"}]}`,
+		"another speaker": `{"messages":[{"user":"I live in Lisbon.","assistant":"Nice.","name":"Ann"}]}`,
+		"another session": `{"messages":[{"user":"I live in Lisbon.","assistant":"Nice.","session":"b"}]}`,
+		"another day":     `{"messages":[{"user":"I live in Lisbon.","assistant":"Nice.","occurred_at":"2026-02-01T09:00:00Z"}]}`,
+		"an id":           `{"messages":[{"user":"I live in Lisbon.","assistant":"Nice.","id":"x"}]}`,
+		"keep":            `{"on_duplicate":"keep","messages":[` + lisbon + `]}`,
+	} {
+		for _, id := range ids(say(body)) {
+			if slices.Contains(first, id) {
+				t.Errorf("%s: a message was not stored", name)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -72,8 +73,8 @@ func TestMinRevisionOfAnotherGateway(t *testing.T) {
 	s := newServers(t, true)
 	a, b := s.gateway(nil), s.gateway(nil)
 	a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})
-	for range 5 {
-		out := a.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry leaves at nine."})
+	for i := range 5 {
+		out := a.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": fmt.Sprintf("The ferry leaves at %d.", i)})
 		found := b.call(http.StatusOK, http.MethodPost, "/v1/collections/c/search", object{"query": "ferry", "min_revision": out["revision"]})
 		if found["revision"].(float64) < out["revision"].(float64) {
 			t.Fatalf("searched at revision %v, want %v or later", found["revision"], out["revision"])
@@ -175,7 +176,7 @@ func TestIdempotencyOverGateways(t *testing.T) {
 		answers := make(chan object, 2)
 		for _, g := range []*gatewayTest{a, b} {
 			go func() {
-				status, out := g.tryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, "/v1/collections/c/notes", object{"content": "Once."})
+				status, out := g.tryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, "/v1/collections/c/notes", object{"content": "Once.", "on_duplicate": "keep"})
 				out["status"] = status
 				answers <- out
 			}()

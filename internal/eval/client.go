@@ -183,7 +183,11 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	for i := range notes {
-		if err := enc.Encode(&notes[i]); err != nil {
+		line := struct {
+			*Note
+			OnDuplicate string `json:"on_duplicate"`
+		}{&notes[i], "keep"} // each turn is a note of its own
+		if err := enc.Encode(&line); err != nil {
 			return nil, fmt.Errorf("encode note %d: %w", i, err)
 		}
 	}
@@ -212,7 +216,7 @@ func (c *Client) AddMessages(ctx context.Context, collection string, messages []
 			ID string `json:"id"`
 		} `json:"messages"`
 	}
-	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/messages", map[string]any{"messages": messages}, &out)
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/messages", map[string]any{"messages": messages, "on_duplicate": "keep"}, &out)
 	if err != nil {
 		return nil, err
 	}

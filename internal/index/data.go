@@ -23,6 +23,7 @@ const none = -1
 type entry struct {
 	note       ID
 	from       int64
+	digest     int64  // as Row.Digest
 	occurredAt int64  // when the note occurred, in microseconds of Unix time
 	prev       int32  // the row of the note's next older version, or none
 	session    int32  // index into data.sessions, or none
@@ -153,7 +154,7 @@ func (d *data) add(a *analyzed, stride int) {
 		e.record = cloneRecord(a.Record)
 		e.occurredAt = a.Record.OccurredAt.UnixMicro()
 		e.role = roleOf(a.Content, a.Record.Attributes)
-		e.marks = a.marks
+		e.marks, e.digest = a.marks, a.Digest
 		d.bytes += d.facets.add(&e)
 		d.bytes += recordBytes(e.record)
 	}

@@ -162,7 +162,7 @@ func mergePostings(a, b []posting) []posting {
 func (v *View) newHit(r ranked) Hit {
 	i, row := v.locate(r.row)
 	e := &v.layers[i].rows[row]
-	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score}
+	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score, Digest: e.digest}
 }
 
 // Lexical returns the k best notes by words, best first. Notes without a word of the query are

@@ -37,6 +37,8 @@ type Row struct {
 	Content string
 	Context string
 
+	Digest int64 // rows that say the same share it; 0: not known
+
 	Vector []float32 // of the layer's embedder; nil while it is pending
 	// Codes of the words that count, for late interaction: TokenDim int8 each, as bytes, of length
 	// 127. They are stored with the vector and ignored without one.

@@ -30,6 +30,7 @@ type Signals struct {
 	Opens   bool           // it is the first of a session of several
 	Names   int            // capitalized words inside its sentences, at most 3
 	Record  *filter.Record // must not be changed
+	Digest  int64          // as Row.Digest
 
 	row uint32
 }
@@ -93,7 +94,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	e := &v.layers[i].rows[row]
 	s := Signals{
 		Note: e.note, From: e.from, Layer: i, row: g,
-		Length: int(e.length), Role: e.role, Record: e.record,
+		Length: int(e.length), Role: e.role, Record: e.record, Digest: e.digest,
 	}
 	s.Asks, s.Names = e.marks&endsWithQuestion != 0, int(e.marks&nameMask)
 	if p := c.prev[g]; p != none {

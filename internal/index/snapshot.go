@@ -21,7 +21,7 @@ import (
 // SnapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
 // changes: the layout here, how a text is cut into terms and passages, marks, roles, or how vectors are
 // encoded. A test compares the bytes of a snapshot.
-const SnapshotFormat = 1
+const SnapshotFormat = 2
 
 // ErrSnapshot is returned for bytes that are no whole snapshot of this format. The layer has to be filled
 // from the log.
@@ -231,7 +231,7 @@ func (w *snapshotWriter) number(s string) uint64 {
 }
 
 // rowBytes is the length of a row in its section.
-const rowBytes = 16 + 8 + 8 + 8 + 4*7 + 4
+const rowBytes = 16 + 8 + 8 + 8 + 8 + 4*7 + 4
 
 // Bits of the last byte of a row.
 const (
@@ -253,7 +253,7 @@ func (f *frozen) write(w *snapshotWriter) {
 				flags |= rowRecord
 			}
 			buf = append(buf[:0], e.note[:]...)
-			for _, n := range []int64{e.from, f.to[i], e.occurredAt} {
+			for _, n := range []int64{e.from, f.to[i], e.occurredAt, e.digest} {
 				buf = le.AppendUint64(buf, uint64(n)) //nolint:gosec // bits, not a number
 			}
 			for _, n := range []int32{e.prev, e.session, f.slotOf[i]} {
@@ -574,16 +574,16 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	for i := range d.rows {
 		b, e := s.section[sectionRows][i*rowBytes:][:rowBytes], &d.rows[i]
 		e.note = ID(b[:16])
-		e.from, d.to[i], e.occurredAt = readInt64(b[16:]), readInt64(b[24:]), readInt64(b[32:])
-		e.prev, e.session, d.slotOf[i] = readInt32(b[40:]), readInt32(b[44:]), readInt32(b[48:])
-		e.first, e.passages, e.length, e.terms = le.Uint32(b[52:]), le.Uint32(b[56:]), le.Uint32(b[60:]), le.Uint32(b[64:])
-		e.lang, e.role, e.marks = b[68], Role(b[69]), marks(b[70])
-		e.tombstone = b[71]&rowTombstone != 0
+		e.from, d.to[i], e.occurredAt, e.digest = readInt64(b[16:]), readInt64(b[24:]), readInt64(b[32:]), readInt64(b[40:])
+		e.prev, e.session, d.slotOf[i] = readInt32(b[48:]), readInt32(b[52:]), readInt32(b[56:])
+		e.first, e.passages, e.length, e.terms = le.Uint32(b[60:]), le.Uint32(b[64:]), le.Uint32(b[68:]), le.Uint32(b[72:])
+		e.lang, e.role, e.marks = b[76], Role(b[77]), marks(b[78])
+		e.tombstone = b[79]&rowTombstone != 0
 		if int64(e.first)+int64(e.passages) > int64(m.passages) || int(e.prev) >= m.rows || e.prev < none || int(e.session) >= m.sessions ||
 			e.session < none || int(d.slotOf[i]) >= m.slots || d.slotOf[i] < none || e.role > OtherRole || !e.tombstone && int(e.lang) >= len(d.langs) {
 			return errSnapshotContent
 		}
-		if b[71]&rowRecord != 0 {
+		if b[79]&rowRecord != 0 {
 			e.record = records.read()
 		}
 		if d.to[i] != 0 {

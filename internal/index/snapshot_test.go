@@ -309,7 +309,7 @@ func FuzzSnapshot(f *testing.F) {
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
-	const format, want = 1, "d93eff12f2a8b159f77579476920a297d026746cf9d2298844207e54066eb0c3"
+	const format, want = 2, "25f9d7269c6c1c2e4f169b567beb692e02673a65c2c975693fed52341f14cfb9"
 	l := newSnapshotLayer(t)
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)

@@ -357,10 +357,11 @@ func (s *Selection) rowsOf(i int, l *layerView) bitset {
 
 // Hit is a note that a query found.
 type Hit struct {
-	Note  ID
-	From  int64 // of the visible version
-	Layer int   // index into the view's layers, 0 is the nearest
-	Score float64
+	Note   ID
+	From   int64 // of the visible version
+	Layer  int   // index into the view's layers, 0 is the nearest
+	Score  float64
+	Digest int64 // as Row.Digest
 	// Passage is the passage of the content with the best score by words; zero when words did not
 	// find the note.
 	Passage text.Span

@@ -17,8 +17,9 @@ type AnswerIDs struct {
 	Made       uuid.UUID   `json:"made,omitzero"`       // the collection that the request created
 	Notes      []uuid.UUID `json:"notes,omitempty"`
 	Revision   Revision    `json:"revision,omitzero"`
-	Job        *uuid.UUID  `json:"job,omitempty"`  // the last one
-	Jobs       []uuid.UUID `json:"jobs,omitempty"` // of messages: all
+	Found      bool        `json:"found,omitempty"` // the note was there, and nothing was written
+	Job        *uuid.UUID  `json:"job,omitempty"`   // the last one
+	Jobs       []uuid.UUID `json:"jobs,omitempty"`  // of messages: all
 }
 
 // Raw encodes the ids for a store.

@@ -53,6 +53,8 @@ type NoteRows interface {
 	NoteVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, ids []uuid.UUID) (map[uuid.UUID]NoteVersion, error)
 	// NoteVersionByKey returns the visible note of a kind with a natural key; the empty key is of none.
 	NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, kind memory.Kind, key string) (n NoteVersion, ok bool, err error)
+	// NoteVersionsByDigest returns the oldest visible note with each of the digests.
+	NoteVersionsByDigest(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, digests []int64) (map[int64]NoteVersion, error)
 	// ListNotes reads a page. It may hold notes that do not match its filter, unless DecidesFilter.
 	ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p NotePage) ([]NoteVersion, error)
 	// DecidesFilter reports whether the engine's SQL decides a filter exactly.

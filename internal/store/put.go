@@ -27,6 +27,7 @@ type NoteRow struct {
 	NoteVersion
 	AttributesJSON string // "": none
 	ProvenanceJSON string // "": none
+	Digest         int64  // memory.DigestOf; 0 of a tombstone
 }
 
 // NoteWrites write versions of notes.
@@ -154,7 +155,7 @@ func (t *Tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 		}
 	}
 	n.Collection, n.Layer, n.From, n.UpdatedAt, n.Deleted = t.row.ID, t.row.ID, t.revision, t.now, false
-	row.Note, row.To = n, OpenEnd
+	row.Note, row.To, row.Digest = n, OpenEnd, memory.DigestOf(&n)
 	if err := t.replace(old, had, row); err != nil {
 		return n, err
 	}

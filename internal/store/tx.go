@@ -172,6 +172,28 @@ func (t *Tx) NoteByKey(_ context.Context, kind memory.Kind, key string) (memory.
 	return noteByKey(t.ctx, t.q, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, memory.ReadOptions{}), kind, key)
 }
 
+// Duplicates implements memory.Tx.
+func (t *Tx) Duplicates(ctx context.Context, notes []memory.Note) ([]memory.Note, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	digests := make([]int64, len(notes))
+	for i := range notes {
+		digests[i] = memory.DigestOf(&notes[i])
+	}
+	out := make([]memory.Note, len(notes))
+	found, err := t.q.NoteVersionsByDigest(t.ctx, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, memory.ReadOptions{}), digests)
+	if err != nil {
+		return nil, err
+	}
+	for i := range notes {
+		if n, ok := found[digests[i]]; ok && memory.IsDuplicate(&n.Note, &notes[i]) {
+			out[i] = n.Note
+		}
+	}
+	return out, nil
+}
+
 // Links implements memory.Tx.
 func (t *Tx) Links(_ context.Context, q memory.LinkQuery) ([]memory.Link, error) {
 	return t.q.Links(t.ctx, t.scope.Tenant(), t.layers, q)

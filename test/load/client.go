@@ -120,7 +120,7 @@ func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
 	case contexts:
 		path, body = path+"/context", object{"query": c.text()}
 	case messages:
-		path, body = "/v1/collections/"+c.talk+"/messages", object{"messages": []object{{"role": "user", "content": c.text()}}}
+		path, body = "/v1/collections/"+c.talk+"/messages", object{"messages": []object{{"role": "user", "content": c.text()}}, "on_duplicate": "keep"}
 	case bulk:
 		var lines bytes.Buffer
 		for range bulkLines {

@@ -147,6 +147,12 @@ const (
 	NoteStateRaw      NoteState = "raw"
 )
 
+// Defines values for OnDuplicate.
+const (
+	OnDuplicateKeep   OnDuplicate = "keep"
+	OnDuplicateReturn OnDuplicate = "return"
+)
+
 // Defines values for ProfileDayAnalyst.
 const (
 	ProfileDayAnalystHeuristic ProfileDayAnalyst = "heuristic"
@@ -446,7 +452,10 @@ type BulkNote struct {
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
-	Tags       []string   `json:"tags,omitempty"`
+
+	// OnDuplicate What happens when the collection has the same note already: one with the same bytes as content, of the same kind, speaker (`role`, `name`, `speaker`), session and event day. `return`, the default, answers that note and writes nothing; `keep` stores another one. Lines with a natural key and messages with an `id` are known by these.
+	OnDuplicate *OnDuplicate `json:"on_duplicate,omitempty"`
+	Tags        []string     `json:"tags,omitempty"`
 }
 
 // BulkResult Result of one line: `id` and `revision`, or `error`.
@@ -471,7 +480,10 @@ type BulkResult struct {
 // BulkSummary defines model for BulkSummary.
 type BulkSummary struct {
 	Created int `json:"created"`
-	Failed  int `json:"failed"`
+
+	// Existing Lines whose note was there already (`on_duplicate`); absent if there are none.
+	Existing *int `json:"existing,omitempty"`
+	Failed   int  `json:"failed"`
 }
 
 // ChatAnswer defines model for ChatAnswer.
@@ -1416,6 +1428,9 @@ type MessagesInput struct {
 
 	// Messages In the order in which they were said; a pair counts as two.
 	Messages []MessageInput `json:"messages"`
+
+	// OnDuplicate What happens when the collection has the same note already: one with the same bytes as content, of the same kind, speaker (`role`, `name`, `speaker`), session and event day. `return`, the default, answers that note and writes nothing; `keep` stores another one. Lines with a natural key and messages with an `id` are known by these.
+	OnDuplicate *OnDuplicate `json:"on_duplicate,omitempty"`
 }
 
 // ModelList defines model for ModelList.
@@ -1538,7 +1553,10 @@ type NoteInput struct {
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
-	Tags       []string   `json:"tags,omitempty"`
+
+	// OnDuplicate What happens when the collection has the same note already: one with the same bytes as content, of the same kind, speaker (`role`, `name`, `speaker`), session and event day. `return`, the default, answers that note and writes nothing; `keep` stores another one. Lines with a natural key and messages with an `id` are known by these.
+	OnDuplicate *OnDuplicate `json:"on_duplicate,omitempty"`
+	Tags        []string     `json:"tags,omitempty"`
 }
 
 // NoteLink defines model for NoteLink.
@@ -1589,6 +1607,9 @@ type NoteUsage struct {
 	// Strength The strength S of forgetting. It is 1, or what was imported, plus 1 for each recall.
 	Strength float64 `json:"strength"`
 }
+
+// OnDuplicate What happens when the collection has the same note already: one with the same bytes as content, of the same kind, speaker (`role`, `name`, `speaker`), session and event day. `return`, the default, answers that note and writes nothing; `keep` stores another one. Lines with a natural key and messages with an `id` are known by these.
+type OnDuplicate string
 
 // OpenAIError defines model for OpenAIError.
 type OpenAIError struct {

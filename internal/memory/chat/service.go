@@ -126,7 +126,7 @@ func (m *pendingExchange) remember(ctx context.Context) {
 		}
 	}
 	began := m.service.clock()
-	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), notes.NewMessages{Messages: said}, memory.Request{}); err != nil {
+	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), notes.NewMessages{Messages: said, OnDuplicate: memory.DuplicateKeep}, memory.Request{}); err != nil {
 		log.ErrorContext(ctx, "an exchange could not be remembered", slog.Any("error", err))
 		m.service.lost(ctx, m.scope)
 		return

@@ -36,7 +36,7 @@ func (w *world) sayAndDrain(content string, change ...func(*notes.NewMessage)) m
 	for _, c := range change {
 		c(&m)
 	}
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{m}}, memory.Request{})
+	out, err := w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{m}, OnDuplicate: memory.DuplicateKeep}, memory.Request{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (w *world) anotherBank(name string) memory.Collection {
 func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []memory.Note {
 	w.t.Helper()
 	at := w.now().Add(-time.Duration(ago) * 24 * time.Hour)
-	var in notes.NewMessages
+	in := notes.NewMessages{OnDuplicate: memory.DuplicateKeep}
 	for i, s := range texts {
 		m := notes.NewMessage{Role: memory.RoleUser, Name: person, Content: s, OccurredAt: new(at.Add(time.Duration(i) * time.Millisecond))}
 		if i%2 == 1 {

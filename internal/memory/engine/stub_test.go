@@ -58,7 +58,7 @@ func (w *world) say(texts ...string) notes.MessagesWritten {
 
 func (w *world) sayIn(c uuid.UUID, texts ...string) notes.MessagesWritten {
 	w.t.Helper()
-	var in notes.NewMessages
+	in := notes.NewMessages{OnDuplicate: memory.DuplicateKeep}
 	for i, s := range texts {
 		role := memory.RoleUser
 		if i%2 == 1 {

@@ -16,7 +16,8 @@ import (
 )
 
 // Add stores a note and enqueues its job in the same transaction. The vector is stored with it when
-// the collection's embedder is fast. Exists when a live note of that kind has the key.
+// the collection's embedder is fast. Exists when a live note of that kind has the key. A note that the
+// collection has already (memory.IsDuplicate) is returned, with Found, unless the input says to keep both.
 func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote, r memory.Request) (NoteWritten, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
@@ -55,13 +56,26 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 	var out NoteWritten
 	o := memory.WriteOptions{
 		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: key,
-		Audit: []memory.AuditEntry{audit("note.create", note.ID, c)},
+		Audit: make([]memory.AuditEntry, 1), // set by the closure
 	}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = NoteWritten{Changed: true}
 		put := note
 		if put.OccurredAt.IsZero() {
 			put.OccurredAt = tx.Now()
+		}
+		o.Audit[0] = audit("note.create", note.ID, c)
+		if in.looksForDuplicate() {
+			same, err := tx.Duplicates(ctx, []memory.Note{put})
+			if err != nil {
+				return err
+			}
+			if same[0].ID != uuid.Nil {
+				out = NoteWritten{Note: same[0], Found: true}
+				o.Audit[0] = audit("note.find", same[0].ID, c)
+				tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same[0].ID}, Revision: tx.View().At, Found: true}.Raw())
+				return nil
+			}
 		}
 		var err error
 		if out.Note, err = tx.Put(ctx, put); err != nil {
@@ -87,6 +101,11 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 
 // wantsPolicy reports whether the caller asked for the policy to run.
 func wantsPolicy(in *NewNote) bool { return in.Infer == nil || *in.Infer }
+
+// looksForDuplicate reports whether a note that is there already is returned instead.
+func (in *NewNote) looksForDuplicate() bool {
+	return in.Key == "" && in.OnDuplicate != memory.DuplicateKeep
+}
 
 // noteJob returns the job that a new or changed note needs: its policy's, one that only embeds, or
 // nil.
@@ -204,7 +223,7 @@ func (n *Service) writeNoteOnce(ctx context.Context, s tenant.Scope, c *memory.C
 		if len(notes) == 0 {
 			return NoteWritten{}, fault.Missing("note")
 		}
-		out := NoteWritten{Note: notes[0], Revision: ids.Revision, Job: job, Changed: true, Replayed: true}
+		out := NoteWritten{Note: notes[0], Revision: ids.Revision, Job: job, Changed: !ids.Found, Replayed: true, Found: ids.Found}
 		out.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids.Notes, Direction: memory.Outgoing})
 		return out, err
 	})
@@ -239,6 +258,7 @@ func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
 	if !slices.Contains(memory.Kinds(), out.Kind) {
 		r.Addf("kind", "must be one of %v", memory.Kinds())
 	}
+	checkOnDuplicate(&r, in.OnDuplicate)
 	r.Text("key", in.Key, memory.MaxKeyBytes)
 	r.Content(in.Content)
 	if in.Context != nil {
@@ -264,6 +284,14 @@ func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
 	}
 	out.Supplied = suppliedFields(&out)
 	return out, r.Err()
+}
+
+func checkOnDuplicate(r *memory.Validation, o memory.OnDuplicate) {
+	switch o {
+	case "", memory.DuplicateReturn, memory.DuplicateKeep:
+	default:
+		r.Addf("on_duplicate", "must be return or keep")
+	}
 }
 
 // suppliedFields returns the names of the described fields that the caller filled. Defaults do not count.

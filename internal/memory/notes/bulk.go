@@ -15,7 +15,8 @@ import (
 // AddMany stores up to 10,000 lines in changesets of at most 500 and returns one result per line,
 // in order. An invalid line fails alone. A line that was sent before under its idempotency key
 // returns the note it made; a different line under that key is IdempotencyReuse. A line whose
-// natural key exists with the same content returns that note; with other content it is Exists. When
+// natural key exists with the same content returns that note; with other content it is Exists. A line without a
+// key returns a note that says the same, as Add does, if it was there before the call. When
 // a changeset fails, all its lines fail; earlier changesets stay written.
 func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
@@ -35,9 +36,10 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 	embedding, cancel := n.embedContext(ctx)
 	defer cancel()
 	var batch []*bulkNote
+	made := map[uuid.UUID]bool{}
 	for i := range lines {
 		results[i].Line = i + 1
-		b := &bulkNote{at: i, infer: wantsPolicy(&lines[i].Note), once: lines[i].Once}
+		b := &bulkNote{at: i, infer: wantsPolicy(&lines[i].Note), find: lines[i].Note.looksForDuplicate(), once: lines[i].Once}
 		err := lines[i].Err
 		if err == nil && lines[i].Note.ID != uuid.Nil {
 			err = fault.InvalidField("id", "is set by the server; only an import keeps ids")
@@ -53,11 +55,11 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 			continue
 		}
 		if batch = append(batch, b); len(batch) == n.cfg.BatchSize {
-			n.addBatch(ctx, embedding, s, &c, batch, results)
+			n.addBatch(ctx, embedding, s, &c, batch, made, results)
 			batch = nil
 		}
 	}
-	n.addBatch(ctx, embedding, s, &c, batch, results)
+	n.addBatch(ctx, embedding, s, &c, batch, made, results)
 	return results, nil
 }
 
@@ -79,6 +81,7 @@ type bulkNote struct {
 	at    int
 	note  memory.Note
 	infer bool
+	find  bool // a note that says the same is returned instead
 	once  *memory.Idempotency
 }
 
@@ -92,8 +95,8 @@ func (n *Service) embedContext(ctx context.Context) (context.Context, context.Ca
 	return context.WithTimeout(ctx, patience)
 }
 
-// addBatch writes one changeset and fills in the results of its lines.
-func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, results []BulkResult) {
+// addBatch writes one changeset, fills in the results of its lines, and adds the notes that it made to made.
+func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) {
 	if len(batch) == 0 {
 		return
 	}
@@ -128,8 +131,12 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 	o := memory.WriteOptions{Cause: memory.CauseAdd, Audit: []memory.AuditEntry{audit("note.bulk", c.ID, c)}}
 	_, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = make([]BulkResult, 0, len(batch))
+		known, err := findDuplicates(ctx, tx, batch, made)
+		if err != nil {
+			return err
+		}
 		for _, b := range batch {
-			r, err := addLine(ctx, s, tx, c, b)
+			r, err := addLine(ctx, s, tx, c, b, known)
 			if err != nil {
 				return err
 			}
@@ -143,12 +150,53 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 	}
 	for i, b := range batch {
 		results[b.at] = out[i]
+		if out[i].Created {
+			made[out[i].ID] = true
+		}
 	}
+}
+
+// duplicates are notes that lines of a bulk may repeat, by memory.DigestOf.
+type duplicates map[int64]memory.Note
+
+// findDuplicates reads the notes that lines repeat, at once. made are those of earlier batches of the call.
+func findDuplicates(ctx context.Context, tx memory.Tx, batch []*bulkNote, made map[uuid.UUID]bool) (duplicates, error) {
+	var asked []memory.Note
+	for _, b := range batch {
+		if b.find {
+			asked = append(asked, b.put(tx))
+		}
+	}
+	known := duplicates{}
+	if len(asked) == 0 {
+		return known, nil
+	}
+	same, err := tx.Duplicates(ctx, asked)
+	for i := range same {
+		if n := &same[i]; n.ID != uuid.Nil && !made[n.ID] {
+			known[memory.DigestOf(n)] = *n
+		}
+	}
+	return known, err
+}
+
+func (k duplicates) of(n *memory.Note) (memory.Note, bool) {
+	same, ok := k[memory.DigestOf(n)]
+	return same, ok && memory.IsDuplicate(&same, n)
+}
+
+// put returns the note of a line as it will be stored.
+func (b *bulkNote) put(tx memory.Tx) memory.Note {
+	n := b.note
+	if n.OccurredAt.IsZero() {
+		n.OccurredAt = tx.Now()
+	}
+	return n
 }
 
 // addLine writes one line of a bulk. A returned error fails the transaction; an error of the line
 // alone is in the result.
-func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, b *bulkNote) (BulkResult, error) {
+func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, b *bulkNote, known duplicates) (BulkResult, error) {
 	r := BulkResult{Line: b.at + 1}
 	if b.once != nil {
 		seen, ok, err := tx.Answered(ctx, *b.once)
@@ -169,13 +217,14 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 			case len(ids.Notes) != 1:
 				return r, fault.New(fault.Internal, "the stored answer is not about one note")
 			}
-			r.ID, r.Revision = ids.Notes[0], ids.Revision
+			r.ID, r.Revision, r.Found = ids.Notes[0], ids.Revision, ids.Found
 			return r, nil
 		}
 	}
-	put := b.note
-	if put.OccurredAt.IsZero() {
-		put.OccurredAt = tx.Now()
+	put := b.put(tx)
+	if same, ok := known.of(&put); ok && b.find {
+		r.ID, r.Revision, r.Found = same.ID, same.From, true
+		return r, b.remember(ctx, tx, memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same.ID}, Revision: same.From, Found: true})
 	}
 	// Looked up before the write, because a failed statement ends the transaction on some engines.
 	if put.Key != "" {
@@ -205,16 +254,21 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 		r.Job = &j
 	}
 	r.ID, r.Revision, r.Created = put.ID, tx.Revision(), true
-	if b.once == nil {
-		return r, nil
-	}
 	ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{put.ID}, Revision: r.Revision}
 	if r.Job != nil {
 		ids.Job = &r.Job.ID
 	}
+	return r, b.remember(ctx, tx, ids)
+}
+
+// remember stores the answer of a line under its idempotency key.
+func (b *bulkNote) remember(ctx context.Context, tx memory.Tx, ids memory.AnswerIDs) error {
+	if b.once == nil {
+		return nil
+	}
 	once := *b.once
 	once.IDs = ids.Raw()
-	return r, tx.Remember(ctx, once)
+	return tx.Remember(ctx, once)
 }
 
 // lineFault returns an error that the result of a line may show: faults as they are, any other error

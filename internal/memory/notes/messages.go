@@ -32,6 +32,8 @@ type NewMessage struct {
 type NewMessages struct {
 	Messages []NewMessage
 	Infer    *bool // nil: true; false stores the messages without running the policy
+	// OnDuplicate applies to exchanges whose messages have no ID; "": memory.DuplicateReturn.
+	OnDuplicate memory.OnDuplicate
 }
 
 // MessagesWritten is the result of AddMessages.
@@ -50,7 +52,9 @@ type MessagesWritten struct {
 // An exchange ends where a user speaks after an assistant, or where the session changes. Assistant
 // messages at the start of a call belong to the last exchange of their session if that has no
 // answer yet. A message whose ID exists with the same role and content is not written again; with
-// another role or content it is Exists, naming "messages.<i>.id".
+// another role or content it is Exists, naming "messages.<i>.id". An exchange that repeats, message for message,
+// what the collection has (memory.IsDuplicate) is not written again. One new message makes all of it new: what "Yes."
+// means depends on what it answers.
 func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, in NewMessages, r memory.Request) (MessagesWritten, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
@@ -65,11 +69,18 @@ func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, i
 }
 
 func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewMessages, key *memory.Idempotency) (MessagesWritten, *memory.Idempotency, error) {
+	var r memory.Validation
+	checkOnDuplicate(&r, in.OnDuplicate)
+	if err := r.Err(); err != nil {
+		return MessagesWritten{}, nil, err
+	}
 	list, err := newMessages(in.Messages, n.clock(), s.Actor())
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	w := &messageWriter{n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer}
+	w := &messageWriter{
+		n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer, find: in.OnDuplicate != memory.DuplicateKeep,
+	}
 	if err := n.prepareMessages(ctx, s, c, list, w.infer); err != nil {
 		return MessagesWritten{}, nil, err
 	}

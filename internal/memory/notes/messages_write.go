@@ -23,6 +23,7 @@ type messageWriter struct {
 	key       *memory.Idempotency
 	list      []*message
 	infer     bool
+	find      bool // an exchange that is there already is not written again
 	exchanges bool // the policy works on exchanges
 
 	// joins is the exchange that the first messages belong to, found at the revision head. On the
@@ -111,6 +112,10 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 	ids := memory.AnswerIDs{Collection: w.c.ID, Revision: tx.View().At}
 	var said []memory.Note // new messages of the current exchange
 	var turn uuid.UUID
+	known, err := w.findRepeated(ctx, tx)
+	if err != nil {
+		return out, err
+	}
 	for i, m := range w.list {
 		switch {
 		case i == 0 && w.joins != uuid.Nil:
@@ -118,9 +123,11 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 		case i == 0 || m.exchange != w.list[i-1].exchange:
 			turn = m.exchange
 		}
-		note, here, err := m.findExisting(ctx, tx, i)
-		if err != nil {
-			return out, err
+		note, here := known[i], known[i].ID != uuid.Nil
+		if !here {
+			if note, here, err = m.findExisting(ctx, tx, i); err != nil {
+				return out, err
+			}
 		}
 		if here {
 			// The messages that follow belong to its exchange.
@@ -147,6 +154,40 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 		ids.Job, ids.Jobs = &out.Job.ID, out.Jobs
 	}
 	tx.Answer(ids.Raw())
+	return out, nil
+}
+
+// findRepeated returns the stored messages of the exchanges that repeat stored ones, by their place in the list. Its
+// other notes are zero.
+func (w *messageWriter) findRepeated(ctx context.Context, tx memory.Tx) ([]memory.Note, error) {
+	out := make([]memory.Note, len(w.list))
+	if !w.find {
+		return out, nil
+	}
+	asked := make([]memory.Note, len(w.list))
+	for i, m := range w.list {
+		if asked[i] = m.note; asked[i].OccurredAt.IsZero() {
+			asked[i].OccurredAt = tx.Now()
+		}
+	}
+	same, err := tx.Duplicates(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	for begin := 0; begin < len(w.list); {
+		end := begin + 1
+		for end < len(w.list) && w.list[end].exchange == w.list[begin].exchange {
+			end++
+		}
+		repeated := true
+		for i := begin; i < end; i++ {
+			repeated = repeated && same[i].ID != uuid.Nil && w.list[i].note.Key == ""
+		}
+		if repeated {
+			copy(out[begin:end], same[begin:end])
+		}
+		begin = end
+	}
 	return out, nil
 }
 

@@ -102,6 +102,8 @@ type NewNote struct {
 	Importance *float64   // nil: memory.DefaultImportance
 	OccurredAt *time.Time // nil: now
 	Infer      *bool      // nil: true; false stores the note without running the policy
+	// OnDuplicate applies to notes without a key; "": memory.DuplicateReturn.
+	OnDuplicate memory.OnDuplicate
 }
 
 // NoteWritten is the result of a call that wrote one note.
@@ -112,6 +114,7 @@ type NoteWritten struct {
 	Job      *memory.Job     // nil: none is needed
 	Changed  bool            // false if the note already had these values
 	Replayed bool            // an earlier answer under the same idempotency key
+	Found    bool            // nothing was written: Note was there, and says the same
 }
 
 // LinkSet holds links of a note, with the entity tag of the outgoing ones.
@@ -146,7 +149,8 @@ type BulkResult struct {
 	ID       uuid.UUID
 	Revision memory.Revision
 	Job      *memory.Job
-	Created  bool  // false without Err: the line was written before
+	Created  bool  // false without Err: the line was written before, or its note was there
+	Found    bool  // nothing was written: the note was there, and says the same
 	Err      error // a fault of this line alone
 }
 

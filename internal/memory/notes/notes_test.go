@@ -25,8 +25,8 @@ func TestAddMakesOneNoteEach(t *testing.T) {
 	d := open(t)
 	c := d.collection("things")
 	var ids []uuid.UUID
-	for range 50 {
-		ids = append(ids, d.add(c, "the kettle boiled over in the night").ID)
+	for i := range 50 {
+		ids = append(ids, d.add(c, fmt.Sprintf("the kettle boiled over in the night %d", i)).ID)
 	}
 	if !slices.IsSortedFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }) || len(slices.Compact(ids)) != 50 {
 		t.Error("ids do not grow")

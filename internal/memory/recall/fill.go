@@ -192,6 +192,9 @@ func indexRow(r *memory.LogRow) index.Row {
 		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector, Tokens: n.Tokens,
 		Record: *filterRecord(n),
 	}
+	if !n.Deleted {
+		row.Digest = memory.DigestOf(n)
+	}
 	if n.Context != memory.DefaultContext {
 		row.Context = n.Context
 	}

@@ -149,14 +149,14 @@ func (sr *searchRun) candidates(ctx context.Context, ranker *search.Ranker, o se
 	}
 	selected := sr.selection()
 	if sr.mode == Vector {
-		hits := sr.indexQuery.Vector(selected, depth)
+		hits := distinct(sr.indexQuery.Vector(selected, depth), func(h *index.Hit) int64 { return h.Digest })
 		out := make([]search.Candidate, len(hits))
 		for i, h := range hits {
 			out[i] = search.Candidate{Note: h.Note, Values: search.Values{search.Vector: h.Score}, Dense: true, ByVector: true}
 		}
 		return out
 	}
-	found := sr.indexQuery.Signals(selected, depth)
+	found := distinct(sr.indexQuery.Signals(selected, depth), digestOf)
 	sr.signals = found
 	out := sr.toCandidates(found)
 	markNearest(out, depth)
@@ -174,6 +174,22 @@ func (sr *searchRun) candidates(ctx context.Context, ranker *search.Ranker, o se
 	}
 	return out
 }
+
+// distinct returns a list without the items that have the digest of one before them: of notes that say the same,
+// one is a hit. It changes the list.
+func distinct[T any](list []T, digest func(*T) int64) []T {
+	seen := make(map[int64]bool, len(list))
+	return slices.DeleteFunc(list, func(item T) bool {
+		d := digest(&item)
+		if d == 0 || !seen[d] {
+			seen[d] = true
+			return false
+		}
+		return true
+	})
+}
+
+func digestOf(s *index.Signals) int64 { return s.Digest }
 
 // selection returns the part of the view that may be hit; nil is all of it.
 func (sr *searchRun) selection() *index.Selection {
@@ -237,7 +253,15 @@ func (sr *searchRun) linkedCandidates(linked []search.Linked) []search.Candidate
 		ids[i] = l.Note
 	}
 	found := sr.indexQuery.SignalsOf(ids)
-	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !sr.q.matches(s.Record) })
+	known := make(map[int64]index.ID, len(sr.signals))
+	for i := range sr.signals {
+		known[sr.signals[i].Digest] = sr.signals[i].Note
+	}
+	found = slices.DeleteFunc(found, func(s index.Signals) bool {
+		same, ok := known[s.Digest]
+		return !sr.q.matches(s.Record) || ok && s.Digest != 0 && same != s.Note
+	})
+	found = distinct(found, digestOf)
 	out := sr.toCandidates(found)
 	for i, l := range sr.indexQuery.Late(sr.queryTokens, found) {
 		setLate(&out[i], l)

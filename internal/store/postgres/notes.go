@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -156,6 +157,28 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 		return err
 	})
 	return n, ok, err
+}
+
+// NoteVersionsByDigest implements store.NoteRows.
+func (q *session) NoteVersionsByDigest(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, nr store.NoteReader, digests []int64) (map[int64]store.NoteVersion, error) {
+	r := reader(nr)
+	p := params{args: []any{tenantID, digests}}
+	from := r.from(&p)
+	branches := make([]string, len(layers))
+	for i, l := range layers {
+		branches[i] = "SELECT " + r.columns() + ", n.digest" + from + " WHERE n.tenant = $1 AND n.digest = ANY($2::bigint[]) AND n.digest <> 0 AND " + p.live("n", l) +
+			" AND NOT n.deleted" + p.hiddenNotes(layers[:i])
+	}
+	found := map[int64]store.NoteVersion{}
+	err := q.each(ctx, strings.Join(branches, " UNION ALL "), p.args, func(rows pgx.Rows) error {
+		var digest int64
+		n, err := r.scan(rows, &digest)
+		if was, ok := found[digest]; err == nil && (!ok || bytes.Compare(n.ID[:], was.ID[:]) < 0) {
+			found[digest] = n
+		}
+		return err
+	})
+	return found, err
 }
 
 // History implements memory.Reader. Fork points order the layers: a nearer one begins where its

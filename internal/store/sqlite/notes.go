@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -113,6 +115,32 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 		}
 	}
 	return n, false, nil
+}
+
+// NoteVersionsByDigest implements store.NoteRows.
+func (q *session) NoteVersionsByDigest(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, nr store.NoteReader, digests []int64) (map[int64]store.NoteVersion, error) {
+	r := reader(nr)
+	found := map[int64]store.NoteVersion{}
+	for i, l := range layers {
+		join, args := r.join()
+		hidden, more := hiddenNotes(tenantID, layers[:i])
+		text := "SELECT " + r.columns() + " FROM notes n" + join + " WHERE n.tenant = ? AND n.layer = ? AND n.digest = ? AND n.digest <> 0 AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" +
+			hidden + " ORDER BY n.id LIMIT 1"
+		for _, d := range digests {
+			all := append(append(slices.Clone(args), tenantID, l.Collection, d, l.Bound, l.Bound), more...)
+			err := q.each(ctx, text, all, func(rows *sql.Rows) error {
+				n, err := r.scan(rows)
+				if was, ok := found[d]; err == nil && (!ok || bytes.Compare(n.ID[:], was.ID[:]) < 0) {
+					found[d] = n
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
 }
 
 // History implements memory.Reader. Fork points order the layers: a nearer one begins where its

@@ -51,6 +51,10 @@ func TestPlans(t *testing.T) {
 			_, _, err := q.NoteVersionByKey(ctx, id, layers, store.NoteReader{}, memory.KindNote, "k")
 			return err
 		},
+		"digest": func(ctx context.Context, q *session) error {
+			_, err := q.NoteVersionsByDigest(ctx, id, layers, store.NoteReader{}, []int64{1, 2})
+			return err
+		},
 		"touching": func(ctx context.Context, q *session) error { _, err := q.CountLinksOf(ctx, id, layers, id); return err },
 		"usage": func(ctx context.Context, q *session) error {
 			_, err := q.UsageOf(ctx, id, layers, []uuid.UUID{id, uuid.New()})

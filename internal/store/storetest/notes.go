@@ -25,6 +25,7 @@ func noteCases() []testCase {
 		{"Times", noteTimes},
 		{"Vectors", noteVectors},
 		{"Keys", naturalKeys},
+		{"Duplicates", duplicateNotes},
 		{"History", noteHistory},
 		{"Restore", restoreVersion},
 		{"AsOf", asOf},
@@ -210,6 +211,68 @@ func naturalKeys(_ *testing.T, w *world) {
 	w.wantFault(func() error { _, err := w.NoteByKey(w.ctx, w.all, w.view(g.ID), memory.KindNote, "k"); return err }(), fault.NotFound)
 	w.noError(second(g.ID))
 	w.assertf(must(w.NoteByKey(w.ctx, w.all, w.viewAt(c.ID, 1), memory.KindNote, "k"))(w.t).Content == "a", "a view of the past finds keys")
+}
+
+// duplicateNotes: a visible note with the same bytes, kind, speaker, session and day is found, the oldest of several.
+func duplicateNotes(t *testing.T, w *world) {
+	c := w.collection("c")
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	said := func(change ...func(*memory.Note)) memory.Note {
+		n := memory.Note{
+			Kind: memory.KindMessage, Content: "Yes, naïve", OccurredAt: at,
+			Attributes: map[string]any{memory.AttrRole: "user", memory.AttrName: "Ann", memory.AttrSession: 7.0, "turn": "x"},
+		}
+		for _, f := range change {
+			f(&n)
+		}
+		return n
+	}
+	with := func(key string, value any) func(*memory.Note) {
+		return func(n *memory.Note) { n.Attributes[key] = value }
+	}
+	find := func(id uuid.UUID, asked ...memory.Note) (out []memory.Note) {
+		w.write(id, func(tx memory.Tx) error {
+			var err error
+			out, err = tx.Duplicates(w.ctx, asked)
+			w.noError(err)
+			return nil
+		})
+		return out
+	}
+	a := w.put(c.ID, said())
+	w.put(c.ID, said())
+	later := said(with("turn", "y"), with(memory.AttrSession, 7), func(n *memory.Note) { n.OccurredAt = at.Add(14 * time.Hour) })
+	asked := []memory.Note{
+		later,
+		said(with(memory.AttrName, "Bob")), said(with(memory.AttrRole, "assistant")), said(with(memory.AttrSession, "7")), said(with("speaker", "Ann")),
+		said(func(n *memory.Note) { n.Kind = memory.KindNote }), said(func(n *memory.Note) { n.Content = "Yes, nai\u0308ve" }),
+		said(func(n *memory.Note) { n.OccurredAt = at.Add(15 * time.Hour) }), said(func(n *memory.Note) { n.Attributes = nil }),
+	}
+	for i, got := range find(c.ID, asked...) {
+		if want := i == 0; (got.ID == a.ID) != want || (got.ID == uuid.Nil) == want {
+			t.Errorf("%d: found %v", i, got)
+		}
+	}
+	w.assertf(len(find(c.ID)) == 0, "nothing was asked for")
+	w.write(c.ID, func(tx memory.Tx) error { // what the closure itself wrote is found, too
+		n, err := tx.Put(w.ctx, memory.Note{Content: "new", OccurredAt: at})
+		w.noError(err)
+		got, err := tx.Duplicates(w.ctx, []memory.Note{{Kind: memory.KindNote, Content: "new", OccurredAt: at}})
+		w.noError(err)
+		w.assertf(got[0].ID == n.ID, "found %v", got)
+		return nil
+	})
+	f := w.mustFork(c.ID, -1, "f")
+	w.assertf(find(f.ID, said())[0].ID == a.ID, "a fork finds the base's")
+	w.put(f.ID, memory.Note{ID: a.ID, Kind: memory.KindMessage, Content: "changed", OccurredAt: at})
+	w.assertf(find(f.ID, said())[0].ID != a.ID && find(f.ID, said())[0].ID != uuid.Nil, "a version of the fork hides the base's")
+	w.assertf(find(c.ID, said())[0].ID == a.ID, "the base is unchanged")
+	w.delete(c.ID, a.ID)
+	w.assertf(find(c.ID, said())[0].ID != a.ID, "a deleted note is found")
+	other := w.collection("other")
+	w.assertf(find(other.ID, said())[0].ID == uuid.Nil, "another collection's note is found")
+	cp := w.copyOf(w.view(f.ID), "cp", 10).ID
+	w.assertf(find(cp, memory.Note{Kind: memory.KindMessage, Content: "changed", OccurredAt: at})[0].ID == a.ID, "a copy finds its notes")
 }
 
 func noteHistory(_ *testing.T, w *world) {

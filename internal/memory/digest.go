@@ -1,0 +1,59 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// OnDuplicate is what an add does when the collection has the same note already: one with the same bytes as
+// content, of the same kind, speaker, session and event day.
+type OnDuplicate string
+
+// The choices; "" is DuplicateReturn. DuplicateReturn answers the note that is there, and writes nothing.
+const (
+	DuplicateReturn OnDuplicate = "return"
+	DuplicateKeep   OnDuplicate = "keep"
+)
+
+// DigestOf returns the number that duplicates share; never 0. OccurredAt must be set. Other notes may share it,
+// with a chance of 2^-64 for each pair: IsDuplicate decides.
+func DigestOf(n *Note) int64 {
+	h := sha256.New()
+	for _, part := range []string{string(n.Kind), speakerKey(n), n.OccurredAt.UTC().Format(time.DateOnly), n.Content} {
+		var size [8]byte
+		binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write([]byte(part))
+	}
+	if d := int64(binary.LittleEndian.Uint64(h.Sum(nil))); d != 0 { //nolint:gosec // bits, not a number
+		return d
+	}
+	return 1
+}
+
+// IsDuplicate reports whether two notes say the same: see OnDuplicate.
+func IsDuplicate(a, b *Note) bool {
+	return a.Kind == b.Kind && a.Content == b.Content && speakerKey(a) == speakerKey(b) &&
+		a.OccurredAt.UTC().Format(time.DateOnly) == b.OccurredAt.UTC().Format(time.DateOnly)
+}
+
+// speakerKey returns who says a note, and where.
+func speakerKey(n *Note) string {
+	var b strings.Builder
+	for _, key := range []string{AttrRole, AttrName, "speaker", AttrSession} {
+		switch v := n.Attributes[key].(type) {
+		case nil:
+			b.WriteString("-")
+		case string:
+			b.WriteString(strconv.Quote(v))
+		default: // a number is the same in each of its Go types
+			fmt.Fprint(&b, v)
+		}
+		b.WriteString(" ")
+	}
+	return b.String()
+}
