@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -260,6 +261,20 @@ func TestSchemaRefused(t *testing.T) {
 		if last.Format != wantFormat || !strings.Contains(last.System, string(analyzeSchema)) || last.Call != "analyze" {
 			t.Errorf("objects refused %v: format %q, system %q", objects, last.Format, last.System)
 		}
+	}
+}
+
+// TestSchemaUnknown: llama-cpp-python answers 500 to a form of answer that it does not know. The request is not repeated as
+// it was, and does not count as an outage.
+func TestSchemaUnknown(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.BreakerFailures = 1
+	f.srv.Script("analyze", llmtest.StatusText(http.StatusInternalServerError,
+		"1 validation error:\n {'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}"))
+	mustAsk(t, f.model(t), f.scope, analyzeCall())
+	if r := f.srv.Requests(); len(r) != 2 || r[1].Format != "json_object" {
+		t.Errorf("%d requests, the last in the form %q", len(r), r[len(r)-1].Format)
 	}
 }
 

@@ -232,9 +232,13 @@ func (e *endpoint) attempt(ctx context.Context, s tenant.Scope, request func(con
 // failure classifies an error.
 func (e *endpoint) failure(rec *recorder, err error) *failure {
 	f := &failure{err: e.redact(err), status: rec.status, reached: rec.status != 0}
-	if f.status < 400 {
+	switch {
+	case f.status < 400:
 		// The response broke off, or is not one of this API.
 		f.status = 0
+	case f.status == http.StatusInternalServerError && strings.Contains(err.Error(), "validation error"):
+		// What llama-cpp-python answers to a field that it does not know.
+		f.status = http.StatusUnprocessableEntity
 	}
 	var netErr net.Error
 	var opErr *net.OpError
