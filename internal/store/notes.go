@@ -87,9 +87,9 @@ type LogRows interface {
 
 // LogPage asks for a stretch of the log of the layer NoteReader.Collection.
 type LogPage struct {
-	Ended     bool            // versions that ended after After and began before it; else those that began after it
+	Ended     bool            // versions that ended after After and began before it; else those that began
 	After, To memory.Revision // of the log
-	From      memory.Revision // with Note: the place of the last version read
+	From      memory.Revision // with Note: the place after which the page begins, not before After unless Ended
 	Note      uuid.UUID
 	Limit     int
 }
@@ -219,7 +219,11 @@ func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int
 }
 
 func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogPage, fn func(memory.LogRow) error) error {
-	for p.From, p.Limit = -1, logBatch; ; {
+	if p.From, p.Limit = -1, logBatch; !p.Ended {
+		// One bound for the whole place: an index is entered where the page begins.
+		p.From, p.Note = p.After, uuid.Max
+	}
+	for {
 		var batch []NoteVersion
 		err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
 			batch, err = q.LogPage(ctx, s.Tenant(), r, p)

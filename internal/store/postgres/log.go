@@ -14,13 +14,14 @@ import (
 // LogPage implements store.LogRows.
 func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, lp store.LogPage) (out []store.NoteVersion, err error) {
 	r := reader(nr)
-	p := params{args: []any{tenantID, nr.Collection, rev(lp.After), rev(lp.To), rev(lp.From), lp.Note, limit(lp.Limit)}}
-	where := "n.from_rev > $3 AND n.from_rev <= $4"
+	p := params{args: []any{tenantID, nr.Collection, rev(lp.To), rev(lp.From), lp.Note, limit(lp.Limit)}}
+	where := "n.from_rev <= $3"
 	if lp.Ended {
-		where = "n.to_rev > $3 AND n.to_rev <= $4 AND n.from_rev <= $3"
+		after := p.add(rev(lp.After))
+		where = "n.to_rev <= $3 AND n.to_rev > " + after + " AND n.from_rev <= " + after
 	}
 	text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
-		" AND (n.from_rev, n.id) > ($5, $6) ORDER BY n.from_rev, n.id LIMIT $7"
+		" AND (n.from_rev, n.id) > ($4, $5) ORDER BY n.from_rev, n.id LIMIT $6"
 	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
 		n, err := r.scan(rows)
 		out = append(out, n)

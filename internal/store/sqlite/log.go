@@ -15,10 +15,10 @@ import (
 func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, p store.LogPage) (out []store.NoteVersion, err error) {
 	r := reader(nr)
 	join, args := r.join()
-	where := "n.from_rev > ? AND n.from_rev <= ?"
-	args = append(args, tenantID, nr.Collection, p.After, p.To)
+	args = append(args, tenantID, nr.Collection, p.To)
+	where := "n.from_rev <= ?"
 	if p.Ended {
-		where, args = "n.to_rev > ? AND n.to_rev <= ? AND n.from_rev <= ?", append(args, p.After)
+		where, args = "n.to_rev <= ? AND n.to_rev > ? AND n.from_rev <= ?", append(args, p.After, p.After)
 	}
 	err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
 		" AND (n.from_rev, n.id) > (?, ?) ORDER BY n.from_rev, n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), func(rows *sql.Rows) error {

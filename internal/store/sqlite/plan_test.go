@@ -112,31 +112,48 @@ func plan(t *testing.T, q *session, text string) (steps []string) {
 	return steps
 }
 
-// TestPlanOfVectors: reading all vectors of a lineage reads no note that is live.
-func TestPlanOfVectors(t *testing.T) {
+// TestPlansOfScans: reading all vectors of a lineage reads no note that is live, and a page of a log is
+// found where it begins.
+func TestPlansOfScans(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	conn, err := b.read.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	q := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
 	v := memory.View{Layers: []memory.Layer{{Collection: uuid.New(), Bound: 5}, {Collection: uuid.New(), Bound: 4}}}
-	if err := q.eachVector(t.Context(), uuid.New(), &v, func(memory.Version, []float32) {}); err != nil {
-		t.Fatal(err)
-	}
-	var steps []string
-	for text := range q.stmts {
-		steps = append(steps, plan(t, q, text)...)
-	}
-	slices.Sort(steps)
-	want := []string{
-		"SEARCH notes USING COVERING INDEX notes_began (tenant=? AND layer=? AND from_rev<?)",
-		"SEARCH notes USING INDEX notes_ended (tenant=? AND layer=? AND to_rev<?)",
-		"SEARCH vectors USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=?)",
-	}
-	if !slices.Equal(steps, want) {
-		t.Errorf("the plans are %q", steps)
+	for name, c := range map[string]struct {
+		run  func(context.Context, *session) error
+		want []string
+	}{
+		"vectors": {func(ctx context.Context, q *session) error {
+			return q.eachVector(ctx, uuid.New(), &v, func(memory.Version, []float32) {})
+		}, []string{
+			"SEARCH notes USING COVERING INDEX notes_began (tenant=? AND layer=? AND from_rev<?)",
+			"SEARCH notes USING INDEX notes_ended (tenant=? AND layer=? AND to_rev<?)",
+			"SEARCH vectors USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=?)",
+		}},
+		"log": {func(ctx context.Context, q *session) error {
+			_, err := q.LogPage(ctx, uuid.New(), store.NoteReader{Embedder: "e"}, store.LogPage{To: 9, Limit: 5})
+			return err
+		}, []string{
+			"SEARCH n USING INDEX notes_began (tenant=? AND layer=? AND (from_rev,id)>(?,?) AND from_rev<?)",
+			"SEARCH v USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=? AND note=? AND from_rev=? AND embedder=?) LEFT-JOIN",
+		}},
+	} {
+		conn, err := b.read.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
+		err = c.run(t.Context(), q)
+		var steps []string
+		for text, st := range q.stmts {
+			steps = append(steps, plan(t, q, text)...)
+			err = errors.Join(err, st.Close())
+		}
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(name, err)
+		}
+		slices.Sort(steps)
+		if !slices.Equal(steps, c.want) {
+			t.Errorf("%s: the plans are %q", name, steps)
+		}
 	}
 }
