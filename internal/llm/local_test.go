@@ -327,6 +327,13 @@ func TestMultilingual(t *testing.T) {
 			t.Error("no tokens")
 		}
 	}
+	long, err := e.Embed(t.Context(), tenant.Scope{}, []string{strings.Repeat("花生 und Erdnüsse. ", 100)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(long[0].Codes()); n != memory.MaxTokens*memory.TokenDim || len(long[0].Tokens) <= memory.MaxTokens {
+		t.Errorf("of %d tokens of a long text, %d bytes are stored", len(long[0].Tokens), n)
+	}
 	english, ok := r.ByName(llm.LocalName)
 	if !ok {
 		t.Fatal("no encoder for English")

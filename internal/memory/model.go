@@ -89,6 +89,9 @@ type Embedding struct {
 // TokenDim is the number of dimensions that token vectors are projected to.
 const TokenDim = 64
 
+// MaxTokens is how many tokens of a text are stored, the first ones. An encoder may read more.
+const MaxTokens = 256
+
 // Token is the direction of one word piece in its sentence.
 type Token struct {
 	Word string         // the word that it is a piece of
@@ -96,14 +99,15 @@ type Token struct {
 }
 
 // Codes returns the token directions in their stored form: TokenDim bytes each,
-// in order; nil without tokens.
+// in order, of the first MaxTokens; nil without tokens.
 func (e *Embedding) Codes() []byte {
 	if len(e.Tokens) == 0 {
 		return nil
 	}
-	out := make([]byte, 0, TokenDim*len(e.Tokens))
-	for i := range e.Tokens {
-		for _, x := range e.Tokens[i].Code {
+	tokens := e.Tokens[:min(len(e.Tokens), MaxTokens)]
+	out := make([]byte, 0, TokenDim*len(tokens))
+	for i := range tokens {
+		for _, x := range tokens[i].Code {
 			out = append(out, byte(x)) //nolint:gosec // the bits of a signed byte
 		}
 	}

@@ -59,20 +59,17 @@ func CheckVector(c *memory.Collection, n *memory.Note) error {
 	return Text("embedder", n.Embedder)
 }
 
-// maxTokens is how many tokens of a text are stored.
-const maxTokens = 256
-
 // CheckTokens returns Invalid "tokens" for bytes that are not directions of tokens.
 func CheckTokens(b []byte) error {
-	if len(b)%memory.TokenDim != 0 || len(b) > maxTokens*memory.TokenDim {
-		return fault.InvalidField("tokens", "has %d bytes; %d for each of at most %d tokens are stored", len(b), memory.TokenDim, maxTokens)
+	if len(b)%memory.TokenDim != 0 || len(b) > memory.MaxTokens*memory.TokenDim {
+		return fault.InvalidField("tokens", "has %d bytes; %d for each of at most %d tokens are stored", len(b), memory.TokenDim, memory.MaxTokens)
 	}
 	return nil
 }
 
 // WrongTokens returns the SQL condition for rows that CheckTokens would refuse.
 func WrongTokens(column string) string {
-	return fmt.Sprintf("(length(%[1]s) %% %[2]d <> 0 OR length(%[1]s) > %[3]d)", column, memory.TokenDim, maxTokens*memory.TokenDim)
+	return fmt.Sprintf("(length(%[1]s) %% %[2]d <> 0 OR length(%[1]s) > %[3]d)", column, memory.TokenDim, memory.MaxTokens*memory.TokenDim)
 }
 
 // CheckLink returns Invalid for a link whose identity or numbers cannot be stored, and sets the
