@@ -31,7 +31,7 @@ func main() {
 }
 
 type options struct {
-	url, key, data, policy, prefix string
+	url, key, data, policy, prefix, keep string
 
 	tracks, variants, systems  []string
 	engine, results, committed string
@@ -56,6 +56,7 @@ func root() *cobra.Command {
 	f.StringVar(&o.data, "data", os.Getenv("EVAL_DATA"), "folder with locomo7.json, beam100k_14.json.gz and memorybank_en.json (default: EVAL_DATA; without it, the bundled sample)")
 	f.StringVar(&o.policy, "policy", "amem", "policy of the new collections")
 	f.StringVar(&o.prefix, "prefix", time.Now().UTC().Format("eval-20060102-150405-"), "prefix of the names of the new collections")
+	f.StringVar(&o.keep, "keep", "", "folder that notes which collections are loaded; a later run with the same folder and gateway loads nothing again")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "load", Short: "Load LoCoMo conversations and MemoryBank users; print notes, links, evolutions and time", Args: cobra.NoArgs,

@@ -137,7 +137,7 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 		if err != nil {
 			return err
 		}
-		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, logf)
+		b, err := eval.OpenKept(ctx, client, d, o.prefix+track+"-", policy, o.keep, logf)
 		if err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*
 			return nil, err
 		}
 		return append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
-			return eval.Open(ctx, c, d, o.prefix+track+"-", policy, logf)
+			return eval.OpenKept(ctx, c, d, o.prefix+track+"-", policy, o.keep, logf)
 		}), nil
 	}
 	for _, s := range eval.Systems() {

@@ -17,11 +17,12 @@ type Loaded struct {
 	Evolved    int64         // notes that the evolution of a later note changed
 	Pending    int64         // waiting for a model or embedder
 	Failed     int           // refused lines
+	Refusal    *Problem      // of the first of them
 	Took       time.Duration // from the first write until all jobs ended
 
 	IDs map[string]string // note id → turn id
 
-	revisions map[int]int64 // the head after a number of turns, where a question asks for it
+	Revisions map[int]int64 // the head after a number of turns, where a question asks for it
 }
 
 // AsOf returns the revision that a question may see; 0 is the head.
@@ -29,7 +30,7 @@ func (l *Loaded) AsOf(q *Question) (int64, error) {
 	if q.Before == 0 {
 		return 0, nil
 	}
-	at, ok := l.revisions[q.Before]
+	at, ok := l.Revisions[q.Before]
 	if !ok {
 		return 0, fmt.Errorf("no revision is known after %d turns", q.Before)
 	}
@@ -65,8 +66,8 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
-	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns)), revisions: map[int]int64{}}
-	const batch = 500
+	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns)), Revisions: map[int]int64{}}
+	const batch = 100
 	for at := 0; at < len(turns); {
 		end := at + 1
 		for end < len(turns) && end-at < batch && !cuts[end] {
@@ -91,6 +92,9 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 		for i, l := range lines {
 			if l.Error != nil || l.ID == "" {
 				out.Failed++
+				if out.Refusal == nil {
+					out.Refusal = l.Error
+				}
 				continue
 			}
 			out.IDs[l.ID] = part[i].ID
@@ -103,7 +107,7 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 			if err != nil {
 				return out, fmt.Errorf("read collection %s: %w", name, err)
 			}
-			out.revisions[end] = head.HeadRevision
+			out.Revisions[end] = head.HeadRevision
 		}
 		if progress != nil {
 			progress(len(out.IDs), -1)
