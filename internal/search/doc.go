@@ -11,8 +11,9 @@
 // measured by every signal) → [Ranker.Best], whose notes are measured by late interaction →
 // [Ranker.Rank] → [Expand] → [Result.WithLinked] → optional [TwoStage] → [Budget].
 //
-// Higher scores are better everywhere. Of equal scores, direct hits come before linked ones, then
-// note ids decide.
+// Higher scores are better everywhere. Of equal scores, notes that owe their place to a link come
+// last, then note ids decide. The list for k is the head of the list for any larger k, except in the
+// profile mem0, whose candidates depend on k.
 //
 // # Score
 //
@@ -34,6 +35,8 @@
 //	Config.LinkShare 0.5      how far a linked note moves towards the score of the hit that links it
 //	MinDepth         200      candidates per signal; no k asks for more, so k never changes an order
 //	LateDepth        200      candidates that late interaction measures
-//	ReservedLexical  1        places among the first k (k > 1) for notes found only by words
+//	ReservedPlace    5        place of the best of the notes that only words found, at the latest
+//	LinkedFrom       20       best notes whose links are followed, for any k
+//	LinkedMost       200      notes that these links lead to at most
 //	NoiseFloor       0.7      cosine at or below which the two-stage filter drops a hit; embedders may define their own
 package search

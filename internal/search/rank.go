@@ -18,9 +18,10 @@ const MinDepth = 200
 // LateDepth is the number of best candidates that late interaction measures.
 const LateDepth = 200
 
-// ReservedLexical is the number of places among the first k that are reserved for notes found only
-// by words. A search for one hit reserves none.
-const ReservedLexical = 1
+// ReservedPlace is where the best by words of the notes that only words found is ranked at the latest: it
+// has no vector yet, or is not among the [Depth] nearest. The place does not depend on k, so k never
+// changes an order.
+const ReservedPlace = 5
 
 // Depth returns how many candidates to ask of each signal for k hits.
 func Depth(k int) int { return max(k, MinDepth) }
@@ -120,7 +121,8 @@ type Hit struct {
 	Score      float64
 	Prior      float64 // a factor of the score
 	Sources    []Source
-	IsNeighbor bool // found by a link, not by the query
+	IsNeighbor bool    // among the hits only because of a link
+	Via        *Linked // the link that raised its score or led to it
 	Explain    []Part
 }
 
@@ -143,31 +145,40 @@ type scale struct {
 
 // Result is a ranked search that linked notes can be added to.
 type Result struct {
-	Hits     []Hit // best first, at most K
-	ranker   *Ranker
-	options  Options
-	scale    scale
-	reserved map[ID]bool // hits with a reserved place among the first K
+	Hits    []Hit // best first, at most K
+	ranker  *Ranker
+	options Options
+	ranked  ranking
 }
 
 // Rank scores the candidates together and returns the best K. It drops candidates that the mode
 // cannot find: in lexical mode those without a word, in vector mode those without a vector. Each
 // note may occur once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
-	ranked := r.order(candidates, o, o.K)
-	res := Result{ranker: r, options: o, scale: ranked.scale}
-	if o.Mode == ModeHybrid && o.K > ReservedLexical && !r.config.Mem0 {
-		res.reserved = ranked.reserveLexical(o.K)
+	ranked := r.order(candidates, o, max(o.K, LinkedFrom))
+	if o.Mode == ModeHybrid && !r.config.Mem0 {
+		ranked.reserveLexical()
 	}
+	res := Result{ranker: r, options: o, ranked: ranked}
 	best := ranked.places[:min(max(o.K, 0), len(ranked.places))]
-	hits := make([]Hit, 0, len(best))
+	res.Hits = make([]Hit, 0, len(best))
 	for _, p := range best {
 		if o.MinScore == nil || ranked.scores[p] >= *o.MinScore {
-			hits = append(hits, r.newHit(ranked.found[p], o, &res.scale))
+			res.Hits = append(res.Hits, r.newHit(ranked.found[p], o, &res.ranked.scale))
 		}
 	}
-	res.Hits = hits
 	return res
+}
+
+// Best returns up to n notes that are ranked first, for any K, best first.
+func (r *Result) Best(n int) []ID {
+	out := make([]ID, 0, n)
+	for _, p := range r.ranked.places[:min(n, len(r.ranked.places))] {
+		if r.options.MinScore == nil || r.ranked.scores[p] >= *r.options.MinScore {
+			out = append(out, r.ranked.found[p].Note)
+		}
+	}
+	return out
 }
 
 // Best returns up to n notes that would be ranked first, best first. It selects the notes for
@@ -187,6 +198,8 @@ type ranking struct {
 	scale  scale
 	scores []float64 // of found
 	places []int     // indexes into found: the best that were asked for, best first, then the others
+
+	reserved int // index into found of the note with a reserved place; -1: none has one
 }
 
 // order ranks the candidates that the mode can find, the n best of them in their order.
@@ -202,7 +215,7 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 			}
 		}
 	}
-	out := ranking{found: found, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found))}
+	out := ranking{found: found, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found)), reserved: -1}
 	for i := range found {
 		out.scores[i], _ = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
@@ -216,34 +229,22 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 	return out
 }
 
-// reserveLexical reserves a place among the first k for the best note found only by words, and
-// returns it. Such a note has a word of the query and is not among the k nearest by vector.
-func (r *ranking) reserveLexical(k int) map[ID]bool {
-	// by returns the n best notes by a signal, in any order.
-	by := func(s Signal, n int, in func(c *Candidate) bool) []int {
-		out := make([]int, 0, len(r.found))
-		for i := range r.found {
-			if in(&r.found[i]) {
-				out = append(out, i)
+// reserveLexical reserves a place for the best note by words of those found only by words.
+func (r *ranking) reserveLexical() {
+	for i := range r.found {
+		c := &r.found[i]
+		if c.ByVector || c.Values[Lexical] <= 0 {
+			continue
+		}
+		if r.reserved >= 0 {
+			best := &r.found[r.reserved]
+			if cmp.Or(cmp.Compare(best.Values[Lexical], c.Values[Lexical]), bytes.Compare(c.Note[:], best.Note[:])) >= 0 {
+				continue
 			}
 		}
-		n = min(n, len(out))
-		Select(out, n, func(a, b int) int {
-			x, y := &r.found[a], &r.found[b]
-			return cmp.Or(cmp.Compare(y.Values[s], x.Values[s]), bytes.Compare(x.Note[:], y.Note[:]))
-		})
-		return out[:n]
+		r.reserved = i
 	}
-	near := map[ID]bool{}
-	for _, i := range by(Vector, k, func(c *Candidate) bool { return c.Dense }) {
-		near[r.found[i].Note] = true
-	}
-	best := map[ID]bool{}
-	for _, i := range by(Lexical, ReservedLexical, func(c *Candidate) bool { return c.Values[Lexical] > 0 && !near[c.Note] }) {
-		best[r.found[i].Note] = true
-	}
-	moveReserved(r.places, k, func(i int) bool { return best[r.found[i].Note] })
-	return best
+	moveReserved(r.places, func(i int) bool { return i == r.reserved })
 }
 
 // Weighs reports whether a signal has a weight.
@@ -342,22 +343,15 @@ func (r *Ranker) newHit(c Candidate, o Options, s *scale) Hit {
 	return h
 }
 
-// moveReserved moves reserved hits behind the first k to the end of the first k. Without it, k
+// moveReserved moves the note with the reserved place there, if it is ranked behind it. Without it,
 // mediocre cosines would displace the one note that has the rare word.
-func moveReserved[H any](hits []H, k int, reserved func(H) bool) {
-	for i := k; i < len(hits); i++ {
-		if reserved(hits[i]) {
-			h := hits[i]
-			copy(hits[k:i+1], hits[k-1:i])
-			hits[k-1] = h
+func moveReserved[H any](ranked []H, reserved func(H) bool) {
+	const at = ReservedPlace - 1
+	for i := ReservedPlace; i < len(ranked); i++ {
+		if reserved(ranked[i]) {
+			h := ranked[i]
+			copy(ranked[at+1:i+1], ranked[at:i])
+			ranked[at] = h
 		}
 	}
-}
-
-// cutToK drops hits below the minimum score and cuts to k.
-func cutToK(hits []Hit, o Options) []Hit {
-	if o.MinScore != nil {
-		hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < *o.MinScore })
-	}
-	return hits[:min(max(o.K, 0), len(hits))]
 }

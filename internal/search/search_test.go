@@ -71,8 +71,8 @@ func TestRank(t *testing.T) {
 		{"C051 neither signal, no hit", nil, []Candidate{{Note: id(1)}, cand(2, .1, 2)}, Options{Mode: ModeHybrid, K: 5}, []int{2}},
 		{"a pending vector is no vector hit", nil, []Candidate{words, cand(2, .1, 2)}, Options{Mode: ModeVector, K: 5}, []int{2}},
 		{"hybrid joins both sides", nil, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: ModeHybrid, K: 3}, []int{2, 1, 3}},
-		{"C318 words survive k dense hits", nil, []Candidate{cand(1, .9, 1), cand(2, .9, 1), cand(3, .9, 1), cand(4, .9, 0), cand(5, .2, 0), word(9, .4)}, Options{Mode: ModeHybrid, K: 3}, []int{1, 2, 9}},
-		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(9, .1, 1)}, Options{Mode: ModeHybrid, K: 2}, []int{1, 9}},
+		{"C318 words survive k dense hits", nil, []Candidate{cand(1, .9, 1), cand(2, .9, 1), cand(3, .9, 1), cand(4, .9, 1), cand(5, .8, 0), cand(6, .8, 0), word(9, .4)}, Options{Mode: ModeHybrid, K: 5}, []int{1, 2, 3, 4, 9}},
+		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(4, .9, 0), cand(5, .8, 0), cand(6, .8, 0), {Note: id(9), Values: Values{Lexical: 1, Vector: .1}, Dense: true}}, Options{Mode: ModeHybrid, K: 5}, []int{1, 2, 3, 4, 9}},
 		{"C318 without a dense side", nil, []Candidate{word(1, 3), word(2, 4)}, Options{Mode: ModeHybrid, K: 1}, []int{2}},
 		{"ties by note id", nil, []Candidate{cand(3, .5, 1), cand(1, .5, 1), cand(2, .5, 1)}, Options{Mode: ModeHybrid, K: 3}, []int{1, 2, 3}},
 		{"min_score cuts", nil, []Candidate{cand(1, .9, 0), cand(2, .5, 0), cand(3, .49, 0)}, Options{Mode: ModeVector, K: 5, MinScore: &half}, []int{1, 2}},
@@ -95,9 +95,9 @@ func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) 
 // words, it is found and names its source.
 func TestC048C049LexicalSideChangesResults(t *testing.T) {
 	t.Parallel()
-	in := []Candidate{cand(1, .9, 0), cand(2, .8, 0), cand(3, .7, 0), {Note: id(9), Values: Values{Lexical: 6, Vector: .05}, Dense: true}}
+	in := []Candidate{cand(1, .9, 0), cand(2, .8, 0), cand(3, .7, 0), cand(4, .7, 0), cand(5, .7, 0), {Note: id(9), Values: Values{Lexical: 6, Vector: .05}, Dense: true}}
 	r := ranker(t, nil)
-	hybrid, dense := r.Rank(in, Options{Mode: ModeHybrid, K: 3}).Hits, r.Rank(in, Options{Mode: ModeVector, K: 3}).Hits
+	hybrid, dense := r.Rank(in, Options{Mode: ModeHybrid, K: 5}).Hits, r.Rank(in, Options{Mode: ModeVector, K: 5}).Hits
 	if slices.Contains(notes(dense), 9) || !slices.Contains(notes(hybrid), 9) {
 		t.Errorf("hybrid %v, vector %v", notes(hybrid), notes(dense))
 	}
@@ -162,7 +162,7 @@ func edge(a, b int, confidence float64) Edge { return Edge{id(a), id(b), confide
 
 func TestExpand(t *testing.T) {
 	t.Parallel()
-	hits := []Hit{{Candidate: Candidate{Note: id(1)}}, {Candidate: Candidate{Note: id(2)}}}
+	best := []ID{id(1), id(2)}
 	for _, c := range []struct {
 		name         string
 		depth, limit int
@@ -171,16 +171,16 @@ func TestExpand(t *testing.T) {
 	}{
 		{"C041 out of a hit", 1, 5, []Edge{edge(1, 7, 0)}, []int{7}},
 		{"C322 into a hit", 1, 5, []Edge{edge(7, 1, 0)}, []int{7}},
-		{"C044 cycles and repeats", 2, 5, []Edge{edge(1, 7, 0), edge(7, 1, 0), edge(7, 8, 0), edge(8, 1, 0), edge(1, 2, 0), edge(7, 7, 0)}, []int{7, 8}},
+		{"C044 cycles and repeats", 2, 5, []Edge{edge(1, 7, 0), edge(7, 1, 0), edge(7, 8, 0), edge(8, 1, 0), edge(1, 2, 0), edge(7, 7, 0)}, []int{2, 7, 8, 1, 1, 8, 1, 7}},
 		{"better hits first, then confidence, then id", 1, 5, []Edge{edge(2, 3, 1), edge(1, 9, .2), edge(1, 8, .9), edge(6, 1, .2)}, []int{8, 6, 9, 3}},
-		{"up to the limit", 2, 2, []Edge{edge(1, 7, 0), edge(1, 8, 0), edge(2, 9, 0)}, []int{7, 8}},
-		{"two hops", 2, 5, []Edge{edge(1, 7, 0), edge(8, 7, 0), edge(8, 9, 0)}, []int{7, 8}},
+		{"up to the limit", 2, 2, []Edge{edge(1, 7, 0), edge(1, 8, 0), edge(2, 9, 0)}, []int{7, 8, 1, 1}},
+		{"two hops, and the way back", 2, 5, []Edge{edge(1, 7, 0), edge(8, 7, 0), edge(8, 9, 0)}, []int{7, 1, 8}},
 		{"one hop", 1, 5, []Edge{edge(1, 7, 0), edge(8, 7, 0)}, []int{7}},
 		{"none asked", 0, 5, []Edge{edge(1, 7, 0)}, []int{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			linked, err := Expand(hits, c.depth, c.limit, graph(c.edges...))
+			linked, err := Expand(best, c.depth, c.limit, graph(c.edges...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestExpand(t *testing.T) {
 		})
 	}
 	broken := errors.New("store")
-	if _, err := Expand(hits, 1, 5, func([]ID) ([]Edge, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := Expand(best, 1, 5, func([]ID) ([]Edge, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("the error is lost: %v", err)
 	}
 }
@@ -219,7 +219,10 @@ func TestWithLinked(t *testing.T) {
 		{"C046 never longer than k", nil, ModeVector, 3, []Linked{via(7, 1), via(8, 1)}, []Candidate{dense(7, .3), dense(8, .3)}, []int{1, 7, 8}},
 		{"C041 reached by a link only", nil, ModeVector, 3, []Linked{via(7, 1)}, []Candidate{dense(7, -.1)}, []int{1, 2, 7}},
 		{"C041 in lexical mode, without a word", nil, ModeHybrid, 4, []Linked{via(7, 1)}, []Candidate{{Note: id(7)}}, []int{1, 7, 2, 3}},
-		{"C044 a hit does not come twice", nil, ModeVector, 5, []Linked{via(2, 1), via(7, 1), via(7, 2)}, []Candidate{cand(2, .4, 0), dense(7, .1)}, []int{1, 7, 2, 3}},
+		{"C044 a hit does not come twice", nil, ModeVector, 5, []Linked{via(2, 1), via(7, 1), via(7, 2)}, []Candidate{cand(2, .4, 0), dense(7, .1)}, []int{1, 2, 7, 3}},
+		{"a hit that is linked moves up, and what it links with it", nil, ModeVector, 5, []Linked{via(3, 1), via(7, 3)}, []Candidate{dense(7, .1)}, []int{1, 3, 2, 7}},
+		{"the better of own and path", nil, ModeVector, 5, []Linked{via(1, 3), via(2, 3)}, nil, []int{1, 2, 3}},
+		{"the best of several paths", nil, ModeVector, 5, []Linked{{id(7), id(1), .1, 1}, via(7, 2)}, []Candidate{dense(7, .1)}, []int{1, 2, 7, 3}},
 		{"not visible", nil, ModeVector, 5, []Linked{via(7, 1)}, nil, []int{1, 2, 3}},
 		{"second hop by way of the first", nil, ModeVector, 5, []Linked{via(7, 1), via(8, 7)}, []Candidate{dense(7, .1), dense(8, .1)}, []int{1, 7, 2, 8, 3}},
 	} {
@@ -232,7 +235,7 @@ func TestWithLinked(t *testing.T) {
 			}
 			for _, h := range hits { // C042
 				isDirect := slices.Contains([]int{1, 2, 3}, notes([]Hit{h})[0])
-				if h.IsNeighbor == isDirect || slices.Contains(h.Sources, SourceLink) == isDirect {
+				if h.IsNeighbor == isDirect || slices.Contains(h.Sources, SourceLink) != (h.Via != nil) || h.IsNeighbor && h.Via == nil {
 					t.Errorf("C042: %v is_neighbor %v, sources %v", notes([]Hit{h}), h.IsNeighbor, h.Sources)
 				}
 			}
@@ -243,10 +246,10 @@ func TestWithLinked(t *testing.T) {
 // C318 also holds with linked notes: they do not take the reserved place.
 func TestC318WithLinked(t *testing.T) {
 	t.Parallel()
-	in := []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 5), word(9, 1)}
-	res := ranker(t, nil).Rank(in, Options{Mode: ModeHybrid, K: 3})
+	in := []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 5), cand(4, .9, 5), cand(5, .9, 5), word(9, 1)}
+	res := ranker(t, nil).Rank(in, Options{Mode: ModeHybrid, K: 5})
 	hits := res.WithLinked([]Linked{{Note: id(7), Via: id(1), Confidence: 1}}, []Candidate{cand(7, .8, 1)})
-	if got := notes(hits); !slices.Equal(got, []int{1, 2, 9}) {
+	if got := notes(hits); !slices.Equal(got, []int{1, 2, 3, 4, 9}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -320,35 +323,40 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestRankProperties checks, for any candidates: at most k hits, no repeats, in order; outside the
-// reserved place the order for k is a prefix of the order for any greater k; and C318.
+// genCandidates draws candidates, some without a vector.
+var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
+	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
+	out := make([]Candidate, rapid.IntRange(0, 30).Draw(t, "n"))
+	for i := range out {
+		c := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Assistant: rapid.Bool().Draw(t, "assistant"), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
+		c.Values[Lexical] = 10 * score.Draw(t, "lexical")
+		if c.Dense {
+			c.Values[Vector], c.ByVector = 1.5*score.Draw(t, "vector")-.4, rapid.Bool().Draw(t, "near")
+		}
+		out[i] = c
+	}
+	return out
+})
+
+// TestRankProperties checks, for any candidates: at most k hits, no repeats; the list for k is the
+// head of the list for any greater k; outside the reserved place hits are in order; and C318.
 func TestRankProperties(t *testing.T) {
 	t.Parallel()
-	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
+	r := ranker(t, nil)
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 20).Draw(t, "n")
-		in := make([]Candidate, 0, n)
-		for i := range n {
-			drawn := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Assistant: rapid.Bool().Draw(t, "assistant"), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
-			drawn.Values[Lexical] = 10 * score.Draw(t, "lexical")
-			if drawn.Dense {
-				drawn.Values[Vector] = 1.5*score.Draw(t, "vector") - .4
-			}
-			in = append(in, drawn)
-		}
-		c := DefaultConfig(General)
-		r, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := rapid.IntRange(2, 8).Draw(t, "k")
+		in := genCandidates.Draw(t, "candidates")
+		k := rapid.IntRange(1, 12).Draw(t, "k")
 		hits := r.Rank(in, Options{Mode: ModeHybrid, K: k}).Hits
-		longer := r.Rank(in, Options{Mode: ModeHybrid, K: k + 3}).Hits
-		if len(hits) > k || !slices.IsSortedFunc(hits, compareHits) {
-			t.Fatalf("k %d: %v", k, notes(hits))
+		longer := r.Rank(in, Options{Mode: ModeHybrid, K: k + rapid.IntRange(1, 20).Draw(t, "more")}).Hits
+		if len(hits) > k || !slices.Equal(notes(hits), notes(longer[:len(hits)])) || len(hits) < min(k, len(longer)) {
+			t.Fatalf("k %d: %v, more: %v", k, notes(hits), notes(longer))
 		}
-		if m := min(k-1, len(hits)); !slices.Equal(notes(hits[:m]), notes(longer[:m])) {
-			t.Fatalf("k %d: %v, k+3: %v", k, notes(hits), notes(longer))
+		unreserved := slices.Clone(hits)
+		if len(unreserved) >= ReservedPlace {
+			unreserved = slices.Delete(unreserved, ReservedPlace-1, ReservedPlace)
+		}
+		if !slices.IsSortedFunc(unreserved, compareHits) {
+			t.Fatalf("k %d: %v", k, notes(hits))
 		}
 		seen := map[ID]bool{}
 		for _, h := range hits {
@@ -357,22 +365,56 @@ func TestRankProperties(t *testing.T) {
 			}
 			seen[h.Note] = true
 		}
-		var words []Candidate
-		for _, c := range in {
-			if c.Values[Lexical] > 0 && !c.Dense {
-				words = append(words, c)
-			}
+		words := func(c Candidate) bool { return c.Values[Lexical] > 0 && !c.ByVector }
+		if slices.ContainsFunc(in, words) && k >= ReservedPlace &&
+			!slices.ContainsFunc(hits[:min(ReservedPlace, len(hits))], func(h Hit) bool { return words(h.Candidate) }) {
+			t.Fatalf("C318: a note is found by words only, hits %v", notes(hits))
 		}
-		if len(words) > 0 && !slices.ContainsFunc(hits, func(h Hit) bool {
-			better := 0
-			for _, c := range in {
-				if c.Dense && (c.Values[Vector] > h.Values[Vector] || c.Values[Vector] == h.Values[Vector] && string(c.Note[:]) < string(h.Note[:])) {
-					better++
+	})
+}
+
+// TestLinksForAnyK checks, for any candidates and links: the list for k is the head of the list for any
+// greater k, and no note has a lower score with links than without.
+func TestLinksForAnyK(t *testing.T) {
+	t.Parallel()
+	r := ranker(t, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		in := genCandidates.Draw(t, "candidates")
+		edges := make([]Edge, rapid.IntRange(0, 40).Draw(t, "edges"))
+		for i := range edges {
+			end := rapid.IntRange(0, 40) // some are no candidates
+			edges[i] = edge(end.Draw(t, "a"), end.Draw(t, "b"), rapid.SampledFrom([]float64{0, .2, .7, 1}).Draw(t, "confidence"))
+		}
+		depth := rapid.IntRange(1, 2).Draw(t, "depth")
+		k := rapid.IntRange(1, 12).Draw(t, "k")
+		all := func(k int) []Hit {
+			res := r.Rank(in, Options{Mode: ModeHybrid, K: k})
+			linked, err := Expand(res.Best(LinkedFrom), depth, LinkedMost, graph(edges...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var measured []Candidate
+			for n := range 41 {
+				if n >= len(in) {
+					measured = append(measured, dense(n, .01*float64(n)))
+				} else {
+					measured = append(measured, in[n])
 				}
 			}
-			return h.Values[Lexical] > 0 && (!h.Dense || better >= k)
-		}) {
-			t.Fatalf("C318: %v found by words only, hits %v", words, notes(hits))
+			return res.WithLinked(linked, measured)
+		}
+		hits, longer := all(k), all(100)
+		if len(hits) > k || !slices.Equal(notes(hits), notes(longer[:len(hits)])) || len(hits) < min(k, len(longer)) {
+			t.Fatalf("k %d: %v, 100: %v", k, notes(hits), notes(longer))
+		}
+		own := map[ID]float64{}
+		for _, h := range r.Rank(in, Options{Mode: ModeHybrid, K: 100}).Hits {
+			own[h.Note] = h.Score
+		}
+		for _, h := range longer {
+			if h.Score < own[h.Note] {
+				t.Fatalf("%v has %v with links, %v without", notes([]Hit{h}), h.Score, own[h.Note])
+			}
 		}
 	})
 }

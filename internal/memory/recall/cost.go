@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -22,7 +23,7 @@ const (
 	// costOfEncoding is for each of the first maxEncoded words, where the query is embedded.
 	costOfEncoding = 100
 	maxEncoded     = 256 // as many word pieces as the local encoder reads
-	// costOfHit is for each of K hits, and for each link step from a hit: to read, rank and render it.
+	// costOfHit is for each of K hits, and for each note that a link step may reach: to read, rank and render it.
 	costOfHit = 20
 	// notesPerStep is how many notes are compared with the query in one step.
 	notesPerStep = 10
@@ -44,7 +45,7 @@ func (q *Query) Cost(notes int) int {
 	if k == 0 {
 		k = DefaultK
 	}
-	return n + k*(1+q.ExpandLinks)*costOfHit
+	return n + (k+q.ExpandLinks*search.LinkedMost)*costOfHit
 }
 
 // words returns the text that is searched for.

@@ -86,17 +86,14 @@ func comparePaths(a, b *path) int {
 
 // linkedPaths returns triples as linked notes, each after the triple that leads to it.
 func (sr *searchRun) linkedPaths(paths []*path) []search.Linked {
-	if sr.linked == nil {
-		sr.linked = map[uuid.UUID]search.Linked{}
-	}
-	sr.triples = map[uuid.UUID]bool{}
+	sr.triplePaths = map[uuid.UUID]search.Linked{}
 	var out []search.Linked
 	add := func(p *path, via uuid.UUID, hops int) {
-		if sr.triples[p.triple] {
+		if sr.isTriple(p.triple) {
 			return
 		}
 		l := search.Linked{Note: p.triple, Via: via, Confidence: p.link.Confidence, Hops: hops}
-		sr.triples[p.triple], sr.linked[p.triple] = true, l
+		sr.triplePaths[p.triple] = l
 		out = append(out, l)
 	}
 	for _, p := range paths {
@@ -261,11 +258,17 @@ func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Select
 func (sr *searchRun) markTriples(hits []search.Hit) {
 	for i := range hits {
 		h := &hits[i]
-		if !sr.triples[h.Note] {
+		if !sr.isTriple(h.Note) {
 			continue
 		}
 		h.IsNeighbor = false
 		h.Sources = slices.DeleteFunc(slices.Clone(h.Sources), func(s search.Source) bool { return s == search.SourceLink })
 		h.Sources = append(h.Sources, search.SourceGraph)
 	}
+}
+
+// isTriple reports whether a note is a triple near entities that the query names.
+func (sr *searchRun) isTriple(note uuid.UUID) bool {
+	_, ok := sr.triplePaths[note]
+	return ok
 }

@@ -46,8 +46,8 @@ type searchRun struct {
 	// What was found.
 	signals []index.Signals
 	nearest map[uuid.UUID]memory.Version // by the store
-	linked  map[uuid.UUID]search.Linked
-	triples map[uuid.UUID]bool // near entities that the query names
+
+	triplePaths map[uuid.UUID]search.Linked // to triples near entities that the query names
 
 	answerable *float64
 	degraded   string // see Result
@@ -160,11 +160,11 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	if sr.q.ExpandLinks > 0 && len(hits) > 0 {
-		more, err := sr.expand(ctx, hits)
+		more, err := sr.expand(ctx, result.Best(search.LinkedFrom))
 		if err != nil {
 			return nil, err
 		}
-		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return sr.triples[l.Note] })...)
+		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return sr.isTriple(l.Note) })...)
 	}
 	if len(linked) > 0 {
 		hits = result.WithLinked(linked, sr.linkedCandidates(linked))
@@ -202,9 +202,9 @@ func answerable(best *search.Hit) *float64 {
 	return nil
 }
 
-// expand follows links in both directions from the hits, to at most K more notes.
-func (sr *searchRun) expand(ctx context.Context, hits []search.Hit) ([]search.Linked, error) {
-	linked, err := search.Expand(hits, sr.q.ExpandLinks, sr.q.K, func(notes []search.ID) ([]search.Edge, error) {
+// expand follows links in both directions from the best notes.
+func (sr *searchRun) expand(ctx context.Context, best []search.ID) ([]search.Linked, error) {
+	linked, err := search.Expand(best, sr.q.ExpandLinks, search.LinkedMost, func(notes []search.ID) ([]search.Edge, error) {
 		ids := make([]uuid.UUID, len(notes))
 		for i, n := range notes {
 			ids[i] = n
@@ -219,14 +219,6 @@ func (sr *searchRun) expand(ctx context.Context, hits []search.Hit) ([]search.Li
 		}
 		return edges, nil
 	})
-	if sr.linked == nil {
-		sr.linked = make(map[uuid.UUID]search.Linked, len(linked))
-	}
-	for _, l := range linked {
-		if !sr.triples[l.Note] {
-			sr.linked[l.Note] = l
-		}
-	}
 	return linked, err
 }
 
@@ -390,8 +382,20 @@ func (sr *searchRun) explain(h *search.Hit, tokens int) *Explain {
 	if v, ok := sr.version(h.Note); ok {
 		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
 	}
-	if l, ok := sr.linked[h.Note]; ok && (h.IsNeighbor || sr.triples[h.Note]) {
+	if l, ok := sr.pathTo(h); ok {
 		e.Via, e.Hops = new(uuid.UUID(l.Via)), l.Hops
 	}
 	return e
+}
+
+// pathTo returns the link that explains a hit: of a triple that of the graph, else the one that raised
+// its score or led to it.
+func (sr *searchRun) pathTo(h *search.Hit) (search.Linked, bool) {
+	if l, ok := sr.triplePaths[h.Note]; ok {
+		return l, true
+	}
+	if h.Via != nil {
+		return *h.Via, true
+	}
+	return search.Linked{}, false
 }
