@@ -77,7 +77,7 @@ func englishSlots(rest string) []slot {
 			continue
 		}
 		m := r.form.FindStringSubmatch(rest)
-		if m == nil || strings.HasPrefix(rest, "'s ") && !strings.HasPrefix(m[0], "'s ") {
+		if m == nil || strings.HasPrefix(rest, "'s ") && !ofPossession(r.relation, m[0]) {
 			continue // "Ana's neighbors split up" says nothing of Ana
 		}
 		s := slot{relation: r.relation, value: r.value, negated: not || r.ends}
@@ -95,6 +95,11 @@ func englishSlots(rest string) []slot {
 		}
 	}
 	return out
+}
+
+// ofPossession reports whether a value is one of what a person has, such as a name or a favorite.
+func ofPossession(relation, found string) bool {
+	return strings.HasPrefix(found, "'s ") || relation == "name" || relation == "favorite" || relation == "own"
 }
 
 // slotValue returns a value in the form in which values are compared: folded, without an article.
