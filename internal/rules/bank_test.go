@@ -51,7 +51,7 @@ func TestDays(t *testing.T) {
 		"Thanks. Yesterday I went to the library with my friend Tom.", "Nice.")
 	s := askByName[memorybank.DaySummary](t, "daily_summary", in)
 	if !strings.Contains(s.Summary, "Linda") || !strings.Contains(s.Summary, "library") || strings.Contains(s.Summary, "You can do it") ||
-		!slices.Contains(s.Events, "On 7 May 2023 Linda went to the library with their friend Tom.") {
+		!slices.Contains(s.Events, "On 7 May 2023 Linda went to the library with Linda's friend Tom.") {
 		t.Errorf("%+v", s)
 	}
 	p := askByName[memorybank.DayPersonality](t, "daily_personality", in)

@@ -310,7 +310,7 @@ var companionKin = regexp.MustCompile(`\bwith (?:her|his|their) (?:(older|younge
 // kinFact returns a fact about the relative or pet that a contradicted fact names, such as "Ana
 // has a sister named Lea.". It returns "" if the fact names none.
 func kinFact(f *factFrame) string {
-	m := companionKin.FindStringSubmatch(f.text)
+	m := companionKin.FindStringSubmatch(f.plain)
 	subject := englishSubject.FindStringSubmatch(f.text + " ")
 	if m == nil || subject == nil || f.negated {
 		return ""

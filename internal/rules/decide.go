@@ -191,6 +191,7 @@ func mergeFacts(old, added string) (merged string, ok bool) {
 // factFrame is a parsed fact.
 type factFrame struct {
 	text, folded  string
+	plain         string // the text with "their" for the subject's possessive
 	subject       string // folded; "" if none was found
 	verb, object  string
 	terms         map[string]bool // content terms, without subject, negation and emphasis
@@ -269,7 +270,7 @@ var jointSubject = regexp.MustCompile(`^((?:\p{Lu}[\p{L}-]*|(?:The user|\p{Lu}[\
 
 // parseFact parses a fact.
 func parseFact(s string) factFrame {
-	f := factFrame{text: s, folded: text.Fold(strings.TrimRight(strings.TrimSpace(s), ".。!！ ")), terms: map[string]bool{}}
+	f := factFrame{text: s, plain: s, folded: text.Fold(strings.TrimRight(strings.TrimSpace(s), ".。!！ ")), terms: map[string]bool{}}
 	var rest string
 	if isHan(s) {
 		plain := normalizeHanLiking(s)
@@ -286,7 +287,8 @@ func parseFact(s string) factFrame {
 		}
 		f.canceledTrips = hanCanceledTrips(rest)
 	} else {
-		plain := putSubjectFirst(s)
+		f.plain = withPronouns(s)
+		plain := putSubjectFirst(f.plain)
 		rest = plain
 		if m := jointSubject.FindStringSubmatch(plain); m != nil {
 			plain = strings.ToUpper(plain[len(m[1]):len(m[1])+1]) + plain[len(m[1])+1:]

@@ -70,7 +70,7 @@ func TestDecideScenarios(t *testing.T) {
 		"two facts of one sentence": {"Nora", []string{"I am a vegetarian and I live in Beijing.", "I moved to Shanghai last week, and I am not a vegetarian any more."},
 			[]string{"Nora moved to Shanghai in the week of 1 May 2023.", "Nora is not a vegetarian any more."}},
 		"name and home":       {"", []string{"My name is Ana and I live in Beijing.", "I moved to Shanghai."}, []string{"The user's name is Ana.", "The user moved to Shanghai."}},
-		"flight cancelled":    {"Nora", []string{"I hate flying.", "I plan to fly to Rome in June.", "I cancelled my flight."}, []string{"Nora hates flying.", "Nora cancelled their flight."}},
+		"flight cancelled":    {"Nora", []string{"I hate flying.", "I plan to fly to Rome in June.", "I cancelled my flight."}, []string{"Nora hates flying.", "Nora cancelled Nora's flight."}},
 		"journey cancelled":   {"Nora", []string{"I'm travelling to Rome in June.", "I cancelled the trip to Rome."}, []string{"Nora cancelled the trip to Rome."}},
 		"Chinese: two facts":  {"", []string{"我叫李明，住在北京。", "我搬到上海了。"}, []string{"用户叫李明。", "用户搬到上海了。"}},
 		"Chinese: moved":      {"", []string{"我住在北京。", "我搬到上海了。"}, []string{"用户搬到上海了。"}},

@@ -48,18 +48,18 @@ func (f *factFrame) endsHabit(old *factFrame) bool {
 		m := hanHabitEnds.FindStringSubmatch(f.text)
 		return m != nil && hanHabit.MatchString(old.text) && strings.HasSuffix(strings.TrimRight(old.text, "。了"), m[1])
 	}
-	if m := habitEnds.FindStringSubmatch(f.text); m != nil && habits[old.verb] {
-		return namesObject(m[1], old.text)
+	if m := habitEnds.FindStringSubmatch(f.plain); m != nil && habits[old.verb] {
+		return namesObject(m[1], old.plain)
 	}
-	if m := possessionEnds.FindStringSubmatch(f.text); m != nil && owning[old.verb] {
-		return namesObject(m[1], old.text)
+	if m := possessionEnds.FindStringSubmatch(f.plain); m != nil && owning[old.verb] {
+		return namesObject(m[1], old.plain)
 	}
 	return false
 }
 
 // dropsIntention reports whether a fact declines what an older one intends.
 func (f *factFrame) dropsIntention(old *factFrame) bool {
-	no, yes := declined.FindStringSubmatch(f.text), intended.FindStringSubmatch(old.text)
+	no, yes := declined.FindStringSubmatch(f.plain), intended.FindStringSubmatch(old.plain)
 	if no == nil || yes == nil || old.negated || !strings.Contains(f.text, "after all") && once.MatchString(no[1]) {
 		return false
 	}

@@ -96,6 +96,8 @@ func capitalizedEntities(t string, people map[string]bool) []mem0.Entity {
 			switch {
 			case utf8.RuneCountInString(name) < 2, strings.HasPrefix(first, "i'"), strings.HasPrefix(name, "The user"), text.IsStopWord(name, text.English), text.IsTimeWord(first):
 				continue
+			case at[0] == 0 && !namesSomebody(s):
+				continue
 			case at[0] == 0 && (!verbAfter.MatchString(s[at[1]:]) || !isSubjectName(name)):
 				continue
 			}

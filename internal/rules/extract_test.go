@@ -33,7 +33,7 @@ func TestExtract(t *testing.T) {
 		{"Ana", "I'm a nurse and I've worked at the hospital since last year.", []string{"Ana is a nurse.", "Ana has worked at the hospital since 2022."}},
 		{"Ana", "My husband and I have two kids.", []string{"Ana's husband and Ana have two kids."}},
 		{"Ana", "I don't eat meat.", []string{"Ana doesn't eat meat."}},
-		{"Ana", "I study biology and teach my kids to swim.", []string{"Ana studies biology and teaches their kids to swim."}},
+		{"Ana", "I study biology and teach my kids to swim.", []string{"Ana studies biology and teaches Ana's kids to swim."}},
 		{"Ana", "Painting helps me relax after work.", []string{"Painting helps Ana relax after work."}},
 		{"Ana", "Just finished a marathon in Boston last Sunday!", []string{"Ana just finished a marathon in Boston on 7 May 2023."}},
 		{"Ana", "Been practicing the violin for ten years.", []string{"Ana has been practicing the violin for ten years."}},
@@ -42,7 +42,7 @@ func TestExtract(t *testing.T) {
 		{"Ana", "I'd love to visit Japan someday.", []string{"Ana would love to visit Japan someday."}},
 		{"Ana", "My sister Lea is a vet. She lives in Oslo with two cats.", []string{"Ana's sister Lea is a vet. She lives in Oslo with two cats."}},
 		{"Ana", "On Friday we're going to the opera in Vienna.", []string{"On 12 May 2023 Ana is going to the opera in Vienna."}},
-		{"Ana", "Tomorrow I see my dentist.", []string{"On 9 May 2023 Ana sees their dentist."}},
+		{"Ana", "Tomorrow I see my dentist.", []string{"On 9 May 2023 Ana sees Ana's dentist."}},
 		// No facts: questions, thanks, reactions, requests, suppositions, knowledge, instructions, quotes.
 		{"Ana", "That's great! I'm so happy for you. Thanks for sharing! Wow, I love that!", nil},
 		{"Ana", "Can you write a poem about my dog? Please summarize this for me.", nil},

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -86,7 +87,7 @@ var verbRules = []verbRule{
 	{verbForm(`(?:moved|relocated|moving|relocating)(?: back| away| over)?(?: from [\p{L} ]+?)? (?:to|into)`), "lives_in", typePlace},
 	{verbForm(`(?:from|comes? from|came from|grew up in)`), "is_from", typePlace},
 	{verbForm(`born in`), "born_in", typePlace},
-	{verbForm(`(?:works?|working|worked|employed) (?:at|for|with)`), "works_at", typeOrganization},
+	{verbForm(`(?:works?|working|worked|employed) (?:at|for)`), "works_at", typeOrganization},
 	{verbForm(`(?:works?|working|employed) as`), "works_as", typeThing},
 	{verbForm(`(?:stud(?:y|ies|ied|ying)|graduated|graduate) (?:at|from)`), "studied_at", typeOrganization},
 	{verbForm(`(?:stud(?:y|ies|ied|ying)|learning|learns?|learned)`), "studies", typeThing},
@@ -97,7 +98,7 @@ var verbRules = []verbRule{
 	{verbForm(`(?:called|named|goes by)`), "is_named", typePerson},
 	{verbForm(`(?:work(?:s|ed|ing)) on`), "works_on", typeThing},
 	{verbForm(`(?:interested in|keen on)`), "is_interested_in", typeThing},
-	{verbForm(`(?:took up|took|takes up)`), "took", typeThing},
+	{verbForm(`(?:took up|takes up)`), "took_up", typeThing},
 	{verbForm(`(?:a (?:big |huge )?fan of|into|fond of|passionate about)`), "likes", typeThing},
 	{verbForm(`(?:likes?|loves?|enjoys?|adores?|liked|loved|enjoyed)(?: to)?`), "likes", typeThing},
 	{verbForm(`(?:hates?|dislikes?|detests?|hated)`), "dislikes", typeThing},
@@ -124,14 +125,10 @@ var dietTerms = wordSet("vegetarian vegan pescatarian")
 
 var maritalTerms = wordSet("married divorced engaged single widowed separated")
 
-// objectEnds are words that end an object.
-var objectEnds = wordSet(`and but or because since when while that which who where so as with for in on at from to by about of after before
-	during if then than between until through is are was were has have had it he she they this there every not`)
-
 // englishStatements reads one English sentence in the third person.
 func englishStatements(s, user string) []statement {
 	var out []statement
-	s = leadingDate.ReplaceAllString(strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s)), "")
+	s = withPronouns(leadingDate.ReplaceAllString(strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s)), ""))
 	subject, rest := "", ""
 	person := func(name string) mem0.Entity { return mem0.Entity{Entity: userName(name, user), Type: typePerson} }
 	if m := kinSubject.FindStringSubmatch(s); m != nil {
@@ -144,10 +141,10 @@ func englishStatements(s, user string) []statement {
 	} else if m := kinPlain.FindStringSubmatch(s); m != nil {
 		subject, rest = userName(m[1], user)+"'s "+m[2], s[len(m[0]):]
 		out = append(out, statement{mem0.Entity{Entity: subject, Type: typePerson}, person(m[1]), "is_" + strings.ReplaceAll(lastWord(m[2]), "-", "_") + "_of"})
-	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubjectName(m[1]) {
+	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubjectName(m[1]) && m[1] != "The" {
 		subject, rest = userName(m[1], user), s[len(m[1]):]
 	}
-	if subject == "" {
+	if subject == "" || !namesSomebody(s) {
 		return out
 	}
 	source := mem0.Entity{Entity: subject, Type: typePerson}
@@ -156,7 +153,7 @@ func englishStatements(s, user string) []statement {
 		if animals[m[1]] {
 			kind = "animal"
 		}
-		out = append(out, statement{mem0.Entity{Entity: m[2], Type: kind}, source, "is_" + strings.ReplaceAll(m[1], "-", "_") + "_of"})
+		return append(out, statement{mem0.Entity{Entity: m[2], Type: kind}, source, "is_" + strings.ReplaceAll(m[1], "-", "_") + "_of"})
 	}
 	if strings.HasPrefix(rest, "'s ") {
 		return append(out, ownStatements(source, rest)...)
@@ -176,19 +173,20 @@ func statementByRule(source mem0.Entity, rest string) (statement, bool) {
 		if m == nil {
 			continue
 		}
-		object := cutObject(rest[m[2]:], r.relation == "plans" || r.relation == "likes")
-		if object == "" || countContentWords(lowerWords(object)) == 0 && !dietTerms[lastWord(object)] {
-			continue
-		}
+		object := objectAt(rest, m[2], r.relation == "plans" || r.relation == "likes" || r.relation == "dislikes" || r.relation == "started")
 		relation, kind := r.relation, r.kind
 		switch {
+		case object == "", relation == "plans" && !strings.Contains(object, " ") && startsWithVerb(rest[m[2]:]):
+			continue
 		case relation == "is" && dietTerms[lastWord(object)]:
 			relation, object = "follows_diet", lastWord(object)
 		case relation == "is" && maritalTerms[strings.ToLower(object)]:
 			relation = "has_marital_status"
+		case isDefinite(rest[m[2]:], object) && (relation == "likes" || relation == "has" || relation == "is" || relation == "read_or_watched" || relation == "works_on"):
+			continue // which one is said elsewhere
 		case relation == "is" && !leadingArticle.MatchString(rest[m[2]:]), relation == "has" && notPossession.MatchString(rest[m[2]:]):
 			continue
-		case relation == "met" && !startsUpper(object):
+		case (relation == "met" || relation == "lives_in" || relation == "is_named") && !startsUpper(object):
 			continue
 		}
 		if kind == typePlace || kind == typeOrganization || kind == typePerson {
@@ -215,8 +213,8 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 	}
 	verb := rest[m[2]:m[3]]
 	known := isPastForm(verb) || invariantVerbs[verb] && !isModal(verb) || baseVerbs[strings.TrimSuffix(verb, "s")] || strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss")
-	object := cutObject(rest[m[6]:], false)
-	if !known || vagueVerbs[verb] || adverbs[verb] || countContentWords(lowerWords(object)) == 0 {
+	object := objectAt(rest, m[6], false)
+	if !known || vagueVerbs[verb] || adverbs[verb] || object == "" || isDefinite(rest[m[6]:], object) {
 		return statement{}, false
 	}
 	if m[4] >= 0 {
@@ -227,7 +225,11 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 
 // vagueVerbs do not say how a subject relates to an object.
 var vagueVerbs = wordSet(`was has had does did gets got gonna needs need knows knew thinks thought feels felt seems seemed means meant makes made keeps kept
-	lets let says said tells told used tried tries comes came been ought cannot gotta sees saw finds found wants excited interested thrilled`)
+	lets let says said tells told used tried tries comes came been ought cannot gotta sees saw finds found wants excited interested thrilled
+	gives gave helps helped reminds reminded allows allowed keeps brings brought shows showed put puts done been gone asked asks looks looked works took seen taken given shared shares`)
+
+// ownedValues are nouns whose value a sentence gives: "Ana's job is nursing".
+var ownedValues = wordSet("name job occupation birthday hometown address nickname hobby major nationality dream_job dream")
 
 var (
 	animals  = wordSet("dog cat puppy kitten pet bird horse")
@@ -242,7 +244,25 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 		return nil
 	}
 	what := strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(m[1], "favourite", "favorite")), " ", "_")
-	object, kind := cutObject(m[2], false), typeThing
+	object, kind := "", typeThing
+	at := strings.Index(rest, m[2])
+	switch what {
+	case "name":
+		object = m[2]
+		if words := strings.Fields(m[2]); len(words) > 3 || !startsUpper(m[2]) {
+			return nil
+		}
+	default:
+		if object = objectAt(rest, at, strings.HasPrefix(what, "favorite_")); object == "" {
+			object, _, _ = strings.Cut(strings.TrimRight(m[2], ".,;!"), " ") // "red" is no noun
+			if text.IsStopWord(object, text.English) {
+				return nil
+			}
+		}
+	}
+	if !strings.HasPrefix(what, "favorite_") && !ownedValues[what] {
+		return nil // "Ana's hike is going well"
+	}
 	switch {
 	case what == "name":
 		what, kind = "is_named", typePerson
@@ -284,38 +304,62 @@ func userName(name, user string) string {
 
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
-// cutObject returns the noun phrase at the beginning of an object: up to four words, without
-// articles. An action may contain "to" or an article behind its first word.
-func cutObject(s string, action bool) string {
-	var words []string
-	for _, p := range tokenize(s) {
-		if !p.isWord {
-			if strings.TrimSpace(p.text) != "" && strings.TrimSpace(p.text) != "&" {
-				break
-			}
-			continue
-		}
-		w := strings.ToLower(p.text)
-		if len(words) == 0 && articles[w] {
-			continue
-		}
-		inAction := action && len(words) == 1 && (w == "to" || w == "the" || w == "a")
-		if objectEnds[w] && !inAction || len(words) > 0 && text.IsTimeWord(w) {
-			break
-		}
-		words = append(words, p.text)
-		if len(words) == 4 {
-			break
-		}
+// isDefinite reports whether a phrase is "the" and one common noun, which only the sentences before
+// could explain.
+func isDefinite(phrase, object string) bool {
+	return strings.HasPrefix(strings.ToLower(phrase), "the ") && !strings.Contains(object, " ") && !startsUpper(object)
+}
+
+// startsWithVerb reports whether a phrase begins with a verb, as that of a plan does.
+func startsWithVerb(s string) bool {
+	words := grammar.English("to " + strings.TrimPrefix(s, "to "))
+	return len(words) > 1 && words[1].Tag[0] == 'V'
+}
+
+// namesSomebody reports whether a sentence does not begin with an ordinary word, such as a plural
+// or a gerund. "Conversations like this" has no person.
+func namesSomebody(s string) bool {
+	words := grammar.English(s)
+	if len(words) == 0 {
+		return false
 	}
-	for len(words) > 0 && (text.IsStopWord(words[len(words)-1], text.English) || adverbs[strings.ToLower(words[len(words)-1])]) {
-		words = words[:len(words)-1]
+	switch words[0].Tag {
+	case "NNS", "VBG", "RB", "VB", "VBP", "VBN", "MD", "UH":
+		return len(words) > 1 && words[1].Tag == "POS"
 	}
-	out := strings.TrimSuffix(strings.Join(words, " "), "'s")
-	if utf8.RuneCountInString(out) < 2 {
+	return true
+}
+
+// objectAt returns what a verb is about: the noun phrase at a place of the text behind the subject,
+// or, for a liking or a plan, the activity. It returns "" if there is none.
+func objectAt(rest string, at int, action bool) string {
+	words := grammar.English("X" + rest) // a subject, since the tagger expects one
+	from := slices.IndexFunc(words, func(w grammar.Word) bool { return w.Start >= at+1 })
+	if from < 0 {
 		return ""
 	}
-	return out
+	if first := strings.ToLower(words[from].Text); (dietTerms[first] || maritalTerms[first]) && (from+1 == len(words) || !strings.HasPrefix(words[from+1].Tag, "NN")) {
+		return words[from].Text
+	}
+	if action {
+		if object := actionPhrase(words[from:]); object != "" && (words[from].Tag == "VBG" || words[from].Tag == "VB" || words[from-1].Tag == "TO" || words[from].Tag == "TO") {
+			return object
+		}
+	}
+	phrase, n := nounPhrase(words[from:])
+	if first := strings.ToLower(words[from].Text); first == "this" || first == "that" || first == "these" || first == "those" || words[from].Tag == "TO" {
+		return "" // what it refers to is said elsewhere
+	}
+	if n == 0 || words[from].Tag == "VB" || from > 0 && words[from-1].Tag == "TO" && words[from].Tag[0] == 'V' {
+		return ""
+	}
+	if from+n < len(words) {
+		switch next := &words[from+n]; {
+		case next.Tag == "RP", isDeterminer(next) && next.Tag != "PDT", next.Tag == "VB", action && next.Tag == "TO":
+			return "" // "gave Ana a book", "wants the music to be heard"
+		}
+	}
+	return strings.TrimSuffix(phrase, "'s")
 }
 
 var articles = wordSet("a an the their his her its my our some any this that really very so to")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
@@ -63,7 +64,10 @@ func hanStatements(s, user string) []statement {
 		}
 		object := "素食"
 		if at[2] >= 0 && r.relation != "follows_diet" {
-			object = rest[at[2]:at[3]]
+			object = hanNounPhrase(rest[at[2]:at[3]])
+		}
+		if object == "" {
+			continue
 		}
 		relation := r.relation
 		if hanNegation.MatchString(rest[:at[0]]) && relation != "dislikes" && relation != "cancelled" {
@@ -73,6 +77,24 @@ func hanStatements(s, user string) []statement {
 		break
 	}
 	return out
+}
+
+// hanNounPhrase returns the words at the beginning of s that name a thing or an activity; "" if
+// there are none, or more than four.
+func hanNounPhrase(s string) string {
+	end := 0
+	for i, w := range grammar.Chinese(s) {
+		switch {
+		case strings.Contains("nvamxqtbijlzsf", w.Tag[:1]) && w.Tag != "w" || w.Tag == "eng":
+		case w.Text == "的" && i > 0:
+		default:
+			return strings.TrimSuffix(s[:end], "的")
+		}
+		if end = w.End; i == 4 {
+			return ""
+		}
+	}
+	return strings.TrimSuffix(s[:end], "的")
 }
 
 // hanKinRelation returns the English name of a family relation. Relations have English names in

@@ -40,7 +40,8 @@ type retelling struct {
 }
 
 // retell rewrites a sentence of the first person in the third person: "I love my dog" becomes
-// "Ana loves their dog". Content words do not change.
+// "Ana loves Ana's dog". A pronoun could be that of
+// somebody else, so only speakers without a name have one. Content words do not change.
 func retell(s, name string) string {
 	t := retelling{name: name, tokens: tokenize(s)}
 	t.out = make([]string, len(t.tokens))
@@ -53,6 +54,19 @@ func retell(s, name string) string {
 		}
 	}
 	return formatSentence(strings.Join(t.out, ""))
+}
+
+// withPronouns replaces the possessive of a sentence's subject by "their", where it comes again, so
+// that patterns need to know one form only.
+func withPronouns(s string) string {
+	date := leadingDate.FindString(s)
+	m := plainName.FindStringSubmatch(s[len(date):])
+	if len(m) < 2 || strings.HasPrefix(m[1], "The ") {
+		return s
+	}
+	name, _, _ := strings.Cut(m[1], "'")
+	at := len(date) + len(m[1])
+	return s[:at] + strings.ReplaceAll(s[at:], " "+name+"'s ", " their ")
 }
 
 // formatSentence returns s with a capital, one full stop and single spaces.
@@ -123,7 +137,7 @@ func (t *retelling) rewriteWord(i int) {
 		t.out[i] = t.name + " " + verb
 		t.subjectSeen, t.inflected = true, false
 	case "my", "our":
-		if t.subjectSeen {
+		if t.subjectSeen && (t.name == "the user" || t.name == "the assistant") {
 			t.out[i] = "their"
 		} else {
 			t.out[i] = t.name + "'s"
