@@ -64,7 +64,8 @@ type Error struct {
 	Code       Code
 	Message    string
 	Fields     []Field
-	RetryAfter time.Duration // 0: not known
+	Numbers    map[string]int // that a caller needs to correct the input, by name; see the problem document
+	RetryAfter time.Duration  // 0: not known
 	Err        error
 }
 

@@ -202,3 +202,6 @@ type ReembedJob struct {
 type NoteJob struct {
 	EmbedOnly bool `json:"embed_only,omitempty"` // only the vector is missing: the job ends after prepare
 }
+
+// EmbedOnly returns the payload of a note job that only embeds.
+func EmbedOnly() json.RawMessage { return json.RawMessage(`{"embed_only":true}`) }

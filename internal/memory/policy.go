@@ -203,6 +203,12 @@ type Refresher interface {
 	Refresh(was, is *Note, stale []Note) []Follow
 }
 
+// Seeder is a policy whose collections begin with notes.
+type Seeder interface {
+	// Seed returns the first notes of a new collection with this config.
+	Seed(config json.RawMessage) []Note
+}
+
 // EnqueueFollows enqueues tasks of a collection's policy, except those that are queued already.
 func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []Follow) error {
 	if len(follows) == 0 {

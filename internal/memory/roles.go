@@ -8,12 +8,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Names of policies that the core knows. PolicyAMEM is the default. A collection with PolicyNone
-// stores notes as they are sent.
+// Names of policies that the core knows. PolicyAMEM is the default. Collections with PolicyNone or
+// PolicyMemGPT store notes as they are sent.
 const (
-	PolicyAMEM = "amem"
-	PolicyNone = "none"
+	PolicyAMEM   = "amem"
+	PolicyMemGPT = "memgpt"
+	PolicyNone   = "none"
 )
+
+// Decides reports whether a policy decides about notes and messages. The others store them as they are
+// sent, so a write enqueues no job for them but the one that embeds.
+func Decides(policy string) bool { return policy != PolicyNone && policy != PolicyMemGPT }
 
 // Policies finds policies by name.
 type Policies interface {

@@ -80,7 +80,8 @@ type NewCollection struct {
 	Source      uuid.UUID // the collection that it is cloned from; stored with the idempotency key
 	Idempotency *Idempotency
 	Audit       AuditEntry
-	CopyJob     *Job  // for mode copy: enqueued in the same transaction
+	CopyJob     *Job   // for mode copy: enqueued in the same transaction
+	Seed        []Note // written as the first changeset; for a collection without a parent. One without a vector gets a job that embeds it
 	Room        *Room // QuotaExceeded when the tenant would have more collections; nil: not checked
 }
 

@@ -226,7 +226,9 @@ func (n *Note) Check() error {
 		r.Addf("kind", "must be one of %v", Kinds())
 	}
 	r.Text("key", n.Key, MaxKeyBytes)
-	r.Content(n.Content)
+	if n.Kind != KindBlock || n.Content != "" { // a block may be empty
+		r.Content(n.Content)
+	}
 	r.Text("context", n.Context, MaxContextBytes)
 	r.Terms("keywords", n.Keywords, MaxKeywords)
 	r.Terms("tags", n.Tags, MaxTags)

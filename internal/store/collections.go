@@ -64,6 +64,8 @@ type CollectionPlace struct {
 type CollectionHeads interface {
 	// Head returns NotFound when there is no such collection.
 	Head(ctx context.Context, tenantID, collection uuid.UUID) (Head, error)
+	// SaveHead writes a head that was read in the same transaction.
+	SaveHead(ctx context.Context, tenantID, collection uuid.UUID, h Head) error
 	// CountVisible counts what layers show. A note waits when its state says so or when it has no
 	// vector yet.
 	CountVisible(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (memory.Counts, error)

@@ -26,6 +26,9 @@ func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	if n.CopyJob != nil && n.Parent != uuid.Nil {
 		return fault.New(fault.Internal, "a copy has no parent")
 	}
+	if len(n.Seed) > 0 && (n.CopyJob != nil || n.Parent != uuid.Nil) {
+		return fault.New(fault.Internal, "a clone begins with the notes of its source")
+	}
 	return nil
 }
 
@@ -90,6 +93,11 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 	c, err := insertCollection(ctx, q, s, n.Collection, n.CopyJob != nil, now)
 	if err != nil {
 		return out, err
+	}
+	if len(n.Seed) > 0 {
+		if err := seed(ctx, q, s, c.ID, n.Seed, now); err != nil {
+			return out, err
+		}
 	}
 	if n.CopyJob != nil {
 		j := *n.CopyJob
@@ -159,6 +167,44 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 	return c, err
 }
 
+// seed writes the first notes of a collection as its first changeset, and enqueues the jobs that embed
+// them.
+func seed(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, notes []memory.Note, now time.Time) error {
+	r, err := Reach(ctx, q, s, collection)
+	if err != nil {
+		return err
+	}
+	layers, err := q.Layers(ctx, r, r.Head)
+	if err != nil {
+		return err
+	}
+	h, err := q.Head(ctx, s.Tenant(), collection)
+	if err != nil {
+		return err
+	}
+	t := NewTx(ctx, q, s, r, h, layers, now)
+	for _, n := range notes {
+		if n.OccurredAt.IsZero() {
+			n.OccurredAt = now
+		}
+		if n, err = t.Put(ctx, n); err != nil {
+			return err
+		}
+		if n.Vector != nil {
+			continue
+		}
+		if _, err := t.Enqueue(ctx, memory.Job{
+			Collection: collection, Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: memory.EmbedOnly(),
+		}); err != nil {
+			return err
+		}
+	}
+	if h, _, _, err = t.Finish(&memory.WriteOptions{Cause: memory.CauseAdd}); err != nil {
+		return err
+	}
+	return q.SaveHead(ctx, s.Tenant(), collection, h)
+}
+
 // freeName returns Exists when a name is taken. An expired collection that was not swept yet loses
 // its name.
 func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memory.Collection, now time.Time) error {
@@ -215,7 +261,7 @@ func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Coll
 // needsAdoption reports whether layers hold notes that an adopt job of a collection with the policy must
 // finish. h is the head of the collection.
 func needsAdoption(ctx context.Context, q Session, tenantID uuid.UUID, policy string, h *Head, layers []memory.Layer) (bool, error) {
-	if policy == memory.PolicyNone && h.Counted && h.Pending == 0 {
+	if !memory.Decides(policy) && h.Counted && h.Pending == 0 {
 		// No policy waits for these notes and each has its vector: they stay raw, and a job would
 		// look at all of them for nothing.
 		return false, nil

@@ -130,8 +130,12 @@ func stageWithWork(end memory.JobEnd) (memory.Stage, bool) {
 // CreateCollection implements memory.CollectionStore.
 func (t *notifying) CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (memory.CollectionCreated, error) {
 	made, err := t.Store.CreateCollection(ctx, s, c)
-	if err == nil && made.Replay == nil && (c.CopyJob != nil || c.Parent != uuid.Nil) { // a fork may have a job to adopt
+	switch {
+	case err != nil || made.Replay != nil:
+	case c.CopyJob != nil || c.Parent != uuid.Nil: // a fork may have a job to adopt
 		t.notifyTask(s, made.Collection.ID)
+	case len(c.Seed) > 0:
+		t.notify(Change{Tenant: s.Tenant(), Collection: made.Collection.ID, Revision: made.Collection.Head, Stages: []memory.Stage{memory.StagePrepare}})
 	}
 	return made, err
 }

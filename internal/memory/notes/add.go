@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"time"
@@ -112,9 +111,9 @@ func (in *NewNote) looksForDuplicate() bool {
 func noteJob(s tenant.Scope, c *memory.Collection, note *memory.Note, infer bool) *memory.Job {
 	j := &memory.Job{Tenant: s.Tenant(), Collection: c.ID, Note: note.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, State: memory.JobQueued}
 	switch {
-	case infer && c.Policy != memory.PolicyNone:
+	case infer && memory.Decides(c.Policy):
 	case note.Vector == nil:
-		j.Payload = json.RawMessage(`{"embed_only":true}`)
+		j.Payload = memory.EmbedOnly()
 	default:
 		return nil
 	}
@@ -156,7 +155,7 @@ func (n *Service) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes i
 
 // checkJobs checks whether more notes of a collection may wait for its policy.
 func (n *Service) checkJobs(ctx context.Context, s tenant.Scope, c *memory.Collection, notes int64) error {
-	if n.quota == nil || notes == 0 || c.Policy == memory.PolicyNone {
+	if n.quota == nil || notes == 0 || !memory.Decides(c.Policy) {
 		return nil
 	}
 	return n.quota.CheckJobs(ctx, s, notes)

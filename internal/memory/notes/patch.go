@@ -73,7 +73,7 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	n.Keywords, n.Tags, n.Supplied = slices.Clone(old.Keywords), slices.Clone(old.Tags), slices.Clone(old.Supplied)
 	if p.Content != nil && *p.Content != old.Content {
 		n.Content = *p.Content
-		analyze = policy != memory.PolicyNone
+		analyze = memory.Decides(policy)
 	}
 	if analyze {
 		n.State, n.Error, n.Analyst = memory.StateRaw, "", ""

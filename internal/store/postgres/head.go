@@ -42,6 +42,11 @@ func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (sto
 	return h.Head, err
 }
 
+// SaveHead implements store.CollectionHeads.
+func (q *session) SaveHead(ctx context.Context, tenantID, collection uuid.UUID, h store.Head) error {
+	return q.saveHead(ctx, tenantID, collection, head{Head: h})
+}
+
 // saveHead goes with the next statement. Places in the queue that were allotted meanwhile are kept.
 func (q *session) saveHead(_ context.Context, tenantID, collection uuid.UUID, h head) error {
 	kinds, err := store.Document("kinds", h.Kinds)

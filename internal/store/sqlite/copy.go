@@ -95,7 +95,7 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 			return err
 		}
 	}
-	return q.saveHead(ctx, r.Tenant, r.ID, h)
+	return q.SaveHead(ctx, r.Tenant, r.ID, h)
 }
 
 const (
@@ -221,7 +221,7 @@ func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
 	if h.Stored, err = q.CountStored(ctx, r.Tenant, r.ID); err != nil {
 		return err
 	}
-	return q.saveHead(ctx, r.Tenant, r.ID, h)
+	return q.SaveHead(ctx, r.Tenant, r.ID, h)
 }
 
 func orMissing(err error) error {

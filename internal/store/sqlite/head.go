@@ -28,7 +28,8 @@ func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (sto
 	return h, json.Unmarshal([]byte(kinds), &h.Kinds)
 }
 
-func (q *session) saveHead(ctx context.Context, tenantID, collection uuid.UUID, h store.Head) error {
+// SaveHead implements store.CollectionHeads.
+func (q *session) SaveHead(ctx context.Context, tenantID, collection uuid.UUID, h store.Head) error {
 	kinds, err := store.Document("kinds", h.Kinds)
 	if err != nil {
 		return err

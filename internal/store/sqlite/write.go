@@ -51,7 +51,7 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 		}
 		w.Revision = h.Revision
 		if w.Logged {
-			err = q.saveHead(bare, sc.Tenant(), collection, h)
+			err = q.SaveHead(bare, sc.Tenant(), collection, h)
 		}
 		return err
 	})

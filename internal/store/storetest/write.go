@@ -25,6 +25,7 @@ func writeCases() []testCase {
 		{"Canceled", canceledWrite},
 		{"Panics", panickingClosure},
 		{"Room", keepsToRoom},
+		{"Seed", seededCollection},
 	}
 }
 
@@ -299,4 +300,37 @@ func panickingClosure(_ *testing.T, w *world) {
 	}()
 	w.assertf(w.head(c.ID) == 0, "a part of the changeset was committed")
 	w.add(c.ID, "the store still works")
+}
+
+// seededCollection: a collection can begin with notes. They are its first changeset, written with it or
+// not at all.
+func seededCollection(_ *testing.T, w *world) {
+	id := must(uuid.NewV7())(w.t)
+	in := memory.NewCollection{
+		Collection: memory.Collection{Name: "seeded", Policy: "memgpt", Embedder: embedder, Dim: dim}, Audit: memory.AuditEntry{Action: "collection.create"},
+		Seed: []memory.Note{{ID: id, Kind: memory.KindBlock, Key: "human", Vector: make([]float32, dim)}, {Kind: memory.KindBlock, Key: "persona"}},
+	}
+	twice := in
+	twice.Name, twice.Seed = "twice", []memory.Note{{Kind: memory.KindBlock, Key: "same"}, {Kind: memory.KindBlock, Key: "same"}}
+	w.wantFault(errOf(w.CreateCollection(w.ctx, w.all, twice)), fault.Exists)
+	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, "twice")), fault.NotFound)
+
+	made := must(w.CreateCollection(w.ctx, w.all, in))(w.t).Collection
+	v := w.view(made.ID)
+	w.assertf(made.Head == 1 && v.At == 1, "head %d, view at %d", made.Head, v.At)
+	n, ok := w.get(v, id)
+	w.assertf(ok && n.Key == "human" && n.From == 1 && n.OccurredAt.Equal(n.CreatedAt), "the first note: %+v", n)
+	cs := must(w.Changesets(w.ctx, w.all, v, 0, 0))(w.t)
+	w.assertf(len(cs) == 1 && cs[0].Cause == memory.CauseAdd, "changesets %+v", cs)
+	counts := must(w.Counts(w.ctx, w.all, v))(w.t)
+	w.assertf(counts.Notes == 2 && counts.Kinds[memory.KindBlock] == 2 && counts.Pending == 1, "counts %+v", counts)
+	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: made.ID, Limit: 9}))(w.t)
+	w.assertf(len(jobs) == 1 && jobs[0].Note != id && string(jobs[0].Payload) == string(memory.EmbedOnly()), "only the one without a vector has a job: %+v", jobs)
+	w.put(made.ID, memory.Note{Content: "next"})
+	w.assertf(w.head(made.ID) == 2, "the log continues: %d", w.head(made.ID))
+
+	f := in
+	f.Name, f.Parent, f.ParentRevision = "fork", made.ID, 1
+	w.wantFault(errOf(w.CreateCollection(w.ctx, w.all, f)), fault.Internal)
+	w.verify()
 }
