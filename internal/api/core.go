@@ -23,6 +23,7 @@ import (
 type Core struct {
 	Collections *notes.Collections
 	Notes       *notes.Service
+	Blocks      *notes.Blocks
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Clone       *clone.Service
@@ -86,7 +87,7 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil,
@@ -143,6 +144,16 @@ func (s *Server) mountCore(deps Core) error {
 		"putLinks":       h.putLinks,
 		"deleteLinks":    h.deleteLinks,
 		"getGraph":       h.getGraph,
+
+		"listBlocks":   h.listBlocks,
+		"getBlock":     h.getBlock,
+		"putBlock":     h.putBlock,
+		"deleteBlock":  h.deleteBlock,
+		"appendBlock":  h.appendBlock,
+		"replaceBlock": h.replaceBlock,
+		"insertBlock":  h.insertBlock,
+		"undoBlock":    h.undoBlock,
+		"redoBlock":    h.redoBlock,
 
 		"addMessages":   h.addMessages,
 		"listMessages":  h.listMessages,

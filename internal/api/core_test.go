@@ -157,7 +157,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
 		},

@@ -37,11 +37,11 @@ func TestListPolicies(t *testing.T) {
 			}
 			b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).want(http.StatusCreated)
 		}
-		if exchanges := got.at(at+"exchanges") == true; exchanges != (name != "amem" && name != "none") {
+		if exchanges := got.at(at+"exchanges") == true; exchanges != (name != "amem" && name != "memgpt" && name != "none") {
 			t.Errorf("%s: exchanges is %t", name, exchanges)
 		}
 	}
-	if want := []string{"amem", "mem0", "mem0g", "memorybank", "none"}; !slices.Equal(names, want) {
+	if want := []string{"amem", "mem0", "mem0g", "memgpt", "memorybank", "none"}; !slices.Equal(names, want) {
 		t.Errorf("policies are %v, want %v", names, want)
 	}
 	b.call(t, "writer", "GET", "/v1/policies", "").refused(http.StatusForbidden, fault.Forbidden, "")
@@ -54,6 +54,7 @@ func TestPolicySettingsAreChecked(t *testing.T) {
 	for policy, tt := range map[string]struct{ good, bad, field string }{
 		"mem0":       {`{"similar":7}`, `{"similar":"many"}`, "policy_config.similar"},
 		"mem0g":      {`{"node_similarity":0.8}`, `{"node_similarity":7}`, "policy_config.node_similarity"},
+		"memgpt":     {`{"window":16384,"warn":0.8}`, `{"window":100}`, "policy_config.window"},
 		"memorybank": {`{"forgetting":"random","tau":3}`, `{"forgetting":"always"}`, "policy_config.forgetting"},
 	} {
 		c := b.space(t, policy, policy)

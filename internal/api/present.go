@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -25,6 +26,9 @@ func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embeddin
 		Revision: int64(n.From), State: wire.NoteState(n.State), Error: optional(n.Error),
 		Analyst: optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: optional(n.Embedder),
 		Provenance: wireProvenance(&n.Provenance),
+	}
+	if n.Kind == memory.KindBlock {
+		out.Attributes = nonNilObject(block.Shown(n.Attributes))
 	}
 	if embedding {
 		out.Embedding = n.Vector

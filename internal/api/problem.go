@@ -84,6 +84,11 @@ func newProblem(f *fault.Error, requestID string) wire.Problem {
 	if f.Message != "" {
 		p.Detail = new(clip(f.Message))
 	}
+	for name, to := range map[string]**int{"current": &p.Current, "requested": &p.Requested, "limit": &p.Limit, "matches": &p.Matches} {
+		if n, ok := f.Numbers[name]; ok {
+			*to = &n
+		}
+	}
 	for i, field := range f.Fields {
 		if i == maxProblemFields {
 			break

@@ -75,6 +75,7 @@ type Services struct {
 	Recall    *recall.Service
 
 	Notes       *notes.Service
+	Blocks      *notes.Blocks
 	Collections *notes.Collections
 	Clones      *clone.Service
 	Engine      *engine.Engine
@@ -205,6 +206,7 @@ func (c *core) buildServices(m *models) error {
 	}, notes.Config{}); err != nil {
 		return err
 	}
+	c.Blocks = notes.NewBlocks(c.Notes)
 	if c.Collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: c.Store, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {

@@ -47,6 +47,7 @@ func Map() []Package {
 		memory = "internal/memory"
 		notes  = "internal/memory/notes"
 		graph  = "internal/memory/graph"
+		block  = "internal/memory/block"
 		recall = "internal/memory/recall"
 		policy = "internal/memory/policy"
 		tenant = "internal/tenant"
@@ -77,7 +78,8 @@ func Map() []Package {
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
-		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, graph, tenant}, false},
+		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, graph, block, tenant}, false},
+		{block, LayerCore, "what a block is: its limit, its edits, undo and redo", []string{memory}, false},
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
 		{recall, LayerCore, "answers searches: views over indexes, fusion, hits", []string{memory, graph, recall + "/contexts", tenant}, false},
 		{recall + "/contexts", LayerCore, "the text of a context: what fits in a budget, parts, citations", []string{memory}, false},
@@ -85,8 +87,9 @@ func Map() []Package {
 		{policy, LayerCore, "what the memory systems share: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
 		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts that are added, updated and retired; a graph of them", policyMay(graph, "internal/grammar"), true},
+		{policy + "/memgpt", LayerCore, "MemGPT: the instructions and tools of an agent that pages its memory", policyMay(block, "internal/search"), true},
 		{policy + "/memorybank", LayerCore, "MemoryBank: summaries of days, a portrait, a forgetting curve", policyMay(), true},
-		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, true},
+		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, true},
 		{policy + "/policytest", LayerCore, "for tests of policies: a desk with fixed notes and scripted answers, golden prompts", []string{memory}, true},
 		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},

@@ -13,11 +13,27 @@ const (
 	tableEnd   = "<!-- end of package map -->\n"
 )
 
-// Table returns the map as a Markdown table.
+// Table returns the map as a Markdown table: below each layer its packages, in the order of the map.
 func Table() string {
 	var b strings.Builder
-	b.WriteString("| package | layer | owns | may import, besides leaves |\n|---|---|---|---|\n")
+	b.WriteString("| package | owns | may import, besides leaves |\n|---|---|---|\n")
+	byLayer := map[Layer][]Package{}
+	var layers []Layer
 	for _, p := range Map() {
+		if byLayer[p.Layer] == nil {
+			layers = append(layers, p.Layer)
+		}
+		byLayer[p.Layer] = append(byLayer[p.Layer], p)
+	}
+	for _, l := range layers {
+		b.WriteString("| **" + string(l) + "** | | |\n")
+		writeRows(&b, byLayer[l])
+	}
+	return b.String()
+}
+
+func writeRows(b *strings.Builder, packages []Package) {
+	for _, p := range packages {
 		var may []string
 		for _, m := range p.May {
 			if name, ok := strings.CutPrefix(m, "layer:"); ok {
@@ -29,9 +45,8 @@ func Table() string {
 		if p.Strict {
 			may = append(may, "no other leaf")
 		}
-		b.WriteString("| `" + p.Path + "` | " + string(p.Layer) + " | " + p.Owns + " | " + strings.Join(may, ", ") + " |\n")
+		b.WriteString("| `" + p.Path + "` | " + p.Owns + " | " + strings.Join(may, ", ") + " |\n")
 	}
-	return b.String()
 }
 
 // ReplaceTable returns a document with the current table between its marks. It fails when a

@@ -90,10 +90,10 @@ type Reading struct {
 	Graph  bool // triples of the entities named in the query are hits too
 }
 
-// Pin names a note by its natural key.
+// Pin names a note by its natural key, or all notes of a kind, oldest first.
 type Pin struct {
 	Kind Kind
-	Key  string
+	Key  string // "": all
 }
 
 // Desk is what a policy works with: a view of the collection, a clock, a random
@@ -207,6 +207,31 @@ type Refresher interface {
 type Seeder interface {
 	// Seed returns the first notes of a new collection with this config.
 	Seed(config json.RawMessage) []Note
+}
+
+// Pager is a policy whose collections are the memory of an agent: a model sees as much of them as fits
+// into its window, and pages the rest in with tools.
+type Pager interface {
+	// Paging returns what an agent works with in a collection with this config.
+	Paging(config json.RawMessage) Paging
+}
+
+// Paging is what an agent works with.
+type Paging struct {
+	Instructions string // the system message begins with them; no tool changes them
+	Tools        []Tool
+	Window       int     // tokens of the model's context window
+	Warn         float64 // share of the window at which the agent is warned, once until the next flush
+	Flush        float64 // share at which the oldest messages are evicted
+	Evict        float64 // share of the tokens of messages that a flush evicts
+	MaxSteps     int     // steps of one run
+}
+
+// Tool is a function that a model may call.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON schema of an object
 }
 
 // EnqueueFollows enqueues tasks of a collection's policy, except those that are queued already.

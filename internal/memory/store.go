@@ -82,7 +82,7 @@ type NewCollection struct {
 	Audit       AuditEntry
 	CopyJob     *Job   // for mode copy: enqueued in the same transaction
 	Seed        []Note // written as the first changeset; for a collection without a parent. One without a vector gets a job that embeds it
-	Room        *Room // QuotaExceeded when the tenant would have more collections; nil: not checked
+	Room        *Room  // QuotaExceeded when the tenant would have more collections; nil: not checked
 }
 
 // CollectionCreated is the answer of CreateCollection. Replay is set when the idempotency key was

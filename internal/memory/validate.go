@@ -37,6 +37,14 @@ func (r *Validation) Addf(field, format string, args ...any) {
 	r.Fields = append(r.Fields, fault.Field{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
+// Add adds the fields of a fault; nil adds nothing.
+func (r *Validation) Add(err error) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		r.Fields = append(r.Fields, f.Fields...)
+		r.Malformed = r.Malformed || f.Code == fault.Malformed
+	}
+}
+
 // Err returns nil, or one fault that names every field. Its code is Malformed if a text was not
 // valid UTF-8.
 func (r *Validation) Err() error {

@@ -428,6 +428,83 @@ type BankDocument = json.RawMessage
 // BankReport Counts of what was written, and what was skipped and why.
 type BankReport = json.RawMessage
 
+// Block defines model for Block.
+type Block struct {
+	// Description What belongs in the block; shown to the model. May be empty.
+	Description string `json:"description"`
+
+	// ID Id of its note.
+	ID uuid.UUID `json:"id"`
+
+	// Label Visible characters and spaces on one line, in any script, not beginning or ending with
+	// a space. Unique in the collection.
+	//
+	//
+	// Examples: human
+	Label Label `json:"label"`
+
+	// Limit Characters (code points) that the value may have.
+	Limit int `json:"limit"`
+
+	// Metadata Free JSON, at most 16 KiB.
+	Metadata Attributes `json:"metadata"`
+	ReadOnly bool       `json:"read_only"`
+
+	// Value May be empty.
+	Value string `json:"value"`
+
+	// Version Where this version begins.
+	Version Revision `json:"version"`
+}
+
+// BlockAppend defines model for BlockAppend.
+type BlockAppend struct {
+	Text string `json:"text"`
+}
+
+// BlockInput Examples: {"description":"What is known about the person.","limit":2000,"value":"Ada, lives in Lisbon."}
+type BlockInput struct {
+	// Description At most 8 KiB. Default empty.
+	Description *string `json:"description,omitempty"`
+
+	// Limit Characters that the value may have. Default 5000.
+	Limit *int `json:"limit,omitempty"`
+
+	// Metadata Free JSON, at most 16 KiB.
+	Metadata *Attributes `json:"metadata,omitempty"`
+
+	// ReadOnly Default `false`.
+	ReadOnly *bool `json:"read_only,omitempty"`
+
+	// Value At most `limit` characters and 64 KiB. Default empty.
+	Value *string `json:"value,omitempty"`
+}
+
+// BlockInsert defines model for BlockInsert.
+type BlockInsert struct {
+	// Line Behind how many lines: 0 before the first one, -1 at the end.
+	Line *int   `json:"line,omitempty"`
+	Text string `json:"text"`
+}
+
+// BlockList defines model for BlockList.
+type BlockList struct {
+	Items      []Block `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// BlockReplace defines model for BlockReplace.
+type BlockReplace struct {
+	// New Empty to delete it.
+	New string `json:"new"`
+
+	// Old Exactly as it is in the block.
+	Old string `json:"old"`
+}
+
 // BulkEnd defines model for BulkEnd.
 type BulkEnd struct {
 	Summary BulkSummary `json:"summary"`
@@ -1226,6 +1303,12 @@ type JobState string
 // Kind defines model for Kind.
 type Kind string
 
+// Label Visible characters and spaces on one line, in any script, not beginning or ending with
+// a space. Unique in the collection.
+//
+// Examples: human
+type Label = string
+
 // Layer defines model for Layer.
 type Layer struct {
 	Collection uuid.UUID `json:"collection"`
@@ -1669,10 +1752,22 @@ type Problem struct {
 	// Code Stable, for programs.
 	//
 	// Examples: invalid
-	Code      string       `json:"code"`
-	Detail    *string      `json:"detail,omitempty"`
-	Errors    []FieldError `json:"errors,omitempty"`
-	RequestID string       `json:"request_id"`
+	Code string `json:"code"`
+
+	// Current Of a block: characters that it has.
+	Current *int         `json:"current,omitempty"`
+	Detail  *string      `json:"detail,omitempty"`
+	Errors  []FieldError `json:"errors,omitempty"`
+
+	// Limit Of a block: characters that it may have.
+	Limit *int `json:"limit,omitempty"`
+
+	// Matches Of a text to replace: how often it occurs.
+	Matches   *int   `json:"matches,omitempty"`
+	RequestID string `json:"request_id"`
+
+	// Requested Of a block: characters that it would have.
+	Requested *int `json:"requested,omitempty"`
 
 	// Status Examples: 422
 	Status int `json:"status"`
@@ -2262,6 +2357,9 @@ type Include string
 // JobPath defines model for jobPath.
 type JobPath = uuid.UUID
 
+// LabelPath defines model for labelPath.
+type LabelPath = string
+
 // Limit defines model for limit.
 type Limit = int
 
@@ -2407,6 +2505,87 @@ type DeleteCollectionParamsForks string
 type GetCollectionParams struct {
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListBlocksParams defines parameters for ListBlocks.
+type ListBlocksParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// DeleteBlockParams defines parameters for DeleteBlock.
+type DeleteBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetBlockParams defines parameters for GetBlock.
+type GetBlockParams struct {
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// PutBlockParams defines parameters for PutBlock.
+type PutBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// AppendBlockParams defines parameters for AppendBlock.
+type AppendBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// InsertBlockParams defines parameters for InsertBlock.
+type InsertBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RedoBlockParams defines parameters for RedoBlock.
+type RedoBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ReplaceBlockParams defines parameters for ReplaceBlock.
+type ReplaceBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UndoBlockParams defines parameters for UndoBlock.
+type UndoBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CloneCollectionParams defines parameters for CloneCollection.
@@ -2777,6 +2956,18 @@ type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
 
 // ImportBankJSONRequestBody defines body for ImportBank for application/json ContentType.
 type ImportBankJSONRequestBody = BankDocument
+
+// PutBlockJSONRequestBody defines body for PutBlock for application/json ContentType.
+type PutBlockJSONRequestBody = BlockInput
+
+// AppendBlockJSONRequestBody defines body for AppendBlock for application/json ContentType.
+type AppendBlockJSONRequestBody = BlockAppend
+
+// InsertBlockJSONRequestBody defines body for InsertBlock for application/json ContentType.
+type InsertBlockJSONRequestBody = BlockInsert
+
+// ReplaceBlockJSONRequestBody defines body for ReplaceBlock for application/json ContentType.
+type ReplaceBlockJSONRequestBody = BlockReplace
 
 // ChatJSONRequestBody defines body for Chat for application/json ContentType.
 type ChatJSONRequestBody = ChatRequest

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -258,6 +259,7 @@ func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
 		r.Addf("kind", "must be one of %v", memory.Kinds())
 	}
 	checkOnDuplicate(&r, in.OnDuplicate)
+	r.Add(block.CheckNote(out.Kind))
 	r.Text("key", in.Key, memory.MaxKeyBytes)
 	r.Content(in.Content)
 	if in.Context != nil {

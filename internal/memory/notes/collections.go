@@ -147,8 +147,12 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 			return CollectionView{}, nil, err
 		}
 	}
+	first, err := c.seed(ctx, s, &row)
+	if err != nil {
+		return CollectionView{}, nil, err
+	}
 	made, err := c.store.CreateCollection(ctx, s, memory.NewCollection{
-		Collection: row, Idempotency: key,
+		Collection: row, Idempotency: key, Seed: first,
 		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
 	})
 	if in.Extend && fault.Is(err, fault.Exists) {
@@ -166,6 +170,45 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	}
 	v, err := c.show(ctx, s, made.Collection.ID.String())
 	return v, nil, err
+}
+
+// seed returns the notes that a collection of the policy begins with, with their vectors if the embedder
+// is fast. Jobs make the vectors that are missing.
+func (c *Collections) seed(ctx context.Context, s tenant.Scope, row *memory.Collection) ([]memory.Note, error) {
+	p, _ := c.policies.ByName(row.Policy)
+	policy, ok := p.(memory.Seeder)
+	if !ok {
+		return nil, nil
+	}
+	first := policy.Seed(row.PolicyConfig)
+	var bytes int64
+	texts := make([]string, len(first))
+	for i := range first {
+		var err error
+		if first[i].ID, err = uuid.NewV7(); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
+		}
+		first[i].Provenance.Actor = s.Actor()
+		bytes += first[i].Size()
+		texts[i] = memory.EmbedText(&first[i])
+	}
+	if c.quota != nil {
+		if err := c.quota.CheckNotes(ctx, s, int64(len(first)), bytes); err != nil {
+			return nil, err
+		}
+	}
+	e, ok := c.embedders.ByName(row.Embedder)
+	if !ok || !e.Fast() {
+		return first, nil
+	}
+	made, err := memory.EmbedAll(ctx, e, s, texts)
+	if err != nil {
+		return first, ctx.Err()
+	}
+	for i := range made {
+		first[i].Embed(made[i], row.Embedder)
+	}
+	return first, nil
 }
 
 // check validates the input and returns the row to insert, without its owner.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -21,20 +22,35 @@ func (n *Service) Delete(ctx context.Context, s tenant.Scope, ref string, id uui
 	if err != nil {
 		return 0, err
 	}
+	return n.deleteNote(ctx, s, &c, noteDeletion{action: "note.delete", id: id, guard: r.Guard, check: func(old *memory.Note) error {
+		return block.CheckNote(old.Kind)
+	}})
+}
+
+// noteDeletion deletes one note, unless check refuses it.
+type noteDeletion struct {
+	action string
+	id     uuid.UUID
+	guard  memory.Guard
+	check  func(old *memory.Note) error
+}
+
+func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion) (memory.Revision, error) {
 	for try := 1; ; try++ {
-		d, err := n.derivationOf(ctx, s, &c, id, try == moveTries)
+		d, err := n.derivationOf(ctx, s, c, e.id, try == moveTries)
 		if err != nil {
 			return 0, err
 		}
-		rev, err := n.deleteOnce(ctx, s, &c, id, r, &d)
+		rev, err := n.deleteOnce(ctx, s, c, e, &d)
 		if !errors.Is(err, errHeadMoved) {
 			return rev, err
 		}
 	}
 }
 
-func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, r memory.Request, d *derivation) (memory.Revision, error) {
-	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id, Audit: []memory.AuditEntry{audit("note.delete", id, c)}}
+func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion, d *derivation) (memory.Revision, error) {
+	id := e.id
+	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id, Audit: []memory.AuditEntry{audit(e.action, id, c)}}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		old, err := readVisible(ctx, tx, id)
 		if err != nil {
@@ -43,7 +59,10 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if old == nil {
 			return fault.Missing("note")
 		}
-		if err := r.Guard.Check("note", old.Version().ETag()); err != nil {
+		if err := e.guard.Check(string(old.Kind), old.Version().ETag()); err != nil {
+			return err
+		}
+		if err := e.check(old); err != nil {
 			return err
 		}
 		if err := d.check(tx); err != nil {
@@ -121,6 +140,11 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 			change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 				if old == nil && r.Guard != nil {
 					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
+				}
+				if old != nil { // a deleted block comes back as it was
+					if err := block.CheckNote(old.Kind); err != nil {
+						return memory.Note{}, false, err
+					}
 				}
 				return then, false, nil
 			},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -162,6 +163,9 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 			if old == nil {
 				return memory.Note{}, false, fault.Missing("note")
 			}
+			if err := block.CheckNote(old.Kind); err != nil {
+				return memory.Note{}, false, err
+			}
 			return p.apply(*old, c.Policy)
 		},
 	}
@@ -220,7 +224,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			return err
 		}
 		if old != nil {
-			if err := e.request.Guard.Check("note", old.Version().ETag()); err != nil {
+			if err := e.request.Guard.Check(string(old.Kind), old.Version().ETag()); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -168,15 +169,14 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 		}
 	}
 	for _, pin := range rd.Pinned {
-		n, err := r.store.NoteByKey(ctx, s, v, pin.Kind, pin.Key)
-		if fault.Is(err, fault.NotFound) {
-			continue
-		}
+		notes, err := r.pinned(ctx, s, v, pin)
 		if err != nil {
 			return err
 		}
-		if filter.Match(q.Filter, filterRecord(&n)) {
-			to.Pinned = append(to.Pinned, n)
+		for i := range notes {
+			if n := &notes[i]; strings.TrimSpace(n.Content) != "" && filter.Match(q.Filter, filterRecord(n)) {
+				to.Pinned = append(to.Pinned, *n)
+			}
 		}
 	}
 	if rd.Recent <= 0 {
@@ -187,4 +187,19 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 		Filter: q.Filter, Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: rd.Recent,
 	})
 	return err
+}
+
+// maxPinned is how many notes one pin shows at most.
+const maxPinned = 200
+
+// pinned returns the notes that a pin names.
+func (r *Service) pinned(ctx context.Context, s tenant.Scope, v memory.View, pin memory.Pin) ([]memory.Note, error) {
+	if pin.Key == "" {
+		return r.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Limit: maxPinned})
+	}
+	n, err := r.store.NoteByKey(ctx, s, v, pin.Kind, pin.Key)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return []memory.Note{n}, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 )
 
@@ -22,6 +23,10 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
+	memgptPolicy, err := memgpt.New()
+	if err != nil {
+		return nil, err
+	}
 	mem0Policy, err := mem0.New(models...)
 	if err != nil {
 		return nil, err
@@ -30,5 +35,5 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.NewPolicySet(amemPolicy, mem0Policy, mem0gPolicy, memorybankPolicy, policy.NewNone()), nil
+	return memory.NewPolicySet(amemPolicy, mem0Policy, mem0gPolicy, memgptPolicy, memorybankPolicy, policy.NewNone()), nil
 }

@@ -39,6 +39,9 @@ func newItem(n *memory.Note, found *text.Span) *item {
 // newPinned returns an item that is shown first in its part, without a date.
 func newPinned(n *memory.Note) *item {
 	it := &item{note: n, part: partOfKind(n), pinned: true, passages: newPassages(n.Content, passageTokens)}
+	if n.Kind == memory.KindBlock {
+		it.speaker = n.Key // its label
+	}
 	for _, key := range []string{"name", "personality", "hobbies", "speaking_style", "reply_strategy"} {
 		if value := joinTexts(n.Attributes[key]); value != "" && !strings.Contains(n.Content, value) {
 			it.suffix += "\n" + strings.ReplaceAll(key, "_", " ") + ": " + value

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+)
+
+func (h *core) listBlocks(c *gin.Context) error {
+	v, cur, err := h.pageView(c)
+	if err != nil {
+		return err
+	}
+	var after uuid.UUID
+	if cur != nil {
+		if after, err = parseID(cur.Position); err != nil {
+			return badCursor("is not a cursor of this listing")
+		}
+	}
+	limit := pageLimit(c)
+	page, err := h.Blocks.List(c.Request.Context(), scope(c), v, after, limit+1)
+	if err != nil {
+		return err
+	}
+	out := wire.BlockList{Items: make([]wire.Block, 0, len(page)), Revision: int64(v.At)}
+	for i := range page[:min(limit, len(page))] {
+		b := block.Of(&page[i])
+		out.Items = append(out.Items, wireBlock(&b))
+	}
+	if len(page) > limit {
+		if out.NextCursor, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
+			return err
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) getBlock(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	n, err := h.Blocks.Get(c.Request.Context(), scope(c), v, c.Param("label"))
+	if err != nil {
+		return err
+	}
+	b := block.Of(&n)
+	setRevision(c, v.At)
+	setETag(c, n.Version())
+	return reply(c, http.StatusOK, wireBlock(&b))
+}
+
+func (h *core) putBlock(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.BlockInput](c)
+	if err != nil {
+		return err
+	}
+	w, err := h.Blocks.Put(c.Request.Context(), scope(c), ref, c.Param("label"), block.Change{
+		Value: body.Value, Description: body.Description, Limit: body.Limit, ReadOnly: body.ReadOnly, Metadata: valueOr(body.Metadata, nil),
+	}, conditions(c))
+	if err != nil {
+		return err
+	}
+	return replyBlock(c, &w)
+}
+
+func (h *core) deleteBlock(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	at, err := h.Blocks.Delete(c.Request.Context(), scope(c), ref, c.Param("label"), conditions(c))
+	if err != nil {
+		return err
+	}
+	setRevision(c, at)
+	return noContent(c)
+}
+
+func (h *core) appendBlock(c *gin.Context) error {
+	return editBlock(h, c, func(b *block.Block, in *wire.BlockAppend) error { return b.Append(in.Text) })
+}
+
+func (h *core) replaceBlock(c *gin.Context) error {
+	return editBlock(h, c, func(b *block.Block, in *wire.BlockReplace) error { return b.Replace(in.Old, in.New) })
+}
+
+func (h *core) insertBlock(c *gin.Context) error {
+	return editBlock(h, c, func(b *block.Block, in *wire.BlockInsert) error { return b.Insert(in.Text, valueOr(in.Line, -1)) })
+}
+
+// editBlock answers a request that edits a block as its body says.
+func editBlock[B any](h *core, c *gin.Context, edit func(b *block.Block, in *B) error) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[B](c)
+	if err != nil {
+		return err
+	}
+	w, err := h.Blocks.Edit(c.Request.Context(), scope(c), ref, c.Param("label"), conditions(c), func(b *block.Block) error { return edit(b, &body) })
+	if err != nil {
+		return err
+	}
+	return replyBlock(c, &w)
+}
+
+func (h *core) undoBlock(c *gin.Context) error { return h.stepBlock(c, block.Undo) }
+
+func (h *core) redoBlock(c *gin.Context) error { return h.stepBlock(c, block.Redo) }
+
+func (h *core) stepBlock(c *gin.Context, step block.Step) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	w, err := h.Blocks.Step(c.Request.Context(), scope(c), ref, c.Param("label"), step, conditions(c))
+	if err != nil {
+		return err
+	}
+	return replyBlock(c, &w)
+}
+
+func replyBlock(c *gin.Context, w *notes.BlockWritten) error {
+	nameRecord(c, w.Note.ID)
+	setRevision(c, w.Revision)
+	setETag(c, w.Note.Version())
+	status := http.StatusOK
+	if w.Created {
+		status = http.StatusCreated
+	}
+	return reply(c, status, wireBlock(&w.Block))
+}
+
+func wireBlock(b *block.Block) wire.Block {
+	return wire.Block{
+		ID: b.ID, Label: b.Label, Value: b.Value, Description: b.Description, Limit: b.Limit, ReadOnly: b.ReadOnly,
+		Version: int64(b.Version), Metadata: nonNilObject(b.Metadata),
+	}
+}

@@ -1,0 +1,152 @@
+package memgpt
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/search"
+)
+
+//go:embed prompts tools
+var files embed.FS
+
+// The versions of the files in use. A changed text is a new file with a higher version.
+const (
+	instructionsFile = "prompts/instructions.v1.txt"
+	toolsFile        = "tools/tools.v1.json"
+)
+
+// ArgHeartbeat is the argument that every tool takes: the agent wants to act again after it.
+const ArgHeartbeat = "request_heartbeat"
+
+// recentMessages is how many of the newest messages a context for other models ends with.
+const recentMessages = 10
+
+// Policy is MemGPT. Its name is "memgpt". About notes and messages it decides as policy none does.
+type Policy struct {
+	policy.None
+
+	description  memory.PolicyDescription
+	instructions string
+	tools        []memory.Tool
+	fixed        int // tokens of instructions and tools, with a margin
+}
+
+var (
+	_ memory.Policy = (*Policy)(nil)
+	_ memory.Seeder = (*Policy)(nil)
+	_ memory.Pager  = (*Policy)(nil)
+)
+
+// New returns the policy.
+func New() (*Policy, error) {
+	text, err := files.ReadFile(instructionsFile)
+	if err != nil {
+		return nil, fmt.Errorf("memgpt: read the instructions: %w", err)
+	}
+	p := &Policy{instructions: strings.TrimSpace(string(text))}
+	if p.tools, err = readTools(); err != nil {
+		return nil, fmt.Errorf("memgpt: %w", err)
+	}
+	shown, err := json.Marshal(p.tools)
+	if err != nil {
+		return nil, fmt.Errorf("memgpt: encode the tools: %w", err)
+	}
+	p.fixed = int(math.Ceil(search.EstimateMargin * float64(search.EstimateTokens(p.instructions)+search.EstimateTokens(string(shown)))))
+	p.description = memory.PolicyDescription{
+		Name: p.Name(), Title: "MemGPT: context as paged memory",
+		Description: "For agents with a model of limited context: memory blocks that are always in the prompt, every message in recall storage, " +
+			"passages in archival storage, and tools that page between them.",
+	}
+	p.description.Defaults, p.description.Schema, err = policy.DescribeSettings(presetConfig(PresetPaper), settings())
+	if err != nil {
+		return nil, fmt.Errorf("memgpt: %w", err)
+	}
+	return p, nil
+}
+
+// readTools reads the tools and adds to each the argument ArgHeartbeat. No other arguments are allowed.
+func readTools() ([]memory.Tool, error) {
+	raw, err := files.ReadFile(toolsFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the tools: %w", err)
+	}
+	var tools []memory.Tool
+	if err := json.Unmarshal(raw, &tools); err != nil {
+		return nil, fmt.Errorf("decode the tools: %w", err)
+	}
+	for i := range tools {
+		t := &tools[i]
+		var parameters map[string]any
+		if err := json.Unmarshal(t.Parameters, &parameters); err != nil {
+			return nil, fmt.Errorf("decode the parameters of %s: %w", t.Name, err)
+		}
+		properties, ok := parameters["properties"].(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("the parameters of %s have no properties", t.Name)
+		}
+		properties[ArgHeartbeat] = map[string]any{"type": "boolean", "description": "Act again after this tool. Default false."}
+		parameters["additionalProperties"] = false
+		if t.Parameters, err = json.Marshal(parameters); err != nil {
+			return nil, fmt.Errorf("encode the parameters of %s: %w", t.Name, err)
+		}
+	}
+	return tools, nil
+}
+
+// Name returns "memgpt".
+func (*Policy) Name() string { return memory.PolicyMemGPT }
+
+// Describe returns the description for callers of the API.
+func (p *Policy) Describe() memory.PolicyDescription { return p.description }
+
+// CheckConfig validates a collection's overrides. A window that the instructions and tools alone would
+// fill is refused.
+func (p *Policy) CheckConfig(raw json.RawMessage) error {
+	c, err := parseConfig(raw)
+	if err != nil {
+		return err
+	}
+	if c.Window <= p.fixed {
+		return fault.InvalidField("policy_config.window", "must be more than %d: the instructions and tools alone take about as many tokens", p.fixed)
+	}
+	return nil
+}
+
+// Reading returns what searches and contexts show: messages, passages and notes are searched, blocks are
+// pinned.
+func (*Policy) Reading(json.RawMessage) memory.Reading {
+	return memory.Reading{
+		Kinds:  []memory.Kind{memory.KindMessage, memory.KindPassage, memory.KindNote},
+		Pinned: []memory.Pin{{Kind: memory.KindBlock}}, Recent: recentMessages,
+	}
+}
+
+// Seed returns the blocks "human" and "persona", empty.
+func (*Policy) Seed(json.RawMessage) []memory.Note {
+	human, persona := block.New(block.LabelHuman), block.New(block.LabelPersona)
+	human.Description = "What is known about the person: name, life, likings, wishes, whatever matters in every conversation."
+	persona.Description = "Who the assistant is: its name, its manner, and what it has agreed to be or do."
+	first, _ := human.Note(nil)
+	second, _ := persona.Note(nil)
+	return []memory.Note{first, second}
+}
+
+// Paging returns what an agent with this memory works with.
+func (p *Policy) Paging(raw json.RawMessage) memory.Paging {
+	c, err := parseConfig(raw)
+	if err != nil { // it was checked when it was set
+		c = presetConfig(PresetPaper)
+	}
+	return memory.Paging{
+		Instructions: p.instructions, Tools: slices.Clone(p.tools), Window: c.Window, Warn: c.Warn, Flush: c.Flush, Evict: c.Evict, MaxSteps: c.MaxSteps,
+	}
+}
