@@ -222,7 +222,7 @@ func TestBlockUndo(t *testing.T) {
 	b.call(t, "one", "POST", at+"/redo", "").refused(409, fault.Conflict, "")
 	for _, text := range []string{"one", "two", "three"} {
 		b.call(t, "one", "POST", at+"/append", encode(t, map[string]any{"text": text})).want(200)
-		b.call(t, "one", "POST", c+"/notes", `{"content":"something else"}`).want(201)
+		b.call(t, "one", "POST", c+"/notes", encode(t, map[string]any{"content": "beside " + text})).want(201)
 	}
 	step := func(target, what, want string) {
 		t.Helper()
