@@ -116,7 +116,7 @@ func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
 		return Written{}, ErrSnapshot
 	}
 	f := l.freeze()
-	w := &snapshotWriter{to: bufio.NewWriterSize(to, 1<<20), numbers: map[string]uint32{}}
+	w := &snapshotWriter{to: bufio.NewWriterSize(to, 1<<16), numbers: map[string]uint32{}}
 	f.write(w)
 	err := w.finish()
 	runtime.KeepAlive(f) // its blocks may be a part of an older snapshot

@@ -124,6 +124,24 @@ func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	}
 }
 
+// TestUnload: a file that was unloaded reads the same.
+func TestUnload(t *testing.T) {
+	t.Parallel()
+	d := open(t, filepath.Join(t.TempDir(), "index"))
+	for _, want := range []string{"", strings.Repeat("0123456789", 10_000)} {
+		must(t, d.Write(one, always, text(want)))
+		f, err := d.Read(one)
+		must(t, err)
+		for range 2 {
+			if string(f.Bytes()) != want {
+				t.Errorf("%d bytes, want %d", len(f.Bytes()), len(want))
+			}
+			f.Unload()
+		}
+		runtime.KeepAlive(f)
+	}
+}
+
 // All files of a collection, or of a tenant, are removed at once, also one that is being written.
 func TestRemoval(t *testing.T) {
 	t.Parallel()

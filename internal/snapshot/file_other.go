@@ -16,3 +16,6 @@ func openFile(path string) (*File, error) {
 	}
 	return &File{data: data, written: info.ModTime()}, nil
 }
+
+// Unload does nothing: the file is not mapped.
+func (*File) Unload() {}

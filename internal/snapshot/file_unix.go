@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // openFile maps a file: its pages are read when they are used, and can be dropped by the system.
@@ -30,4 +32,12 @@ func openFile(path string) (*File, error) {
 	out := &File{data: data, written: info.ModTime()}
 	runtime.AddCleanup(out, func(data []byte) { _ = syscall.Munmap(data) }, data)
 	return out, nil
+}
+
+// Unload drops the pages of the file from the memory of the process. They are read again when they are
+// used.
+func (f *File) Unload() {
+	if len(f.data) > 0 {
+		_ = unix.Madvise(f.data, unix.MADV_DONTNEED) // else they stay
+	}
 }

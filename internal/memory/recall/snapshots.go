@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,6 +36,8 @@ const (
 	// one in snapshotGrowth, and snapshotStep the fewest rows.
 	snapshotGrowth = 2
 	snapshotStep   = 1024
+	// largeSnapshot is the size, in bytes, from which on memory that a file replaces is given back at once.
+	largeSnapshot = 64 << 20
 	// sweepEvery is how often files of collections that are gone are looked for. Deletions of this process
 	// remove them at once.
 	sweepEvery = time.Minute
@@ -111,6 +114,7 @@ func (g *registry) useSnapshot(ctx context.Context, s tenant.Scope, v memory.Vie
 	if err := e.index.ReadSnapshot(payload, f); err != nil {
 		return err //nolint:wrapcheck // it is logged
 	}
+	f.Unload() // the checksums took all of it; searches use the codes, and little of the rest
 	if foot.ServedFrom > 0 {
 		left := &servedBounds{from: foot.ServedFrom, at: map[int64]bool{}}
 		for _, b := range foot.ServedAt {
@@ -218,7 +222,11 @@ func (g *registry) saveSnapshot(ctx context.Context, e *layerEntry) error {
 	if err := e.index.UseSnapshot(written, payload, f); err != nil {
 		return err //nolint:wrapcheck // it is logged
 	}
+	f.Unload()
 	g.updateSize(e)
+	if len(payload) >= largeSnapshot {
+		debug.FreeOSMemory() // the heap would keep what the file replaced until it has doubled
+	}
 	return nil
 }
 
