@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
@@ -44,7 +45,36 @@ func (h *core) buildContext(c *gin.Context) error {
 	}
 	countRecords(c, len(built.Citations))
 	setRevision(c, v.At)
-	return reply(c, http.StatusOK, wireContext(&built))
+	out := wireContext(&built)
+	if len(body.Fields) > 0 {
+		if out.Notes, err = h.citedNotes(c, v, built.Notes, searchFields(body.Fields, false)); err != nil {
+			return err
+		}
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+// citedNotes renders the notes that a context shows.
+func (h *core) citedNotes(c *gin.Context, v memory.View, cited []memory.Note, fields noteFields) ([]wire.HitNote, error) {
+	views := make([]recall.NoteView, len(cited))
+	for i := range cited {
+		views[i].Note = cited[i]
+	}
+	if fields.hasUse() {
+		var err error
+		if views, err = h.Recall.Views(c.Request.Context(), scope(c), v, cited); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]wire.HitNote, len(views))
+	for i := range views {
+		raw, err := fields.render(new(wireNoteView(&views[i], false)))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = raw
+	}
+	return out, nil
 }
 
 func wireContext(built *recall.Context) wire.ContextAnswer {

@@ -21,8 +21,8 @@ func TestNothingIsNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"note":{"attributes":{},"collection":"00000000-0000-0000-0000-000000000000","content":"","context":"",` +
-		`"created_at":"2026-03-01T08:30:00.123456Z","error":"why","id":"00000000-0000-0000-0000-000000000000","keywords":[],"kind":"",` +
+	const want = `{"note":{"content":"","id":"00000000-0000-0000-0000-000000000000","kind":"","attributes":{},` +
+		`"collection":"00000000-0000-0000-0000-000000000000","context":"","created_at":"2026-03-01T08:30:00.123456Z","error":"why","keywords":[],` +
 		`"links":[],"revision":0,"state":"","tags":["a"],"updated_at":"2026-03-01T08:30:00.123456Z"},"revision":0}`
 	if string(raw) != want {
 		t.Errorf("got  %s\nwant %s", raw, want)

@@ -34,6 +34,15 @@ func (h *core) search(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	shown := make([]noteFields, len(queries))
+	for i := range queries {
+		fields := body.Fields
+		if len(body.Queries) > 0 && body.Queries[i].Fields != nil {
+			fields = body.Queries[i].Fields
+		}
+		shown[i] = searchFields(fields, queries[i].Embedding)
+		queries[i].IDsOnly, queries[i].Bare = shown[i].idsOnly(), !shown[i].hasUse()
+	}
 	batch, err := recall.NewBatch(queries)
 	if err != nil {
 		return err
@@ -56,7 +65,7 @@ func (h *core) search(c *gin.Context) error {
 		if err := batch.Found(&found); err != nil {
 			return err
 		}
-		result, err := wireResult(&found, q.Embedding)
+		result, err := wireResult(&found, &q, shown[i])
 		if err != nil {
 			return err
 		}
@@ -160,8 +169,8 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 		Text: valueOr(in.Query, ""), Vector: in.Vector, Mode: recall.Mode(valueOr(in.Mode, "")), K: valueOr(in.K, 0),
 		ExpandLinks: valueOr(in.ExpandLinks, 0), Rerank: recall.Rerank(valueOr(in.Rerank, "")), MinScore: in.MinScore,
 		TokenBudget: valueOr(in.TokenBudget, 0), Explain: valueOr(in.Explain, false),
-		IDsOnly: len(in.Fields) > 0, Embedding: len(in.Include) > 0,
-		Profile: recall.Profile(valueOr(in.Profile, "")), Weights: valueOr(in.Weights, nil),
+		Embedding: len(in.Include) > 0,
+		Profile:   recall.Profile(valueOr(in.Profile, "")), Weights: valueOr(in.Weights, nil),
 	}
 	if in.ReferenceTime != nil {
 		var err error
@@ -253,7 +262,7 @@ func prefixQuery(body *wire.SearchRequest, i int, err error) error {
 	return err
 }
 
-func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
+func wireResult(r *recall.Result, q *recall.Query, fields noteFields) (wire.SearchResult, error) {
 	out := wire.SearchResult{
 		Hits: make([]wire.Hit, 0, len(r.Hits)), Revision: int64(r.Revision), Mode: wire.SearchMode(r.Mode),
 		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded), Answerable: r.Answerable,
@@ -265,7 +274,12 @@ func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
 		hit := &r.Hits[i]
 		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
 		if hit.Note != nil { // otherwise only ids and scores were asked for
-			w.Note, w.IsNeighbor = wireNoteView(hit.Note, embedding), &hit.IsNeighbor
+			raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
+			if err != nil {
+				return out, err
+			}
+			w.Note = raw
+			w.IsNeighbor = &hit.IsNeighbor
 			w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
 			for _, source := range hit.Sources {
 				w.Sources = append(w.Sources, wire.HitSources(source))

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -251,5 +252,79 @@ func TestInheritTakesEveryField(t *testing.T) {
 		if question != got.Field(i).IsZero() || !question && !reflect.DeepEqual(got.Field(i).Interface(), from.Interface()) {
 			t.Errorf("%s is %v", name, got.Field(i))
 		}
+	}
+}
+
+// The hits have the fields that the request names, the content first; by default what was said and when, so that the
+// answer is little more than the text. C043: all fields of a note can be had, C047: ids and scores alone.
+func TestSearchFields(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	text := 0
+	for i := range 5 {
+		content := fmt.Sprintf("Melanie: on Sunday number %d we went camping by the lake and saw a heron.", i)
+		text += len(content)
+		b.call(t, "one", "POST", c+"/notes", fmt.Sprintf(`{"content":%q,"context":"Camping.","keywords":["lake","heron"],"tags":["nature"],"attributes":{"speaker":"Melanie"},"infer":false}`, content)).want(http.StatusCreated)
+	}
+	search := func(fields string) response {
+		t.Helper()
+		return b.call(t, "one", "POST", c+"/search", `{"query":"Where did Melanie go camping?"`+fields+`}`).want(http.StatusOK)
+	}
+	keys := func(got response) []string {
+		t.Helper()
+		note, _ := got.at("hits.0.note").(map[string]any)
+		return slices.Sorted(maps.Keys(note))
+	}
+	usual := search("")
+	if !slices.Equal(keys(usual), []string{"content", "id", "occurred_at"}) || usual.length("hits") != 5 || usual.Body.Len() > 4*text {
+		t.Errorf("%d bytes for %d of text: %s", usual.Body.Len(), text, usual.Body)
+	}
+	if body := usual.Body.String(); !strings.HasPrefix(body, `{"hits":[{"note":{"content":`) {
+		t.Errorf("the content is not first: %s", body)
+	}
+	for fields, want := range map[string][]string{
+		`,"fields":["id"]`:                            {"id"},
+		`,"fields":["content"]`:                       {"content", "id"},
+		`,"fields":["tags","context","links","id"]`:   {"context", "id", "links", "tags"},
+		`,"fields":["usage"],"include":["embedding"]`: {"embedding", "id", "usage"},
+		`,"fields":["*"]`: {
+			"attributes", "category", "collection", "content", "context", "created_at", "embedder", "id", "importance", "keywords", "kind",
+			"links", "occurred_at", "provenance", "revision", "state", "tags", "updated_at", "usage",
+		},
+	} {
+		if got := keys(search(fields)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", fields, got, want)
+		}
+	}
+	batch := b.call(t, "one", "POST", c+"/search", `{"fields":["tags"],"queries":[{"query":"lake"},{"query":"lake","fields":["id"]}]}`).want(http.StatusOK)
+	if batch.at("results.0.hits.0.note.tags.0") != "nature" || batch.at("results.1.hits.0.note.tags") != nil || batch.at("results.0.hits.0.note.content") != nil {
+		t.Errorf("%s", batch.Body)
+	}
+	b.call(t, "one", "POST", c+"/search", `{"query":"lake","fields":["embedding"]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "fields.0")
+	b.call(t, "one", "POST", c+"/search", `{"query":"lake","fields":[]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "fields")
+}
+
+// A context answers the fields of the cited notes that the request names.
+func TestContextFields(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	for _, s := range []string{"The kettle is blue.", "The kettle is old."} {
+		b.call(t, "one", "POST", c+"/notes", `{"content":"`+s+`","tags":["kitchen"],"infer":false}`).want(http.StatusCreated)
+	}
+	got := b.call(t, "one", "POST", c+"/context", `{"query":"kettle","fields":["content","tags","links"]}`).want(http.StatusOK)
+	if got.length("notes") != 2 || got.length("citations") != 2 || !strings.HasPrefix(got.Body.String(), `{"text":`) {
+		t.Fatalf("%s", got.Body)
+	}
+	for i := range 2 {
+		at := fmt.Sprintf("notes.%d.", i)
+		if got.text(at+"id") != got.text(fmt.Sprintf("citations.%d.note", i)) || got.at(at+"tags.0") != "kitchen" || got.length(at+"links") != 0 || got.at(at+"state") != nil ||
+			!strings.Contains(got.text("text"), fmt.Sprintf("[%d] %s", i+1, got.text(at+"content"))) {
+			t.Errorf("%s", got.Body)
+		}
+	}
+	if got := b.call(t, "one", "POST", c+"/context", `{"query":"kettle"}`).want(http.StatusOK); got.at("notes") != nil {
+		t.Errorf("%s", got.Body)
 	}
 }

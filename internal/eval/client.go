@@ -233,6 +233,9 @@ func (c *Client) AddMessages(ctx context.Context, collection string, messages []
 // Search runs one query.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (Found, error) {
 	var out Found
+	if len(q.Fields) == 0 {
+		q.Fields = []string{"*"}
+	}
 	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
 	return out, err
 }

@@ -328,7 +328,7 @@ func (k cachingEmbedder) Names() []string          { return []string{k.Name()} }
 
 func (k cachingEmbedder) ByName(name string) (memory.Embedder, bool) { return k, name == k.Name() }
 
-// searches measures hybrid searches for the first five hits with notes, links and usage:
+// searches measures hybrid searches for the first five hits, in Go with links and usage, over HTTP as a client gets them:
 // embedding the query, with a query embedded before, and over HTTP.
 func (g *gateway) searches(b *testing.B, c memory.Collection) {
 	queries := g.text.Queries(256)

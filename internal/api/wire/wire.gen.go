@@ -139,6 +139,32 @@ const (
 	NoteAnalystModel     NoteAnalyst = "model"
 )
 
+// Defines values for NoteField.
+const (
+	NoteFieldAnalyst    NoteField = "analyst"
+	NoteFieldAsterisk   NoteField = "*"
+	NoteFieldAttributes NoteField = "attributes"
+	NoteFieldCategory   NoteField = "category"
+	NoteFieldCollection NoteField = "collection"
+	NoteFieldContent    NoteField = "content"
+	NoteFieldContext    NoteField = "context"
+	NoteFieldCreatedAt  NoteField = "created_at"
+	NoteFieldEmbedder   NoteField = "embedder"
+	NoteFieldError      NoteField = "error"
+	NoteFieldID         NoteField = "id"
+	NoteFieldImportance NoteField = "importance"
+	NoteFieldKeywords   NoteField = "keywords"
+	NoteFieldKind       NoteField = "kind"
+	NoteFieldLinks      NoteField = "links"
+	NoteFieldOccurredAt NoteField = "occurred_at"
+	NoteFieldProvenance NoteField = "provenance"
+	NoteFieldRevision   NoteField = "revision"
+	NoteFieldState      NoteField = "state"
+	NoteFieldTags       NoteField = "tags"
+	NoteFieldUpdatedAt  NoteField = "updated_at"
+	NoteFieldUsage      NoteField = "usage"
+)
+
 // Defines values for NoteState.
 const (
 	NoteStateEvolved  NoteState = "evolved"
@@ -197,11 +223,6 @@ const (
 	ScopeNotesRead        Scope = "notes:read"
 	ScopeNotesWrite       Scope = "notes:write"
 	ScopeOperator         Scope = "operator"
-)
-
-// Defines values for SearchField.
-const (
-	SearchFieldID SearchField = "id"
 )
 
 // Defines values for SearchInclude.
@@ -769,6 +790,9 @@ type CollectionPatch struct {
 
 // ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":53}
 type ContextAnswer struct {
+	// Text The text of all parts.
+	Text string `json:"text"`
+
 	// Citations What the marks refer to: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
@@ -782,11 +806,11 @@ type ContextAnswer struct {
 	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding TokenEncoding `json:"encoding"`
 
+	// Notes With `fields`: the cited notes, in the order of `citations`, as they were shown.
+	Notes []HitNote `json:"notes,omitempty"`
+
 	// Parts The parts of the text by kind of memory, in order.
 	Parts []ContextPart `json:"parts"`
-
-	// Text The text of all parts.
-	Text string `json:"text"`
 
 	// Tokens Tokens of `text`.
 	Tokens int `json:"tokens"`
@@ -821,6 +845,9 @@ type ContextRequest struct {
 
 	// ExpandLinks Follow links this far, in both directions, and select from the linked notes too.
 	ExpandLinks *int `json:"expand_links,omitempty"`
+
+	// Fields What `notes` of the answer has of the cited notes, besides `id`; absent, the answer has no `notes`.
+	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
@@ -1110,13 +1137,11 @@ type HistoryList struct {
 
 // Hit defines model for Hit.
 type Hit struct {
+	Note    any                    `json:"note"`
 	Explain map[string]interface{} `json:"explain,omitempty"`
 
 	// IsNeighbor Found through a link only.
 	IsNeighbor *bool `json:"is_neighbor,omitempty"`
-
-	// Note A `Note`; a `NoteRef` when `fields` selects ids.
-	Note HitNote `json:"note"`
 
 	// Passage The part of a long note that matches the words of the query best; absent if the note is a single passage.
 	Passage *Passage `json:"passage,omitempty"`
@@ -1129,7 +1154,7 @@ type Hit struct {
 // HitSources defines model for Hit.Sources.
 type HitSources string
 
-// HitNote A `Note`; a `NoteRef` when `fields` selects ids.
+// HitNote The fields of a `Note` that `fields` selects, and its `id`.
 type HitNote = any
 
 // HotNote defines model for HotNote.
@@ -1556,6 +1581,11 @@ type Name = string
 
 // Note defines model for Note.
 type Note struct {
+	Content    string     `json:"content"`
+	ID         uuid.UUID  `json:"id"`
+	Kind       Kind       `json:"kind"`
+	OccurredAt *time.Time `json:"occurred_at,omitempty"`
+
 	// Analyst Who described it; absent if it is not described.
 	Analyst    *NoteAnalyst           `json:"analyst,omitempty"`
 	Attributes map[string]interface{} `json:"attributes"`
@@ -1563,7 +1593,6 @@ type Note struct {
 
 	// Collection The collection that was read.
 	Collection uuid.UUID `json:"collection"`
-	Content    string    `json:"content"`
 
 	// Context May be empty.
 	Context   string    `json:"context"`
@@ -1576,15 +1605,12 @@ type Note struct {
 	Embedding []float32 `json:"embedding,omitempty"`
 
 	// Error Why a pending note waits.
-	Error      *string   `json:"error,omitempty"`
-	ID         uuid.UUID `json:"id"`
-	Importance *float64  `json:"importance,omitempty"`
-	Keywords   []string  `json:"keywords"`
-	Kind       Kind      `json:"kind"`
+	Error      *string  `json:"error,omitempty"`
+	Importance *float64 `json:"importance,omitempty"`
+	Keywords   []string `json:"keywords"`
 
 	// Links The outgoing links.
 	Links      []NoteLink  `json:"links"`
-	OccurredAt *time.Time  `json:"occurred_at,omitempty"`
 	Provenance *Provenance `json:"provenance,omitempty"`
 
 	// Revision A position in a collection's log.
@@ -1613,6 +1639,9 @@ type NoteCreated struct {
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 }
+
+// NoteField A field of a `Note`; `*` is all of them but `embedding`.
+type NoteField string
 
 // NoteInput Examples: {"content":"Ada moved to Lisbon in March and works on tide models.","tags":["people"]}
 type NoteInput struct {
@@ -1964,9 +1993,6 @@ type Scope string
 // SearchAnswer A `SearchResult`; for a batch, `SearchResults`.
 type SearchAnswer = any
 
-// SearchField defines model for SearchField.
-type SearchField string
-
 // SearchInclude defines model for SearchInclude.
 type SearchInclude string
 
@@ -1979,8 +2005,8 @@ type SearchQuery struct {
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields `id` returns only ids and scores.
-	Fields []SearchField `json:"fields,omitempty"`
+	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores.
+	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
@@ -2039,8 +2065,8 @@ type SearchRequest struct {
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields `id` returns only ids and scores.
-	Fields []SearchField `json:"fields,omitempty"`
+	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores.
+	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
@@ -2096,12 +2122,13 @@ type SearchRequest struct {
 
 // SearchResult defines model for SearchResult.
 type SearchResult struct {
+	Hits []Hit `json:"hits"`
+
 	// Answerable How well the best hit matches the query on its own scale, 0..1; low values mean that the collection may not have the answer. Absent without hits.
 	Answerable *float64 `json:"answerable,omitempty"`
 
 	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.
 	Degraded *string    `json:"degraded,omitempty"`
-	Hits     []Hit      `json:"hits"`
 	Mode     SearchMode `json:"mode"`
 
 	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
@@ -2122,11 +2149,18 @@ type SearchResults struct {
 
 // StoredMessage defines model for StoredMessage.
 type StoredMessage struct {
-	// Attributes Attributes that the client sent.
-	Attributes map[string]interface{} `json:"attributes,omitempty"`
-
 	// Content As it was said.
 	Content string `json:"content"`
+
+	// ID Id of the message's note.
+	ID   uuid.UUID   `json:"id"`
+	Role MessageRole `json:"role"`
+
+	// OccurredAt When it was said.
+	OccurredAt time.Time `json:"occurred_at"`
+
+	// Attributes Attributes that the client sent.
+	Attributes map[string]interface{} `json:"attributes,omitempty"`
 
 	// CreatedAt When it was stored.
 	CreatedAt time.Time `json:"created_at"`
@@ -2134,26 +2168,17 @@ type StoredMessage struct {
 	// ExpiresAt When what is learned from it ends; absent: never.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// ID Id of the message's note.
-	ID uuid.UUID `json:"id"`
-
 	// MessageID The id that the client sent.
 	MessageID *string `json:"message_id,omitempty"`
 
 	// Name Name of the speaker.
 	Name *string `json:"name,omitempty"`
 
-	// OccurredAt When it was said.
-	OccurredAt time.Time `json:"occurred_at"`
-
 	// Recalled It was written with recalled memories in the prompt; absent otherwise.
 	Recalled *bool `json:"recalled,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
-
-	// Role Role of a message in a conversation.
-	Role MessageRole `json:"role"`
 
 	// Score Only with `query`; higher is better.
 	Score *float64 `json:"score,omitempty"`

@@ -56,6 +56,7 @@ type Context struct {
 	Parts  []Part
 	// Citations belong to the marks in Text, in order: the first one is [1].
 	Citations []Citation
+	Notes     []memory.Note   // the cited ones, in the order of Citations
 	Dates     []string        // of the events of the dated notes in Text, oldest first, as 2006-01-02
 	Encoding  search.Encoding // that counted the tokens
 	Revision  memory.Revision
@@ -77,6 +78,7 @@ func (q *ContextQuery) check(encoding search.Encoding, applyReading func(*Query)
 	candidates := Query{
 		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, ExpandLinks: q.ExpandLinks, Filter: q.Filter, MinScore: q.MinScore,
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
+		Bare:     true,
 		Internal: true, // a candidate that the context does not show is not recalled
 	}
 	// Tokens bound a context. The number of hits of a policy's searches does not.
@@ -149,7 +151,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	}
 	r.counter.add(s, v.Collection.ID, written.Recalled, memory.Instant(r.clock()))
 	return Context{
-		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Dates: written.Dates,
+		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Notes: written.Notes, Dates: written.Dates,
 		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded,
 	}, nil
 }

@@ -332,7 +332,7 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, erro
 		if err != nil {
 			return nil, err
 		}
-		loaded, err := sr.service.Views(ctx, sr.scope, sr.view, notes)
+		loaded, err := sr.views(ctx, notes)
 		if err != nil {
 			return nil, err
 		}
@@ -360,6 +360,18 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, erro
 			hit.Explain = sr.explain(&h, tokens[hit.ID])
 		}
 		out = append(out, hit)
+	}
+	return out, nil
+}
+
+// views returns notes with their links and use, unless the query leaves these out.
+func (sr *searchRun) views(ctx context.Context, notes []memory.Note) ([]NoteView, error) {
+	if !sr.q.Bare {
+		return sr.service.Views(ctx, sr.scope, sr.view, notes)
+	}
+	out := make([]NoteView, len(notes))
+	for i := range notes {
+		out[i].Note = notes[i]
 	}
 	return out, nil
 }

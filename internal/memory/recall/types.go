@@ -65,6 +65,7 @@ type Query struct {
 	Explain     bool // fill Hit.Explain
 	IDsOnly     bool // return ids and scores, read no note
 	NoGraph     bool // leave out hits by the graph, where the policy keeps one
+	Bare        bool // leave out the links and the use of notes
 	Embedding   bool // fill Note.Vector
 
 	Profile   Profile            // "" is auto

@@ -48,8 +48,9 @@ type Result struct {
 	Text   string // of all parts; "" when nothing fits
 	Tokens int    // of Text, never more than the budget
 	Parts  []Part
-	// Citations belong to the marks in Text, in order: the first one is [1].
+	// Citations belong to the marks in Text, in order: the first one is [1]. Notes are the cited notes.
 	Citations []Citation
+	Notes     []memory.Note
 	Dates     []string // of the events of the dated notes in Text, oldest first, as 2006-01-02
 	// Recalled are the hits that Text shows, pinned notes and recent messages that were found too
 	// included.

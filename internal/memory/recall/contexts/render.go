@@ -40,6 +40,7 @@ func (p *packer) renderItems() (Result, error) {
 				dates = append(dates, it.note.OccurredAt.UTC().Format(time.DateOnly))
 			}
 			part.Citations = append(part.Citations, Citation{Note: it.note.ID, Revision: it.note.From})
+			out.Notes = append(out.Notes, *it.note)
 			b.WriteString(noteLine(len(out.Citations)+len(part.Citations), it.framed))
 		}
 		part.Text = strings.TrimSuffix(b.String(), "\n")

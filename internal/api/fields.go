@@ -1,0 +1,70 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// noteFields are the fields of a note that an answer shows; its id is always one of them.
+type noteFields map[wire.NoteField]bool
+
+const allFields wire.NoteField = "*"
+
+// embeddingField is chosen by include, not by fields.
+const embeddingField wire.NoteField = "embedding"
+
+// searchFields returns what the hits of a search show: by default what was said, and when.
+func searchFields(asked []wire.NoteField, embedding bool) noteFields {
+	if len(asked) == 0 {
+		asked = []wire.NoteField{wire.NoteFieldContent, wire.NoteFieldOccurredAt}
+	}
+	out := noteFields{wire.NoteFieldID: true}
+	for _, f := range asked {
+		out[f] = true
+	}
+	if embedding {
+		out[embeddingField] = true
+	}
+	return out
+}
+
+func (f noteFields) has(name wire.NoteField) bool {
+	return f[name] || f[allFields] && name != embeddingField
+}
+
+// idsOnly reports whether no note has to be read.
+func (f noteFields) idsOnly() bool { return len(f) == 1 }
+
+// hasUse reports whether the links or the use of a note are shown, which are read apart from it.
+func (f noteFields) hasUse() bool {
+	return f.has(wire.NoteFieldLinks) || f.has(wire.NoteFieldUsage)
+}
+
+// render returns the fields of a note as a JSON object, in the order of wire.Note.
+func (f noteFields) render(n *wire.Note) (json.RawMessage, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	v := reflect.ValueOf(n).Elem()
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if !f.has(wire.NoteField(name)) || options == "omitempty" && v.Field(i).IsZero() {
+			continue
+		}
+		raw, err := json.Marshal(v.Field(i).Interface())
+		if err != nil {
+			return nil, fmt.Errorf("render a note: %w", err)
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, "%q:", name)
+		out.Write(raw)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
