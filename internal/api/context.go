@@ -30,7 +30,7 @@ func (h *core) buildContext(c *gin.Context) error {
 		return err
 	}
 	q := recall.ContextQuery{
-		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, ExpandLinks: asked.ExpandLinks, Filter: asked.Filter, MinScore: asked.MinScore,
+		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, ExpandLinks: body.ExpandLinks, Filter: asked.Filter, MinScore: asked.MinScore,
 		Profile: asked.Profile, Weights: asked.Weights, Reference: asked.Reference,
 		TokenBudget: valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
 	}

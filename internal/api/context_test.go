@@ -122,3 +122,28 @@ func TestContextInAFork(t *testing.T) {
 		}
 	}
 }
+
+// A context of a policy that derives facts also finds what was said and not derived; its searches find facts alone.
+func TestContextFindsMessages(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for _, policy := range []string{"mem0", "mem0g"} {
+		c := b.space(t, "talk-"+policy, policy)
+		said := []string{`{"content":"The lighthouse keeper polishes brass.","name":"Ann"}`}
+		for i := range 20 { // the newest messages are in every context
+			said = append(said, fmt.Sprintf(`{"content":"Number %d is about something else."}`, i))
+		}
+		b.call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[`+strings.Join(said, ",")+`]}`).want(http.StatusAccepted)
+		const query = `{"query":"what does the lighthouse keeper polish?"`
+		if got := b.call(t, "one", "POST", c+"/search", query+"}").want(http.StatusOK); got.length("hits") != 0 {
+			t.Errorf("%s: a search shows messages: %s", policy, got.Body)
+		}
+		if got := b.call(t, "one", "POST", c+"/context", query+"}").want(http.StatusOK).text("text"); !strings.Contains(got, "Ann: The lighthouse keeper polishes brass.") {
+			t.Errorf("%s: %s", policy, got)
+		}
+		onlyFacts := b.call(t, "one", "POST", c+"/context", query+`,"filter":{"field":"kind","op":"eq","value":"fact"}}`).want(http.StatusOK)
+		if strings.Contains(onlyFacts.text("text"), "lighthouse") {
+			t.Errorf("%s: the filter does not hold: %s", policy, onlyFacts.Body)
+		}
+	}
+}

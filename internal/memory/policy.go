@@ -88,6 +88,11 @@ type Reading struct {
 	K      int  // hits of a search or candidates of a context; 0: the usual number
 	ByDate bool // a context groups its hits by date, oldest first, across kinds
 	Graph  bool // triples of the entities named in the query are hits too
+	// Messages adds the messages to what contexts draw on, so that a context finds what was said and not
+	// derived. Searches are of Kinds alone.
+	Messages bool
+	// ExpandLinks is how far contexts follow links from their hits, 0..2.
+	ExpandLinks int
 }
 
 // Pin names a note by its natural key, or all notes of a kind, oldest first.

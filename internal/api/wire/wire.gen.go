@@ -843,7 +843,7 @@ type ContextRequest struct {
 	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding *TokenEncoding `json:"encoding,omitempty"`
 
-	// ExpandLinks Follow links this far, in both directions, and select from the linked notes too.
+	// ExpandLinks Follow links this far, in both directions, and select from the linked notes too. Default: as the policy reads (`reading` of `GET /v1/policies`).
 	ExpandLinks *int `json:"expand_links,omitempty"`
 
 	// Fields What `notes` of the answer has of the cited notes, besides `id`; absent, the answer has no `notes`.

@@ -41,7 +41,7 @@ type ContextQuery struct {
 	Order       Order           // default time
 	Mode        Mode            // default hybrid
 	K           int             // candidates, 1..200; 0 is the policy's, else 50
-	ExpandLinks int             // 0..2, as in [Query]
+	ExpandLinks *int            // 0..2, as in [Query]; nil is the policy's
 	Filter      filter.Expr     // as in [Query]
 	MinScore    *float64
 	Profile     Profile            // as in [Query]
@@ -73,17 +73,27 @@ type PartKind = contexts.PartKind
 type Citation = contexts.Citation
 
 // check returns Invalid for a query that cannot be answered, and sets defaults; applyReading sets
-// what the collection's policy decides. It returns the search for candidates and its words.
-func (q *ContextQuery) check(encoding search.Encoding, applyReading func(*Query)) (Query, string, error) {
+// what the reading of the collection's policy decides. It returns the search for candidates and its words.
+func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, applyReading func(*memory.Reading, *Query)) (Query, string, error) {
 	candidates := Query{
-		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, ExpandLinks: q.ExpandLinks, Filter: q.Filter, MinScore: q.MinScore,
+		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore,
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
 		Bare:     true,
 		Internal: true, // a candidate that the context does not show is not recalled
 	}
 	// Tokens bound a context. The number of hits of a policy's searches does not.
 	candidates.K = cmp.Or(candidates.K, DefaultCandidates)
-	applyReading(&candidates)
+	if q.ExpandLinks != nil {
+		candidates.ExpandLinks = *q.ExpandLinks
+	} else {
+		candidates.ExpandLinks = rd.ExpandLinks
+	}
+	if rd.Messages {
+		with := *rd
+		with.Kinds = append(slices.Clone(rd.Kinds), memory.KindMessage)
+		rd = &with
+	}
+	applyReading(rd, &candidates)
 	words, err := candidates.check(false)
 	if err != nil {
 		return candidates, "", err
@@ -125,7 +135,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 		return Context{}, err
 	}
 	rd := r.readingOf(&v.Collection)
-	candidates, words, err := q.check(r.cfg.Encoding, func(c *Query) { r.applyReading(&rd, c) })
+	candidates, words, err := q.check(r.cfg.Encoding, &rd, r.applyReading)
 	if err != nil {
 		return Context{}, err
 	}

@@ -196,14 +196,14 @@ func TestContextExpandsLinks(t *testing.T) {
 		if out := r.context(c, q); len(out.Citations) != 1 {
 			t.Fatalf("without links: %+v", out)
 		}
-		q.ExpandLinks = 1
+		q.ExpandLinks = new(1)
 		if out := r.context(c, q); len(out.Citations) != 6 || !strings.Contains(out.Text, "harbor") {
 			t.Errorf("with links: %+v", out)
 		}
 		if q.K = 3; len(r.context(c, q).Citations) != 3 {
 			t.Errorf("at most k: %+v", r.context(c, q))
 		}
-		q.ExpandLinks = 3
+		q.ExpandLinks = new(3)
 		if _, err := r.recall.Context(t.Context(), r.all, r.view(c), q); !fault.Is(err, fault.Invalid) {
 			t.Error("three steps are not refused")
 		}

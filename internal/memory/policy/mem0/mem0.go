@@ -111,7 +111,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	r := memory.Reading{
 		Kinds:  []memory.Kind{memory.KindFact, memory.KindNote},
 		Pinned: []memory.Pin{{Kind: memory.KindSummary, Key: KeySummary}},
-		Recent: c.RecentMessages, Graph: c.Graph,
+		Recent: c.RecentMessages, Graph: c.Graph, Messages: true,
 	}
 	if c.Graph {
 		r.Kinds = append(r.Kinds, memory.KindKnowledge)

@@ -36,6 +36,8 @@ type packer struct {
 	fixedRecent int                // how many recent messages are shown
 	moreRecent  []memory.Note      // messages that are not shown yet, newest first
 	foundFixed  []uuid.UUID        // fixed notes that were found, too
+
+	shownTerms map[uuid.UUID]map[string]bool // of shown notes that were derived from a note, by the id of that
 }
 
 func newPacker(r *Request) *packer {
@@ -108,7 +110,7 @@ func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
 			continue
 		}
 		words := normalizeWords(h.Note.Content)
-		if p.isSaid(words) {
+		if p.isSaid(words) || p.isDerivedFromShown(h.Note) {
 			continue
 		}
 		if strings.TrimSpace(visibleText(h.Note.Content)) == "" {
@@ -127,6 +129,7 @@ func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
 			misses = 0
 			placed++
 			p.saidTexts = append(p.saidTexts, saidText{words, it.isWhole()})
+			p.addShown(h.Note)
 		}
 	}
 	if placed == 0 && first != nil {
@@ -319,6 +322,41 @@ func normalizeWords(content string) string {
 // quotedWords is how many words in a row two texts must share before one counts as a quotation of
 // the other. The meaning of a shorter text depends on what it answers.
 const quotedWords = 5
+
+// coveredShare is the share of a message's terms that facts derived from it must have for the message to say nothing
+// more, and of a fact's terms that shown messages must have.
+const coveredShare = 0.75
+
+// addShown keeps the terms of a hit, to recognize what it says again.
+func (p *packer) addShown(n *memory.Note) {
+	if p.shownTerms == nil {
+		p.shownTerms = map[uuid.UUID]map[string]bool{}
+	}
+	for _, id := range append(slices.Clone(n.Provenance.Sources), n.ID) {
+		if p.shownTerms[id] == nil {
+			p.shownTerms[id] = map[string]bool{}
+		}
+		for _, t := range text.Terms(n.Content) {
+			p.shownTerms[id][t] = true
+		}
+	}
+}
+
+// isDerivedFromShown reports whether a hit says hardly more than what is shown of the same source: a fact whose
+// message is shown, or a message whose facts are.
+func (p *packer) isDerivedFromShown(n *memory.Note) bool {
+	if len(p.shownTerms) == 0 {
+		return false
+	}
+	terms := text.Terms(n.Content)
+	covered := 0
+	for _, t := range terms {
+		if slices.ContainsFunc(append(slices.Clone(n.Provenance.Sources), n.ID), func(id uuid.UUID) bool { return p.shownTerms[id][t] }) {
+			covered++
+		}
+	}
+	return len(terms) > 0 && float64(covered) >= coveredShare*float64(len(terms))
+}
 
 // isSaid reports whether the words are those of a text that is shown, or a quotation of one that is
 // shown whole.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,3 +290,29 @@ const mapmaker = "The map of the estuary was drawn in four sheets by the harbour
 	"The clerk wanted to rub them out. The harbour master forbade it and signed beside each figure. " +
 	"New sheets have been promised by the survey for years. They will come when the survey has a boat, a surveyor, and fine weather in the same week. " +
 	"Until then the pencil counts, and every apprentice learns to read it before anything else is taught."
+
+// A fact and the message that it was derived from are both shown only if the second of them says more.
+func TestContextOfFactsAndTheirMessages(t *testing.T) {
+	t.Parallel()
+	message := hit(memory.KindMessage, 1, "I live in Lisbon near the harbour now.")
+	fact := hit(memory.KindFact, 1, "Nora lives in Lisbon near the harbour.")
+	fact.Note.Provenance.Sources = []uuid.UUID{message.Note.ID}
+	long := hit(memory.KindMessage, 2, "My sister Clara came on Friday with her three dogs, and we walked along the beach until it was dark.")
+	thin := hit(memory.KindFact, 2, "Nora has a sister Clara.")
+	thin.Note.Provenance.Sources = []uuid.UUID{long.Note.ID}
+	other := hit(memory.KindMessage, 3, "She lives in Lisbon near the harbour as well, says Tom.")
+	for name, tt := range map[string]struct {
+		hits []contexts.Hit
+		want []uuid.UUID
+	}{
+		"a fact, then its message":      {[]contexts.Hit{fact, message}, []uuid.UUID{fact.Note.ID}},
+		"a message, then its fact":      {[]contexts.Hit{message, fact}, []uuid.UUID{message.Note.ID}},
+		"a message that says more":      {[]contexts.Hit{thin, long}, []uuid.UUID{thin.Note.ID, long.Note.ID}},
+		"another message":               {[]contexts.Hit{fact, other}, []uuid.UUID{fact.Note.ID, other.Note.ID}},
+		"a fact of a message not shown": {[]contexts.Hit{fact, thin}, []uuid.UUID{fact.Note.ID, thin.Note.ID}},
+	} {
+		if got := write(t, contexts.Request{Query: "Nora", Budget: 500, Order: contexts.OrderRelevance}, tt.hits...).Recalled; !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
