@@ -16,12 +16,14 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 	r := reader(nr)
 	join, args := r.join()
 	args = append(args, tenantID, nr.Collection, p.To)
-	where := "n.from_rev <= ?"
+	where, from := "n.from_rev <= ?", "n.from_rev"
 	if p.Ended {
-		where, args = "n.to_rev <= ? AND n.to_rev > ? AND n.from_rev <= ?", append(args, p.After, p.After)
+		// The "+" and the last condition make SQLite read the index of what has ended, not the whole log.
+		from = "+n.from_rev"
+		where, args = "n.to_rev <= ? AND n.to_rev > ? AND +n.from_rev <= ? AND n.to_rev < 9223372036854775807", append(args, p.After, p.After)
 	}
 	err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
-		" AND (n.from_rev, n.id) > (?, ?) ORDER BY n.from_rev, n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), func(rows *sql.Rows) error {
+		" AND ("+from+", n.id) > (?, ?) ORDER BY "+from+", n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), func(rows *sql.Rows) error {
 		n, err := r.scan(rows)
 		out = append(out, n)
 		return err

@@ -112,8 +112,8 @@ func plan(t *testing.T, q *session, text string) (steps []string) {
 	return steps
 }
 
-// TestPlansOfScans: reading all vectors of a lineage reads no note that is live, and a page of a log is
-// found where it begins.
+// TestPlansOfScans: reading all vectors of a lineage reads no note that is live, a page of a log is found
+// where it begins, what has ended since is found without reading the log, and so are the jobs ahead of one.
 func TestPlansOfScans(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -136,6 +136,17 @@ func TestPlansOfScans(t *testing.T) {
 			"SEARCH n USING INDEX notes_began (tenant=? AND layer=? AND (from_rev,id)>(?,?) AND from_rev<?)",
 			"SEARCH v USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=? AND note=? AND from_rev=? AND embedder=?) LEFT-JOIN",
 		}},
+		"what has ended": {func(ctx context.Context, q *session) error {
+			_, err := q.LogPage(ctx, uuid.New(), store.NoteReader{}, store.LogPage{Ended: true, After: 3, From: -1, To: 9, Limit: 5})
+			return err
+		}, []string{
+			"SEARCH n USING INDEX notes_ended (tenant=? AND layer=? AND to_rev>? AND to_rev<?)",
+			"USE TEMP B-TREE FOR ORDER BY",
+		}},
+		"jobs ahead": {func(ctx context.Context, q *session) error {
+			_, err := q.CountJobsBefore(ctx, memory.Job{Seq: 5})
+			return err
+		}, []string{"SEARCH j USING INDEX jobs_waiting (tenant=? AND collection=? AND stage=? AND seq<?)"}},
 	} {
 		conn, err := b.read.db.Conn(t.Context())
 		if err != nil {

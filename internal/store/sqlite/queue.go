@@ -310,14 +310,13 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 
 // UnendedJobs implements store.JobRows.
 func (q *session) UnendedJobs(ctx context.Context, tenantID, collection uuid.UUID, kind memory.JobKind) ([]memory.Job, error) {
-	return q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j WHERE j.tenant = ? AND j.collection = ? AND j.state IN ('queued', 'running') AND j.kind = ? ORDER BY j.seq",
+	return q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = ? AND j.collection = ? AND j.state IN ('queued', 'running') AND j.kind = ? ORDER BY j.seq",
 		tenantID, collection, kind)
 }
 
-// CountJobsBefore implements store.JobRows.
+// CountJobsBefore implements store.JobRows. Without the name of the index SQLite reads all jobs of the tenant.
 func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err error) {
-	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = ? AND collection = ? AND stage <> ? AND seq < ? AND state IN ('queued', 'running')",
-		[]any{j.Tenant, j.Collection, memory.StageTask, j.Seq}, &n)
+	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = ? AND j.collection = ? AND j.seq < ? AND "+store.QueuedJob, []any{j.Tenant, j.Collection, j.Seq}, &n)
 	return n, err
 }
 
