@@ -43,6 +43,7 @@ type world struct {
 	together    bool
 
 	mu     sync.Mutex
+	began  time.Time
 	offset time.Duration
 }
 
@@ -66,7 +67,7 @@ type options struct {
 
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
-	w := &world{t: t, fake: llmtest.New(t), together: o.together}
+	w := &world{t: t, fake: llmtest.New(t), together: o.together, began: time.Now()}
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
@@ -98,7 +99,7 @@ func newWorld(t *testing.T, o options) *world {
 		cfg.EmbedCache = -1
 		w.fake.EmbedDim(64)
 	}
-	deps := llm.Deps{Clock: w.now}
+	deps := llm.Deps{Clock: w.running}
 	w.embedders, err = llm.NewRegistry(deps, cfg)
 	must(err)
 	if o.also != nil {
@@ -144,7 +145,17 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
+// now returns the time of the world. Only advance moves it, so that a pause does not end because the machine is
+// slow, and each call by a microsecond, so that times are in order.
 func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.offset += time.Microsecond
+	return w.began.Add(w.offset)
+}
+
+// running is a clock that runs, for what waits on its own: the model's client.
+func (w *world) running() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Now().Add(w.offset)
