@@ -35,6 +35,9 @@ func (h *core) buildContext(c *gin.Context) error {
 		TokenBudget: valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
 	}
 	ctx, s := c.Request.Context(), scope(c)
+	if body.MinRevision != nil {
+		endTurn(c)
+	}
 	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
 	if err != nil {
 		return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -42,6 +44,30 @@ func (s *Server) limit(c *gin.Context) error {
 	}
 	setRate(c, rate)
 	return rate.Err()
+}
+
+// takeTurn waits until the request of a tenant may be worked on. A flood waits here, where a request costs
+// nothing, and not in the queues that the requests of all tenants share: for the CPUs, the store and its
+// connections.
+func (s *Server) takeTurn(c *gin.Context, op *operation) error {
+	p := principal(c)
+	if p.Scope.IsZero() || op.stream {
+		return nil
+	}
+	leave, err := s.turns.Enter(c.Request.Context(), p.Scope.Tenant(), fair.Foreground)
+	if err != nil {
+		return err
+	}
+	c.Set(keyTurn, sync.OnceFunc(leave))
+	return nil
+}
+
+// endTurn ends the turn of a request that is done, or that waits for something else than this process from
+// now on: a job, a model, a revision.
+func endTurn(c *gin.Context) {
+	if end, ok := c.Get(keyTurn); ok {
+		end.(func())() //nolint:errcheck,forcetypeassert // takeTurn stores nothing else
+	}
 }
 
 func setRate(c *gin.Context, rate tenant.Rate) {

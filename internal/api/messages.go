@@ -49,6 +49,7 @@ func (h *core) addMessages(c *gin.Context) error {
 	}
 	countRecords(c, len(w.Messages))
 	if wait && w.Job != nil {
+		endTurn(c)
 		h.waitForMessages(c, ref, &w)
 	}
 	out := wire.MessagesAccepted{Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job)}

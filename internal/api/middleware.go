@@ -31,6 +31,7 @@ const (
 	keyCode      = "slipbox.code"     // code of the fault in the response
 	keyUnlogged  = "slipbox.unlogged" // whether the log has the request in a summary only
 	keyErrors    = "slipbox.errors"   // form of the operation's errors
+	keyTurn      = "slipbox.turn"     // what ends the request's turn
 )
 
 const headerRequestID = "X-Request-ID"

@@ -51,6 +51,7 @@ func (h *core) createNote(c *gin.Context) error {
 	// A new note was never recalled.
 	note := wireNote(&w.Note, w.Links, &memory.Usage{Strength: 1}, false)
 	if wait && w.Job != nil {
+		endTurn(c)
 		note = h.waitForNote(c, &w, note)
 	}
 	status := http.StatusCreated

@@ -81,6 +81,7 @@ func (h *core) forget(c *gin.Context) error {
 		return err
 	}
 	dry := valueOr(body.DryRun, false)
+	endTurn(c) // the policy may ask a model
 	acted, err := h.Engine.Act(ctx, scope(c), ref, memory.Task{Name: taskForget, Args: args}, !dry)
 	if err != nil {
 		return err

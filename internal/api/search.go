@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,9 @@ func (h *core) search(c *gin.Context) error {
 	batch, err := recall.NewBatch(queries)
 	if err != nil {
 		return err
+	}
+	if body.MinRevision != nil || slices.ContainsFunc(queries, func(q recall.Query) bool { return q.Rerank == recall.RerankModel }) {
+		endTurn(c)
 	}
 	ctx, s := c.Request.Context(), scope(c)
 	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)

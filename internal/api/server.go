@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -119,7 +120,10 @@ type Deps struct {
 	// PerSecond counts requests per tenant and second, in this process; nil: unlimited.
 	PerSecond Limiter
 	// Limits are those of tenants without their own.
-	Limits      tenant.Limits
+	Limits tenant.Limits
+	// AtOnce is how many requests of one tenant are worked on at once while other tenants send requests too;
+	// further ones wait. Those that wait for a job or a model, and streams, do not count. 0: no limit.
+	AtOnce      int
 	HTTPMetrics Recorder                      // nil: nothing is recorded
 	Tracer      trace.Tracer                  // nil: no spans
 	Propagator  propagation.TextMapPropagator // nil: the caller's trace is not continued
@@ -151,6 +155,7 @@ type Server struct {
 	limiter    Limiter
 	perSecond  Limiter
 	limits     tenant.Limits
+	turns      *fair.Gate // of requests that are worked on
 	recorder   Recorder
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
@@ -175,6 +180,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
 		cfg: cfg, doc: doc, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
+		turns: fair.NewGate(cfg.Connections, deps.AtOnce),
 		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}
@@ -333,5 +339,9 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		// From now on, a pending read only detects that the client leaves.
 		_ = control.SetReadDeadline(time.Time{})
 	}
+	if err := s.takeTurn(c, op); err != nil {
+		return err
+	}
+	defer endTurn(c)
 	return h(c)
 }

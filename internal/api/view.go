@@ -22,7 +22,11 @@ func (h *core) view(c *gin.Context) (memory.View, error) {
 	if err != nil {
 		return memory.View{}, err
 	}
-	return h.Recall.Open(c.Request.Context(), scope(c), ref, queryRevision(c, "as_of"), minRevision(c))
+	least := minRevision(c)
+	if least > 0 {
+		endTurn(c)
+	}
+	return h.Recall.Open(c.Request.Context(), scope(c), ref, queryRevision(c, "as_of"), least)
 }
 
 // pageView opens the collection of the path for a listing. Later pages read the revision of the

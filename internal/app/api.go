@@ -64,7 +64,7 @@ func (g *Gateway) buildAPI() error {
 			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
 		},
 		Guard:   guard,
-		Limiter: redis.NewLimiter(g.redis, local), PerSecond: perSecond, Limits: g.limits(),
+		Limiter: redis.NewLimiter(g.redis, local), PerSecond: perSecond, Limits: g.limits(), AtOnce: g.cfg.RequestsAtOnce(),
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),
 	}, g.cfg.HTTP)
 	if err != nil {

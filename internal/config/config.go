@@ -107,7 +107,21 @@ func (c Config) InForce() Config {
 	c.Database.Connections = cmp.Or(c.Database.Connections, max(16, 4*runtime.NumCPU())) // as the store does
 	c.Jobs.Prepares, c.Jobs.Decides, c.Jobs.Tasks = c.Jobs.AtOnce()
 	c.Limits = c.Limits.InForce()
+	c.Limits.RequestsAtOnce = c.RequestsAtOnce()
 	return c
+}
+
+// RequestsAtOnce returns how many requests of one tenant are worked on at once beside those of others; 0 is no
+// limit. More than there are CPUs would only make others wait, unless requests wait for an embedder elsewhere.
+func (c Config) RequestsAtOnce() int {
+	if c.Limits.RequestsAtOnce > 0 || c.Limits.SingleTenant {
+		return c.Limits.RequestsAtOnce
+	}
+	n := max(2, runtime.GOMAXPROCS(0))
+	if c.LLM.EmbedEndpoint() != "" {
+		n *= waitingRequests
+	}
+	return n
 }
 
 // Log are the settings of the log on stderr.
@@ -223,6 +237,10 @@ type Limits struct {
 	// JobShare is the percentage of a process's job slots that one tenant may use at once; default 75,
 	// and 100 for a single tenant.
 	JobShare int `yaml:"job_share" env:"SLIPBOX_JOB_SHARE"`
+	// RequestsAtOnce is how many requests of one tenant a gateway works on at once while other tenants send
+	// requests too. Default: as many as there are CPUs, at least 2; sixteen times as many if an embedder is a
+	// service, for which requests wait; no limit for a single tenant.
+	RequestsAtOnce int `yaml:"requests_at_once" env:"SLIPBOX_REQUESTS_AT_ONCE"`
 	// ModelTokensPerDay of a tenant that has no limit of its own.
 	ModelTokensPerDay int64 `yaml:"model_tokens_per_day" env:"SLIPBOX_MODEL_TOKENS_PER_DAY"`
 	// WaitersPerTenant is the number of requests with wait=evolved at once; default 64.
@@ -234,6 +252,7 @@ const (
 	defaultJobShare          = 75 // percent; leaves slots for other tenants when one has long jobs
 	defaultRequestsPerSecond = 1000
 	defaultQueuedJobs        = 50_000
+	waitingRequests          = 16 // for each request that computes, if an embedder is a service
 )
 
 // InForce returns the limits with their defaults.
@@ -329,6 +348,9 @@ func (c Config) Validate() error {
 	c.Jobs.validate(report)
 	if c.Limits.JobShare < 0 || c.Limits.JobShare > 100 {
 		report("limits.job_share", "must be 1 to 100 percent, or 0 for the default")
+	}
+	if c.Limits.RequestsAtOnce < 0 {
+		report("limits.requests_at_once", "must be 1 or more, or 0 for the default")
 	}
 	if c.Limits.ModelTokensPerDay < 0 {
 		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")

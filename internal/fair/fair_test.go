@@ -300,6 +300,53 @@ func TestGateCanceled(t *testing.T) {
 	})
 }
 
+// A tenant alone has the whole gate. While others use it, each has its share, and a place is free for who
+// comes next.
+func TestGateShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const size, share = 4, 2
+		g := NewGate(size, share)
+		flood, other := uuid.New(), uuid.New()
+		enter := func(tenant uuid.UUID) (leave func()) {
+			leave, err := g.Enter(t.Context(), tenant, Foreground)
+			if err != nil {
+				t.Error(err)
+				return func() {}
+			}
+			return leave
+		}
+		all := make([]func(), size)
+		for i := range all {
+			all[i] = enter(flood)
+		}
+		first := make(chan struct{})
+		go func() { enter(other)(); close(first) }()
+		synctest.Wait()
+		all[0]()
+		<-first
+		all[1]()
+		var log []string
+		queueUp(t, g, flood, Foreground, 3, "flood", &log)
+		if len(log) > 0 || g.Waiting(flood) != 3 {
+			t.Errorf("admitted %v beside the share, %d wait", log, g.Waiting(flood))
+		}
+		enter(other)() // does not wait
+		enter(uuid.Nil)()
+		all[2]()
+		synctest.Wait()
+		if len(log) != 3 {
+			t.Errorf("admitted %v below the share", log)
+		}
+		for range aloneAfter + 1 {
+			enter(flood)()
+		}
+		for i := range 3 {
+			all[i] = enter(flood)
+		}
+	})
+}
+
 // However callers come, leave and give up, the gate admits no more than its size, and everyone who
 // waits on is admitted.
 func TestGateUnderLoad(t *testing.T) {
@@ -307,6 +354,13 @@ func TestGateUnderLoad(t *testing.T) {
 	const size, share = 3, 2
 	g := NewGate(size, share)
 	tenants := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
+	for _, id := range tenants { // none is alone
+		leave, err := g.Enter(t.Context(), id, Foreground)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
 	var mu sync.Mutex
 	inside, most, by := 0, 0, map[uuid.UUID]int{}
 	var callers sync.WaitGroup

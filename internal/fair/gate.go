@@ -35,12 +35,15 @@ type entry struct {
 	ready    chan struct{} // closed when it is admitted
 }
 
-// NewGate returns a gate for size callers at once, at least one; share is how many of them may be of
-// one tenant and class, 0 is no limit.
+// NewGate returns a gate for size callers at once, at least one. share is how many of them may be of one
+// tenant and class while other tenants use the gate, so that these need not wait for it to leave; 0 is no
+// limit. A tenant that had the last 1,024 turns has the whole gate.
 func NewGate(size, share int) *Gate {
 	g := &Gate{free: max(1, size)}
+	turns := &seen{}
 	for c := range g.waiting {
 		g.waiting[c] = NewQueue[*entry](share)
+		g.waiting[c].seen = turns
 	}
 	return g
 }

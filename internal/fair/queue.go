@@ -14,7 +14,8 @@ import (
 //
 // A Queue is not safe for concurrent use.
 type Queue[T any] struct {
-	share int // places that one tenant may hold at once; 0 is no limit
+	share int   // places that one tenant may hold at once; 0 is no limit
+	seen  *seen // who had turns lately: a tenant that was alone has no share; nil: the share always holds
 	lines map[uuid.UUID]*line[T]
 	ready ready[T] // the lines with items
 	turn  uint64   // number of the round that is being served
@@ -37,6 +38,32 @@ type Item[T any] struct {
 	Value  T
 	Tenant uuid.UUID
 	place  *list.Element // nil when it does not wait
+}
+
+// seen knows whether a tenant had all turns lately.
+type seen struct {
+	turns  uint64    // counts all turns
+	last   uuid.UUID // had the last turn
+	before uint64    // the last turn of another tenant; 0: there was none
+}
+
+// aloneAfter is how many turns in a row make a tenant alone: seconds, for one that floods a gateway.
+const aloneAfter = 1024
+
+func (s *seen) pass(tenant uuid.UUID) {
+	if tenant != s.last {
+		s.before = s.turns
+		s.last = tenant
+	}
+	s.turns++
+}
+
+// isAlone reports whether no other tenant had a turn for long.
+func (s *seen) isAlone(tenant uuid.UUID) bool {
+	if s.turns == 0 {
+		return true
+	}
+	return tenant == s.last && (s.before == 0 || s.turns-s.before > aloneAfter)
 }
 
 // idleLines is how many lines of tenants that neither wait nor hold anything are kept before they are forgotten.
@@ -84,7 +111,7 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 		return nil, false
 	}
 	l := q.ready[0]
-	if q.share > 0 && l.held >= q.share {
+	if q.isFull(l) {
 		return nil, false // the first has the fewest places
 	}
 	it = l.items.Remove(l.items.Front()).(*Item[T]) //nolint:errcheck,forcetypeassert // the list holds nothing else
@@ -100,17 +127,25 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 	return it, true
 }
 
+// isFull reports whether a tenant holds its share. The zero tenant, whose work is for all of them, has none.
+func (q *Queue[T]) isFull(l *line[T]) bool {
+	return q.share > 0 && l.held >= q.share && l.tenant != uuid.Nil && (q.seen == nil || !q.seen.isAlone(l.tenant))
+}
+
 // passTurn counts a turn of a line. Turns that it missed while it held more places than others are not owed.
 func (q *Queue[T]) passTurn(l *line[T]) {
 	q.turn = max(q.turn, l.round)
 	l.round = max(l.round+1, q.turn)
+	if q.seen != nil {
+		q.seen.pass(l.tenant)
+	}
 }
 
 // Hold counts one more place of a tenant, and a turn, without an item. It reports whether its share allows
 // that; if not, nothing is counted.
 func (q *Queue[T]) Hold(tenant uuid.UUID) bool {
 	l := q.line(tenant)
-	if q.share > 0 && l.held >= q.share {
+	if q.isFull(l) {
 		return false
 	}
 	l.round = max(l.round, q.turn) // it may not have waited

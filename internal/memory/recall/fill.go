@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -43,12 +44,11 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 		return nil
 	}
 	if !e.filled.Load() {
-		select {
-		case g.loadSlots <- struct{}{}:
-			defer func() { <-g.loadSlots }()
-		case <-waiting.Done():
+		leave, err := g.loadTurns.Enter(waiting, s.Tenant(), fair.Foreground)
+		if err != nil {
 			return late()
 		}
+		defer leave()
 	}
 	e.updating.Store(true)
 	defer e.updating.Store(false)

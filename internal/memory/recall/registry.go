@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -26,9 +27,9 @@ type registry struct {
 	budget      int64
 	compactFrom int // as Config.CompactFrom
 	timeout     time.Duration
-	loadSlots   chan struct{} // a token for each cold layer that is being filled
-	sequence    atomic.Int64  // orders uses
-	loadCount   atomic.Int64  // of cold layers
+	loadTurns   *fair.Gate   // of cold layers that are filled
+	sequence    atomic.Int64 // orders uses
+	loadCount   atomic.Int64 // of cold layers
 
 	snapshots     *snapshot.Dir // nil: indexes are not kept as files
 	reach         func(tenant uuid.UUID) tenant.Scope
@@ -95,7 +96,7 @@ func (e *layerEntry) isServed(bound int64) bool {
 func newRegistry(store memory.Reader, log *slog.Logger, t spans, cfg Config) *registry {
 	return &registry{
 		store: store, log: log, spans: t, budget: cfg.IndexBytes, compactFrom: cfg.CompactFrom, timeout: cfg.LoadTimeout,
-		loadSlots: make(chan struct{}, cfg.Loads), layers: map[layerKey]*layerEntry{},
+		loadTurns: fair.NewGate(cfg.Loads, max(1, cfg.Loads/2)), layers: map[layerKey]*layerEntry{},
 	}
 }
 

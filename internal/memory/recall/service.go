@@ -149,7 +149,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	r := &Service{
 		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, policies: deps.Policies, clock: deps.Clock, log: deps.Log, cfg: cfg,
-		turns: fair.NewGate(searchesPerCPU*runtime.GOMAXPROCS(0), 0),
+		turns: fair.NewGate(searchesPerCPU*runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0)),
 	}
 	if r.clock == nil {
 		r.clock = time.Now

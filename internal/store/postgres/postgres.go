@@ -17,6 +17,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -56,6 +57,7 @@ type Store struct {
 	store.Base
 
 	pool   *pgxpool.Pool
+	turns  *fair.Gate // before pool
 	cfg    Config
 	clock  memory.Clock
 	log    *slog.Logger
@@ -72,6 +74,10 @@ type Store struct {
 
 // now returns the time of a transaction.
 func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+
+// tenantConnections is the part of the connections that one tenant may use while others use some, one of so
+// many. More would make the server slower for the others, and hardly faster for that tenant.
+const tenantConnections = 8
 
 func (c *Config) setDefaults() {
 	if c.Connections <= 0 {
@@ -132,6 +138,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	s.groups.init()
+	s.turns = fair.NewGate(int(pc.MaxConns), max(2, int(pc.MaxConns)/tenantConnections))
 	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
 		return nil, s.translate(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
@@ -153,15 +154,29 @@ func (q *session) flush(ctx context.Context) error {
 	return err
 }
 
+// acquire returns a connection in a turn of a tenant, and what returns it. The zero tenant is all of them.
+func (s *Store) acquire(ctx context.Context, tenantID uuid.UUID) (conn *pgxpool.Conn, release func(), err error) {
+	leave, err := s.turns.Enter(ctx, tenantID, fair.Foreground)
+	if err != nil {
+		return nil, nil, err
+	}
+	if conn, err = s.pool.Acquire(ctx); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return conn, func() { conn.Release(); leave() }, nil
+}
+
 // reading runs fn with a session of the tenant. Each statement sees the newest commit; fn bounds
-// its reads by revisions, or uses snapshot.
+// its reads by revisions, or uses snapshot. It must not use another session: the tenant's turns may all wait
+// for one.
 func (s *Store) reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
 	return s.retryAborted(ctx, func() error {
-		conn, err := s.pool.Acquire(ctx)
+		conn, release, err := s.acquire(ctx, tenantID)
 		if err != nil {
 			return err
 		}
-		defer conn.Release()
+		defer release()
 		return fn(ctx, &session{conn: conn, tenant: tenantID, enter: s.enter})
 	})
 }
@@ -200,11 +215,11 @@ func (s *Store) once(ctx context.Context, tenantID uuid.UUID, begin string, fn f
 // transaction runs fn in a transaction, which fn commits. Otherwise it is rolled back, also when fn
 // panics.
 func (s *Store) transaction(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
-	conn, err := s.pool.Acquire(ctx)
+	conn, release, err := s.acquire(ctx, tenantID)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
+	defer release()
 	bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.cfg.StatementTimeout)
 	defer cancel()
 	q := &session{conn: conn, tenant: tenantID, enter: s.enter, in: true}

@@ -148,7 +148,7 @@ func (q *session) LogConfig(ctx context.Context, s tenant.Scope, c memory.Collec
 }
 
 func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory.Due, err error) {
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		return q.each(ctx, text, args, func(rows *sql.Rows) error {
 			var d memory.Due
 			if err := rows.Scan(&d.Tenant, &d.Collection); err != nil {

@@ -36,7 +36,7 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 		n = 1000
 	}
 	var notes []memory.Version
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		notes, err = q.listVersions(ctx, sc.Tenant(), v.Layers, after, n)
 		return err
 	})

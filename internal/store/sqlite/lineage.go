@@ -55,7 +55,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 	if at.AsOf != nil {
 		key.asOf = *at.AsOf
 	}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		known, err := q.knownViews(ctx)
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ var _ store.Mover = (*Store)(nil)
 
 // Export implements store.Mover: one read transaction, during which others write and the WAL grows.
 func (s *Store) Export(ctx context.Context, fn func(store.Row) error) error {
-	return s.snapshot(ctx, func(ctx context.Context, q *session) error {
+	return s.snapshot(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		for _, t := range store.Tables() {
 			kept := make([]any, len(t.Columns))
 			dest := make([]any, len(t.Columns))

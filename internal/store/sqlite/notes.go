@@ -153,7 +153,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 		before = store.OpenEnd
 	}
 	r := reader{Collection: v.Collection.ID}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		known := false
 		for _, l := range v.Layers {
 			if n > 0 && len(out) >= n {

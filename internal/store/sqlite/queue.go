@@ -83,7 +83,7 @@ SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+
 
 // NextDue implements memory.Queue.
 func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		var at *int64
 		_, err := q.get(ctx, "SELECT MIN(CASE state WHEN 'queued' THEN MAX(not_before, 1) ELSE MAX(lease_until, 1) END) FROM jobs WHERE state IN ('queued', 'running')", nil, &at)
 		t = nullTimeOf(at)
@@ -97,7 +97,7 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (out []memory.Backlo
 	// The first condition is that of an index, without which all jobs would be read.
 	const text = `SELECT COUNT(*), MIN(MAX(created_at, not_before)) FROM jobs
  WHERE state IN ('queued', 'running') AND state = 'queued' AND stage = ?1 AND not_before <= ?2`
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		out = nil
 		for _, stage := range memory.Stages() {
 			b := memory.Backlog{Stage: stage}

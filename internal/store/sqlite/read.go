@@ -23,7 +23,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	}
 	r := reader{Collection: v.Collection.ID}
 	found := make(map[memory.Version]memory.Note, len(keys))
-	err := s.reading(ctx, func(ctx context.Context, q *session) error {
+	err := s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		for _, l := range v.Layers {
 			wanted := make([][2]any, 0, len(keys))
 			for _, k := range keys {
@@ -91,7 +91,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 			out = best(out)
 		}
 	}
-	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
+	err = s.snapshot(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		if nq.Filter == nil {
 			return q.eachVector(ctx, sc.Tenant(), &v, compare)
 		}

@@ -36,8 +36,8 @@ const (
 	reserveRetry = time.Second
 	// maxPages is SQLite's own limit of a file, in pages.
 	maxPages = 4294967294
-	// walLimit is the size of the WAL, in bytes, above which it is moved into the file and truncated. SQLite
-	// truncates it by itself only when it begins it again, for which readers have to pause.
+	// walLimit is the size of the WAL, in bytes, above which it is moved into the file and truncated, while
+	// all writes wait. Checkpoints keep it shorter, unless readers hold it for long.
 	walLimit = 32 << 20
 	// walWait is how long a truncation waits for readers, in milliseconds. They need some milliseconds.
 	walWait = 250
@@ -202,14 +202,8 @@ func (s *Store) limitGrowth(ctx context.Context, q *session, frees bool) error {
 
 // truncateWAL moves the WAL into the file and frees its space, if no reader keeps it.
 func (s *Store) truncateWAL(ctx context.Context, q *session) {
-	var busy, logged, moved int
-	_, err := q.conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.Itoa(walWait))
-	if err == nil {
-		err = q.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &logged, &moved)
-	}
-	_, back := q.conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(s.busy.Milliseconds(), 10))
-	if err = errors.Join(err, back); err != nil || busy != 0 {
-		s.log.DebugContext(ctx, "the WAL was not truncated", "busy", busy != 0, "error", err)
+	if busy, err := q.moveWALWithin(ctx, "TRUNCATE", walWait, s.busy.Milliseconds()); err != nil || busy {
+		s.log.DebugContext(ctx, "the WAL was not truncated", "busy", busy, "error", err)
 	}
 }
 
@@ -222,6 +216,7 @@ func (s *Store) boundWAL(ctx context.Context, q *session) {
 		return
 	}
 	if !low && info.Size() < max(s.walLimit, s.reserve.big.Load()) {
+		s.checkpointLater(q)
 		return
 	}
 	s.truncateWAL(ctx, q)

@@ -117,7 +117,7 @@ func limitedDisk(t *testing.T) *disk {
 	limit := int64(8 << 20 / 4096)
 	r := &d.reserve
 	size := func() (n int64) {
-		if err := d.reading(t.Context(), func(ctx context.Context, q *session) error {
+		if err := d.reading(t.Context(), uuid.Nil, func(ctx context.Context, q *session) error {
 			_, err := q.get(ctx, "PRAGMA page_count", nil, &n)
 			return err
 		}); err != nil {
@@ -294,7 +294,7 @@ func TestWALIsBounded(t *testing.T) {
 		}
 		return info.Size()
 	}
-	err := d.snapshot(t.Context(), func(ctx context.Context, q *session) error {
+	err := d.snapshot(t.Context(), uuid.Nil, func(ctx context.Context, q *session) error {
 		var n int
 		if _, err := q.get(ctx, "SELECT COUNT(*) FROM notes", nil, &n); err != nil {
 			return err

@@ -220,9 +220,15 @@ func (q *session) each(ctx context.Context, text string, args []any, scan func(*
 	return rows.Err()
 }
 
-// reading runs fn with a read session. Each statement sees the newest commit; fn bounds its reads
-// by revisions, or uses snapshot.
-func (s *Store) reading(ctx context.Context, fn func(context.Context, *session) error) error {
+// reading runs fn with a read session, in a turn of a tenant; the zero tenant is all of them. Each statement
+// sees the newest commit; fn bounds its reads by revisions, or uses snapshot. It must not read or write in
+// another session: the tenant's turns may all wait for one.
+func (s *Store) reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
+	leave, err := s.readTurns.Enter(ctx, tenantID, fair.Foreground)
+	if err != nil {
+		return s.translate(err)
+	}
+	defer leave()
 	q, err := s.read.take(ctx)
 	if err != nil {
 		return s.translate(err)
@@ -232,8 +238,8 @@ func (s *Store) reading(ctx context.Context, fn func(context.Context, *session) 
 }
 
 // snapshot runs fn in one read transaction.
-func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session) error) error {
-	return s.reading(ctx, func(ctx context.Context, q *session) error {
+func (s *Store) snapshot(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
+	return s.reading(ctx, tenantID, func(ctx context.Context, q *session) error {
 		return q.inSnapshot(ctx, func(ctx context.Context) error { return fn(ctx, q) })
 	})
 }
@@ -363,8 +369,8 @@ func (s *Store) transaction(ctx context.Context, q *session, fn func(context.Con
 type transactions struct{ store *Store }
 
 // Reading implements store.Transactions.
-func (t transactions) Reading(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
-	return t.store.reading(ctx, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+func (t transactions) Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.reading(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
 // Writing implements store.Transactions.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/slipboxhq/slipbox/internal/fair"
@@ -50,18 +51,20 @@ type Deps struct {
 type Store struct {
 	store.Base
 
-	path   string
-	busy   time.Duration
-	schema store.Schema // at Open
-	clock  memory.Clock
-	log    *slog.Logger
-	write  *pool      // of one session
-	turns  *fair.Gate // before write
-	read   *pool
-	closed chan struct{}
+	path      string
+	busy      time.Duration
+	schema    store.Schema // at Open
+	clock     memory.Clock
+	log       *slog.Logger
+	write     *pool      // of one session
+	turns     *fair.Gate // before write
+	read      *pool
+	readTurns *fair.Gate // before read
+	closed    chan struct{}
 
-	reserve  reserve
-	walLimit int64 // in bytes
+	reserve     reserve
+	checkpoints checkpoints
+	walLimit    int64 // in bytes
 }
 
 var (
@@ -107,6 +110,8 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		return nil, errors.Join(s.translate(err), wdb.Close(), rdb.Close())
 	}
 	s.write, s.read = newPool(wdb, 1), newPool(rdb, c.Readers)
+	// More reads of one tenant than there are CPUs would only take turns of these.
+	s.readTurns = fair.NewGate(c.Readers, max(2, runtime.GOMAXPROCS(0)))
 	if err := s.openReserve(ctx, c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -173,6 +178,7 @@ func dsn(c Config, readOnly bool) string {
 		"secure_delete(1)",
 		"temp_store(MEMORY)",
 		"cache_size(-16384)",
+		"wal_autocheckpoint(0)", // see checkpointLater
 		fmt.Sprintf("journal_size_limit(%d)", walLimit),
 		"trusted_schema(0)",
 	} {
@@ -193,7 +199,7 @@ func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microseco
 
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.reading(ctx, func(ctx context.Context, q *session) error {
+	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		var one int
 		_, err := q.get(ctx, "SELECT 1 FROM tenants LIMIT 1", nil, &one)
 		return err
@@ -226,13 +232,13 @@ func (s *Store) Close() error {
 		close(s.closed)
 	}
 	ctx := context.Background()
+	s.checkpoints.stop()
 	err := s.read.close()
 	w, werr := s.write.take(ctx)
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	var busy, logged, moved int
-	if _, e := w.get(ctx, "PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &logged, &moved); e != nil {
+	if _, _, e := w.moveWAL(ctx, "TRUNCATE"); e != nil {
 		// The WAL is durable; the next open moves it into the file.
 		s.log.WarnContext(ctx, "checkpoint at close failed", "error", e)
 	}

@@ -112,7 +112,7 @@ func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) 
 	}
 	now := s.now()
 	var out []memory.HotNote
-	err := s.reading(ctx, func(ctx context.Context, q *session) error {
+	err := s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		used, err := q.used(ctx, sc.Tenant(), v.Layers)
 		if err != nil {
 			return err

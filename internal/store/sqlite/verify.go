@@ -90,7 +90,7 @@ func interval(table, identity, name string) rule {
 
 // Verify implements store.Verifier, in one read transaction.
 func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
+	err = s.snapshot(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		err := q.each(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", store.MaxProblems), nil, func(rows *sql.Rows) error {
 			var line string
 			if err := rows.Scan(&line); err != nil {

@@ -77,7 +77,7 @@ func TestViewsAreRemembered(t *testing.T) {
 		at(one, 2*i+2)
 		at(two, 2*i+2)
 	}
-	noError(one.reading(ctx, func(ctx context.Context, q *session) error {
+	noError(one.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		known, err := q.knownViews(ctx)
 		if len(known) != 1 {
 			t.Errorf("%d views are remembered", len(known))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func queueCases() []testCase {
 	return []testCase{
 		{"Prepare", claimPrepare},
 		{"DueByTenant", dueByTenant},
+		{"ReadsByTenant", readsByTenant},
 		{"Decide", claimDecide},
 		{"BesideTask", besideTask},
 		{"Leases", leases},
@@ -108,6 +110,36 @@ func dueByTenant(_ *testing.T, w *world) {
 	w.assertf(len(seen) > 2, "the collections of a tenant are chosen at random, listed %d", len(seen)-1)
 	all := must(w.DueCollections(w.ctx, w.clock.Now(), 0))(w.t)
 	w.assertf(len(all) == 13, "without a limit all are listed: %d", len(all))
+}
+
+// readsByTenant holds more reads of a tenant than there are connections; those of another are served.
+func readsByTenant(t *testing.T, w *world) {
+	c := w.collection("c")
+	w.add(c.ID, "a note")
+	v := w.view(c.ID)
+	foreign := must(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem"}}))(w.t).Collection
+	const reads = 64
+	var all sync.WaitGroup
+	began, release := make(chan struct{}, reads), make(chan struct{})
+	defer all.Wait()
+	defer close(release)
+	for range reads {
+		all.Go(func() {
+			_, err := w.Log(w.ctx, w.all, v, 0, 0, v.Collection.Embedder, func(memory.LogRow) error {
+				began <- struct{}{}
+				<-release
+				return nil
+			})
+			if err != nil {
+				t.Errorf("a read that waited: %v", err)
+			}
+		})
+	}
+	<-began
+	for range 4 {
+		got := must(w.OpenView(w.ctx, w.foreign, foreign.ID.String(), memory.At{}))(w.t)
+		w.assertf(got.Collection.ID == foreign.ID, "the collection of the other tenant")
+	}
 }
 
 func claimPrepare(_ *testing.T, w *world) {
