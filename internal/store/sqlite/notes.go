@@ -104,7 +104,7 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 		join, args := r.join()
 		hidden, more := hiddenNotes(tenantID, layers[:i])
 		args = append(append(args, tenantID, l.Collection, string(kind), key, l.Bound, l.Bound), more...)
-		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = +? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" LIMIT 1",
+		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n INDEXED BY notes_key"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = +? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" LIMIT 1",
 			args, func(rows *sql.Rows) error {
 				ok = true
 				n, err = r.scan(rows)
@@ -124,7 +124,8 @@ func (q *session) NoteVersionsByDigest(ctx context.Context, tenantID uuid.UUID, 
 	for i, l := range layers {
 		join, args := r.join()
 		hidden, more := hiddenNotes(tenantID, layers[:i])
-		text := "SELECT " + r.columns() + " FROM notes n" + join + " WHERE n.tenant = ? AND n.layer = ? AND n.digest = ? AND n.digest <> 0 AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" +
+		// Without the name of the index SQLite reads the layer in the order of its log.
+		text := "SELECT " + r.columns() + " FROM notes n INDEXED BY notes_digest" + join + " WHERE n.tenant = ? AND n.layer = ? AND n.digest = ? AND n.digest <> 0 AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" +
 			hidden + " ORDER BY n.id LIMIT 1"
 		for _, d := range digests {
 			all := append(append(slices.Clone(args), tenantID, l.Collection, d, l.Bound, l.Bound), more...)
