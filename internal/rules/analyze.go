@@ -71,8 +71,11 @@ func splitSpeaker(content, speaker string) (body, name string) {
 // "Hey Ana,". Such a name says nothing about the subject of the talk.
 var addresseeForm = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
 
+// calledForm matches a name at the end of a short reply: "Yeah, definitely, Ana."
+var calledForm = regexp.MustCompile(`(?:^|[.!?]\s+)(?i:yeah|yes|yep|no|wow|awesome|great|nice|cool|sure|glad|sorry|congrats|sounds|looks|good|true|right|exactly|totally|definitely|absolutely|amazing|oh|aww?|okay|ok|well)\b[^.!?]{0,40}?,\s+(\p{Lu}[\p{Ll}'’]+)\s*[!,.?]`)
+
 func addressees(s string) []string {
-	found := addresseeForm.FindAllStringSubmatch(s, -1)
+	found := append(addresseeForm.FindAllStringSubmatch(s, -1), calledForm.FindAllStringSubmatch(s, -1)...)
 	names := make([]string, len(found))
 	for i, m := range found {
 		names[i] = m[1]
@@ -80,12 +83,24 @@ func addressees(s string) []string {
 	return names
 }
 
-// keywords returns three to eight phrases where the text has them. Key phrases come first. A
+// keywords returns three to eight phrases where the text has them. Key phrases with a noun come
+// first, others only until there are three. A
 // short turn that has fewer than three gets more in this order: the single words of a phrase,
 // weaker content words, and last the words of names.
 func keywords(s, speaker string) []string {
 	speaker = strings.Join(slices.Concat([]string{speaker}, addressees(s)), " ")
+	lang, sure := text.Guess(s)
+	if lang == text.Chinese && isHan(s) {
+		return hanKeywords(s, speaker)
+	}
 	found := text.Keyphrases(s, maxKeywords, speaker)
+	if lang == text.English || !sure {
+		nouns, others := nounKeywords(s, found)
+		found = nouns
+		if missing := minKeywords - len(found); missing > 0 {
+			found = append(found, others[:min(missing, len(others))]...)
+		}
+	}
 	if len(found) < minKeywords {
 		found = splitPhrases(found, func(p string) bool { return !isName(p) })
 	}

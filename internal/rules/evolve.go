@@ -216,15 +216,18 @@ func keywordStems(n memory.Described, names map[string]bool) []string {
 	for _, w := range text.Words(n.Content) {
 		content[text.Stem(w, lang)] = true
 	}
+	subjects := subjectStems(n.Content, lang)
 	grown := len(n.Keywords) > maxKeywords
 	var out []string
 	seen := map[string]bool{}
 	for _, k := range n.Keywords {
 		for _, w := range text.Words(k) {
-			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) {
+			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) || numberWords[w] {
 				continue
 			}
-			if st := text.Stem(w, lang); !seen[st] && (!grown || content[st]) {
+			// A word that the content has must name a subject there: "run the hospital" is not
+			// related to "run a marathon".
+			if st := text.Stem(w, lang); !seen[st] && (!grown || content[st]) && (!content[st] || subjects[st]) {
 				seen[st] = true
 				out = append(out, st)
 			}

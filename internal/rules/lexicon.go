@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -174,16 +175,31 @@ func (l *lexicon) topTopics(s string, lang text.Language, n int) []string {
 			h.first = min(h.first, at)
 		}
 	}
+	var verbs map[string]bool
+	if lang == text.English {
+		verbs = verbsOf(s)
+	}
 	for at, w := range text.Words(s) {
+		if verbs[w] {
+			continue
+		}
 		topics := l.stems[lang][text.Stem(w, lang)]
+		if other, ok := otherSenses[w]; ok {
+			topics = slices.DeleteFunc(slices.Clone(topics), func(t int) bool { return topicWords[t].topic == other })
+		}
 		if topics == nil && lang != text.English && !text.IsStopWord(w, lang) {
 			topics = l.stems[text.English][text.Stem(w, text.English)]
 		}
 		add(topics, at)
 	}
 	if lang == text.Chinese || lang == text.Japanese {
+		inText := map[string]bool{}
+		for _, w := range grammar.Chinese(clipBytes(s, maxTagged)) {
+			inText[w.Text] = true
+		}
 		for w, topics := range l.han {
-			if at := strings.Index(s, w); at >= 0 {
+			// One character counts only as a word: "花生" is no flower.
+			if at := strings.Index(s, w); at >= 0 && (inText[w] || utf8.RuneCountInString(w) > 1) {
 				add(topics, at)
 			}
 		}

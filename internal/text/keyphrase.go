@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,7 +27,12 @@ var timeWords = wordSet(`today tomorrow yesterday tonight now morning afternoon 
 
 // IsTimeWord reports whether the word, in any letter case, names a date, a period or a time of day
 // in one of the known languages.
-func IsTimeWord(word string) bool { return timeWords[Fold(word)] }
+func IsTimeWord(word string) bool { return timeWords[Fold(word)] || chineseDate.MatchString(word) }
+
+// chineseDate matches Chinese names of dates, days and times: "三月", "15号", "下周五".
+var chineseDate = regexp.MustCompile(`^(?:上|下|这|本|每|前|去|今|明|后|大)*个?(?:` +
+	`[\d零〇一二三四五六七八九十两几]+(?:年|月份?|号|日|点|点半|点钟|周|天|小时|分钟|岁)+(?:前|后|以前|以后)?|(?:周|星期|礼拜)[一二三四五六日天末]?|月|年|月份|天|晚|早|[早晚]上|上午|中午|下午|傍晚|半夜|` +
+	`\d{1,4}年\d{1,2}月(?:\d{1,2}[日号])?|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[日号])$`)
 
 // fillers are words of a conversation that have nothing to do with its subject. They are never part
 // of a key phrase.
