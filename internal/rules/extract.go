@@ -39,7 +39,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name)}
+		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i)}
 		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -53,9 +53,10 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 // utteranceReader extracts the facts of one utterance.
 type utteranceReader struct {
 	u            memory.Utterance
-	question     string // what the utterance may answer; "": nothing
-	agent        bool   // read the assistant's promises and advice
-	talksToAgent bool   // no other person takes part
+	question     string       // what the utterance may answer; "": nothing
+	agent        bool         // read the assistant's promises and advice
+	talksToAgent bool         // no other person takes part
+	before       [][]referent // what pronouns may refer to, by sentence
 }
 
 // hasOtherName reports whether a person of another name takes part in a conversation.
@@ -72,6 +73,7 @@ func (r utteranceReader) facts() []string {
 		out = append(out, r.stated(said)...)
 	}
 	lastIsFact := false // the previous sentence became a fact
+	hanBefore := ""
 	for _, s := range utteredSentences(r.u.Content) {
 		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
 			out, lastIsFact = append(out, r.stated(said)...), false
@@ -80,12 +82,30 @@ func (r utteranceReader) facts() []string {
 		if isHan(s) {
 			lastIsFact = false
 			if !r.agent {
+				said := s
+				s = hanResolvePronoun(s, hanBefore)
+				hanBefore = said
 				found := hanSentenceFacts(s, r.speakerName("用户", "助手"), r.u.Time)
 				out, lastIsFact = append(out, found...), len(found) > 0
 			}
 			continue
 		}
 		name := r.speakerName("the user", "the assistant")
+		before := r.before
+		r.before = append(r.before, referentsIn(s))
+		if resolved, ok := resolvePronoun(s, before); ok && !r.agent {
+			// Who is meant now may be meant by the next sentence too.
+			r.before[len(r.before)-1] = append(referentsIn(resolved), r.before[len(r.before)-1]...)
+			found := r.englishFacts(resolved, name)
+			if words := lowerWords(resolved); len(found) == 0 && countContentWords(words) >= minContentWords && !selfWords[words[0]] && !generalRemark.MatchString(resolved) &&
+				!addressesListener(words) && !suppositions.MatchString(resolved) && !hasDanglingReference(resolved) {
+				found = r.stated(resolved)
+			}
+			if len(found) > 0 {
+				out, lastIsFact = append(out, found...), true
+				continue
+			}
+		}
 		if found := r.englishFacts(s, name); len(found) > 0 {
 			out, lastIsFact = append(out, found...), true
 			continue
