@@ -63,6 +63,9 @@ func tenseAt(s string, start, end int) tense {
 	if at > 0 {
 		before = strings.ToLower(words[at-1].Text)
 	}
+	if before == "since" {
+		return tensePast
+	}
 	for i := at - 1; i >= 0; i-- {
 		if t := verbTense(words, i); t != tenseUnknown {
 			verb := strings.ToLower(words[i].Text)

@@ -36,6 +36,7 @@ func TestResolveWeekdays(t *testing.T) {
 		"I play tennis every Sunday.":                       "I play tennis every Sunday.",
 		"I moved here on Friday.":                           "I moved here on " + lastFriday + ".",
 		"我每周日打网球。":                                          "我每周日打网球。",
+		"I can walk without the brace since Friday.":        "I can walk without the brace since " + lastFriday + ".",
 		"Friday with Clara.":                                "Friday (said on 22 November 2026) with Clara.",
 		"Yesterday I met Clara.":                            "on 21 November 2026 I met Clara.",
 		"我周五有个会议。":                                          "我2026年11月27日有个会议。",
