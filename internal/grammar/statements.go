@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -40,11 +41,17 @@ func split(s string) []string {
 	}) {
 		return nil
 	}
+	if m := worksAsAt.FindStringSubmatch(s); m != nil {
+		return []string{m[1] + m[2] + ".", m[1] + m[3]}
+	}
 	if parts := splitPredicates(words); parts != nil {
 		return parts
 	}
 	return splitList(words)
 }
+
+// worksAsAt matches a job with its place, each of which may change without the other.
+var worksAsAt = regexp.MustCompile(`^(\p{Lu}[^,;]{0,60}? works )(as an? [\p{Ll} -]{3,40}?) ((?:at|for) \p{Lu}[\p{L}&. -]{1,40})$`)
 
 // render returns words as a sentence, with the spaces that they had.
 func render(groups ...[]Word) string {
@@ -318,6 +325,9 @@ func listItems(words []Word, verb string, negated bool) (items [][]Word, tail []
 		if isNames(item) {
 			names++
 		}
+	}
+	if items[0][0].Tag == "CD" && names == len(items)-1 {
+		return nil, nil // "two cats, Tom and Rex"
 	}
 	if names > 0 && names < len(items) && isNames(items[len(items)-1]) && hasName(items[0]) {
 		return nil, nil // "two cats named Tom and Rex"

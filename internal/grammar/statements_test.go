@@ -18,6 +18,8 @@ func TestStatements(t *testing.T) {
 		"Ana's sister speaks German, French and Spanish.":          {"Ana's sister speaks German.", "Ana's sister speaks French.", "Ana's sister speaks Spanish."},
 		"Ana doesn't eat pork or beef.":                            {"Ana doesn't eat pork.", "Ana doesn't eat beef."},
 		"Ana has two cats and a dog.":                              {"Ana has two cats.", "Ana has a dog."},
+		"Ana works as a nurse at Orbis.":                           {"Ana works as a nurse.", "Ana works at Orbis."},
+		"Ana has two cats, Tom and Rex.":                           nil,
 		"Ana plays the guitar and the piano.":                      {"Ana plays the guitar.", "Ana plays the piano."},
 		"Ana is a nurse and a mother of two.":                      {"Ana is a nurse.", "Ana is a mother of two."},
 		"Ana is a vegetarian and lives in Beijing.":                {"Ana is a vegetarian.", "Ana lives in Beijing."},

@@ -195,6 +195,9 @@ func replaceDate(s string, start int, r when.Range) string {
 		return before + chineseDate(r) + after
 	}
 	preposition, date := englishDate(r)
+	if strings.TrimSpace(before) == "" && dateIsSubject.MatchString(after) {
+		return before + date + after // "Last week was wild"
+	}
 	if keptPrepositions.MatchString(before) {
 		return before + date + after
 	}
@@ -206,6 +209,9 @@ func replaceDate(s string, start int, r when.Range) string {
 	}
 	return before + preposition + " " + date + after
 }
+
+// dateIsSubject matches the verb behind a date that is the subject of a sentence.
+var dateIsSubject = regexp.MustCompile(`^(?:'s| was| is| has| had| were)\b`)
 
 // dayCount returns the number of days of a range.
 func dayCount(r when.Range) int { return int(r.To.Sub(r.From).Hours()+0.5) / 24 }

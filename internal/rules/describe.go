@@ -182,7 +182,7 @@ func subjectStems(s string, lang text.Language) map[string]bool {
 	for _, w := range taggedWords(s) {
 		low := text.Fold(w.Text)
 		st := text.Stem(low, lang)
-		if strings.HasPrefix(w.Tag, "NN") && !numberWords[low] || w.Tag == "FW" || verbCues[st] || w.Tag == "JJ" && !knownAdjectives[low] && !text.IsSmallTalk(low) && len(low) > 6 {
+		if strings.HasPrefix(w.Tag, "NN") && !numberWords[low] || w.Tag == "FW" || verbCues[st] && !abstractNouns[low] && w.Tag[0] == 'V' && !everydayVerbs[st] || w.Tag == "JJ" && lastingAdjectives[low] {
 			for _, t := range text.Words(w.Text) {
 				stems[text.Stem(t, lang)] = true
 			}
@@ -191,5 +191,31 @@ func subjectStems(s string, lang text.Language) map[string]bool {
 	return stems
 }
 
+// lastingAdjectives are what two notes may be about. everydayVerbs are the stems of verbs of a
+// domain that say too little to relate two notes.
+var (
+	lastingAdjectives = wordSet("allergic vegetarian vegan pregnant diabetic lactose pescatarian")
+	everydayVerbs     = func() map[string]bool {
+		m := map[string]bool{}
+		for w := range wordSet("learn study visit inspire worry struggle motivate calm comfort work clean eat drink read write buy purchase create design share capture") {
+			m[text.Stem(w, text.English)] = true
+		}
+		return m
+	}()
+)
+
 // numberWords are numbers in words, which relate nothing.
 var numberWords = wordSet("one two three four five six seven eight nine ten eleven twelve hundred thousand million first second third dozen couple half")
+
+// abstractNouns are words of nearly every talk among friends. Two notes that share one need not
+// have a subject in common.
+var abstractNouns = wordSet(`change changes goal goals dream dreams passion passions community communities friend friends family families photo photos picture
+	pictures pic pics life lives world idea ideas project projects work job jobs team teams event events people kid kids group groups style fun friendship
+	encouragement positivity growth success challenge challenges situation choice choices decision decisions tip tips view views peace happiness beauty creativity
+	spirit heart word words place places conversation conversations talk chat message messages question questions answer story stories reminder
+	appreciation gratitude hope luck guy guys man woman person child children house home area spot spots room stuff type types list lists example examples
+	option options detail details problem problems solution solutions process approach information topic purpose level levels skill skills
+	career future past road path season seasons shot shots scene eye eyes face smile laugh voice name names weekend vacation tour
+	enjoy sounds sound look looks amaze awesome inspiring inspire motivate worry worries struggle calm comfort perfect interesting exciting important difficult different
+	wonderful special favorite favourite positive negative proud grateful thankful excited supportive meaningful incredible fantastic beautiful creative
+	relationship relationships environment attention effort efforts dedication determination resilience kindness mindset perspective value values`)

@@ -222,7 +222,7 @@ func keywordStems(n memory.Described, names map[string]bool) []string {
 	seen := map[string]bool{}
 	for _, k := range n.Keywords {
 		for _, w := range text.Words(k) {
-			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) || numberWords[w] {
+			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) || numberWords[w] || abstractNouns[w] || vagueNouns[w] {
 				continue
 			}
 			// A word that the content has must name a subject there: "run the hospital" is not

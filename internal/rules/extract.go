@@ -39,7 +39,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i)}
+		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name)}
 		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -53,10 +53,11 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 // utteranceReader extracts the facts of one utterance.
 type utteranceReader struct {
 	u            memory.Utterance
-	question     string       // what the utterance may answer; "": nothing
-	agent        bool         // read the assistant's promises and advice
-	talksToAgent bool         // no other person takes part
-	before       [][]referent // what pronouns may refer to, by sentence
+	question     string         // what the utterance may answer; "": nothing
+	agent        bool           // read the assistant's promises and advice
+	talksToAgent bool           // no other person takes part
+	listeners    *regexp.Regexp // the names of the others, where they address them; nil: none
+	before       [][]referent   // what pronouns may refer to, by sentence
 }
 
 // hasOtherName reports whether a person of another name takes part in a conversation.
@@ -66,15 +67,36 @@ func hasOtherName(all []memory.Utterance, name string) bool {
 	})
 }
 
+// listenersOf matches the names of the other people at the beginning or end of a sentence, where
+// they are addressed.
+func listenersOf(all []memory.Utterance, speaker string) *regexp.Regexp {
+	var names []string
+	for _, u := range all {
+		name := strings.TrimSpace(u.Name)
+		if u.Role == memory.RoleUser && name != "" && !strings.EqualFold(name, speaker) && len(name) <= 64 && !slices.Contains(names, regexp.QuoteMeta(name)) {
+			names = append(names, regexp.QuoteMeta(name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	list := strings.Join(names, "|")
+	return regexp.MustCompile(`^(?:` + list + `)[,!]\s+|,\s+(?:` + list + `)(\s*[.!]*)$`)
+}
+
 // facts returns the facts of the utterance in order.
 func (r utteranceReader) facts() []string {
 	var out []string
 	if said := answered(r.question, r.u.Content); said != "" && !r.agent {
 		out = append(out, r.stated(said)...)
+		r.before = append(r.before, referentsIn(said))
 	}
 	lastIsFact := false // the previous sentence became a fact
 	hanBefore := ""
 	for _, s := range utteredSentences(r.u.Content) {
+		if r.listeners != nil {
+			s = r.listeners.ReplaceAllString(s, "$1")
+		}
 		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
 			out, lastIsFact = append(out, r.stated(said)...), false
 			continue
@@ -93,6 +115,9 @@ func (r utteranceReader) facts() []string {
 		name := r.speakerName("the user", "the assistant")
 		before := r.before
 		r.before = append(r.before, referentsIn(s))
+		if name != "the user" {
+			s = introduction(s, name)
+		}
 		if resolved, ok := resolvePronoun(s, before); ok && !r.agent {
 			// Who is meant now may be meant by the next sentence too.
 			r.before[len(r.before)-1] = append(referentsIn(resolved), r.before[len(r.before)-1]...)
@@ -120,6 +145,18 @@ func (r utteranceReader) facts() []string {
 		lastIsFact = false
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
+}
+
+// introduction returns a sentence without "I'm Ana," at its beginning, if that is the speaker's
+// known name.
+func introduction(s, name string) string {
+	plain := stripFiller(s)
+	for _, opening := range []string{"I'm ", "I am ", "My name is "} {
+		if rest, ok := strings.CutPrefix(plain, opening+name); ok && len(rest) > 3 && (rest[0] == ',' || strings.HasPrefix(rest, " and ")) {
+			return strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(rest, ", "), "and "), " ")
+		}
+	}
+	return s
 }
 
 // stated returns the facts of a sentence in the first person that is known to be a statement.
@@ -333,7 +370,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	s = restoreSubject(s)
 	words := lowerWords(s)
-	if len(words) < 2 || addressesListener(words) {
+	if len(words) < 2 || addressesListener(words) || isUnclear(s) {
 		return ""
 	}
 	n := countContentWords(words)
@@ -349,7 +386,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	case n < minContentWords:
 		return ""
 	case jointSpeaker.MatchString(s):
-	case startsWithSpeaker(words):
+	case startsWithSpeaker(words) && !pronounFirst.MatchString(s):
 		if feelings.MatchString(s) && n < minContentWords+1 {
 			return ""
 		}

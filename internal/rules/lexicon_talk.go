@@ -147,4 +147,6 @@ var emptyWords = wordSet(`thing things stuff great awesome amazing good nice coo
 	journey experience moment moments reminder support positive inspiring dream dreams hard tough believe step forward heart truly
 	give gives take takes say said tell told come came work working worth matter matters help helps helped place start started
 	guess bet hear heard definitely totally absolutely completely literally finally actually especially options option details detail busy bothering happened
-	happen lately talked talk spoke spoken chatted chat week weeks people month months year years lots thrilled stoked keen mind`)
+	happen lately talked talk spoke spoken chatted chat week weeks people month months year years lots thrilled stoked keen mind
+	change changes difference impact progress positive stay staying motivated determined focused energy goal goals challenge challenges
+	growth mindset vibe vibes tough rough skill skills gains`)

@@ -186,6 +186,8 @@ func statementByRule(source mem0.Entity, rest string) (statement, bool) {
 			continue // which one is said elsewhere
 		case relation == "is" && !leadingArticle.MatchString(rest[m[2]:]), relation == "has" && notPossession.MatchString(rest[m[2]:]):
 			continue
+		case relation == "lives_in" && !startsUpper(object) && (dwellings[lastWord(object)] || dwellings[firstWord(object)]):
+			relation = "has_home" // a city and a flat do not exclude each other
 		case (relation == "met" || relation == "lives_in" || relation == "is_named") && !startsUpper(object):
 			continue
 		}
@@ -228,6 +230,9 @@ var vagueVerbs = wordSet(`was has had does did gets got gonna needs need knows k
 	lets let says said tells told used tried tries comes came been ought cannot gotta sees saw finds found wants excited interested thrilled
 	gives gave helps helped reminds reminded allows allowed keeps brings brought shows showed put puts done been gone asked asks looks looked works took seen taken given shared shares`)
 
+// dwellings are homes that are no places on a map.
+var dwellings = wordSet("flat apartment house studio dorm cottage cabin condo farm village suburb loft bungalow trailer basement penthouse")
+
 // ownedValues are nouns whose value a sentence gives: "Ana's job is nursing".
 var ownedValues = wordSet("name job occupation birthday hometown address nickname hobby major nationality dream_job dream")
 
@@ -259,6 +264,10 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 				return nil
 			}
 		}
+	}
+	if name, ok := strings.CutPrefix(strings.Replace(m[2], "named ", "called ", 1), "called "); ok && startsUpper(name) {
+		first, _, _ := strings.Cut(name, " ")
+		return []statement{{source, mem0.Entity{Entity: strings.Trim(first, ".,"), Type: typeThing}, "has_" + strings.TrimPrefix(what, "has_")}}
 	}
 	if !strings.HasPrefix(what, "favorite_") && !ownedValues[what] {
 		return nil // "Ana's hike is going well"
@@ -307,8 +316,14 @@ func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 // isDefinite reports whether a phrase is "the" and one common noun, which only the sentences before
 // could explain.
 func isDefinite(phrase, object string) bool {
+	if _, rest, ok := strings.Cut(phrase, object); ok && explains.MatchString(rest) {
+		return false // "the lease for the studio"
+	}
 	return strings.HasPrefix(strings.ToLower(phrase), "the ") && !strings.Contains(object, " ") && !startsUpper(object)
 }
+
+// explains matches the words behind a noun that say which one it is.
+var explains = regexp.MustCompile(`^ (?:for|of|in|at|from|with|on|by) (?:the |an? |my |their )?\p{L}`)
 
 // startsWithVerb reports whether a phrase begins with a verb, as that of a plan does.
 func startsWithVerb(s string) bool {
@@ -355,7 +370,7 @@ func objectAt(rest string, at int, action bool) string {
 	}
 	if from+n < len(words) {
 		switch next := &words[from+n]; {
-		case next.Tag == "RP", isDeterminer(next) && next.Tag != "PDT", next.Tag == "VB", action && next.Tag == "TO":
+		case next.Tag == "RP", isDeterminer(next) && next.Tag != "PDT" && next.Text != "that" && next.Text != "really" && next.Text != "so" && next.Text != "very", next.Tag == "VB", action && next.Tag == "TO":
 			return "" // "gave Ana a book", "wants the music to be heard"
 		}
 	}
