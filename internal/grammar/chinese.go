@@ -29,7 +29,7 @@ var loadDictionary = sync.OnceValue(func() *dictionary {
 	d := &dictionary{lines: unpack(chineseTable)}
 	d.starts = make([]uint32, 0, bytes.Count(d.lines, []byte{'\n'}))
 	for at := 0; at < len(d.lines); {
-		d.starts = append(d.starts, uint32(at)) //nolint:gosec // the table is small
+		d.starts = append(d.starts, uint32(at))
 		at += bytes.IndexByte(d.lines[at:], '\n') + 1
 	}
 	return d

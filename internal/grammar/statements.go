@@ -414,7 +414,7 @@ func holdsForAll(words []Word) bool {
 // hanListVerbs are the ends of words before a list in Chinese.
 var hanListVerbs = []string{"喜欢", "喜爱", "热爱", "爱", "讨厌", "吃", "喝", "会说", "会讲", "服用", "学", "会弹", "养了", "对", "害怕", "收集", "看", "玩", "听"}
 
-// splitHanList splits a list of nouns behind a verb: "小王喜欢茶和咖啡。"
+// splitHanList splits a list of nouns behind a verb, as in "小王喜欢茶和咖啡".
 func splitHanList(s string) []string {
 	body := strings.TrimRight(s, "。！!. ")
 	if strings.ContainsAny(body, "，,；;？?了") {

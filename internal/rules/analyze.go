@@ -71,7 +71,7 @@ func splitSpeaker(content, speaker string) (body, name string) {
 // "Hey Ana,". Such a name says nothing about the subject of the talk.
 var addresseeForm = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
 
-// calledForm matches a name at the end of a short reply: "Yeah, definitely, Ana."
+// calledForm matches a name at the end of a short reply, as in "Yeah, definitely, Ana".
 var calledForm = regexp.MustCompile(`(?:^|[.!?]\s+)(?i:yeah|yes|yep|no|wow|awesome|great|nice|cool|sure|glad|sorry|congrats|sounds|looks|good|true|right|exactly|totally|definitely|absolutely|amazing|oh|aww?|okay|ok|well)\b[^.!?]{0,40}?,\s+(\p{Lu}[\p{Ll}'’]+)\s*[!,.?]`)
 
 func addressees(s string) []string {

@@ -66,7 +66,7 @@ var (
 	// answerOpening matches words before the value of an answer.
 	answerOpening = regexp.MustCompile(`(?i)^(?:(?:well|oh|hmm|um|uh|so|actually|right now|mostly|mainly|probably|just|only|it's|it is|its|that's|that would be|they're|they are|my|in|at|from|as|on|to)\b[,: ]*)+`)
 	// noValue matches an answer that is no value.
-	noValue       = regexp.MustCompile(`(?i)^(?:nothing|none|nobody|not sure|i\b|i'|we\b|you\b|it\b|he\b|she\b|they\b|that\b|this\b|there\b|what|why|how|who|when|where|no idea|maybe|it depends|depends|good|fine|great|ok|okay|thanks|sorry|why|both|all of|everything|anything|something|a lot|sometimes|haha|lol|same|too|and you|nowhere|somewhere|any|later|soon|let|please|could|can|do|don't|did|yes|no)\b`)
+	noValue       = regexp.MustCompile(`(?i)^(?:nothing|none|nobody|not sure|i\b|i'|we\b|you\b|it\b|he\b|she\b|they\b|that\b|this\b|there\b|what|why|how|who|when|where|no idea|maybe|it depends|depends|good|fine|great|ok|okay|thanks|sorry|both|all of|everything|anything|something|a lot|sometimes|haha|lol|same|too|and you|nowhere|somewhere|any|later|soon|let|please|could|can|do|don't|did|yes|no)\b`)
 	vagueQuestion = regexp.MustCompile(`(?i)\b(?:any|anything|anyone|something|someone|somewhere|it|this|that|them|these|those|here|there|more|else|or|me|us|him|her|yours)\b`)
 	finiteAnswer  = regexp.MustCompile(`(?i)(?:^|\s)(?:is|are|was|were|am|i'm|it's|i've|i'd|i'll|will|would|can|could|have|has|had|do|does|did|i)(?:\s|$)`)
 )

@@ -121,7 +121,7 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 		}
 	}
 	sameVerb := fact.verb == old.verb
-	if fact.cancels(old) || fact.endsHabit(&old) || fact.dropsIntention(&old) {
+	if fact.cancels(&old) || fact.endsHabit(&old) || fact.dropsIntention(&old) {
 		return mem0.OpDelete, fact.text
 	}
 	if fact.negated != old.negated {

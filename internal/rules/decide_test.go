@@ -31,7 +31,7 @@ func (s *memoryList) learn(fact string) {
 	}
 	d := decide(in)
 	switch d.Operation {
-	case mem0.OpNoop:
+	case mem0.OpNoop, mem0.OpReplace:
 	case mem0.OpAdd:
 		s.texts = append(s.texts, fact)
 	case mem0.OpUpdate:

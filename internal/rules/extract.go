@@ -219,7 +219,7 @@ func ownClauses(s string) []string {
 		return []string{"My " + strings.ToLower(m[1]) + " is " + m[2]}
 	}
 	var out []string
-	if at := clauseEnding.FindStringIndex(plain); at != nil && startsWithSpeaker(lowerWords(plain[:at[0]])) && !suppositions.MatchString(plain[:at[0]]) {
+	if at := clauseEnding.FindStringIndex(plain); len(at) == 2 && startsWithSpeaker(lowerWords(plain[:at[0]])) && !suppositions.MatchString(plain[:at[0]]) {
 		if first := plain[:at[0]]; !openSubordinate.MatchString(first) {
 			out = append(out, first)
 		}

@@ -59,11 +59,10 @@ func nounPhrase(words []grammar.Word) (phrase string, n int) {
 		case w.Tag == "JJ" || w.Tag == "JJR" || w.Tag == "JJS" || w.Tag == "CD" || w.Tag == "VBG" && end+1 < len(words),
 			(w.Tag == "VBN" || w.Tag == "VBD") && end+1 < len(words) && strings.HasPrefix(words[end+1].Tag, "NN"),
 			w.Tag == "POS" || w.Text == "+" || w.Text == "&":
-			if w.Tag == "VBG" && end > start && !isNounOrAdjective(&words[end-1]) {
-				break
+			if w.Tag != "VBG" || end == start || isNounOrAdjective(&words[end-1]) {
+				end++
+				continue
 			}
-			end++
-			continue
 		case strings.EqualFold(w.Text, "of") && last == end && end > start && end+1 < len(words):
 			inner, taken := nounPhrase(words[end+1:])
 			if inner == "" {
@@ -72,13 +71,12 @@ func nounPhrase(words []grammar.Word) (phrase string, n int) {
 			if last-start+1+taken <= maxPhraseWords {
 				last = end + 1 + taken
 				end = last
-				break
 			}
 		}
 		break
 	}
 	// In "the sunset Ana watched" the name begins a clause.
-	for last-start > 1 && words[last-1].Tag == "NNP" && words[last-2].Tag[:2] == "NN" && words[last-2].Tag != "NNP" && last < len(words) && words[last].Tag[0] == 'V' {
+	for last-start > 1 && words[last-1].Tag == "NNP" && strings.HasPrefix(words[last-2].Tag, "NN") && words[last-2].Tag != "NNP" && last < len(words) && words[last].Tag[0] == 'V' {
 		last--
 	}
 	if last == start || end-start > maxPhraseWords {

@@ -37,7 +37,7 @@ var (
 	petKinds  = wordSet(`dog cat puppy kitten pet bird horse hamster rabbit bunny parrot turtle tortoise guinea-pig beagle poodle labrador husky retriever greyhound terrier collie dachshund
 		pup kitty pony goat snake lizard goldfish`)
 
-	ownPeople = regexp.MustCompile(`\b(?:[Mm]y|[Oo]ur|[Yy]our) ((?:[\p{Ll}-]+ ){0,2}?)(` + kinWords + `|grandma|grandpa|granny|girlfriend|boyfriend|doctor|dentist|landlord|landlady|therapist|manager|supervisor|professor|trainer|sister-in-law|brother-in-law|mother-in-law|father-in-law|hamster|rabbit|parrot|beagle|poodle|labrador)\b(?:,? (?:is |named |called |is called |is named )?(\p{Lu}[\p{L}'.-]*(?: \p{Lu}[\p{L}-]+)?))?`)
+	ownPeople = regexp.MustCompile(`\b(?:[Mm]y|[Oo]ur|[Yy]our) ((?:[\p{Ll}-]+ ){0,2}?)(` + kinWords + `|granny|doctor|dentist|landlord|landlady|therapist|manager|supervisor|professor|trainer|sister-in-law|brother-in-law|mother-in-law|father-in-law|hamster|rabbit|parrot|beagle|poodle|labrador)\b(?:,? (?:is |named |called |is called |is named )?(\p{Lu}[\p{L}'.-]*(?: \p{Lu}[\p{L}-]+)?))?`)
 	ownPet    = regexp.MustCompile(`\b(?:have|has|had|got|adopted|bought|own|rescued|get|getting) (?:an?|another|our|my) ((?:[\p{Ll}-]+ ){0,2}?)([\p{Ll}-]+)\b(?:,? (?:named|called) (\p{Lu}[\p{L}-]*))?`)
 	metPeople = regexp.MustCompile(`\b(?:met|with|invited|helped|married|dating|know|named|called|friend|colleague|neighbor|boss) (?:Mr\.? |Mrs\.? |Ms\.? |Dr\.? )?(\p{Lu}\p{Ll}+)\b`)
 	ownThing  = regexp.MustCompile(`\b(?:I|We|we)(?:'ve| have)? (?:just |recently |finally |also )?(?:bought|have|own|rented|built|wrote|painted|opened|moved into|live in) (?:an?|my|our) `)

@@ -249,11 +249,10 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 		return nil
 	}
 	what := strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(m[1], "favourite", "favorite")), " ", "_")
-	object, kind := "", typeThing
+	object, kind := m[2], typeThing
 	at := strings.Index(rest, m[2])
 	switch what {
 	case "name":
-		object = m[2]
 		if words := strings.Fields(m[2]); len(words) > 3 || !startsUpper(m[2]) {
 			return nil
 		}

@@ -79,13 +79,16 @@ func hanStatements(s, user string) []statement {
 	return out
 }
 
+// hanThings are the first letters of the tags of words that may name a thing or an activity.
+var hanThings = map[byte]bool{'n': true, 'v': true, 'a': true, 'm': true, 'x': true, 'q': true, 't': true, 'b': true, 'i': true, 'j': true, 'l': true, 'z': true, 's': true, 'f': true}
+
 // hanNounPhrase returns the words at the beginning of s that name a thing or an activity; "" if
 // there are none, or more than four.
 func hanNounPhrase(s string) string {
 	end := 0
 	for i, w := range grammar.Chinese(s) {
 		switch {
-		case strings.Contains("nvamxqtbijlzsf", w.Tag[:1]) && w.Tag != "w" || w.Tag == "eng":
+		case hanThings[w.Tag[0]] && w.Tag != "w" || w.Tag == "eng":
 		case w.Text == "的" && i > 0:
 		default:
 			return strings.TrimSuffix(s[:end], "的")

@@ -77,7 +77,7 @@ func englishSlots(rest string) []slot {
 			continue
 		}
 		m := r.form.FindStringSubmatch(rest)
-		if m == nil || strings.HasPrefix(rest, "'s ") && !ofPossession(r.relation, m[0]) {
+		if len(m) == 0 || strings.HasPrefix(rest, "'s ") && !ofPossession(r.relation, m[0]) {
 			continue // "Ana's neighbors split up" says nothing of Ana
 		}
 		s := slot{relation: r.relation, value: r.value, negated: not || r.ends}
@@ -232,7 +232,7 @@ func canceledTrips(rest string) []string {
 }
 
 // cancels reports whether a fact cancels the trip that an older fact plans.
-func (f factFrame) cancels(old factFrame) bool {
+func (f *factFrame) cancels(old *factFrame) bool {
 	if len(f.canceledTrips) == 0 || old.negated || beenOrLiked.MatchString(old.text) ||
 		!planned.MatchString(old.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
 		return false
@@ -249,7 +249,7 @@ func (f factFrame) cancels(old factFrame) bool {
 }
 
 // trips returns the places of the trips of a fact.
-func (f factFrame) trips() []string {
+func (f *factFrame) trips() []string {
 	if isHan(f.text) {
 		return hanTripsIn(f.text)
 	}

@@ -100,7 +100,7 @@ var (
 
 // impersonal reports whether the "it" at i refers to nothing: "it was raining", "make it to".
 func impersonal(words []grammar.Word, i int) bool {
-	if strings.ToLower(words[i].Text) != "it" {
+	if !strings.EqualFold(words[i].Text, "it") {
 		return false
 	}
 	if i > 0 && (words[i-1].Text == "," || words[i-1].Tag == "CC" || words[i-1].Tag == "IN" && words[i-1].Text != "of" && words[i-1].Text != "about" && words[i-1].Text != "with" && words[i-1].Text != "for" && words[i-1].Text != "to" && words[i-1].Text != "on") {

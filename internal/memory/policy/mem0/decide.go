@@ -274,6 +274,7 @@ func checkDecision(raw json.RawMessage) error {
 	switch decision.Operation {
 	case OpAdd, OpUpdate, OpDelete, OpNoop:
 		return nil
+	case OpReplace: // told of a deletion, never asked for
 	}
 	return fmt.Errorf("%q is no operation", decision.Operation)
 }

@@ -52,7 +52,7 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 		return nil
 	case OpAdd:
 		return l.addFact(ctx, d, f, l.memoryText(f, nil), o)
-	case OpUpdate, OpDelete:
+	case OpUpdate, OpDelete, OpReplace:
 	}
 	if !ok {
 		l.out.Dropped.Targets++
