@@ -90,7 +90,7 @@ type bulkNote struct {
 func (n *Service) embedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := n.cfg.EmbedFor
 	if until, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(until)/2)
+		patience = min(patience, time.Until(until)*3/4)
 	}
 	return context.WithTimeout(ctx, patience)
 }
