@@ -165,3 +165,25 @@ func tuneCommand(o *options) *cobra.Command {
 	_ = cmd.MarkFlagRequired("weights")
 	return cmd
 }
+
+func measureCommand(o *options) *cobra.Command {
+	var file string
+	var signals []string
+	cmd := &cobra.Command{
+		Use: "measure", Short: "Write what the gateway measures for every question, to try weights without it", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			f, err := os.Create(file) //nolint:gosec // the caller's file
+			if err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
+				return b.WriteMeasures(ctx, f, signals)
+			})
+		},
+	}
+	rankingFlags(o, cmd)
+	cmd.Flags().StringSliceVar(&signals, "signals", nil, "names of the signals, as in explanations")
+	cmd.Flags().StringVar(&file, "write", "measures.jsonl", "file to write, a line of JSON for each question")
+	return cmd
+}

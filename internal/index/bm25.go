@@ -31,24 +31,28 @@ func (q *Query) maxGain(j int) (n float64) {
 
 func (p *passage) span() text.Span { return text.Span{Start: int(p.start), End: int(p.end)} }
 
-// bestPassage returns the score of a row's best passage and where the passage is in the content;
-// zero when the row has no word of the query.
-func (q *Query) bestPassage(layer int, row uint32) (score float64, at text.Span) {
+// bestPassage returns the score of a row's best passage, which share of the query's words it has, by
+// their weights, and where the passage is in the content; zero when the row has no word of the query.
+func (q *Query) bestPassage(layer int, row uint32) (score, covered float64, at text.Span) {
 	l := &q.view.layers[layer]
 	e := &l.rows[row]
 	for n := e.first; n < e.first+e.passages; n++ {
-		p, sum := &l.passages[n], 0.0
+		p, sum, has := &l.passages[n], 0.0, 0.0
 		for j := range q.words {
 			word := &q.words[j]
 			if tf := findPosting(word.postings[layer], n).tf; tf > 0 {
 				sum += q.bm25(word, tf, p.length)
+				has += word.weight
 			}
 		}
 		if sum > score {
-			score, at = sum, p.span()
+			score, covered, at = sum, has, p.span()
 		}
 	}
-	return score, at
+	if covered > 0 {
+		covered /= q.weight
+	}
+	return score, covered, at
 }
 
 // findPosting returns the posting of a passage, or the zero posting. The list is sorted by passage.

@@ -21,6 +21,7 @@ type Query struct {
 	view   *View
 	words  []word
 	terms  int
+	weight float64 // of all words, also of those that no note has
 	vector *queryVector
 }
 
@@ -75,10 +76,11 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 			df += l.countVisible(w.postings[j])
 			w.count += len(w.postings[j])
 		}
+		w.weight = times[i] * v.idf(df)
+		q.weight += w.weight
 		if df == 0 {
 			continue
 		}
-		w.weight = times[i] * v.idf(df)
 		q.words = append(q.words, w)
 	}
 	slices.SortStableFunc(q.words, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
@@ -173,7 +175,7 @@ func (q *Query) Lexical(sel *Selection, k int) []Hit {
 	out := make([]Hit, len(best))
 	for i, r := range best {
 		out[i] = q.view.newHit(r)
-		_, out[i].Passage = q.bestPassage(q.view.locate(r.row))
+		_, _, out[i].Passage = q.bestPassage(q.view.locate(r.row))
 	}
 	w.release()
 	return out

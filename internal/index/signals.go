@@ -16,6 +16,7 @@ type Signals struct {
 	Layer int   // index into the view's layers, 0 is the nearest
 
 	Words   float64   // BM25 of the best passage
+	Covered float64   // the share of the query's words that the best passage has, by their weights, 0..1
 	Passage text.Span // the best passage
 	Window  float64   // BM25 of the note and of two on either side of it in its session
 	Session float64   // BM25 of the whole session
@@ -102,7 +103,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	} else {
 		s.Opens = c.next[g] != none
 	}
-	s.Words, s.Passage = q.bestPassage(i, row)
+	s.Words, s.Covered, s.Passage = q.bestPassage(i, row)
 	if q.vector != nil && c.slot[g] != none {
 		s.Dense, s.Vector = true, q.exactCosine(w, c, g)
 	}

@@ -18,9 +18,9 @@ const MinDepth = 200
 // LateDepth is the number of best candidates that late interaction measures.
 const LateDepth = 200
 
-// ReservedPlace is where the best by words of the notes that only words found is ranked at the latest: it
-// has no vector yet, or is not among the [Depth] nearest. The place does not depend on k, so k never
-// changes an order.
+// ReservedPlace is where a note that only words found is ranked at the latest: the best by words of those
+// without a vector, or the best by words of all, if it is not among the [Depth] nearest. The place does
+// not depend on k, so k never changes an order.
 const ReservedPlace = 5
 
 // Depth returns how many candidates to ask of each signal for k hits.
@@ -229,22 +229,23 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 	return out
 }
 
-// reserveLexical reserves a place for the best note by words of those found only by words.
+// reserveLexical reserves a place for the best note by words, if only words found it.
 func (r *ranking) reserveLexical() {
+	best := -1 // of the notes without a vector, and of those with one that are the best of all
 	for i := range r.found {
 		c := &r.found[i]
-		if c.ByVector || c.Values[Lexical] <= 0 {
+		if c.Values[Lexical] <= 0 || c.ByVector {
 			continue
 		}
-		if r.reserved >= 0 {
-			best := &r.found[r.reserved]
-			if cmp.Or(cmp.Compare(best.Values[Lexical], c.Values[Lexical]), bytes.Compare(c.Note[:], best.Note[:])) >= 0 {
-				continue
+		if best < 0 || cmp.Or(cmp.Compare(c.Values[Lexical], r.found[best].Values[Lexical]), bytes.Compare(r.found[best].Note[:], c.Note[:])) > 0 {
+			if !c.Dense || c.Values[Lexical] >= r.scale.highest[Lexical] {
+				best = i
 			}
 		}
-		r.reserved = i
 	}
-	moveReserved(r.places, func(i int) bool { return i == r.reserved })
+	if r.reserved = best; best >= 0 {
+		moveReserved(r.places, func(i int) bool { return i == best })
+	}
 }
 
 // Weighs reports whether a signal has a weight.
@@ -326,7 +327,7 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 		}
 		score += w * x
 	}
-	prior = r.config.Prior.factor(c.Assistant, c.Terms)
+	prior = r.config.Prior.factor(c)
 	return score * prior, prior
 }
 

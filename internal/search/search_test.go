@@ -72,7 +72,7 @@ func TestRank(t *testing.T) {
 		{"a pending vector is no vector hit", nil, []Candidate{words, cand(2, .1, 2)}, Options{Mode: ModeVector, K: 5}, []int{2}},
 		{"hybrid joins both sides", nil, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: ModeHybrid, K: 3}, []int{2, 1, 3}},
 		{"C318 words survive k dense hits", nil, []Candidate{cand(1, .9, 1), cand(2, .9, 1), cand(3, .9, 1), cand(4, .9, 1), cand(5, .8, 0), cand(6, .8, 0), word(9, .4)}, Options{Mode: ModeHybrid, K: 5}, []int{1, 2, 3, 4, 9}},
-		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(4, .9, 0), cand(5, .8, 0), cand(6, .8, 0), {Note: id(9), Values: Values{Lexical: 1, Vector: .1}, Dense: true}}, Options{Mode: ModeHybrid, K: 5}, []int{1, 2, 3, 4, 9}},
+		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(4, .9, 0), cand(5, .8, 0), cand(6, .8, 0), {Note: id(9), Values: Values{Lexical: 5, Vector: .1}, Dense: true}}, Options{Mode: ModeHybrid, K: 5}, []int{1, 2, 3, 4, 9}},
 		{"C318 without a dense side", nil, []Candidate{word(1, 3), word(2, 4)}, Options{Mode: ModeHybrid, K: 1}, []int{2}},
 		{"ties by note id", nil, []Candidate{cand(3, .5, 1), cand(1, .5, 1), cand(2, .5, 1)}, Options{Mode: ModeHybrid, K: 3}, []int{1, 2, 3}},
 		{"min_score cuts", nil, []Candidate{cand(1, .9, 0), cand(2, .5, 0), cand(3, .49, 0)}, Options{Mode: ModeVector, K: 5, MinScore: &half}, []int{1, 2}},
@@ -365,9 +365,9 @@ func TestRankProperties(t *testing.T) {
 			}
 			seen[h.Note] = true
 		}
-		words := func(c Candidate) bool { return c.Values[Lexical] > 0 && !c.ByVector }
+		words := func(c Candidate) bool { return c.Values[Lexical] > 0 && !c.Dense }
 		if slices.ContainsFunc(in, words) && k >= ReservedPlace &&
-			!slices.ContainsFunc(hits[:min(ReservedPlace, len(hits))], func(h Hit) bool { return words(h.Candidate) }) {
+			!slices.ContainsFunc(hits[:min(ReservedPlace, len(hits))], func(h Hit) bool { return h.Values[Lexical] > 0 && !h.ByVector }) {
 			t.Fatalf("C318: a note is found by words only, hits %v", notes(hits))
 		}
 	})

@@ -28,6 +28,7 @@ const (
 	Reply                    // 1 when the turn before it has one
 	Opening                  // 1 when it is the first of its session
 	Names                    // capitalized words inside its sentences, up to 3
+	Verbatim                 // how far it has the query word for word, 0..1; see [Wording]
 	Entity                   // link to an entity that the query names, 0..1; see [EntityBoost]
 	signals
 )
@@ -66,8 +67,9 @@ var table = [signals]property{
 	Importance: {"importance", asIs, true, 0, 0, 0},
 	Question:   {"question", asIs, true, 0, -.4, 0},
 	Reply:      {"reply", asIs, true, 0, .4, 0},
-	Opening:    {"opening", asIs, true, 0, .5, 0},
+	Opening:    {"opening", asIs, true, 1, .5, 0},
 	Names:      {"names", asIs, true, 0, .2, 0},
+	Verbatim:   {"verbatim", asIs, true, .5, .5, 0},
 	Entity:     {"entity", asIs, false, 0, 0, .5},
 }
 
@@ -139,4 +141,12 @@ func (v *Values) Override(weights map[string]float64) error {
 		v[i] = w
 	}
 	return nil
+}
+
+// Wording returns the value of [Verbatim] for a passage that has a share of the query's words, by their
+// weights. Common questions share half of their words with what answers them, and get little. It grows
+// to 1 for a text that is asked for in its own words.
+func Wording(share float64) float64 {
+	share *= share
+	return share * share
 }

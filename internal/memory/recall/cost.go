@@ -39,7 +39,11 @@ func (q *Query) Cost(notes int) int {
 	words := text.CountTokens(q.words())
 	n += words*costOfWord + words*notes/matchesPerStep
 	if q.Vector == nil && q.Mode != Lexical {
-		n += min(words, maxEncoded) * costOfEncoding
+		encoded := min(words, maxEncoded)
+		if q.Messages != nil {
+			encoded *= 2 // the last utterance by itself, too
+		}
+		n += encoded * costOfEncoding
 	}
 	k := q.K
 	if k == 0 {

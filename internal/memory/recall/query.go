@@ -20,6 +20,9 @@ const (
 	maxMessages   = 100
 	// maxDialogue is how many bytes of a dialogue, from its end, are the query.
 	maxDialogue = 8 << 10
+	// maxEmbeddedDialogue is how many bytes of it, from its end, are embedded: about as much as an encoder
+	// reads, which begins at the front.
+	maxEmbeddedDialogue = 1200
 )
 
 // check returns Invalid for a query that cannot be answered, sets defaults, and returns the words of
@@ -133,15 +136,32 @@ func dialogueText(messages []Message) (string, error) {
 		b.WriteString(turn)
 		b.WriteByte('\n')
 	}
-	text := strings.TrimSpace(b.String())
-	if len(text) > maxQueryBytes {
-		// Cut at the front, between characters.
-		text = text[len(text)-maxQueryBytes:]
-		for len(text) > 0 && !utf8.RuneStart(text[0]) {
-			text = text[1:]
+	text := tail(strings.TrimSpace(b.String()), maxQueryBytes)
+	return text, checkText("messages", text)
+}
+
+// tail returns the last n bytes of a text or up to three less, between characters.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	for len(s) > 0 && !utf8.RuneStart(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+// lastUtterance returns the last message of a dialogue that is not blank.
+func lastUtterance(messages []Message) string {
+	for _, m := range slices.Backward(messages) {
+		for _, part := range []string{m.Content, m.User, m.Assistant} {
+			if strings.TrimSpace(part) != "" {
+				return part
+			}
 		}
 	}
-	return text, checkText("messages", text)
+	return ""
 }
 
 // embedText embeds a text with the embedder of the collection.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -128,7 +129,7 @@ func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
 	if sr.mode == Lexical && sr.q.Rerank != RerankModel || sr.index != nil && sr.index.Len() == 0 {
 		return memory.Embedding{}, nil
 	}
-	made, err := sr.service.embedText(ctx, sr.scope, &sr.view.Collection, sr.words)
+	made, err := sr.embedWords(ctx)
 	sr.service.outages.embed.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
 	if err == nil || sr.mode == Vector || ctx.Err() != nil {
 		return made, err
@@ -136,6 +137,31 @@ func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
 	sr.degraded = "the query could not be embedded; words alone answered"
 	sr.mode = Lexical
 	return memory.Embedding{}, nil
+}
+
+// embedWords embeds the query. A dialogue has the mean of two vectors: that of its end, which says what
+// it is about, and that of its last utterance, which says what is asked. Its tokens are those of its end.
+func (sr *searchRun) embedWords(ctx context.Context) (memory.Embedding, error) {
+	embed := func(s string) (memory.Embedding, error) {
+		return sr.service.embedText(ctx, sr.scope, &sr.view.Collection, s)
+	}
+	if sr.q.Messages == nil {
+		return embed(sr.words)
+	}
+	end, last := tail(sr.words, maxEmbeddedDialogue), tail(strings.TrimSpace(lastUtterance(sr.q.Messages)), maxEmbeddedDialogue)
+	made, err := embed(end)
+	if err != nil || last == end {
+		return made, err
+	}
+	asked, err := embed(last)
+	if err != nil {
+		return memory.Embedding{}, err
+	}
+	mean := slices.Clone(made.Vector) // the embedding may be cached
+	for i := range mean {
+		mean[i] += asked.Vector[i]
+	}
+	return memory.Embedding{Vector: mean, Tokens: made.Tokens}, nil
 }
 
 // candidates returns the notes that the signals find, with their measures. Only the best of them are
@@ -221,7 +247,7 @@ func (sr *searchRun) toCandidates(found []index.Signals) []search.Candidate {
 				search.Importance: s.Record.Importance, search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),
 				search.Opening: boolToFloat(s.Opens), search.Names: float64(s.Names),
 				search.Time: boolToFloat(sr.matchesTime(s.Record.OccurredAt)), search.Attribute: boolToFloat(sr.matchesAttributes(s.Record.Attributes)),
-				search.Entity: sr.boosts[s.Note],
+				search.Verbatim: search.Wording(s.Covered), search.Entity: sr.boosts[s.Note],
 			},
 		}
 	}

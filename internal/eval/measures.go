@@ -1,0 +1,108 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Measured holds the measures of one question's candidates. With them, any weights can be tried
+// without a gateway.
+type Measured struct {
+	Track, Conversation, Category string
+	Question                      int // index in the conversation
+	Text                          string
+	Dialogue                      bool // asked with the dialogue
+	Gold, GoldSessions            []string
+	Notes                         []MeasuredNote // in no useful order
+}
+
+// MeasuredNote holds the measures of one candidate.
+type MeasuredNote struct {
+	Turn, Session string
+	Assistant     bool
+	Words         int                // of its text
+	Values        map[string]float64 // by signal; those that are 0 may be missing
+}
+
+// measuredK is how many candidates are measured, the most that a search returns.
+const measuredK = 200
+
+// measuredWeight is a weight that explains a signal and does not choose candidates by it.
+const measuredWeight = 1e-6
+
+// WriteMeasures asks every question, and by its dialogue where it has one, and writes a line of JSON for
+// each. The best by words and by vector are the candidates.
+func (b *Bench) WriteMeasures(ctx context.Context, w io.Writer, signals []string) error {
+	weights := map[string]float64{}
+	for _, n := range signals {
+		weights[n] = measuredWeight
+	}
+	for _, n := range []string{"lexical", "window", "session", "vector"} {
+		weights[n] = 1
+	}
+	enc := json.NewEncoder(w)
+	for i := range b.Data.Conversations {
+		c := &b.Data.Conversations[i]
+		turns := map[string]*Turn{}
+		for j := range c.Turns {
+			turns[c.Turns[j].ID] = &c.Turns[j]
+		}
+		for j := range c.Questions {
+			q := &c.Questions[j]
+			if len(q.Gold) == 0 || q.Category == b.Data.Apart {
+				continue
+			}
+			for _, dialogue := range []bool{false, true} {
+				if dialogue && len(q.Dialogue) == 0 {
+					continue
+				}
+				m := Measured{
+					Track: b.Data.Name, Conversation: c.ID, Category: q.Category, Question: j, Text: q.Text,
+					Dialogue: dialogue, Gold: q.Gold, GoldSessions: q.GoldSessions,
+				}
+				if err := b.measureQuestion(ctx, &m, &b.Loaded[i], q, turns, weights); err != nil {
+					return err
+				}
+				if err := enc.Encode(m); err != nil {
+					return fmt.Errorf("write: %w", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// measureQuestion sets the candidates of a question.
+func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *Question, turns map[string]*Turn, weights map[string]float64) error {
+	asOf, err := l.AsOf(q)
+	if err != nil {
+		return err
+	}
+	query := Query{Text: q.Text, Mode: Hybrid, K: measuredK, Profile: ProfileDefault, Weights: weights, Explain: true, Fields: idsOnly, AsOf: asOf}
+	if m.Dialogue {
+		query.Text, query.Messages = "", q.Dialogue
+	}
+	found, err := b.Client.Search(ctx, l.Collection, query)
+	if err != nil {
+		return err
+	}
+	ids, err := l.Turns(found.Hits)
+	if err != nil {
+		return err
+	}
+	for i, h := range found.Hits {
+		t := turns[ids[i]]
+		n := MeasuredNote{
+			Turn: t.ID, Session: t.Session, Words: len(strings.Fields(t.Text)), Values: map[string]float64{},
+			Assistant: strings.HasPrefix(t.Text, "assistant: ") || t.Attributes["role"] == "assistant",
+		}
+		for _, s := range h.Explain.Signals {
+			n.Values[s.Name] = s.Raw
+		}
+		m.Notes = append(m.Notes, n)
+	}
+	return nil
+}
