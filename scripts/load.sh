@@ -32,7 +32,7 @@ go build -o "$dir/bin/" ./test/load
 if [ "$engine" = servers ]; then
 	export SLIPBOX_SERVICES_DIR=$dir/services SLIPBOX_PG_FSYNC=on
 	export SLIPBOX_PG_PORT=${SLIPBOX_LOAD_PG_PORT:-55462} SLIPBOX_REDIS_PORT=${SLIPBOX_LOAD_REDIS_PORT:-56409}
-	nice -n 10 scripts/services.sh up # as test/load starts the product: clients go first
+	scripts/services.sh up
 	environment=$(scripts/services.sh env)
 	eval "$environment"
 	"$dir/bin/gateway" migrate up

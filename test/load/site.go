@@ -90,12 +90,7 @@ func (t *site) launch(name string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	command := append([]string{filepath.Join(t.bin, name)}, args...)
-	// The clients and the model stand for other machines: they do not wait for a CPU that the product uses.
-	if nice, err := exec.LookPath("nice"); err == nil {
-		command = append([]string{nice, "-n", "10"}, command...)
-	}
-	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the binary that the caller names; stop ends it
+	cmd := exec.Command(filepath.Join(t.bin, name), args...) //nolint:gosec,noctx // the binary that the caller names; stop ends it
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = t.env, log, log, t.dir
 	if err := errors.Join(cmd.Start(), log.Close()); err != nil {
 		return err
