@@ -116,7 +116,7 @@ func (e *eventStream) end() {
 
 // question decodes a dialogue.
 func (h *core) question(body *wire.ChatRequest) (chat.Question, error) {
-	q := chat.Question{Model: valueOr(body.Model, ""), TokenBudget: valueOr(body.TokenBudget, 0), Forget: !valueOr(body.Remember, true)}
+	q := chat.Question{Model: valueOr(body.Model, ""), TokenBudget: valueOr(body.TokenBudget, 0), Forget: !valueOr(body.Remember, true), MinAnswerable: body.MinAnswerable}
 	switch {
 	case (body.Message == nil) == (body.Messages == nil):
 		return q, fault.InvalidField("message", "exactly one of message and messages is required")
@@ -170,6 +170,7 @@ func wireAnswer(a *chat.Answer) wire.ChatAnswer {
 	out := wire.ChatAnswer{
 		Reply: a.Reply, Citations: wireCitations(a.Citations), Tokens: a.Tokens, Model: optional(a.Model),
 		Offline: optional(a.Offline), Remembered: a.Remembered, Degraded: optional(a.Degraded),
+		Answerable: a.Answerable, Withheld: optional(a.Withheld),
 	}
 	if a.Usage != nil {
 		out.Usage = &wire.ChatUsage{PromptTokens: a.Usage.PromptTokens, CompletionTokens: a.Usage.CompletionTokens}

@@ -32,7 +32,8 @@ func (h *core) buildContext(c *gin.Context) error {
 	q := recall.ContextQuery{
 		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, ExpandLinks: body.ExpandLinks, Filter: asked.Filter, MinScore: asked.MinScore,
 		Profile: asked.Profile, Weights: asked.Weights, Reference: asked.Reference,
-		TokenBudget: valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
+		MinAnswerable: body.MinAnswerable,
+		TokenBudget:   valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
 	}
 	ctx, s := c.Request.Context(), scope(c)
 	if body.MinRevision != nil {
@@ -84,7 +85,7 @@ func wireContext(built *recall.Context) wire.ContextAnswer {
 	out := wire.ContextAnswer{
 		Text: built.Text, Tokens: built.Tokens, Citations: wireCitations(built.Citations),
 		Parts: make([]wire.ContextPart, 0, len(built.Parts)), Encoding: wire.TokenEncoding(built.Encoding), Degraded: optional(built.Degraded),
-		Dates: built.Dates,
+		Dates: built.Dates, Answerable: built.Answerable, Withheld: optional(built.Withheld),
 	}
 	for _, p := range built.Parts {
 		out.Parts = append(out.Parts, wire.ContextPart{

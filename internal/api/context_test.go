@@ -147,3 +147,44 @@ func TestContextFindsMessages(t *testing.T) {
 		}
 	}
 }
+
+// Contexts and chats say how well what was found fits the question, and show nothing of it below min_answerable. A
+// question about one person that only another one answers fits less.
+func TestMinAnswerable(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	for _, note := range [][2]string{{"Ann", "I play the cello every evening."}, {"Ann", "My cello has a new bow."}, {"Bob", "Football is on Sunday."}, {"Bob", "The match was lost again."}} {
+		b.call(t, "one", "POST", c+"/notes", fmt.Sprintf(`{"kind":"message","content":%q,"attributes":{"speaker":%q},"infer":false}`, note[1], note[0])).want(http.StatusCreated)
+	}
+	ask := func(path, body string) response {
+		t.Helper()
+		return b.call(t, "one", "POST", c+path, body).want(http.StatusOK)
+	}
+	ann := ask("/context", `{"query":"Does Ann play the cello?"}`)
+	bob := ask("/context", `{"query":"Does Bob play the cello?"}`)
+	if ann.number("answerable") < bob.number("answerable")+0.2 || ann.text("text") == "" || ann.at("withheld") != nil || ask("/search", `{"query":"Does Ann play the cello?","k":50}`).number("answerable") != ann.number("answerable") {
+		t.Errorf("%s, %s", ann.Body, bob.Body)
+	}
+	least := (ann.number("answerable") + bob.number("answerable")) / 2
+	for who, want := range map[string]bool{"Ann": true, "Bob": false} {
+		got := ask("/context", fmt.Sprintf(`{"query":"Does %s play the cello?","min_answerable":%g,"fields":["content"]}`, who, least))
+		if shown := got.text("text") != ""; shown != want || (got.at("withheld") == nil) != want || (got.length("citations") > 0) != want || (got.number("tokens") > 0) != want || got.at("answerable") == nil {
+			t.Errorf("%s: %s", who, got.Body)
+		}
+		reply := ask("/chat", fmt.Sprintf(`{"message":"Does %s play the cello?","min_answerable":%g,"remember":false}`, who, least))
+		if known := strings.Contains(reply.text("reply"), "cello"); known != want || (reply.at("withheld") == nil) != want || reply.at("answerable") == nil ||
+			!want && !strings.Contains(reply.text("reply"), "nothing about that is known") {
+			t.Errorf("%s: %s", who, reply.Body)
+		}
+	}
+	// By itself, an offline reply does not show the nearest note for want of another.
+	if got := ask("/chat", `{"message":"What is the capital of Mongolia?","remember":false}`); !strings.Contains(got.text("reply"), "nothing about that is known") || got.length("citations") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	empty := b.collection(t, "one", "empty")
+	if got := b.call(t, "one", "POST", empty+"/context", `{"query":"cello","min_answerable":0.1}`).want(http.StatusOK); got.text("withheld") != "nothing was found" || got.at("answerable") != nil {
+		t.Errorf("%s", got.Body)
+	}
+	b.call(t, "one", "POST", c+"/context", `{"query":"cello","min_answerable":1.5}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "min_answerable")
+}

@@ -586,6 +586,9 @@ type BulkSummary struct {
 
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
+	// Answerable How well what was found fits the question, 0..1; low values mean that the collection may not have the answer. Absent if nothing was found or words alone answered.
+	Answerable *float64 `json:"answerable,omitempty"`
+
 	// Citations Sources of the context: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
@@ -609,6 +612,9 @@ type ChatAnswer struct {
 
 	// Usage Tokens as the model counted them.
 	Usage *ChatUsage `json:"usage,omitempty"`
+
+	// Withheld Why nothing of what was found is shown; absent if it is.
+	Withheld *string `json:"withheld,omitempty"`
 }
 
 // ChatCompletion An answer of OpenAI's chat completions.
@@ -634,6 +640,9 @@ type ChatRequest struct {
 
 	// Messages The current dialogue; the last message is answered.
 	Messages []Message `json:"messages,omitempty"`
+
+	// MinAnswerable Answer without memory when `answerable` is lower. Without a model a reply shows what is found only if it belongs to the question.
+	MinAnswerable *float64 `json:"min_answerable,omitempty"`
 
 	// Model Name of a model in the gateway's settings; default the collection's.
 	Model *string `json:"model,omitempty"`
@@ -793,6 +802,9 @@ type ContextAnswer struct {
 	// Text The text of all parts.
 	Text string `json:"text"`
 
+	// Answerable How well what was found fits the question, 0..1; low values mean that the collection may not have the answer. Absent if nothing was found or words alone answered.
+	Answerable *float64 `json:"answerable,omitempty"`
+
 	// Citations What the marks refer to: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
@@ -814,6 +826,9 @@ type ContextAnswer struct {
 
 	// Tokens Tokens of `text`.
 	Tokens int `json:"tokens"`
+
+	// Withheld Why nothing of what was found is shown; absent if it is.
+	Withheld *string `json:"withheld,omitempty"`
 }
 
 // ContextPart defines model for ContextPart.
@@ -862,6 +877,9 @@ type ContextRequest struct {
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
+
+	// MinAnswerable Answer an empty text when nothing is found, or when `answerable` is lower; `withheld` then says so.
+	MinAnswerable *float64 `json:"min_answerable,omitempty"`
 
 	// MinRevision Wait, for a limited time, until the index has this revision.
 	MinRevision *int64 `json:"min_revision,omitempty"`
@@ -2124,7 +2142,7 @@ type SearchRequest struct {
 type SearchResult struct {
 	Hits []Hit `json:"hits"`
 
-	// Answerable How well the best hit matches the query on its own scale, 0..1; low values mean that the collection may not have the answer. Absent without hits.
+	// Answerable How well the hits fit the question, 0..1; low values mean that the collection may not have the answer. Absent without hits.
 	Answerable *float64 `json:"answerable,omitempty"`
 
 	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.

@@ -22,6 +22,8 @@ type Question struct {
 	Model       string // one of Models; "": the collection's model
 	TokenBudget int    // of the context; 0: recall's default
 	Forget      bool   // nothing is remembered
+	// MinAnswerable is as in [recall.ContextQuery]; without a model, nil is a low value of our own.
+	MinAnswerable *float64
 	// Began is called with the revision that is read, before the answer begins; may be nil.
 	Began func(memory.Revision)
 }
@@ -36,6 +38,8 @@ type Answer struct {
 	Remembered bool              // the exchange is stored once the answer is sent
 	Usage      *Usage            // as the endpoint counted it; nil: not counted, or no endpoint
 	Degraded   string            // as in [recall.Context]
+	Answerable *float64          // as in [recall.Context]
+	Withheld   string            // as in [recall.Context]
 	Revision   memory.Revision   // that was read
 
 	memo pendingExchange
@@ -71,7 +75,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	}
 	memo := s.newMemo(scope, &v, q.Turns[len(q.Turns)-1], !q.Forget)
 	if model == nil {
-		a, err := s.answerOffline(ctx, scope, v, q.Turns)
+		a, err := s.answerOffline(ctx, scope, v, &q)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +88,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 		a.memo, a.Remembered = memo, memo.wanted
 		return a, nil
 	}
-	built, err := s.context(ctx, scope, v, q.Turns, q.TokenBudget)
+	built, err := s.context(ctx, scope, v, q.Turns, recall.ContextQuery{TokenBudget: q.TokenBudget, MinAnswerable: q.MinAnswerable})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +111,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	memo.reply, memo.answered, memo.recalled = t.reply(), s.clock(), len(built.Citations) > 0
 	return &Answer{
 		Reply: t.reply(), Citations: built.Citations, Tokens: built.Tokens, Model: model.Name(), Remembered: memo.wanted,
-		Usage: t.usage, Degraded: built.Degraded, Revision: v.At, memo: memo,
+		Usage: t.usage, Degraded: built.Degraded, Answerable: built.Answerable, Withheld: built.Withheld, Revision: v.At, memo: memo,
 	}, nil
 }
 

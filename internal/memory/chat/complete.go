@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -84,7 +85,7 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 		c.offline = true
 		return c, s.completeOffline(ctx, scope, v, b, c)
 	}
-	built, err := s.context(ctx, scope, v, b.turns, 0)
+	built, err := s.context(ctx, scope, v, b.turns, recall.ContextQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (c *Completion) Close() {
 
 // completeOffline answers without a model, in the form that the client expects.
 func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v memory.View, b *body, c *Completion) error {
-	a, err := s.answerOffline(ctx, scope, v, b.turns)
+	a, err := s.answerOffline(ctx, scope, v, &Question{Turns: b.turns})
 	if err != nil {
 		return err
 	}

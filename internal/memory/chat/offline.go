@@ -17,7 +17,7 @@ import (
 // First lines of an answer without a model.
 const (
 	offlineFound   = "No model is configured; this is what memory holds:"
-	offlineNothing = "No model is configured, and memory holds nothing that belongs to this."
+	offlineNothing = "No model is configured, and nothing about that is known."
 )
 
 // Limits of an answer without a model.
@@ -29,9 +29,9 @@ const (
 
 // answerOffline answers with the best hits. Only the question is stored: the answer quotes memory, and
 // storing it would make it quote itself.
-func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn) (*Answer, error) {
+func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memory.View, q *Question) (*Answer, error) {
 	a := &Answer{Offline: true, Reply: offlineNothing, Revision: v.At, Citations: []recall.Citation{}}
-	dialogue := dialogueQuery(turns)
+	dialogue := dialogueQuery(q.Turns)
 	if len(dialogue) == 0 {
 		return a, nil
 	}
@@ -40,7 +40,10 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 	if err != nil {
 		return nil, err
 	}
-	a.Degraded = found.Degraded
+	a.Degraded, a.Answerable = found.Degraded, found.Answerable
+	if a.Withheld = withheld(&found, q); a.Withheld != "" {
+		return a, nil
+	}
 	var b strings.Builder
 	b.WriteString(offlineFound + "\n")
 	for i := range found.Hits {
@@ -63,6 +66,51 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 		a.Tokens = search.EstimateTokens(a.Reply)
 	}
 	return a, nil
+}
+
+// Without a model nobody judges what was found, so the nearest note is no reply by being the nearest. Of 420 questions
+// about seven conversations 4% are below offlineMin, of general knowledge 60%. What shares no word with the question but
+// names has to match it better than offlineMinApart, which 75% of the answered ones do.
+const (
+	offlineMin      = 0.45
+	offlineMinApart = 0.75
+)
+
+// withheld returns why an answer without a model shows nothing of what was found; "" if it shows it.
+func withheld(found *recall.Result, q *Question) string {
+	if found.Answerable == nil {
+		return ""
+	}
+	least := offlineMin
+	if q.MinAnswerable != nil {
+		least = *q.MinAnswerable
+	} else if !sharesWords(q.Turns[len(q.Turns)-1].Content, found.Hits) {
+		least = offlineMinApart
+	}
+	if *found.Answerable < least {
+		return "what was found hardly belongs to the question"
+	}
+	return ""
+}
+
+// sharesWords reports whether a hit has a word of the question that is no name of a speaker.
+func sharesWords(question string, hits []recall.Hit) bool {
+	wanted := map[string]bool{}
+	for _, t := range text.Terms(question) {
+		wanted[t] = true
+	}
+	for i := range hits {
+		n := &hits[i].Note.Note
+		for _, key := range []string{memory.AttrName, "speaker"} {
+			name, _ := n.Attributes[key].(string)
+			for _, t := range text.Terms(name) {
+				delete(wanted, t)
+			}
+		}
+	}
+	return slices.ContainsFunc(hits, func(h recall.Hit) bool {
+		return slices.ContainsFunc(text.Terms(h.Note.Content), func(t string) bool { return wanted[t] })
+	})
 }
 
 // onlyQuestions reports whether a text has only questions.

@@ -134,11 +134,12 @@ func (m *pendingExchange) remember(ctx context.Context) {
 	log.DebugContext(ctx, "chat remembered", slog.Int("messages", len(said)), slog.Duration("took", m.service.clock().Sub(began)))
 }
 
-// context finds the context for a dialogue.
-func (s *Service) context(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn, budget int) (recall.Context, error) {
+// context finds the context for a dialogue; q has what it asks besides.
+func (s *Service) context(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn, q recall.ContextQuery) (recall.Context, error) {
 	dialogue := dialogueQuery(turns)
 	if len(dialogue) == 0 {
 		return recall.Context{}, nil
 	}
-	return s.recall.Context(ctx, scope, v, recall.ContextQuery{Messages: dialogue, TokenBudget: budget})
+	q.Messages = dialogue
+	return s.recall.Context(ctx, scope, v, q)
 }

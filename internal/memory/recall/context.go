@@ -44,9 +44,11 @@ type ContextQuery struct {
 	ExpandLinks *int            // 0..2, as in [Query]; nil is the policy's
 	Filter      filter.Expr     // as in [Query]
 	MinScore    *float64
-	Profile     Profile            // as in [Query]
-	Weights     map[string]float64 // as in [Query]
-	Reference   time.Time          // as in [Query]
+	// MinAnswerable empties the context when nothing was found, or when Answerable is lower; nil: never.
+	MinAnswerable *float64
+	Profile       Profile            // as in [Query]
+	Weights       map[string]float64 // as in [Query]
+	Reference     time.Time          // as in [Query]
 }
 
 // Context is a text within a token budget, and the notes that it shows.
@@ -61,6 +63,9 @@ type Context struct {
 	Encoding  search.Encoding // that counted the tokens
 	Revision  memory.Revision
 	Degraded  string // as [Result.Degraded]
+	// Answerable is as in [Result]. Withheld says why MinAnswerable emptied the context; "" if it did not.
+	Answerable *float64
+	Withheld   string
 }
 
 // Part is what a context holds of one kind of memory.
@@ -113,6 +118,9 @@ func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, apply
 	default:
 		return candidates, "", fault.InvalidField("order", "must be time or relevance")
 	}
+	if m := q.MinAnswerable; m != nil && (*m < 0 || *m > 1) {
+		return candidates, "", fault.InvalidField("min_answerable", "must be between 0 and 1")
+	}
 	if q.Encoding == "" {
 		q.Encoding = encoding
 	}
@@ -143,6 +151,11 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
+	if why := withheld(&found, q.MinAnswerable); why != "" {
+		return Context{
+			Parts: []Part{}, Citations: []Citation{}, Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable, Withheld: why,
+		}, nil
+	}
 	request := contexts.Request{
 		Query: words, Budget: q.TokenBudget, Encoding: q.Encoding, Order: q.Order,
 		Details: len(rd.Kinds) > 0, ByDate: rd.ByDate, Hits: make([]contexts.Hit, len(found.Hits)),
@@ -162,8 +175,21 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	r.counter.add(s, v.Collection.ID, written.Recalled, memory.Instant(r.clock()))
 	return Context{
 		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Notes: written.Notes, Dates: written.Dates,
-		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded,
+		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable,
 	}, nil
+}
+
+// withheld returns why a context is empty; "" if it is not.
+func withheld(found *Result, least *float64) string {
+	switch {
+	case least == nil:
+		return ""
+	case len(found.Hits) == 0:
+		return "nothing was found"
+	case found.Answerable != nil && *found.Answerable < *least:
+		return "what was found hardly belongs to the question: answerable is below min_answerable"
+	}
+	return ""
 }
 
 // addFixed adds what a context shows whether or not it matches the query: the notes that the policy

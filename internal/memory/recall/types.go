@@ -118,8 +118,8 @@ type Result struct {
 	Revision memory.Revision
 	Mode     Mode    // as asked
 	Profile  Profile // that ranked; "" if nothing was fused
-	// Answerable is how well the best hit alone matches the query, 0..1. It is nil without hits, and
-	// when words alone answered. It is a weak signal: see docs/recall.md.
+	// Answerable is how well the hits fit the query, 0..1: low values mean that the view may not have
+	// the answer. It is nil without hits, and when words alone answered. See docs/recall.md.
 	Answerable *float64
 	// Degraded is the reason why less answered than the mode asks for, such as an embedder that is
 	// down in hybrid mode or a model that failed to rerank. "" otherwise.
