@@ -37,6 +37,10 @@ func TestListPolicies(t *testing.T) {
 			}
 			b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).want(http.StatusCreated)
 		}
+		if reading := at + "reading."; got.at(reading+"messages") != strings.HasPrefix(name, "mem0") || (got.length(reading+"kinds") == 0) != (name == "amem" || name == "none") ||
+			(got.number(reading+"recent") > 0) != (got.length(reading+"pinned") > 0) || (got.at(reading+"k") != nil) != (name == "memorybank") {
+			t.Errorf("%s: it is read as %v", name, got.at(at+"reading"))
+		}
 		if exchanges := got.at(at+"exchanges") == true; exchanges != (name != "amem" && name != "memgpt" && name != "none") {
 			t.Errorf("%s: exchanges is %t", name, exchanges)
 		}

@@ -26,10 +26,25 @@ func (h *core) listPolicies(c *gin.Context) error {
 		d := p.Describe()
 		out.Items = append(out.Items, wire.PolicyDescription{
 			Name: name, Title: d.Title, Description: d.Description, Exchanges: d.Exchanges,
+			Reading:  new(wireReading(p.Reading(nil))),
 			Defaults: nonNilObject(decodeObject(d.Defaults)), Schema: nonNilObject(decodeObject(d.Schema)),
 		})
 	}
 	return reply(c, http.StatusOK, out)
+}
+
+func wireReading(r memory.Reading) wire.PolicyReading {
+	out := wire.PolicyReading{
+		Kinds: make([]wire.Kind, 0, len(r.Kinds)), Pinned: make([]wire.Kind, 0, len(r.Pinned)), Recent: r.Recent, K: optional(r.K),
+		ByDate: r.ByDate, Graph: r.Graph, Messages: r.Messages, ExpandLinks: r.ExpandLinks,
+	}
+	for _, k := range r.Kinds {
+		out.Kinds = append(out.Kinds, wire.Kind(k))
+	}
+	for _, p := range r.Pinned {
+		out.Pinned = append(out.Pinned, wire.Kind(p.Kind))
+	}
+	return out
 }
 
 func (h *core) getCosts(c *gin.Context) error {

@@ -1782,6 +1782,9 @@ type PolicyDescription struct {
 	// Examples: amem
 	Name string `json:"name"`
 
+	// Reading How searches and contexts read a collection with the default settings of the policy, unless a request says otherwise.
+	Reading *PolicyReading `json:"reading,omitempty"`
+
 	// Schema JSON Schema of what `policy_config` may override.
 	Schema map[string]interface{} `json:"schema"`
 
@@ -1792,6 +1795,33 @@ type PolicyDescription struct {
 // PolicyList defines model for PolicyList.
 type PolicyList struct {
 	Items []PolicyDescription `json:"items"`
+}
+
+// PolicyReading How searches and contexts read a collection with the default settings of the policy, unless a request says otherwise.
+type PolicyReading struct {
+	// ByDate A context groups what it found by date.
+	ByDate bool `json:"by_date"`
+
+	// ExpandLinks How far contexts follow links.
+	ExpandLinks int `json:"expand_links"`
+
+	// Graph Triples about the entities that a query names are hits too.
+	Graph bool `json:"graph"`
+
+	// K Hits of a search, and candidates of a context; absent means the usual number.
+	K *int `json:"k,omitempty"`
+
+	// Kinds Kinds of notes that are searched; empty means all.
+	Kinds []Kind `json:"kinds"`
+
+	// Messages Contexts also draw on the messages, which searches leave out.
+	Messages bool `json:"messages"`
+
+	// Pinned Kinds of the notes that a context shows first, whatever is asked.
+	Pinned []Kind `json:"pinned"`
+
+	// Recent Newest messages that a context ends with.
+	Recent int `json:"recent"`
 }
 
 // Problem RFC 9457.
