@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -24,6 +25,7 @@ type Core struct {
 	Collections *notes.Collections
 	Notes       *notes.Service
 	Blocks      *notes.Blocks
+	Agent       *agent.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Clone       *clone.Service
@@ -87,7 +89,7 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil,
@@ -154,6 +156,10 @@ func (s *Server) mountCore(deps Core) error {
 		"insertBlock":  h.insertBlock,
 		"undoBlock":    h.undoBlock,
 		"redoBlock":    h.redoBlock,
+
+		"listTools":      h.listTools,
+		"step":           h.step,
+		"getMainContext": h.getMainContext,
 
 		"addMessages":   h.addMessages,
 		"listMessages":  h.listMessages,

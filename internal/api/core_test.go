@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -142,6 +143,8 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	service, err := notes.New(notes.Deps{Store: b.store, Embedders: embedders, Policies: policies, Clock: b.clock, Log: log}, notes.Config{})
 	must(err)
+	agents, err := agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Policies: policies, Clock: b.clock}, agent.Config{})
+	must(err)
 	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.store, Agents: b.store, Embedders: embedders, Policies: policies, Clock: b.clock})
 	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
@@ -157,7 +160,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Agent: agents, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
 		},

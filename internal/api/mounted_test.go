@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -23,7 +24,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
+			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Agent: &agent.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
 			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
 			Policies: memory.PolicySet{},

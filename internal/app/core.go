@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -76,6 +77,7 @@ type Services struct {
 
 	Notes       *notes.Service
 	Blocks      *notes.Blocks
+	Agent       *agent.Service
 	Collections *notes.Collections
 	Clones      *clone.Service
 	Engine      *engine.Engine
@@ -207,6 +209,11 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	c.Blocks = notes.NewBlocks(c.Notes)
+	if c.Agent, err = agent.New(agent.Deps{
+		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Policies: c.Policies,
+	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
+		return err
+	}
 	if c.Collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: c.Store, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {

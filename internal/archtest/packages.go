@@ -93,6 +93,7 @@ func Map() []Package {
 		{policy + "/policytest", LayerCore, "for tests of policies: a desk with fixed notes and scripted answers, golden prompts", []string{memory}, true},
 		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},
+		{"internal/memory/agent", LayerCore, "the tools of an agent that pages its memory, and its context", []string{memory, notes, block, recall, tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
 		{"internal/clone", LayerCore, "fork, copy, removal and expiry of collections", []string{memory, tenant}, false},

@@ -10,6 +10,7 @@ const (
 	AttrTurn    = "turn"       // id of its exchange
 	AttrRecall  = "recalled"   // true: its author saw recalled memories, so nothing is learned from it
 	AttrExpires = "expires_at" // RFC 3339: facts learned from it expire then
+	AttrTool    = "tool"       // the tool that the message calls or answers
 )
 
 // ExpiryOf returns the time in AttrExpires. ok is false without one, and for a value that is no time

@@ -108,6 +108,16 @@ const (
 	LearnedEventUPDATE  LearnedEvent = "UPDATE"
 )
 
+// Defines values for MainPartPart.
+const (
+	MainPartPartBlocks   MainPartPart = "blocks"
+	MainPartPartCounts   MainPartPart = "counts"
+	MainPartPartMessages MainPartPart = "messages"
+	MainPartPartSummary  MainPartPart = "summary"
+	MainPartPartSystem   MainPartPart = "system"
+	MainPartPartTools    MainPartPart = "tools"
+)
+
 // Defines values for MessagePartType.
 const (
 	MessagePartTypeImageURL MessagePartType = "image_url"
@@ -267,6 +277,11 @@ const (
 	TokenEncodingCl100KBase TokenEncoding = "cl100k_base"
 	TokenEncodingEstimate   TokenEncoding = "estimate"
 	TokenEncodingO200KBase  TokenEncoding = "o200k_base"
+)
+
+// Defines values for ToolType.
+const (
+	ToolTypeFunction ToolType = "function"
 )
 
 // Defines values for Include.
@@ -1436,6 +1451,26 @@ type LinksInput struct {
 	Links []LinkInput `json:"links"`
 }
 
+// MainContext defines model for MainContext.
+type MainContext struct {
+	Parts []MainPart `json:"parts"`
+
+	// Used Tokens of all parts.
+	Used int `json:"used"`
+
+	// Window Tokens that the model's window has.
+	Window int `json:"window"`
+}
+
+// MainPart defines model for MainPart.
+type MainPart struct {
+	Part   MainPartPart `json:"part"`
+	Tokens int          `json:"tokens"`
+}
+
+// MainPartPart defines model for MainPart.Part.
+type MainPartPart string
+
 // Message `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them.
 type Message struct {
 	Assistant *string `json:"assistant,omitempty"`
@@ -2195,6 +2230,38 @@ type SearchResults struct {
 	Results []SearchResult `json:"results"`
 }
 
+// StepAnswer defines model for StepAnswer.
+type StepAnswer struct {
+	// Error Why it failed, for the model.
+	Error *string `json:"error,omitempty"`
+
+	// Heartbeat The model is to act again: it asked for it (`request_heartbeat`), or the tool failed.
+	Heartbeat bool `json:"heartbeat"`
+
+	// Ok Whether the tool has done what it was called for.
+	Ok bool `json:"ok"`
+
+	// Result What it returned, for the model. Bounded by the window; a notice says when it was cut.
+	Result *string `json:"result,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+
+	// Tokens Of the result or the error.
+	Tokens int `json:"tokens"`
+}
+
+// StepRequest Examples: {"arguments":{"content":"Name: Nora.","label":"human"},"tool":"core_memory_append"}
+type StepRequest struct {
+	// Arguments An object, or the JSON text of one, as a model returns it.
+	Arguments *json.RawMessage `json:"arguments,omitempty"`
+
+	// Tool Name of a tool.
+	//
+	// Examples: core_memory_append
+	Tool string `json:"tool"`
+}
+
 // StoredMessage defines model for StoredMessage.
 type StoredMessage struct {
 	// Content As it was said.
@@ -2370,6 +2437,31 @@ type TokenRequest struct {
 
 	// TTLSeconds Lifetime of the token; default as the gateway is set, 15 minutes unless changed.
 	TTLSeconds *int `json:"ttl_seconds,omitempty"`
+}
+
+// Tool defines model for Tool.
+type Tool struct {
+	Function ToolFunction `json:"function"`
+	Type     ToolType     `json:"type"`
+}
+
+// ToolType defines model for Tool.Type.
+type ToolType string
+
+// ToolFunction defines model for ToolFunction.
+type ToolFunction struct {
+	Description string `json:"description"`
+
+	// Name Examples: core_memory_append
+	Name string `json:"name"`
+
+	// Parameters JSON schema of the arguments.
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+// ToolList defines model for ToolList.
+type ToolList struct {
+	Items []Tool `json:"items"`
 }
 
 // Usage defines model for Usage.
@@ -2667,6 +2759,15 @@ type CloneCollectionParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetMainContextParams defines parameters for GetMainContext.
+type GetMainContextParams struct {
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
 // GetCostsParams defines parameters for GetCosts.
 type GetCostsParams struct {
 	// From First day (UTC); default 30 days before the last one.
@@ -2928,6 +3029,12 @@ type GetProfileParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// StepParams defines parameters for Step.
+type StepParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListSummariesParams defines parameters for ListSummaries.
 type ListSummariesParams struct {
 	// Period Only summaries of this period.
@@ -3077,6 +3184,9 @@ type ReembedCollectionJSONRequestBody = ReembedRequest
 
 // SearchJSONRequestBody defines body for Search for application/json ContentType.
 type SearchJSONRequestBody = SearchRequest
+
+// StepJSONRequestBody defines body for Step for application/json ContentType.
+type StepJSONRequestBody = StepRequest
 
 // ApproveReviewJSONRequestBody defines body for ApproveReview for application/json ContentType.
 type ApproveReviewJSONRequestBody = ReviewDecision

@@ -243,6 +243,11 @@ func (r *Service) Flush(ctx context.Context) error { return r.counter.flush(ctx)
 // that set the use of notes, such as a policy that strengthens or forgets.
 func (r *Service) ForgetUsage(collection uuid.UUID) { r.counter.forget(collection) }
 
+// Recalled counts that notes were recalled: those of an internal search that the caller has shown.
+func (r *Service) Recalled(s tenant.Scope, v memory.View, ids []uuid.UUID) {
+	r.counter.add(s, v.Collection.ID, ids, memory.Instant(r.clock()))
+}
+
 // Open opens a view (notes:read). It waits, for at most Config.MinRevisionWait, until the collection
 // has reached minRevision; 0 does not wait. Search, Get, List, History and Graph take the view, so
 // one request reads one revision.

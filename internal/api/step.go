@@ -1,0 +1,72 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory/agent"
+)
+
+func (h *core) listTools(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	tools, err := h.Agent.Tools(&v)
+	if err != nil {
+		return err
+	}
+	out := wire.ToolList{Items: make([]wire.Tool, 0, len(tools))}
+	for _, t := range tools {
+		out.Items = append(out.Items, wire.Tool{
+			Type: wire.ToolTypeFunction, Function: wire.ToolFunction{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
+		})
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) step(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.StepRequest](c)
+	if err != nil {
+		return err
+	}
+	call := agent.Call{Tool: body.Tool}
+	if body.Arguments != nil {
+		call.Arguments = *body.Arguments
+	}
+	got, err := h.Agent.Step(c.Request.Context(), scope(c), ref, call, conditions(c))
+	if err != nil {
+		return err
+	}
+	out := wire.StepAnswer{Ok: got.OK, Heartbeat: got.Heartbeat, Tokens: got.Tokens, Revision: int64(got.Revision)}
+	if got.OK {
+		out.Result = &got.Text
+	} else {
+		out.Error = &got.Error
+	}
+	setRevision(c, got.Revision)
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) getMainContext(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	m, err := h.Agent.Main(c.Request.Context(), scope(c), v)
+	if err != nil {
+		return err
+	}
+	out := wire.MainContext{Window: m.Window, Used: m.Used, Parts: make([]wire.MainPart, 0, len(m.Parts))}
+	for _, p := range m.Parts {
+		out.Parts = append(out.Parts, wire.MainPart{Part: wire.MainPartPart(p.Name), Tokens: p.Tokens})
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}

@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+var zeroID uuid.UUID
+
+// Sizes of pages. A search finds at most maxFound notes.
+const (
+	pageSize = 5
+	maxTopK  = 20
+	maxFound = memory.MaxPage
+)
+
+// conversationSearch returns a page of messages: those with a word of the query, best first, or when there
+// is none the nearest by meaning; without a query the newest. Results of tools and calls of tools are left
+// out, so that a search never finds another one.
+func conversationSearch(ctx context.Context, r *run) (string, error) {
+	query, _ := r.args.optionalText("query")
+	roles := r.args.texts("roles")
+	allowed := []string{string(memory.RoleUser), string(memory.RoleAssistant), string(memory.RoleSystem), string(memory.RoleDeveloper)}
+	for i, role := range roles {
+		if !slices.Contains(allowed, role) {
+			r.args.problems.Addf(memory.ElementField("roles", i), "must be one of %s", strings.Join(allowed, ", "))
+		}
+	}
+	from, until := r.args.dates()
+	page := r.args.whole("page", 1, 1, math.MaxInt32)
+	if err := r.args.check(); err != nil {
+		return "", err
+	}
+	if len(roles) == 0 {
+		roles = allowed
+	}
+	role := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.In, Values: textValues(roles)}}
+	if slices.Contains(roles, string(memory.RoleUser)) { // a message without a role is a user's
+		role = append(role, &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Exists})
+	}
+	tool := filter.Or{
+		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Exists}, // Want is false: no call of a tool
+		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Eq, Values: textValues([]string{"send_message"})},
+	}
+	among := append(filter.And{memory.OfKinds(memory.KindMessage), role, tool}, within(from, until)...)
+	if strings.TrimSpace(query) != "" {
+		found, err := r.find(ctx, query, among)
+		if err != nil {
+			return "", err
+		}
+		how := "by their words, best first"
+		worded := slices.DeleteFunc(slices.Clone(found), func(h recall.Hit) bool { return !slices.Contains(h.Sources, search.SourceLexical) })
+		if len(worded) == 0 && len(found) > 0 {
+			how, worded = "that are nearest by meaning; none has a word of the query", found[:min(len(found), pageSize)]
+		}
+		return r.page(notesOf(worded), page, pageSize, "messages", how)
+	}
+	newest, err := r.a.store.ListNotes(ctx, r.s, r.view, memory.NoteQuery{Filter: among, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: maxFound})
+	if err != nil {
+		return "", err
+	}
+	return r.page(newest, page, pageSize, "messages", "newest first")
+}
+
+// archivalInsert stores a passage, and returns its id. A passage with the same content keeps its id.
+func archivalInsert(ctx context.Context, r *run) (string, error) {
+	content, tags := r.args.text("content"), r.args.texts("tags")
+	if err := r.args.check(); err != nil {
+		return "", err
+	}
+	ref := r.view.Collection.ID.String()
+	sum := sha256.Sum256([]byte(content))
+	in := notes.NewNote{Kind: memory.KindPassage, Key: "sha256:" + hex.EncodeToString(sum[:]), Content: content, Tags: tags}
+	w, err := r.a.notes.Add(ctx, r.s, ref, in, r.request)
+	if fault.Is(err, fault.Exists) {
+		v, err := r.a.recall.Open(ctx, r.s, ref, nil, 0)
+		if err != nil {
+			return "", err
+		}
+		same, err := r.a.store.NoteByKey(ctx, r.s, v, memory.KindPassage, in.Key)
+		if err == nil && same.Content == content {
+			r.at = v.At
+			return same.ID.String(), nil
+		}
+		// The passage was changed or deleted meanwhile.
+		in.Key, in.OnDuplicate = "", memory.DuplicateReturn
+		if w, err = r.a.notes.Add(ctx, r.s, ref, in, r.request); err != nil {
+			return "", err
+		}
+		r.at = w.Revision
+		return w.Note.ID.String(), nil
+	}
+	r.at = w.Revision
+	return w.Note.ID.String(), err
+}
+
+// archivalSearch returns a page of passages, the best first.
+func archivalSearch(ctx context.Context, r *run) (string, error) {
+	query, tags := r.args.text("query"), r.args.texts("tags")
+	match := r.args.choice("tag_match", "any", "all")
+	from, until := r.args.dates()
+	size, page := r.args.whole("top_k", pageSize, 1, maxTopK), r.args.whole("page", 1, 1, math.MaxInt32)
+	if err := r.args.check(); err != nil {
+		return "", err
+	}
+	among := append(filter.And{memory.OfKinds(memory.KindPassage, memory.KindNote)}, within(from, until)...)
+	var tagged []filter.Expr
+	for _, tag := range tags {
+		tagged = append(tagged, &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: textValues([]string{tag})})
+	}
+	switch {
+	case len(tagged) > 0 && match == "all":
+		among = append(among, tagged...)
+	case len(tagged) > 0:
+		among = append(among, filter.Or(tagged))
+	}
+	found, err := r.find(ctx, query, among)
+	if err != nil {
+		return "", err
+	}
+	return r.page(notesOf(found), page, size, "passages", "best first")
+}
+
+func textValues(list []string) []filter.Value {
+	out := make([]filter.Value, len(list))
+	for i, s := range list {
+		out[i] = filter.Value{Type: filter.Text, Text: s}
+	}
+	return out
+}
+
+// within returns the conditions for event times from one time on and before another; zero: unbounded.
+func within(from, until time.Time) (out []filter.Expr) {
+	if !from.IsZero() {
+		out = append(out, &filter.Leaf{Field: filter.OccurredAt, Op: filter.Gte, Values: []filter.Value{{Type: filter.Time, Time: from}}})
+	}
+	if !until.IsZero() {
+		out = append(out, &filter.Leaf{Field: filter.OccurredAt, Op: filter.Lt, Values: []filter.Value{{Type: filter.Time, Time: until}}})
+	}
+	return out
+}
+
+// find searches by words and meaning. Only what is shown counts as recalled.
+func (r *run) find(ctx context.Context, query string, among filter.Expr) ([]recall.Hit, error) {
+	found, err := r.a.recall.Search(ctx, r.s, r.view, recall.Query{Text: query, K: maxFound, Filter: among, Internal: true})
+	return found.Hits, err
+}
+
+func notesOf(hits []recall.Hit) []memory.Note {
+	out := make([]memory.Note, len(hits))
+	for i := range hits {
+		out[i] = hits[i].Note.Note
+	}
+	return out
+}
+
+// shown is a note on a page of results.
+type shown struct {
+	ID      *uuid.UUID `json:"id,omitempty"`
+	Time    string     `json:"time"`
+	Role    string     `json:"role,omitempty"`
+	Name    string     `json:"name,omitempty"`
+	Tags    []string   `json:"tags,omitempty"`
+	Content string     `json:"content"`
+}
+
+// page renders a page of what was found: a line with the totals, then a JSON object on a line for each
+// note, so that stored text cannot pass for another result. When they do not fit together, each content
+// is cut to its share.
+func (r *run) page(all []memory.Note, page, size int, what, how string) (string, error) {
+	pages := max(1, (len(all)+size-1)/size)
+	if page > pages {
+		return "", fault.InvalidField("page", "there are only %d pages", pages)
+	}
+	part := all[(page-1)*size : min(page*size, len(all))]
+	total := fmt.Sprint(len(all))
+	if len(all) == maxFound {
+		total = "the first " + total
+	}
+	head := fmt.Sprintf("Page %d of %d: %s %s, %s.", page, pages, total, what, how)
+	if len(all) == 0 {
+		head = fmt.Sprintf("Page 1 of 1: no %s found.", what)
+	}
+	ids := make([]uuid.UUID, len(part))
+	for i := range part {
+		ids[i] = part[i].ID
+	}
+	r.a.recall.Recalled(r.s, r.view, ids)
+	lines, err := renderNotes(part, math.MaxInt)
+	if err != nil {
+		return "", err
+	}
+	if out := head + lines; len(out) <= r.chars {
+		return out, nil
+	}
+	const around = 200 // characters of a line beside its content, about
+	lines, err = renderNotes(part, max(100, (r.chars-len(head))/max(1, len(part))-around))
+	return head + lines, err
+}
+
+// renderNotes renders notes, each with at most so many characters of its content.
+func renderNotes(list []memory.Note, chars int) (string, error) {
+	var b strings.Builder
+	for i := range list {
+		n := &list[i]
+		s := shown{Time: n.OccurredAt.UTC().Format("2006-01-02 15:04"), Content: cut(n.Content, chars)}
+		if n.Kind == memory.KindMessage {
+			said := memory.UtteranceOf(n)
+			s.Role, s.Name = string(said.Role), said.Name
+		} else {
+			s.ID, s.Tags = &n.ID, n.Tags
+		}
+		var line bytes.Buffer
+		e := json.NewEncoder(&line)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(s); err != nil {
+			return "", fault.Wrap(err, fault.Internal, "encode a result")
+		}
+		b.WriteString("\n" + text.EscapeTagsJSON(strings.TrimSpace(line.String())))
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Call is a call of a tool.
+type Call struct {
+	Tool      string
+	Arguments json.RawMessage // an object, or the text of one; empty: none
+}
+
+// Result is what a tool returned.
+type Result struct {
+	OK        bool
+	Text      string // for the model; bounded by the window
+	Error     string // why the tool failed
+	Heartbeat bool   // the model asked to act again, or must, because the tool failed
+	Tokens    int    // of Text or Error
+	Revision  memory.Revision
+}
+
+// run is a call in progress.
+type run struct {
+	a       *Service
+	s       tenant.Scope
+	view    memory.View
+	args    *arguments
+	request memory.Request
+	chars   int             // that a result may have
+	at      memory.Revision // after the tool has run
+}
+
+// executor runs one tool. A fault that the model can do something about becomes its result.
+type executor func(ctx context.Context, r *run) (string, error)
+
+// executors run the tools, by name.
+func executors() map[string]executor {
+	return map[string]executor{
+		"send_message":        sendMessage,
+		"core_memory_append":  coreMemoryAppend,
+		"core_memory_replace": coreMemoryReplace,
+		"memory_insert":       memoryInsert,
+		"memory_rethink":      memoryRethink,
+		"conversation_search": conversationSearch,
+		"archival_insert":     archivalInsert,
+		"archival_search":     archivalSearch,
+	}
+}
+
+// Step runs one tool (notes:read and notes:write). A tool that fails is no error: its Result says why.
+// Invalid "tool" for a name that is not one of Tools. The request's idempotency key makes a tool that
+// writes safe to repeat.
+func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Call, r memory.Request) (Result, error) {
+	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+		return Result{}, err
+	}
+	v, err := a.recall.Open(ctx, s, ref, nil, 0)
+	if err != nil {
+		return Result{}, err
+	}
+	if v.Collection.Shared() {
+		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
+			return Result{}, err
+		}
+	}
+	p, err := a.paging(&v.Collection)
+	if err != nil {
+		return Result{}, err
+	}
+	execute, known := executors()[call.Tool]
+	if !known || !slices.ContainsFunc(p.Tools, func(t memory.Tool) bool { return t.Name == call.Tool }) {
+		names := make([]string, len(p.Tools))
+		for i := range p.Tools {
+			names[i] = p.Tools[i].Name
+		}
+		return Result{}, fault.InvalidField("tool", "no such tool; there are %s", strings.Join(names, ", "))
+	}
+	current := &run{a: a, s: s, view: v, request: r, chars: resultChars(p.Window), at: v.At}
+	var out Result
+	text, err := "", error(nil)
+	if current.args, err = parseArguments(call.Arguments); err == nil {
+		out.Heartbeat = current.args.flag(argHeartbeat)
+		text, err = execute(ctx, current)
+	}
+	out.Revision = current.at
+	if err == nil {
+		out.OK, out.Text = true, cut(text, current.chars)
+		out.Tokens = a.count(out.Text)
+		return out, nil
+	}
+	if !isForModel(err) {
+		return Result{}, err
+	}
+	out.Error, out.Heartbeat = cut(explain(err), maxError), true
+	out.Tokens = a.count(out.Error)
+	return out, nil
+}
+
+// maxError is how many characters the error of a tool has.
+const maxError = 1_000
+
+// Bounds of a result, in characters. Between them it has as many as the window has tokens, which is about
+// a quarter of the window.
+const (
+	minResult = 3_000
+	maxResult = 50_000
+)
+
+func resultChars(window int) int { return min(max(window, minResult), maxResult) }
+
+// cut returns a text of at most n characters; a notice says when it was cut.
+func cut(text string, n int) string {
+	size := utf8.RuneCountInString(text)
+	if size <= n {
+		return text
+	}
+	notice := fmt.Sprintf("… [cut: %d characters in all]", size)
+	keep := max(0, n-utf8.RuneCountInString(notice))
+	for i := range text {
+		if keep == 0 {
+			return text[:i] + notice
+		}
+		keep--
+	}
+	return text
+}
+
+// isForModel reports whether a model can do something about an error.
+func isForModel(err error) bool {
+	switch fault.CodeOf(err) { //nolint:exhaustive // the others are the caller's or the operator's
+	case fault.Invalid, fault.Malformed, fault.NotFound, fault.Forbidden, fault.Conflict, fault.Exists, fault.Precondition, fault.TooLarge:
+		return true
+	}
+	return false
+}
+
+// explain returns an error as a model reads it: everything that is wrong.
+func explain(err error) string {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	if len(f.Fields) < 2 {
+		return f.Message
+	}
+	parts := make([]string, len(f.Fields))
+	for i, x := range f.Fields {
+		parts[i] = x.Field + ": " + x.Reason
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sendMessage stores what the agent says in recall storage.
+func sendMessage(ctx context.Context, r *run) (string, error) {
+	message := r.args.text("message")
+	if err := r.args.check(); err != nil {
+		return "", err
+	}
+	w, err := r.a.notes.AddMessages(ctx, r.s, r.view.Collection.ID.String(), notes.NewMessages{
+		Messages:    []notes.NewMessage{{Role: memory.RoleAssistant, Content: message, Attributes: map[string]any{memory.AttrTool: "send_message"}}},
+		OnDuplicate: memory.DuplicateKeep,
+	}, r.request)
+	r.at = w.Revision
+	return "delivered", err
+}
+
+func coreMemoryAppend(ctx context.Context, r *run) (string, error) {
+	label, content := r.args.text("label"), r.args.text("content")
+	return r.edit(ctx, label, func(b *block.Block) error { return b.Append(content) })
+}
+
+func coreMemoryReplace(ctx context.Context, r *run) (string, error) {
+	label, old, put := r.args.text("label"), r.args.anyText("old"), r.args.anyText("new")
+	return r.edit(ctx, label, func(b *block.Block) error { return b.Replace(old, put) })
+}
+
+func memoryInsert(ctx context.Context, r *run) (string, error) {
+	label, text, line := r.args.text("label"), r.args.text("text"), r.args.whole("line", -1, -1, 1<<20)
+	return r.edit(ctx, label, func(b *block.Block) error { return b.Insert(text, line) })
+}
+
+func memoryRethink(ctx context.Context, r *run) (string, error) {
+	label, text := r.args.text("label"), r.args.anyText("text")
+	return r.edit(ctx, label, func(b *block.Block) error { return b.Rewrite(text) })
+}
+
+// edit changes a block and returns its new value.
+func (r *run) edit(ctx context.Context, label string, change func(*block.Block) error) (string, error) {
+	if err := r.args.check(); err != nil {
+		return "", err
+	}
+	w, err := r.a.blocks.Edit(ctx, r.s, r.view.Collection.ID.String(), label, r.request, change)
+	if fault.Is(err, fault.NotFound) {
+		return "", r.unknownLabel(ctx)
+	}
+	r.at = w.Revision
+	return w.Block.Value, err
+}
+
+// unknownLabel names the labels that there are.
+func (r *run) unknownLabel(ctx context.Context) error {
+	list, err := r.a.blocks.List(ctx, r.s, r.view, zeroID, 50)
+	if err != nil {
+		return err
+	}
+	labels := make([]string, len(list))
+	for i := range list {
+		labels[i] = fmt.Sprintf("%q", list[i].Key)
+	}
+	return fault.InvalidField("label", "no block has it; there are %s", strings.Join(labels, ", "))
+}
