@@ -189,7 +189,11 @@ func TestConversationSearch(t *testing.T) {
 			t.Errorf("page %d is %s", page, got)
 		}
 		for _, line := range lines[1:] {
-			var m struct{ Time, Role, Name, Content string }
+			var m struct {
+				Time    string `json:"time"`
+				Role    string `json:"role"`
+				Content string `json:"content"`
+			}
 			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Role == "" || m.Time == "" || seen[m.Content] {
 				t.Errorf("a line is %q, %v", line, err)
 			}

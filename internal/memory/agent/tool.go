@@ -90,7 +90,7 @@ func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Cal
 	}
 	current := &run{a: a, s: s, view: v, request: r, chars: resultChars(p.Window), at: v.At}
 	var out Result
-	text, err := "", error(nil)
+	var text string
 	if current.args, err = parseArguments(call.Arguments); err == nil {
 		out.Heartbeat = current.args.flag(argHeartbeat)
 		text, err = execute(ctx, current)
