@@ -172,7 +172,7 @@ func measureCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "measure", Short: "Write what the gateway measures for every question, to try weights without it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			f, err := os.Create(file) //nolint:gosec // the caller's file
+			f, err := os.Create(file)
 			if err != nil {
 				return fmt.Errorf("write: %w", err)
 			}

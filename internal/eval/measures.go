@@ -11,20 +11,24 @@ import (
 // Measured holds the measures of one question's candidates. With them, any weights can be tried
 // without a gateway.
 type Measured struct {
-	Track, Conversation, Category string
-	Question                      int // index in the conversation
-	Text                          string
-	Dialogue                      bool // asked with the dialogue
-	Gold, GoldSessions            []string
-	Notes                         []MeasuredNote // in no useful order
+	Track        string         `json:"track"`
+	Conversation string         `json:"conversation"`
+	Category     string         `json:"category"`
+	Question     int            `json:"question"` // index in the conversation
+	Text         string         `json:"text"`
+	Dialogue     bool           `json:"dialogue"` // asked with the dialogue
+	Gold         []string       `json:"gold"`
+	GoldSessions []string       `json:"gold_sessions"`
+	Notes        []MeasuredNote `json:"notes"` // in no useful order
 }
 
 // MeasuredNote holds the measures of one candidate.
 type MeasuredNote struct {
-	Turn, Session string
-	Assistant     bool
-	Words         int                // of its text
-	Values        map[string]float64 // by signal; those that are 0 may be missing
+	Turn      string             `json:"turn"`
+	Session   string             `json:"session"`
+	Assistant bool               `json:"assistant"`
+	Words     int                `json:"words"`  // of its text
+	Values    map[string]float64 `json:"values"` // by signal; those that are 0 may be missing
 }
 
 // measuredK is how many candidates are measured, the most that a search returns.

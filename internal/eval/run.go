@@ -54,7 +54,11 @@ func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, log
 			return nil, err
 		}
 		if l.Failed > 0 || l.Pending > 0 || l.Notes < int64(len(conversation.Turns)) {
-			return nil, fmt.Errorf("%s: %d of %d notes are stored, %d refused, %d without a vector; first refusal: %v", conversation.ID, l.Notes, len(conversation.Turns), l.Failed, l.Pending, l.Refusal)
+			err := fmt.Errorf("%s: %d of %d notes are stored, %d refused, %d without a vector", conversation.ID, l.Notes, len(conversation.Turns), l.Failed, l.Pending)
+			if l.Refusal != nil {
+				err = fmt.Errorf("%w; the first refusal: %w", err, l.Refusal)
+			}
+			return nil, err
 		}
 		logf("%s: %s loaded, %d of %d, %d notes in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), l.Notes, time.Since(at).Seconds())
 		b.Embedder = l.Embedder

@@ -91,7 +91,7 @@ func Expand(from []ID, depth, limit int, edges func(notes []ID) ([]Edge, error))
 // word with the query, but is linked from its best answer, deserves a place. This is also so for a
 // candidate that is linked. linkedNotes are the measures of the linked notes. Linked notes without
 // one are ignored (not visible in the view, or excluded by the filter).
-func (r Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
+func (r *Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
 	all := make(map[ID]*linkedNote, len(linkedNotes))
 	for i := range r.ranked.found {
 		c := &r.ranked.found[i]

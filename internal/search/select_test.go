@@ -10,7 +10,7 @@ import (
 // TestSelect: the first n are those of a sorted list, for lists in every shape.
 func TestSelect(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 2000 {
 		list := make([]int, r.IntN(120))
 		for i := range list {
