@@ -190,7 +190,7 @@ func TestFullDisk(t *testing.T) {
 	big := strings.Repeat("a full disk ", 4000)
 	acked := 0
 	for i := range 400 {
-		status, out := p.call(t.Context(), key, "POST", "/v1/collections/c/notes", object{"content": big})
+		status, out := p.call(t.Context(), key, "POST", "/v1/collections/c/notes", object{"content": big, "on_duplicate": "keep"})
 		if status == 201 {
 			acked++
 			continue

@@ -47,7 +47,7 @@ const (
 type property struct {
 	name  string
 	norm  norm
-	words bool // does not need a vector
+	words bool // counts in a search by words alone
 
 	general, people, mem0 float64
 }
@@ -67,7 +67,7 @@ var table = [signals]property{
 	Importance: {"importance", asIs, true, 0, 0, 0},
 	Question:   {"question", asIs, true, 0, -.4, 0},
 	Reply:      {"reply", asIs, true, 0, .4, 0},
-	Opening:    {"opening", asIs, true, 1, .5, 0},
+	Opening:    {"opening", asIs, false, 1, .5, 0},
 	Names:      {"names", asIs, true, 0, .2, 0},
 	Verbatim:   {"verbatim", asIs, true, .5, .5, 0},
 	Entity:     {"entity", asIs, false, 0, 0, .5},

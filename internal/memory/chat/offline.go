@@ -69,8 +69,8 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 }
 
 // Without a model nobody judges what was found, so the nearest note is no reply by being the nearest. What shares no word
-// with the question but names has to match it better than offlineMin. On seven conversations 75% of the questions with an
-// answer do, and none of general knowledge.
+// with the question but names has to match it better than offlineMin, which was chosen on the questions of seven
+// conversations.
 const offlineMin = 0.75
 
 // withheld returns why an answer without a model shows nothing of what was found; "" if it shows it.
