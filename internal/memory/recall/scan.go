@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,34 @@ func (sr *searchRun) scanStore(ctx context.Context, vector []float32) ([]search.
 		sr.nearest[n.Note] = n.Version
 		candidates[i] = search.Candidate{Note: n.Note, Values: search.Values{search.Vector: n.Score}, Dense: true, ByVector: true}
 	}
-	o := search.Options{Mode: Vector, K: sr.q.K, MinScore: sr.q.MinScore, Now: sr.service.clock()}
-	return ranker.Rank(candidates, o).Hits, nil
+	o := search.Options{Mode: Vector, K: len(candidates), MinScore: sr.q.MinScore, Now: sr.service.clock()}
+	result := ranker.Rank(candidates, o)
+	return sr.distinctHits(ctx, result.Hits)
+}
+
+// distinctHits returns the first K hits of which no two say the same. It reads the notes for that, as many
+// as it needs.
+func (sr *searchRun) distinctHits(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
+	out, seen := make([]search.Hit, 0, min(sr.q.K, len(hits))), map[int64]bool{}
+	for part := range slices.Chunk(hits, max(sr.q.K, 1)) {
+		notes, err := sr.readNotes(ctx, part, false)
+		if err != nil {
+			return nil, err
+		}
+		digests := make(map[uuid.UUID]int64, len(notes))
+		for i := range notes {
+			digests[notes[i].ID] = memory.DigestOf(&notes[i])
+		}
+		for _, h := range part {
+			d, ok := digests[h.Note]
+			if ok && seen[d] {
+				continue
+			}
+			seen[d] = ok
+			if out = append(out, h); len(out) == sr.q.K {
+				return out, nil
+			}
+		}
+	}
+	return out, nil
 }
