@@ -63,7 +63,7 @@ func TestTools(t *testing.T) {
 	b.call(t, "one", "POST", plain+"/step", `{"tool":"send_message"}`).refused(422, fault.Invalid, "")
 }
 
-// C128: arguments may be an object or its text. A call that cannot be run is explained to the model.
+// TestStepArguments: arguments may be an object or its text. A call that cannot be run is explained to the model.
 // C117: no tool changes the instructions.
 func TestStepArguments(t *testing.T) {
 	t.Parallel()
@@ -162,7 +162,7 @@ func TestMemoryTools(t *testing.T) {
 	}
 }
 
-// C120, C121, C127, C132: every message is found again, page by page with totals; results of tools and
+// C127, C132: every message is found again, page by page with totals; results of tools and
 // earlier searches are not.
 func TestConversationSearch(t *testing.T) {
 	t.Parallel()
@@ -226,7 +226,7 @@ func TestConversationSearch(t *testing.T) {
 	}
 }
 
-// C122, C123, C129: passages are found by meaning, by tag and page by page. A passage is stored once. A
+// C122, C129: passages are found by meaning, by tag and page by page. A passage is stored once. A
 // large result is cut, with a notice.
 func TestArchivalTools(t *testing.T) {
 	t.Parallel()
@@ -274,7 +274,7 @@ func TestArchivalTools(t *testing.T) {
 	}
 }
 
-// C144, C145, C147, C158: the context is built from the store, never exceeds the window, and says what each
+// C144, C145, C147: the context is built from the store, never exceeds the window, and says what each
 // part takes.
 func TestMainContext(t *testing.T) {
 	t.Parallel()
