@@ -36,7 +36,7 @@ func (c *client) search(p *process, n *note) {
 // hits runs a search. Each hit must be visible in the place.
 func (c *client) hits(p *process, at *place, query string, atLeast int64) ([]noteJSON, *process, bool) {
 	mode := []string{"hybrid", "lexical"}[c.rng.IntN(2)]
-	body := object{"query": query, "k": 10, "mode": mode}
+	body := object{"query": query, "k": 10, "mode": mode, "fields": []string{"*"}}
 	if atLeast > 0 {
 		body["min_revision"] = atLeast
 	}

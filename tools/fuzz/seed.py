@@ -167,14 +167,37 @@ def seed_tenant(settings):
     settings.dictionary("collections_to_patch", [collection(f"patched-{n}") for n in range(EACH)])
     settings.operation("patchCollection", path_collection="collections_to_patch")
 
+    # An agent that pages its memory. A replacement and a redo use up what they need.
+    paged = collection("paged", policy="memgpt")
+    blocks = f"/v1/collections/{paged}/blocks"
+    for n in range(EACH):
+        for value in ("The words before.", "The words after."):
+            call("PUT", f"{blocks}/redone-{n}", {"value": value})
+        call("POST", f"{blocks}/redone-{n}/undo")
+        call("PUT", f"{blocks}/replaced-{n}", {"value": "The old words."})
+    settings.dictionary("paged", [paged, "paged"])
+    settings.dictionary("redone", [f"redone-{n}" for n in range(EACH)])
+    settings.dictionary("replaced", [f"replaced-{n}" for n in range(EACH)])
+    settings.dictionary("replaced_words", ["old"])
+    settings.dictionary("tool", ["send_message"])
+    settings.dictionary("tool_arguments", ['{"message": "Hello."}'])
+    settings.operation("redoBlock", path_collection="paged", path_label="redone")
+    settings.operation("replaceBlock", path_collection="paged", path_label="replaced", body_old="replaced_words")
+    settings.operation("step", path_collection="paged", body_tool="tool", body_arguments="tool_arguments")
+    for operation_id in ("getMainContext", "listTools"):
+        settings.operation(operation_id, path_collection="paged")
+
     # Each pair of notes leads to one proposal, independent of the others.
     careful = collection("careful", policy_config={"confidence_gate": 1, "k_neighbours": 1})
     things = "crane bread tide violin lantern orchard glacier compass beehive saddle kettle meteor anchor loom quarry ferry " \
         "chimney falcon mosaic harvest turbine pepper cellar prism walnut harpoon thistle bellows pulley trellis gondola abacus " \
         "vineyard sundial kiln almanac windmill locket hammock barley parchment cobbler tunnel pigment satchel tractor oboe sextant".split()
-    for thing in things:
-        add(careful, f"The {thing} of {thing}ville and its {thing} maker", wait=True)
-        add(careful, f"The {thing} of {thing}ville and its {thing} maker were praised", wait=True)
+    others = "ladder mirror blanket candle carpet drawer engine fountain garden hammer island jacket keyboard lemon magnet needle onion " \
+        "painting quilt ribbon saucer teapot umbrella valve wagon yacht zipper anvil barrel cactus dagger easel feather goblet helmet " \
+        "inkwell javelin kayak lobster mandolin napkin orchid pillow raft spindle trumpet urn vase".split()
+    for thing, other in zip(things, others, strict=True):
+        add(careful, f"The {thing} and the {other} were repaired", wait=True)
+        add(careful, f"The {thing} and the {other} were sold", wait=True)
     reviews = [r["id"] for r in reversed(call("GET", f"/v1/reviews?collection={careful}&state=open&limit=200")["items"])]
     if len(reviews) < 3 * EACH - 8:
         sys.exit(f"fuzz: only {len(reviews)} reviews were created")
