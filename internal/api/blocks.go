@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
@@ -16,11 +15,9 @@ func (h *core) listBlocks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var after uuid.UUID
-	if cur != nil {
-		if after, err = parseID(cur.Position); err != nil {
-			return badCursor("is not a cursor of this listing")
-		}
+	after, err := cur.afterID()
+	if err != nil {
+		return err
 	}
 	limit := pageLimit(c)
 	page, err := h.Blocks.List(c.Request.Context(), scope(c), v, after, limit+1)

@@ -107,6 +107,18 @@ func (s *Server) cursorOf(c *gin.Context) (*cursor, error) {
 	return &cur, nil
 }
 
+// afterID returns the id after which a page of a listing by id begins; zero for the first page.
+func (c *cursor) afterID() (uuid.UUID, error) {
+	if c == nil {
+		return uuid.Nil, nil
+	}
+	id, err := parseID(c.Position)
+	if err != nil {
+		return uuid.Nil, badCursor("is not a cursor of this listing")
+	}
+	return id, nil
+}
+
 func badCursor(reason string) error { return fault.InvalidField("cursor", "%s", reason) }
 
 // cursorOwner returns what a cursor is bound to but does not contain.

@@ -18,10 +18,8 @@ func (h *core) listJobs(c *gin.Context) error {
 		return err
 	}
 	q := memory.JobQuery{State: memory.JobState(query(c).Get("state")), Limit: pageLimit(c) + 1}
-	if cur != nil {
-		if q.Before, err = parseID(cur.Position); err != nil {
-			return badCursor("is not a cursor of this listing")
-		}
+	if q.Before, err = cur.afterID(); err != nil {
+		return err
 	}
 	if q.Collection, err = h.queryCollection(c); err != nil {
 		return err

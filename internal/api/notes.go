@@ -166,10 +166,8 @@ func (h *core) listNotes(c *gin.Context) error {
 	if state := query(c).Get("state"); state != "" {
 		q.States = []memory.State{memory.State(state)}
 	}
-	if cur != nil {
-		if q.After, err = parseID(cur.Position); err != nil {
-			return badCursor("is not a cursor of this listing")
-		}
+	if q.After, err = cur.afterID(); err != nil {
+		return err
 	}
 	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
 	if err != nil {

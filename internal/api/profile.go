@@ -45,11 +45,9 @@ func (h *core) listSummaries(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var after uuid.UUID
-	if cur != nil {
-		if after, err = parseID(cur.Position); err != nil {
-			return badCursor("is not a cursor of this listing")
-		}
+	after, err := cur.afterID()
+	if err != nil {
+		return err
 	}
 	limit, wanted := pageLimit(c), query(c).Get("period")
 	out := wire.SummaryList{Items: []wire.SummaryNote{}, Revision: int64(v.At)}
