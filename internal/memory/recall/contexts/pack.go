@@ -332,15 +332,19 @@ func (p *packer) addShown(n *memory.Note) {
 	if p.shownTerms == nil {
 		p.shownTerms = map[uuid.UUID]map[string]bool{}
 	}
-	for _, id := range append(slices.Clone(n.Provenance.Sources), n.ID) {
+	terms := text.Terms(n.Content)
+	for _, id := range origins(n) {
 		if p.shownTerms[id] == nil {
 			p.shownTerms[id] = map[string]bool{}
 		}
-		for _, t := range text.Terms(n.Content) {
+		for _, t := range terms {
 			p.shownTerms[id][t] = true
 		}
 	}
 }
+
+// origins returns a note and those that it was derived from.
+func origins(n *memory.Note) []uuid.UUID { return append(slices.Clone(n.Provenance.Sources), n.ID) }
 
 // isDerivedFromShown reports whether a hit says hardly more than what is shown of the same source: a fact whose
 // message is shown, or a message whose facts are.
@@ -348,10 +352,10 @@ func (p *packer) isDerivedFromShown(n *memory.Note) bool {
 	if len(p.shownTerms) == 0 {
 		return false
 	}
-	terms := text.Terms(n.Content)
+	terms, from := text.Terms(n.Content), origins(n)
 	covered := 0
 	for _, t := range terms {
-		if slices.ContainsFunc(append(slices.Clone(n.Provenance.Sources), n.ID), func(id uuid.UUID) bool { return p.shownTerms[id][t] }) {
+		if slices.ContainsFunc(from, func(id uuid.UUID) bool { return p.shownTerms[id][t] }) {
 			covered++
 		}
 	}
