@@ -49,11 +49,14 @@ var openQuestions = []questionForm{
 	{regexp.MustCompile(`(?i)\bwhat are your (hobbies|plans|goals|interests|children's names|kids' names)$`), "My $1 are $A"},
 }
 
-// closedQuestions ask whether something is so. says has the statements of a yes and of a no.
-var closedQuestions = []struct {
+// closedForm is a form of questions whether something is so, with the statements of a yes and of a no.
+type closedForm struct {
 	form    *regexp.Regexp
 	yes, no string
-}{
+}
+
+// closedQuestions ask whether something is so.
+var closedQuestions = []closedForm{
 	{regexp.MustCompile(`(?i)\bdo you (like|love|enjoy|eat|drink|speak|play|smoke|own|drive|dance|sing|cook|work|live|study|teach|prefer|need|collect|have)\b ?(.*)$`), "I $1 $2", "I don't $1 $2"},
 	{regexp.MustCompile(`(?i)\bare you ((?:still |now )?(?:an? |from |in |married|single|divorced|engaged|vegetarian|vegan|retired|pregnant|diabetic|allergic to |afraid of |into |left-handed|religious|based in |lactose).*)$`), "I am $1", "I am not $1"},
 	{regexp.MustCompile(`(?i)\bcan you (swim|drive|cook|ski|dance|sing|speak .*|play .*|ride .*|eat .*)$`), "I can $1", "I can't $1"},
@@ -182,10 +185,7 @@ var (
 		{regexp.MustCompile(`(?:你|您)(?:有|养)(?:什么)?(?:宠物|孩子|兄弟姐妹)吗$`), "我有$A"},
 		{regexp.MustCompile(`(?:你|您)的(生日|电话|地址|邮箱)(?:是|在)(?:什么时候|哪天|几号|多少|哪里|什么)$`), "我的$1是$A"},
 	}
-	hanClosedQuestions = []struct {
-		form    *regexp.Regexp
-		yes, no string
-	}{
+	hanClosedQuestions = []closedForm{
 		{regexp.MustCompile(`(?:你|您)(喜欢|爱吃|爱喝|吃|喝|会说|会|养|有)(\p{Han}{1,8}?)吗$`), "我$1$2", "我不$1$2"},
 		{regexp.MustCompile(`(?:你|您)结婚了吗$`), "我结婚了", "我单身"},
 		{regexp.MustCompile(`(?:你|您)是(\p{Han}{1,8}?)吗$`), "我是$1", "我不是$1"},

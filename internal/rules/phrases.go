@@ -83,20 +83,25 @@ func nounPhrase(words []grammar.Word) (phrase string, n int) {
 		return "", 0
 	}
 	first, final := words[start], words[last-1]
-	var b strings.Builder
-	for i := start; i < last; i++ {
-		if i > start && words[i].Start > words[i-1].End {
-			b.WriteByte(' ')
-		}
-		b.WriteString(words[i].Text)
-	}
-	phrase = strings.TrimRight(b.String(), " +&'’")
+	phrase = strings.TrimRight(joinWords(words[start:last]), " +&'’")
 	low := strings.ToLower(final.Text)
 	if last-start == 1 && (vagueNouns[low] || text.IsTimeWord(low) || text.IsStopWord(low, text.English)) || vagueNouns[low] || vagueNouns[strings.ToLower(first.Text)] && last-start <= 3 ||
 		utf8.RuneCountInString(phrase) < 2 || text.IsTimeWord(low) {
 		return "", 0
 	}
 	return phrase, last
+}
+
+// joinWords returns the text of words, with one space where the sentence has some.
+func joinWords(words []grammar.Word) string {
+	var b strings.Builder
+	for i := range words {
+		if i > 0 && words[i].Start > words[i-1].End {
+			b.WriteByte(' ')
+		}
+		b.WriteString(words[i].Text)
+	}
+	return b.String()
 }
 
 var quantities = wordSet("lot lots couple number plenty bunch bit tons ton variety handful")
@@ -171,14 +176,7 @@ func actionPhrase(words []grammar.Word) string {
 			if end-at > maxPhraseWords+1 {
 				return ""
 			}
-			var b strings.Builder
-			for i := at; i < end; i++ {
-				if i > at && words[i].Start > words[i-1].End {
-					b.WriteByte(' ')
-				}
-				b.WriteString(words[i].Text)
-			}
-			return b.String()
+			return joinWords(words[at:end])
 		}
 	}
 	if next > at+1 || next < len(words) && (words[next].Tag == "VBG" || strings.HasPrefix(words[next].Tag, "NN") || words[next].Tag == "PRP" || isDeterminer(&words[next]) || words[next].Tag == "JJ") {
