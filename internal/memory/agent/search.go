@@ -23,8 +23,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-var zeroID uuid.UUID
-
 // Sizes of pages. A search finds at most maxFound notes.
 const (
 	pageSize = 5

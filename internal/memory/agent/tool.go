@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
@@ -212,7 +214,7 @@ func (r *run) edit(ctx context.Context, label string, change func(*block.Block) 
 
 // unknownLabel names the labels that there are.
 func (r *run) unknownLabel(ctx context.Context) error {
-	list, err := r.a.blocks.List(ctx, r.s, r.view, zeroID, 50)
+	list, err := r.a.blocks.List(ctx, r.s, r.view, uuid.Nil, 50)
 	if err != nil {
 		return err
 	}
