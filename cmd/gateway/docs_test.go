@@ -75,7 +75,7 @@ func startShell(t *testing.T, args ...string) (*shell, *process) {
 			t.Skipf("the commands are for a person's shell, and %s is not installed", tool)
 		}
 	}
-	s := &shell{dir: t.TempDir(), addr: freePort(t)}
+	s := &shell{dir: t.TempDir(), addr: freeAddr(t)}
 	cmd := commandtest.Command(t, nil, "version")
 	if err := os.Mkdir(filepath.Join(s.dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 )
 
 // The health command asks at the address in the settings, also when the gateway listens on every
 // interface.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	_, port, _ := strings.Cut(freePort(t), ":")
+	port := commandtest.FreePort(t)
 	env := []string{"SLIPBOX_ADDR=0.0.0.0:" + port}
 	if out, msg, code := run(t, env, "health"); code != 1 || out != "" || !strings.Contains(msg, "nothing answers at http://127.0.0.1:"+port) {
 		t.Errorf("before the start: exit %d\n%s%s", code, out, msg)

@@ -88,7 +88,7 @@ func TestDemoCommandsWorkAsPrinted(t *testing.T) {
 			t.Skipf("the commands need %s, which is not installed", tool)
 		}
 	}
-	p := launch(t, t.TempDir(), freePort(t), nil, "--demo")
+	p := launch(t, t.TempDir(), freeAddr(t), nil, "--demo")
 	p.Await(t, "the demo printed its commands", func() bool { return strings.Contains(p.Stdout.String(), "scouts-demo") })
 	commands := demoCommand.FindAllString(p.Stdout.String(), -1)
 	if len(commands) != 5 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"testing"
@@ -24,14 +23,9 @@ func run(t *testing.T, env []string, args ...string) (stdout, stderr string, cod
 	return commandtest.Run(t, env, args...)
 }
 
-func freePort(t *testing.T) string {
+func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return "127.0.0.1:" + commandtest.FreePort(t)
 }
 
 // process is a running `gateway serve`.
@@ -43,7 +37,7 @@ type process struct {
 // serve starts a gateway on a data directory and waits until it is ready.
 func serve(t *testing.T, data string, env []string, args ...string) *process {
 	t.Helper()
-	p := launch(t, data, freePort(t), env, args...)
+	p := launch(t, data, freeAddr(t), env, args...)
 	p.Await(t, "it was ready", func() bool {
 		resp, err := http.Get(p.url + "/readyz")
 		if err != nil {

@@ -167,7 +167,7 @@ func (r *rollback) command(bin string, args ...string) string {
 func (r *rollback) start(bin string) release {
 	r.t.Helper()
 	ready := func(name string, args ...string) *process {
-		addr := freePort(r.t)
+		addr := freeAddr(r.t)
 		cmd := commandtest.Command(r.t, r.env, append(args, "--addr", addr)...)
 		cmd.Path = filepath.Join(bin, name)
 		p := &process{commandtest.Start(r.t, cmd), "http://" + addr}

@@ -44,7 +44,7 @@ func TestSecondStartOnTheSameDataIsRefused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	first := serve(t, data, nil)
-	second := launch(t, data, freePort(t), nil)
+	second := launch(t, data, freeAddr(t), nil)
 	select {
 	case <-second.Done:
 	case <-time.After(20 * time.Second):
@@ -128,7 +128,7 @@ func TestUnusableDataDirectory(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, msg, code := run(t, nil, "serve", "--data", file, "--addr", freePort(t))
+	_, msg, code := run(t, nil, "serve", "--data", file, "--addr", freeAddr(t))
 	if code != 1 || !strings.Contains(msg, file) || !strings.Contains(msg, "not a directory") {
 		t.Errorf("exit %d: %s", code, msg)
 	}
@@ -141,7 +141,7 @@ func TestDamagedDatabase(t *testing.T) {
 	if err := os.WriteFile(db, []byte(strings.Repeat("this is not a database. ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, msg, code := run(t, nil, "serve", "--data", data, "--addr", freePort(t))
+	_, msg, code := run(t, nil, "serve", "--data", data, "--addr", freeAddr(t))
 	if code != 1 || !strings.Contains(msg, "slipbox.db") || !strings.Contains(msg, "restore") {
 		t.Errorf("exit %d: the message names no file or no fix: %s", code, msg)
 	}
@@ -165,7 +165,7 @@ func TestDatabaseOfANewerVersion(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"serve", "--addr", freePort(t)}, {"key", "list"}} {
+	for _, args := range [][]string{{"serve", "--addr", freeAddr(t)}, {"key", "list"}} {
 		_, msg, code := run(t, nil, append(args, "--data", data)...)
 		if code != 1 || !strings.Contains(msg, "newer") {
 			t.Errorf("%v: exit %d: %s", args, code, msg)

@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -160,4 +163,20 @@ func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// FreePort returns the number of a free port of the loopback device. It is below the range from which
+// systems take the ports of clients, so that nothing else has it before the command under test has.
+func FreePort(tb testing.TB) string {
+	tb.Helper()
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		var c net.ListenConfig
+		if l, err := c.Listen(tb.Context(), "tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	tb.Fatal("no free port")
+	return ""
 }
