@@ -170,7 +170,7 @@ func (b *Buffer) String() string {
 func FreePort(tb testing.TB) string {
 	tb.Helper()
 	for range 100 {
-		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		port := strconv.Itoa(20_000 + rand.IntN(10_000)) //nolint:gosec // no secret
 		var c net.ListenConfig
 		if l, err := c.Listen(tb.Context(), "tcp", "127.0.0.1:"+port); err == nil {
 			_ = l.Close()
