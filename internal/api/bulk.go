@@ -48,6 +48,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 		}
 		raw[i] = nil // hold at most one copy of a large body
 	}
+	endTurn(c) // from here on it waits for the encoder and the writer, where tenants have turns as well
 	results, err := h.Notes.AddMany(c.Request.Context(), scope(c), ref, lines)
 	if err != nil {
 		return err

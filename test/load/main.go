@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -22,6 +23,7 @@ type settings struct {
 	flood   int
 	most    float64
 	short   bool
+	set     []string
 }
 
 const (
@@ -68,6 +70,13 @@ func main() {
 	flag.IntVar(&s.flood, "flood", 32, "requests of the flooding tenant at once")
 	flag.Float64Var(&s.most, "most", 2, "highest p99 with the flood, in p99 without it; 0 only reports")
 	flag.BoolVar(&s.short, "short", false, "a few seconds, with few tenants and a flood only: fails when a request fails or an agent gets no answer, and measures nothing")
+	flag.Func("set", "`NAME=value`, a setting of the processes under load; may be repeated", func(v string) error {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
+			return errors.New("want NAME=value")
+		}
+		s.set = append(s.set, v)
+		return nil
+	})
 	flag.Parse()
 	if s.short {
 		s.tenants, s.agents, s.length, s.pause, s.flood, s.most = shortTenants, shortAgents, shortLength, shortPause, shortFlood, 0

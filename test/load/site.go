@@ -58,6 +58,7 @@ func start(ctx context.Context, s *settings) (_ *site, err error) {
 		}
 		t.env = append(t.env, "SLIPBOX_WRAPPING_KEY=the key of a load test of one day", "SLIPBOX_REDIS_PREFIX=load-"+filepath.Base(t.dir))
 	}
+	t.env = append(t.env, s.set...)
 	addr, err := freeAddr(ctx)
 	if err != nil {
 		return nil, err

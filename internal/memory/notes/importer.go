@@ -66,12 +66,12 @@ func (n *Service) Importer(ctx context.Context, s tenant.Scope, ref string, job 
 	return &Importer{notes: n, scope: s, collection: c, job: job, byLine: map[int]uuid.UUID{}}, nil
 }
 
-// Lines imports a batch of at most Config.BatchSize lines, in order, as one changeset. An error
+// Lines imports a batch of at most importBatch lines, in order, as one changeset. An error
 // fails the whole batch; nothing of it is written then.
 func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResult, error) {
 	n := im.notes
-	if len(lines) > n.cfg.BatchSize {
-		return nil, fault.New(fault.Internal, "an import batch has at most %d lines", n.cfg.BatchSize)
+	if len(lines) > importBatch {
+		return nil, fault.New(fault.Internal, "an import batch has at most %d lines", importBatch)
 	}
 	results := make([]ImportResult, len(lines))
 	batch := make([]*importNote, 0, len(lines))
@@ -243,7 +243,7 @@ func (im *Importer) putLinks(ctx context.Context, tx memory.Tx, source uuid.UUID
 func (im *Importer) Finish(ctx context.Context) ([]ImportResult, error) {
 	var out []ImportResult
 	for len(im.waiting) > 0 {
-		batch := im.waiting[:min(len(im.waiting), im.notes.cfg.BatchSize)]
+		batch := im.waiting[:min(len(im.waiting), importBatch)]
 		im.waiting = im.waiting[len(batch):]
 		var results []ImportResult
 		o := memory.WriteOptions{Cause: memory.CauseImport, Job: im.job, System: true}

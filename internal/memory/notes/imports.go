@@ -16,7 +16,7 @@ import (
 
 // Limits of an import.
 const (
-	importBatch  = 200     // lines of one changeset
+	importBatch  = 100     // lines of one changeset
 	maxLineBytes = 1 << 20 // of one line
 	dropTimeout  = 10 * time.Second
 )

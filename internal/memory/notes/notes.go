@@ -37,7 +37,7 @@ type Deps struct {
 // Config holds the limits of one call.
 type Config struct {
 	BulkLines int // maximum lines of a bulk; default 10,000
-	BatchSize int // maximum notes of a changeset; default 500
+	BatchSize int // maximum notes of a changeset of a bulk; default 500
 	// EmbedFor is how long a bulk may wait for vectors, but at most three quarters of the time that its
 	// request has left. Notes that get none then are written again by their jobs. Default 45 s, in which
 	// the local encoder reads 10,000 short notes on two CPUs.
