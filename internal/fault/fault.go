@@ -61,12 +61,14 @@ type Field struct {
 
 // Error is an error with a code. Message is safe to show; Err, the cause, is not.
 type Error struct {
-	Code       Code
-	Message    string
-	Fields     []Field
-	Numbers    map[string]int // that a caller needs to correct the input, by name; see the problem document
-	RetryAfter time.Duration  // 0: not known
-	Err        error
+	Code    Code
+	Message string
+	Fields  []Field
+	Numbers map[string]int // that a caller needs to correct the input, by name; see the problem document
+	// Collections are the ids of collections for which something is not allowed; see the problem document.
+	Collections []string
+	RetryAfter  time.Duration // 0: not known
+	Err         error
 }
 
 // Error returns code, message, fields and cause, for logs.

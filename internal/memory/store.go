@@ -54,7 +54,8 @@ type CollectionWriter interface {
 	UpdateCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, audit AuditEntry, fn func(*Collection) error) (Collection, error)
 	// DeleteCollection marks a collection as deleting, frees its name, cancels its jobs and enqueues one
 	// remove job. HasForks when live forks read it, unless materialise makes each of them independent
-	// first.
+	// first. Conflict when other collections show its blocks, unless materialise ends these attachments.
+	// What is attached to it is detached.
 	DeleteCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, materialise bool, audit AuditEntry) error
 }
 
@@ -81,8 +82,11 @@ type NewCollection struct {
 	Idempotency *Idempotency
 	Audit       AuditEntry
 	CopyJob     *Job   // for mode copy: enqueued in the same transaction
-	Seed        []Note // written as the first changeset; for a collection without a parent. One without a vector gets a job that embeds it
-	Room        *Room  // QuotaExceeded when the tenant would have more collections; nil: not checked
+	Seed        []Note // written as the first changeset, of a fork too; not for a copy. One without a vector gets a job that embeds it
+	// Attach are blocks of shared collections that the new one shows; Collection is set. NotFound when one is
+	// not visible, Exists when two of them, or one and a block of its own, have one label.
+	Attach []Attachment
+	Room   *Room // QuotaExceeded when the tenant would have more collections; nil: not checked
 }
 
 // CollectionCreated is the answer of CreateCollection. Replay is set when the idempotency key was
@@ -306,6 +310,7 @@ type Tx interface {
 	JobWriter
 	ReviewWriter
 	AnswerWriter
+	AttachmentWriter
 	// SetEmbedder binds the collection to another embedder from this changeset on; job is the one that
 	// has added the vectors.
 	SetEmbedder(ctx context.Context, name string, dim int, job uuid.UUID) error
@@ -342,7 +347,7 @@ type NoteWriter interface {
 	// set, are stored with it; else it has no vector, even if the previous version had one. A vector of
 	// another embedder than the collection's, from a writer that began before the embedder was switched,
 	// is left out, and a job that embeds the note is enqueued. Exists when another live note of that kind
-	// has the key.
+	// has the key, or when a block is attached to the collection under the key of a new block.
 	Put(ctx context.Context, n Note) (Note, error)
 	// Delete writes a tombstone. NotFound when the note is not visible.
 	Delete(ctx context.Context, note uuid.UUID) error
@@ -562,6 +567,7 @@ type Store interface {
 	Queue
 	Spool
 	ReviewStore
+	AttachmentStore
 	Ledger
 }
 

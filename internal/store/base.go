@@ -45,6 +45,7 @@ type Session interface {
 	CollectionRows
 	JobRows
 	ReviewRows
+	AttachmentRows
 	LedgerRows
 	SpoolRows
 	NoteRows

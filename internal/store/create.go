@@ -26,8 +26,8 @@ func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	if n.CopyJob != nil && n.Parent != uuid.Nil {
 		return fault.New(fault.Internal, "a copy has no parent")
 	}
-	if len(n.Seed) > 0 && (n.CopyJob != nil || n.Parent != uuid.Nil) {
-		return fault.New(fault.Internal, "a clone begins with the notes of its source")
+	if len(n.Seed) > 0 && n.CopyJob != nil {
+		return fault.New(fault.Internal, "a copy begins with the notes of its source")
 	}
 	return nil
 }
@@ -93,6 +93,12 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 	c, err := insertCollection(ctx, q, s, n.Collection, n.CopyJob != nil, now)
 	if err != nil {
 		return out, err
+	}
+	for _, a := range n.Attach {
+		a.Collection = c.ID
+		if _, err := attach(ctx, q, s, a, now); err != nil {
+			return out, err
+		}
 	}
 	if len(n.Seed) > 0 {
 		if err := seed(ctx, q, s, c.ID, n.Seed, now); err != nil {

@@ -47,6 +47,13 @@ func (ob *observed) AgentByRef(ctx context.Context, s tenant.Scope, ref string) 
 	return ob.Store.AgentByRef(ctx, s, ref)
 }
 
+// Attachments implements Store.
+func (ob *observed) Attachments(ctx context.Context, s tenant.Scope, q memory.AttachmentQuery) (out1 []memory.Attachment, err error) {
+	ctx, finish := ob.begin(ctx, "Attachments", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Attachments(ctx, s, q)
+}
+
 // Audit implements Store.
 func (ob *observed) Audit(ctx context.Context, s tenant.Scope, e memory.AuditEntry) (err error) {
 	ctx, finish := ob.begin(ctx, "Audit", s.Tenant(), uuid.Nil)

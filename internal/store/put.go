@@ -147,6 +147,9 @@ func (t *Tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 		if taken && other.ID != n.ID {
 			return n, fault.New(fault.Exists, "a %s with this key exists", n.Kind)
 		}
+		if err := t.checkLabel(&n); err != nil {
+			return n, err
+		}
 	}
 	if n.CreatedAt.IsZero() {
 		n.CreatedAt = t.now

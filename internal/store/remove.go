@@ -48,6 +48,16 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 		return false, err
 	}
 	if len(forks) == 0 {
+		shown, err := q.Attachments(ctx, r.Tenant, tenant.Scope{}, memory.AttachmentQuery{Home: r.ID}, now)
+		if err != nil {
+			return false, err
+		}
+		if len(shown) > 0 && !materialise {
+			return false, StillAttached(shown)
+		}
+		if err := q.DeleteAttachmentsOf(ctx, r.Tenant, r.ID); err != nil {
+			return false, err
+		}
 		if err := q.MarkCollectionDeleted(ctx, r, now); err != nil {
 			return false, err
 		}

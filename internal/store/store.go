@@ -70,4 +70,6 @@ const (
 	ProblemJob      ProblemKind = "job"      // a job in an impossible state
 	ProblemCount    ProblemKind = "count"    // a head row with wrong counts
 	ProblemKey      ProblemKind = "key"      // two live notes have one natural key
+	// ProblemAttachment is an attachment of a block that its home does not hold.
+	ProblemAttachment ProblemKind = "attachment"
 )

@@ -33,6 +33,7 @@ var rowTables = []struct{ name, column string }{
 	{"usage", "layer"},
 	{"changesets", "collection"},
 	{"reviews", "collection"},
+	{"attachments", "collection"},
 }
 
 // deleteSome deletes up to left rows of a table that meet a condition, where $1 is the tenant and

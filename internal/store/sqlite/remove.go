@@ -32,6 +32,7 @@ var rowTables = []struct{ name, key, column string }{
 	{"usage", "tenant, layer, note", "layer"},
 	{"changesets", "tenant, collection, revision", "collection"},
 	{"reviews", "tenant, id", "collection"},
+	{"attachments", "tenant, collection, block", "collection"},
 }
 
 // DeleteCollectionRows implements store.CollectionRemoval.

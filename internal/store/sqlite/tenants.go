@@ -94,6 +94,7 @@ var tenantTables = []struct{ name, key string }{
 	{"usage", "tenant, layer, note"},
 	{"changesets", "tenant, collection, revision"},
 	{"reviews", "tenant, id"},
+	{"attachments", "tenant, collection, block"},
 	{"jobs", "tenant, id"},
 	{"spool", "tenant, job, name, part"},
 	{"audit", "tenant, id"},

@@ -28,9 +28,11 @@ var rules = []rule{
 	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection of no agent' FROM collections c LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent WHERE a.id IS NULL AND c.agent <> zeroblob(16) AND c.state <> 'deleting'"},
 	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection without a head' FROM collections c LEFT JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE h.collection IS NULL"},
 	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'fork of no collection' FROM collections c LEFT JOIN collections p ON p.tenant = c.tenant AND p.id = c.parent WHERE p.id IS NULL AND c.parent <> zeroblob(16) AND c.state <> 'deleting' AND c.expires_at = 0"},
-	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"),
+	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"), owned("attachments", "collection"),
 	{store.ProblemOrphan, `SELECT x.tenant, x.collection, 'job ' || hex(x.id) || ' of no collection' FROM jobs x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x.collection
  WHERE c.id IS NULL AND x.kind <> 'remove'`},
+	{store.ProblemAttachment, `SELECT a.tenant, a.collection, 'block ' || hex(a.block) || ' is attached, and collection ' || hex(a.home) || ' does not hold it' FROM attachments a
+ LEFT JOIN notes n ON n.tenant = a.tenant AND n.layer = a.home AND n.id = a.block AND n.to_rev = 9223372036854775807 AND n.deleted = 0 AND n.kind = 'block' WHERE n.id IS NULL`},
 
 	// Logs.
 	{store.ProblemRevision, `SELECT h.tenant, h.collection, 'the log has ' || COUNT(s.revision) || ' changesets from ' || COALESCE(MIN(s.revision), 0) || ' to ' || COALESCE(MAX(s.revision), 0)

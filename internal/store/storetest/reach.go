@@ -163,6 +163,12 @@ func reachTable() map[string]reachCase {
 		"SetProgress": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.SetProgress(w.ctx, s, g.job, g.lease, memory.Progress{Done: 1})
 		}),
+		"Attachments": both(func(w *world, s tenant.Scope, g targets) error {
+			if err := noneVisible(w.Attachments(w.ctx, s, memory.AttachmentQuery{})); err != nil {
+				return err
+			}
+			return noneVisible(w.Attachments(w.ctx, s, memory.AttachmentQuery{Collection: g.collection}))
+		}),
 		"Job": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Job(w.ctx, s, g.job)) }),
 		"ListJobs": none(func(w *world, s tenant.Scope, _ targets) error {
 			return noneVisible(w.ListJobs(w.ctx, s, memory.JobQuery{}))
@@ -342,6 +348,7 @@ func privateData(w *world) targets {
 	w.noError(w.Audit(w.ctx, w.aliceS, memory.AuditEntry{Action: "alice.wrote"}))
 	w.noError(w.PutPart(w.ctx, w.aliceS, g.job, memory.SpoolBody, 0, []byte("of alice")))
 	w.noError(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
+	w.attach(w.block("shared-blocks", "team"), g.collection, memory.AttachRW)
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
 	w.noError(err)
@@ -359,7 +366,8 @@ func stateOf(w *world, g targets) string {
 	m := must(w.ModelUse(w.ctx, w.all, "2000-01-01", "2100-01-01"))(w.t)
 	l := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)
 	parts := w.parts(w.all, g.job, memory.SpoolBody)
-	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q", c, j, u, k, len(jobs), m, len(l), parts)
+	a := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{}))(w.t)
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a)
 }
 
 // checkNoAccess calls every method with alice's data in the scope s, and checks the outcome.

@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Copies", copyCases()},
 		{"Vectors", vectorCases()},
 		{"Removal", removalCases()},
+		{"Attachments", attachmentCases()},
 		{"Queue", queueCases()},
 		{"Spool", spoolCases()},
 		{"Texts", textCases()},

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// AttachmentRows are the rows of attachments.
+type AttachmentRows interface {
+	// Attachments lists attachments in visible collections, by block, then collection: those that the scope
+	// reaches, or all of the tenant for the zero scope.
+	Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, q memory.AttachmentQuery, now time.Time) ([]memory.Attachment, error)
+	// PutAttachment inserts an attachment, or changes its mode.
+	PutAttachment(ctx context.Context, tenantID uuid.UUID, a memory.Attachment) error
+	DeleteAttachment(ctx context.Context, tenantID, collection, block uuid.UUID) (ok bool, err error)
+	// DeleteAttachmentsOf deletes the attachments to a collection and those of the blocks that it holds.
+	DeleteAttachmentsOf(ctx context.Context, tenantID, collection uuid.UUID) error
+}
+
+// AttachmentColumns are the columns of attachments a that ScanAttachment reads.
+const AttachmentColumns = "a.collection, a.block, a.home, a.label, a.mode, a.at"
+
+// ScanAttachment reads AttachmentColumns.
+func ScanAttachment(row Scanner) (a memory.Attachment, err error) {
+	err = row.Scan(&a.Collection, &a.Block, &a.Home, &a.Label, &a.Mode, Time(&a.At))
+	return a, err
+}
+
+// LabelTaken is the fault for a label that another block of a collection has.
+func LabelTaken(label string) error {
+	return fault.New(fault.Exists, "the collection shows another block with the label %q", label)
+}
+
+// StillAttached is the fault for blocks that cannot be deleted, with the collections that show them.
+func StillAttached(shown []memory.Attachment) *fault.Error {
+	var ids []string
+	for i := range shown {
+		ids = append(ids, shown[i].Collection.String())
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	err := fault.New(fault.Conflict, "%d collections show it; detach it first", len(ids))
+	err.Collections = ids
+	return err
+}
+
+// Attachments implements memory.AttachmentStore.
+func (b *Base) Attachments(ctx context.Context, s tenant.Scope, aq memory.AttachmentQuery) (out []memory.Attachment, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		now := b.now()
+		if aq.Collection != uuid.Nil {
+			if _, err := ReachVisible(ctx, q, s, aq.Collection, now); err != nil {
+				return err
+			}
+		}
+		out, err = q.Attachments(ctx, s.Tenant(), s, aq, now)
+		return err
+	})
+	return out, err
+}
+
+// Attached implements memory.Tx.
+func (t *Tx) Attached(ctx context.Context, blocks ...uuid.UUID) ([]memory.Attachment, error) {
+	if err := ctx.Err(); err != nil || len(blocks) == 0 {
+		return nil, err
+	}
+	return t.q.Attachments(t.ctx, t.scope.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Blocks: blocks, Home: t.row.ID}, t.now)
+}
+
+// Attach implements memory.Tx.
+func (t *Tx) Attach(ctx context.Context, a memory.Attachment) (memory.Attachment, error) {
+	if err := ctx.Err(); err != nil {
+		return a, err
+	}
+	n, err := t.visible(a.Block)
+	if err != nil || n.Kind != memory.KindBlock {
+		return a, missingBlock(err)
+	}
+	a.Home = t.row.ID
+	// One collection after the other: a block of its own that gets the label at the same time waits.
+	t.q.LockHead(t.scope.Tenant(), a.Collection)
+	return putAttachment(t.ctx, t.q, t.scope, a, t.now)
+}
+
+// Detach implements memory.Tx.
+func (t *Tx) Detach(ctx context.Context, block, collection uuid.UUID) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if _, err := Reach(t.ctx, t.q, t.scope, collection); err != nil {
+		return false, err
+	}
+	return t.q.DeleteAttachment(t.ctx, t.scope.Tenant(), collection, block)
+}
+
+// checkLabel returns Exists for a new block whose label an attached one has.
+func (t *Tx) checkLabel(n *memory.Note) error {
+	if n.Kind != memory.KindBlock {
+		return nil
+	}
+	shown, err := t.q.Attachments(t.ctx, t.scope.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Collection: t.row.ID}, t.now)
+	if slices.ContainsFunc(shown, func(a memory.Attachment) bool { return a.Label == n.Key }) {
+		err = LabelTaken(n.Key)
+	}
+	return err
+}
+
+// attach attaches a block of any shared collection to a collection that the transaction has made.
+func attach(ctx context.Context, q Session, s tenant.Scope, a memory.Attachment, now time.Time) (memory.Attachment, error) {
+	q.LockHead(s.Tenant(), a.Home)
+	home, err := ReachVisible(ctx, q, s, a.Home, now)
+	if err != nil {
+		return a, missingBlock(err)
+	}
+	layers, err := q.Layers(ctx, home, home.Head)
+	if err != nil {
+		return a, err
+	}
+	found, err := q.NoteVersions(ctx, s.Tenant(), layers, NoteReader{Collection: home.ID}, []uuid.UUID{a.Block})
+	if n, ok := found[a.Block]; err != nil || !ok || n.Deleted || n.Kind != memory.KindBlock {
+		return a, missingBlock(err)
+	}
+	return putAttachment(ctx, q, s, a, now)
+}
+
+func missingBlock(err error) error {
+	if err == nil || fault.Is(err, fault.NotFound) {
+		return fault.Missing("block")
+	}
+	return err
+}
+
+// putAttachment attaches a block that is there. The head of the collection is locked.
+func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Attachment, now time.Time) (memory.Attachment, error) {
+	if err := Text("label", a.Label); err != nil {
+		return a, err
+	}
+	if a.Mode != memory.AttachRW && a.Mode != memory.AttachRO {
+		return a, fault.InvalidField("mode", "must be rw or ro")
+	}
+	to, err := ReachVisible(ctx, q, s, a.Collection, now)
+	if err != nil {
+		return a, err
+	}
+	if to.ID == a.Home {
+		return a, fault.New(fault.Conflict, "the collection holds the block itself")
+	}
+	shown, err := q.Attachments(ctx, s.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Collection: to.ID}, now)
+	if err != nil {
+		return a, err
+	}
+	a.At = now
+	for i := range shown {
+		switch {
+		case shown[i].Block == a.Block:
+			a.At = shown[i].At
+		case shown[i].Label == a.Label:
+			return a, LabelTaken(a.Label)
+		}
+	}
+	layers, err := q.Layers(ctx, to, to.Head)
+	if err != nil {
+		return a, err
+	}
+	_, taken, err := q.NoteVersionByKey(ctx, s.Tenant(), layers, NoteReader{}, memory.KindBlock, a.Label)
+	if err != nil {
+		return a, err
+	}
+	if taken {
+		return a, LabelTaken(a.Label)
+	}
+	return a, q.PutAttachment(ctx, s.Tenant(), a)
+}
