@@ -4,10 +4,13 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func (h *core) listBlocks(c *gin.Context) error {
@@ -19,15 +22,19 @@ func (h *core) listBlocks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	limit := pageLimit(c)
-	page, err := h.Blocks.List(c.Request.Context(), scope(c), v, after, limit+1)
+	page, err := h.Blocks.List(c.Request.Context(), scope(c), v, after, pageLimit(c)+1)
 	if err != nil {
 		return err
 	}
-	out := wire.BlockList{Items: make([]wire.Block, 0, len(page)), Revision: int64(v.At)}
-	for i := range page[:min(limit, len(page))] {
-		b := block.Of(&page[i])
-		out.Items = append(out.Items, wireBlock(&b))
+	return h.replyBlocks(c, v, page)
+}
+
+// replyBlocks answers with a page of blocks, of which one more than asked for was read.
+func (h *core) replyBlocks(c *gin.Context, v memory.View, page []memory.Note) (err error) {
+	limit := pageLimit(c)
+	out := wire.BlockList{Revision: int64(v.At)}
+	if out.Items, err = h.wireBlocks(c, page[:min(limit, len(page))]); err != nil {
+		return err
 	}
 	if len(page) > limit {
 		if out.NextCursor, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
@@ -47,10 +54,7 @@ func (h *core) getBlock(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	b := block.Of(&n)
-	setRevision(c, v.At)
-	setETag(c, n.Version())
-	return reply(c, http.StatusOK, wireBlock(&b))
+	return h.replyBlock(c, http.StatusOK, &n, v.At)
 }
 
 func (h *core) putBlock(c *gin.Context) error {
@@ -68,7 +72,7 @@ func (h *core) putBlock(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return replyBlock(c, &w)
+	return h.replyBlockWritten(c, &w)
 }
 
 func (h *core) deleteBlock(c *gin.Context) error {
@@ -110,7 +114,7 @@ func editBlock[B any](h *core, c *gin.Context, edit func(b *block.Block, in *B) 
 	if err != nil {
 		return err
 	}
-	return replyBlock(c, &w)
+	return h.replyBlockWritten(c, &w)
 }
 
 func (h *core) undoBlock(c *gin.Context) error { return h.stepBlock(c, block.Undo) }
@@ -126,18 +130,51 @@ func (h *core) stepBlock(c *gin.Context, step block.Step) error {
 	if err != nil {
 		return err
 	}
-	return replyBlock(c, &w)
+	return h.replyBlockWritten(c, &w)
 }
 
-func replyBlock(c *gin.Context, w *notes.BlockWritten) error {
+func (h *core) replyBlockWritten(c *gin.Context, w *notes.BlockWritten) error {
 	nameRecord(c, w.Note.ID)
-	setRevision(c, w.Revision)
-	setETag(c, w.Note.Version())
 	status := http.StatusOK
 	if w.Created {
 		status = http.StatusCreated
 	}
-	return reply(c, status, wireBlock(&w.Block))
+	return h.replyBlock(c, status, &w.Note, w.Revision)
+}
+
+func (h *core) replyBlock(c *gin.Context, status int, n *memory.Note, at memory.Revision) error {
+	out, err := h.wireBlocks(c, []memory.Note{*n})
+	if err != nil {
+		return err
+	}
+	setRevision(c, at)
+	setETag(c, n.Version())
+	return reply(c, status, out[0])
+}
+
+// wireBlocks returns blocks with the collections that show them, as far as the caller may read that.
+func (h *core) wireBlocks(c *gin.Context, page []memory.Note) ([]wire.Block, error) {
+	ids := make([]uuid.UUID, len(page))
+	for i := range page {
+		ids[i] = page[i].ID
+	}
+	attached := map[uuid.UUID][]uuid.UUID{}
+	if s := scope(c); s.Allows(tenant.NotesRead) {
+		var err error
+		if attached, err = h.Blocks.Attached(c.Request.Context(), s, ids); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]wire.Block, 0, len(page))
+	for i := range page {
+		b := block.Of(&page[i])
+		shown := wireBlock(&b)
+		if shown.Attached = attached[b.ID]; shown.Attached == nil {
+			shown.Attached = []uuid.UUID{}
+		}
+		out = append(out, shown)
+	}
+	return out, nil
 }
 
 func wireBlock(b *block.Block) wire.Block {

@@ -25,6 +25,7 @@ func (h *core) createCollection(c *gin.Context) error {
 		Name: body.Name, Agent: valueOr(body.Agent, ""), Policy: valueOr(body.Policy, ""), PolicyConfig: config,
 		Embedder: valueOr(body.Embedder, ""), Extend: valueOr(body.Extend, false), Ephemeral: valueOr(body.Ephemeral, false),
 		TTLSeconds: body.TTLSeconds, DisplayName: valueOr(body.DisplayName, ""), Metadata: valueOr(body.Metadata, nil),
+		Blocks: body.Blocks,
 	}
 	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
 	if err != nil {
@@ -124,6 +125,7 @@ func (h *core) cloneCollection(c *gin.Context) error {
 	in := clone.Input{
 		Mode: clone.Mode(valueOr(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: valueOr(body.Agent, ""), Name: valueOr(body.Name, ""),
 		TTLSeconds: body.TTLSeconds, BatchSize: valueOr(body.BatchSize, 0),
+		Blocks: clone.Blocks(valueOr(body.Blocks, wire.CloneRequestBlocks(clone.CopyBlocks))),
 	}
 	if body.AtRevision != nil {
 		in.AtRevision = new(memory.Revision(*body.AtRevision))

@@ -156,6 +156,17 @@ func (s *Server) mountCore(deps Core) error {
 		"insertBlock":  h.insertBlock,
 		"undoBlock":    h.undoBlock,
 		"redoBlock":    h.redoBlock,
+		"attachBlock":  h.attachBlock,
+		"detachBlock":  h.detachBlock,
+
+		"createSharedBlock":     h.createSharedBlock,
+		"listSharedBlocks":      h.listSharedBlocks,
+		"getSharedBlock":        h.getSharedBlock,
+		"patchSharedBlock":      h.patchSharedBlock,
+		"deleteSharedBlock":     h.deleteSharedBlock,
+		"getSharedBlockHistory": h.getSharedBlockHistory,
+		"undoSharedBlock":       h.undoSharedBlock,
+		"redoSharedBlock":       h.redoSharedBlock,
 
 		"listTools":      h.listTools,
 		"step":           h.step,

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -23,6 +24,11 @@ func (h *core) getNoteHistory(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	return h.replyHistory(c, v, id, cur)
+}
+
+// replyHistory answers with a page of the versions of a note, from a cursor on.
+func (h *core) replyHistory(c *gin.Context, v memory.View, id uuid.UUID, cur *cursor) error {
 	var before memory.Revision
 	if cur != nil {
 		at, err := strconv.ParseInt(cur.Position, 10, 64)

@@ -84,10 +84,13 @@ func newProblem(f *fault.Error, requestID string) wire.Problem {
 	if f.Message != "" {
 		p.Detail = new(clip(f.Message))
 	}
-	for name, to := range map[string]**int{"current": &p.Current, "requested": &p.Requested, "limit": &p.Limit, "matches": &p.Matches} {
+	for name, to := range map[string]**int{"current": &p.Current, "requested": &p.Requested, "limit": &p.Limit, "matches": &p.Matches, "version": &p.Version} {
 		if n, ok := f.Numbers[name]; ok {
 			*to = &n
 		}
+	}
+	if len(f.Collections) > 0 {
+		p.Collections = f.Collections
 	}
 	for i, field := range f.Fields {
 		if i == maxProblemFields {

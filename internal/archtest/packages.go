@@ -96,7 +96,7 @@ func Map() []Package {
 		{"internal/memory/agent", LayerCore, "the tools of an agent that pages its memory, and its context", []string{memory, notes, block, recall, tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
-		{"internal/clone", LayerCore, "fork, copy, removal and expiry of collections", []string{memory, tenant}, false},
+		{"internal/clone", LayerCore, "fork, copy, removal and expiry of collections", []string{memory, block, tenant}, false},
 		{tenant, LayerCore, "tenants, limits, the scope", nil, false},
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
 		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},

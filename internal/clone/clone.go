@@ -18,6 +18,10 @@ type Store interface {
 	memory.CollectionStore
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
 	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
+	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
+	NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (memory.Note, error)
+	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error)
+	memory.AttachmentStore
 	memory.AnswerStore
 }
 
@@ -60,7 +64,17 @@ type Input struct {
 	AtRevision *memory.Revision
 	TTLSeconds *int64
 	BatchSize  int // notes per step of a copy, 1..10,000; 0: the configured one
+	Blocks     Blocks
 }
+
+// Blocks says what a clone gets of the blocks that are attached to its source.
+type Blocks string
+
+// The choices: blocks of its own that say what the attached ones say now, by default, or the same ones.
+const (
+	CopyBlocks  Blocks = "copy"
+	ShareBlocks Blocks = "share"
+)
 
 // Result is a created clone.
 type Result struct {
@@ -168,10 +182,23 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 			"source": src.ID.String(), "revision": int64(v.At), "mode": string(in.Mode),
 		}},
 	}
+	attached, err := c.attached(ctx, s, v)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	if in.Blocks == ShareBlocks {
+		for i := range attached {
+			ask.Attach = append(ask.Attach, attached[i].Attachment)
+		}
+		attached = nil
+	}
 	if in.Mode == Fork {
+		if ask.Seed, err = c.copied(ctx, s, attached, v.Collection.Embedder); err != nil {
+			return Result{}, nil, err
+		}
 		ask.Parent, ask.ParentRevision = src.ID, v.At
 		ask.Embedder, ask.Dim = "", 0 // the store sets the parent's current ones
-	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize); err != nil {
+	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize, len(attached) > 0); err != nil {
 		return Result{}, nil, err
 	}
 	made, err := c.createNamed(ctx, s, src.Name, ask)
@@ -193,6 +220,9 @@ func (c *Service) validate(in *Input) error {
 	case Fork, Copy:
 	default:
 		return fault.InvalidField("mode", "must be fork or copy")
+	}
+	if in.Blocks != "" && in.Blocks != CopyBlocks && in.Blocks != ShareBlocks {
+		return fault.InvalidField("blocks", "must be copy or share")
 	}
 	if in.BatchSize == 0 {
 		in.BatchSize = c.cfg.BatchSize

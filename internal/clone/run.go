@@ -18,10 +18,11 @@ type copyPayload struct {
 	Source    uuid.UUID       `json:"source"`
 	Revision  memory.Revision `json:"revision"`
 	BatchSize int             `json:"batch_size"`
+	Blocks    bool            `json:"blocks,omitempty"` // copy the attached ones, too
 }
 
-func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int) (*memory.Job, error) {
-	payload, err := json.Marshal(copyPayload{Source: v.Collection.ID, Revision: v.At, BatchSize: batch})
+func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int, blocks bool) (*memory.Job, error) {
+	payload, err := json.Marshal(copyPayload{Source: v.Collection.ID, Revision: v.At, BatchSize: batch, Blocks: blocks})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the payload of the job cannot be encoded")
 	}
@@ -58,10 +59,14 @@ func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, p
 			return err
 		}
 		if next == "" {
-			return nil
+			break
 		}
 		cursor = next
 	}
+	if !p.Blocks {
+		return nil
+	}
+	return c.copyBlocks(ctx, s, v, job)
 }
 
 // abandon deletes the target of a copy when cause means that the source no longer

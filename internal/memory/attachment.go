@@ -1,11 +1,14 @@
 package memory
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -57,4 +60,65 @@ type AttachmentWriter interface {
 	Attach(ctx context.Context, a Attachment) (Attachment, error)
 	// Detach ends an attachment; ok is false when there is none.
 	Detach(ctx context.Context, block, collection uuid.UUID) (ok bool, err error)
+}
+
+// StillAttached returns the Conflict for what cannot be deleted or renamed because n collections show it; named
+// are those that the caller may know.
+func StillAttached(n int, named []Attachment) *fault.Error {
+	err := fault.New(fault.Conflict, "it is attached to %d collections; detach it first", n)
+	for i := range named {
+		err.Collections = append(err.Collections, named[i].Collection.String())
+	}
+	slices.Sort(err.Collections)
+	err.Collections = slices.Compact(err.Collections)
+	return err
+}
+
+// AttachedBlock is a block that a collection shows, as its home holds it now.
+type AttachedBlock struct {
+	Attachment
+	Note Note
+}
+
+// AttachedReader is what AttachedBlocks requires of a store.
+type AttachedReader interface {
+	AttachmentStore
+	OpenView(ctx context.Context, s tenant.Scope, ref string, at At) (View, error)
+	Notes(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID, o ReadOptions) ([]Note, error)
+}
+
+// AttachedBlocks reads the blocks that are attached to a collection, in the order of their ids.
+func AttachedBlocks(ctx context.Context, store AttachedReader, s tenant.Scope, collection uuid.UUID, o ReadOptions) ([]AttachedBlock, error) {
+	list, err := store.Attachments(ctx, s, AttachmentQuery{Collection: collection})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	homes := map[uuid.UUID][]Attachment{}
+	for _, a := range list {
+		homes[a.Home] = append(homes[a.Home], a)
+	}
+	var out []AttachedBlock
+	for home, shown := range homes {
+		v, err := store.OpenView(ctx, s, home.String(), At{})
+		if fault.Is(err, fault.NotFound) { // it was deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]uuid.UUID, len(shown))
+		of := map[uuid.UUID]Attachment{}
+		for i, a := range shown {
+			ids[i], of[a.Block] = a.Block, a
+		}
+		notes, err := store.Notes(ctx, s, v, ids, o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range notes {
+			out = append(out, AttachedBlock{of[notes[i].ID], notes[i]})
+		}
+	}
+	slices.SortFunc(out, func(a, b AttachedBlock) int { return bytes.Compare(a.Block[:], b.Block[:]) })
+	return out, nil
 }

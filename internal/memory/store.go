@@ -117,6 +117,7 @@ type Reader interface {
 	VectorReader
 	LogReader
 	UsageStore
+	AttachmentStore
 }
 
 // ViewReader opens views and reads what is not a note.
@@ -567,7 +568,6 @@ type Store interface {
 	Queue
 	Spool
 	ReviewStore
-	AttachmentStore
 	Ledger
 }
 

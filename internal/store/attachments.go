@@ -38,19 +38,6 @@ func LabelTaken(label string) error {
 	return fault.New(fault.Exists, "the collection shows another block with the label %q", label)
 }
 
-// StillAttached is the fault for blocks that cannot be deleted, with the collections that show them.
-func StillAttached(shown []memory.Attachment) *fault.Error {
-	var ids []string
-	for i := range shown {
-		ids = append(ids, shown[i].Collection.String())
-	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	err := fault.New(fault.Conflict, "%d collections show it; detach it first", len(ids))
-	err.Collections = ids
-	return err
-}
-
 // Attachments implements memory.AttachmentStore.
 func (b *Base) Attachments(ctx context.Context, s tenant.Scope, aq memory.AttachmentQuery) (out []memory.Attachment, err error) {
 	if err := s.Check(); err != nil {

@@ -53,7 +53,11 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 			return false, err
 		}
 		if len(shown) > 0 && !materialise {
-			return false, StillAttached(shown)
+			named, err := q.Attachments(ctx, r.Tenant, s, memory.AttachmentQuery{Home: r.ID}, now)
+			if err != nil {
+				return false, err
+			}
+			return false, memory.StillAttached(len(shown), named)
 		}
 		if err := q.DeleteAttachmentsOf(ctx, r.Tenant, r.ID); err != nil {
 			return false, err

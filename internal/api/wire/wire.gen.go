@@ -11,6 +11,18 @@ import (
 	"github.com/oapi-codegen/nullable"
 )
 
+// Defines values for BlockAttachMode.
+const (
+	BlockAttachModeRo BlockAttachMode = "ro"
+	BlockAttachModeRw BlockAttachMode = "rw"
+)
+
+// Defines values for CloneRequestBlocks.
+const (
+	CloneRequestBlocksCopy  CloneRequestBlocks = "copy"
+	CloneRequestBlocksShare CloneRequestBlocks = "share"
+)
+
 // Defines values for CloneRequestMode.
 const (
 	CloneRequestModeCopy CloneRequestMode = "copy"
@@ -466,6 +478,9 @@ type BankReport = json.RawMessage
 
 // Block defines model for Block.
 type Block struct {
+	// Attached Collections that show this stand-alone block, as far as the caller reaches them.
+	Attached []uuid.UUID `json:"attached"`
+
 	// Description What belongs in the block; shown to the model. May be empty.
 	Description string `json:"description"`
 
@@ -497,6 +512,18 @@ type Block struct {
 type BlockAppend struct {
 	Text string `json:"text"`
 }
+
+// BlockAttach defines model for BlockAttach.
+type BlockAttach struct {
+	// Block Id of a stand-alone block.
+	Block uuid.UUID `json:"block"`
+
+	// Mode Whether this collection edits the block, or only reads it.
+	Mode *BlockAttachMode `json:"mode,omitempty"`
+}
+
+// BlockAttachMode Whether this collection edits the block, or only reads it.
+type BlockAttachMode string
 
 // BlockInput Examples: {"description":"What is known about the person.","limit":2000,"value":"Ada, lives in Lisbon."}
 type BlockInput struct {
@@ -704,8 +731,11 @@ type CloneRequest struct {
 	AtRevision *Revision `json:"at_revision,omitempty"`
 
 	// BatchSize Notes per step of a copy.
-	BatchSize *int              `json:"batch_size,omitempty"`
-	Mode      *CloneRequestMode `json:"mode,omitempty"`
+	BatchSize *int `json:"batch_size,omitempty"`
+
+	// Blocks Of the blocks that are attached now, the clone gets copies of its own, or the same ones.
+	Blocks *CloneRequestBlocks `json:"blocks,omitempty"`
+	Mode   *CloneRequestMode   `json:"mode,omitempty"`
 
 	// Name A name that is not a UUID.
 	//
@@ -715,6 +745,9 @@ type CloneRequest struct {
 	// TTLSeconds Seconds until it expires.
 	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 }
+
+// CloneRequestBlocks Of the blocks that are attached now, the clone gets copies of its own, or the same ones.
+type CloneRequestBlocks string
 
 // CloneRequestMode defines model for CloneRequest.Mode.
 type CloneRequestMode string
@@ -759,6 +792,10 @@ type CollectionState string
 type CollectionInput struct {
 	// Agent Its owner; default the caller's agent, or else a base shared by the tenant.
 	Agent *Ref `json:"agent,omitempty"`
+
+	// Blocks Ids of stand-alone blocks that the new collection shows, in the mode `rw` (`base:write`). A block that
+	// the policy would begin with is left out when one of these has its label.
+	Blocks []uuid.UUID `json:"blocks,omitempty"`
 
 	// DisplayName A name for people, in any script.
 	DisplayName *DisplayName `json:"display_name,omitempty"`
@@ -1866,6 +1903,9 @@ type Problem struct {
 	// Examples: invalid
 	Code string `json:"code"`
 
+	// Collections Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them.
+	Collections []string `json:"collections,omitempty"`
+
 	// Current Of a block: characters that it has.
 	Current *int         `json:"current,omitempty"`
 	Detail  *string      `json:"detail,omitempty"`
@@ -1889,6 +1929,9 @@ type Problem struct {
 
 	// Type Examples: about:blank
 	Type string `json:"type"`
+
+	// Version Of a precondition that does not hold: where the version begins that is there.
+	Version *int `json:"version,omitempty"`
 }
 
 // Profile defines model for Profile.
@@ -2230,6 +2273,49 @@ type SearchResults struct {
 	Results []SearchResult `json:"results"`
 }
 
+// SharedBlockInput Examples: {"description":"What everybody here knows.","label":"organisation","value":"We ship on Fridays."}
+type SharedBlockInput struct {
+	// Description At most 8 KiB. Default empty.
+	Description *string `json:"description,omitempty"`
+
+	// Label Visible characters and spaces on one line, in any script, not beginning or ending with
+	// a space. Unique in the collection.
+	//
+	//
+	// Examples: human
+	Label Label `json:"label"`
+
+	// Limit Characters that the value may have. Default 5000.
+	Limit *int `json:"limit,omitempty"`
+
+	// Metadata Free JSON, at most 16 KiB.
+	Metadata *Attributes `json:"metadata,omitempty"`
+
+	// ReadOnly Default `false`.
+	ReadOnly *bool `json:"read_only,omitempty"`
+
+	// Value At most `limit` characters and 64 KiB. Default empty.
+	Value *string `json:"value,omitempty"`
+}
+
+// SharedBlockPatch defines model for SharedBlockPatch.
+type SharedBlockPatch struct {
+	Description *string `json:"description,omitempty"`
+
+	// Label Visible characters and spaces on one line, in any script, not beginning or ending with
+	// a space. Unique in the collection.
+	//
+	//
+	// Examples: human
+	Label *Label `json:"label,omitempty"`
+	Limit *int   `json:"limit,omitempty"`
+
+	// Metadata Free JSON, at most 16 KiB.
+	Metadata *Attributes `json:"metadata,omitempty"`
+	ReadOnly *bool       `json:"read_only,omitempty"`
+	Value    *string     `json:"value,omitempty"`
+}
+
 // StepAnswer defines model for StepAnswer.
 type StepAnswer struct {
 	// Error Why it failed, for the model.
@@ -2501,6 +2587,9 @@ type APIKeyPath = string
 // AsOf defines model for asOf.
 type AsOf = int64
 
+// BlockPath defines model for blockPath.
+type BlockPath = uuid.UUID
+
 // CollectionFilter Id or name.
 type CollectionFilter = Ref
 
@@ -2628,6 +2717,60 @@ type ListAuditParams struct {
 
 	// Target Only entries about this id.
 	Target *string `form:"target,omitempty" json:"target,omitempty"`
+}
+
+// ListSharedBlocksParams defines parameters for ListSharedBlocks.
+type ListSharedBlocksParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateSharedBlockParams defines parameters for CreateSharedBlock.
+type CreateSharedBlockParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteSharedBlockParams defines parameters for DeleteSharedBlock.
+type DeleteSharedBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PatchSharedBlockParams defines parameters for PatchSharedBlock.
+type PatchSharedBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetSharedBlockHistoryParams defines parameters for GetSharedBlockHistory.
+type GetSharedBlockHistoryParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// RedoSharedBlockParams defines parameters for RedoSharedBlock.
+type RedoSharedBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UndoSharedBlockParams defines parameters for UndoSharedBlock.
+type UndoSharedBlockParams struct {
+	// IfMatch The `ETag` that must still be current, or `*`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateChatCompletionParams defines parameters for CreateChatCompletion.
@@ -3122,6 +3265,12 @@ type RotateAPIKeyJSONRequestBody = RotateRequest
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenRequest
 
+// CreateSharedBlockJSONRequestBody defines body for CreateSharedBlock for application/json ContentType.
+type CreateSharedBlockJSONRequestBody = SharedBlockInput
+
+// PatchSharedBlockJSONRequestBody defines body for PatchSharedBlock for application/json ContentType.
+type PatchSharedBlockJSONRequestBody = SharedBlockPatch
+
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatCompletionRequest
 
@@ -3136,6 +3285,9 @@ type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
 
 // ImportBankJSONRequestBody defines body for ImportBank for application/json ContentType.
 type ImportBankJSONRequestBody = BankDocument
+
+// AttachBlockJSONRequestBody defines body for AttachBlock for application/json ContentType.
+type AttachBlockJSONRequestBody = BlockAttach
 
 // PutBlockJSONRequestBody defines body for PutBlock for application/json ContentType.
 type PutBlockJSONRequestBody = BlockInput

@@ -21,7 +21,8 @@ const (
 	DefaultLimit        = 5_000
 	MaxLimit            = memory.MaxContentBytes // the value has at most as many bytes, too
 	MaxDescriptionBytes = memory.MaxContextBytes
-	MaxBlocks           = 1_000 // of one collection
+	MaxBlocks           = 1_000  // of one collection, attached ones included
+	MaxStandAlone       = 10_000 // of a tenant
 )
 
 // The labels of the blocks that a collection with the policy memgpt begins with.
@@ -57,7 +58,7 @@ func New(label string) Block { return Block{Label: label, Limit: DefaultLimit} }
 // Of returns the block of a note.
 func Of(n *memory.Note) Block {
 	b := Block{
-		ID: n.ID, Label: n.Key, Value: n.Content, Description: n.Context, Limit: int(number(n.Attributes[attrLimit])),
+		ID: n.ID, Label: Label(n), Value: n.Content, Description: n.Context, Limit: int(number(n.Attributes[attrLimit])),
 		ReadOnly: n.Attributes[attrReadOnly] == true, Version: n.From,
 	}
 	if b.Limit < 1 {
@@ -65,6 +66,37 @@ func Of(n *memory.Note) Block {
 	}
 	b.Metadata, _ = n.Attributes[attrMetadata].(map[string]any)
 	return b
+}
+
+// Label returns the label of a block's note. The key of a stand-alone block is empty: many may have one label.
+func Label(n *memory.Note) string {
+	if n.Key == "" && len(n.Keywords) > 0 {
+		return n.Keywords[0]
+	}
+	return n.Key
+}
+
+// Attached returns the note of an attached block as the collection shows it: under its label, and read-only
+// when the attachment is.
+func Attached(a *memory.AttachedBlock) memory.Note {
+	n := a.Note
+	n.Key = a.Label
+	if a.Mode == memory.AttachRO {
+		n.Attributes = maps.Clone(n.Attributes)
+		if n.Attributes == nil {
+			n.Attributes = map[string]any{}
+		}
+		n.Attributes[attrReadOnly] = true
+	}
+	return n
+}
+
+// Copy returns the first version of an own block that says what an attached one does.
+func Copy(a *memory.AttachedBlock) memory.Note {
+	shown := Attached(a)
+	b := Of(&shown)
+	n, _ := b.Note(nil)
+	return n
 }
 
 // number returns an attribute as the stores return it; 0 for anything else.

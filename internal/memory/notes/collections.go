@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -20,6 +21,7 @@ type CollectionsStore interface {
 	memory.CollectionStore
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
 	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
+	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
 	memory.AnswerStore
 }
 
@@ -48,6 +50,9 @@ type CollectionInput struct {
 	TTLSeconds   *int64
 	DisplayName  string
 	Metadata     map[string]any
+	// Blocks are stand-alone blocks that the new collection shows, for editing (base:write). A block that the
+	// policy would begin with is left out when one of these has its label.
+	Blocks []uuid.UUID
 }
 
 // CollectionPatch is a merge patch of a collection (RFC 7396). PolicyConfig and Metadata are merged
@@ -147,12 +152,16 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 			return CollectionView{}, nil, err
 		}
 	}
-	first, err := c.seed(ctx, s, &row)
+	shown, err := c.attach(ctx, s, in.Blocks)
+	if err != nil {
+		return CollectionView{}, nil, err
+	}
+	first, err := c.seed(ctx, s, &row, shown)
 	if err != nil {
 		return CollectionView{}, nil, err
 	}
 	made, err := c.store.CreateCollection(ctx, s, memory.NewCollection{
-		Collection: row, Idempotency: key, Seed: first,
+		Collection: row, Idempotency: key, Seed: first, Attach: shown,
 		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
 	})
 	if in.Extend && fault.Is(err, fault.Exists) {
@@ -172,15 +181,56 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	return v, nil, err
 }
 
+// attach returns the attachments of a new collection. NotFound "blocks" when one of them is no stand-alone block.
+func (c *Collections) attach(ctx context.Context, s tenant.Scope, blocks []uuid.UUID) ([]memory.Attachment, error) {
+	if len(blocks) == 0 {
+		return nil, nil
+	}
+	if err := tenant.Check(s, tenant.BaseWrite); err != nil {
+		return nil, err
+	}
+	home, ok, err := findHome(ctx, c.store, s)
+	if err != nil {
+		return nil, err
+	}
+	var found []memory.Note
+	if ok {
+		v, err := c.store.OpenView(ctx, s, home.ID.String(), memory.At{})
+		if err != nil {
+			return nil, err
+		}
+		if found, err = c.store.Notes(ctx, s, v, blocks, memory.ReadOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	labels := map[uuid.UUID]string{}
+	for i := range found {
+		if found[i].Kind == memory.KindBlock {
+			labels[found[i].ID] = block.Label(&found[i])
+		}
+	}
+	out := make([]memory.Attachment, 0, len(blocks))
+	for _, id := range blocks {
+		label, ok := labels[id]
+		if !ok {
+			return nil, fault.Missing("block")
+		}
+		out = append(out, memory.Attachment{Block: id, Home: home.ID, Label: label, Mode: memory.AttachRW})
+	}
+	return out, nil
+}
+
 // seed returns the notes that a collection of the policy begins with, with their vectors if the embedder
-// is fast. Jobs make the vectors that are missing.
-func (c *Collections) seed(ctx context.Context, s tenant.Scope, row *memory.Collection) ([]memory.Note, error) {
+// is fast, without blocks whose label an attached one has. Jobs make the vectors that are missing.
+func (c *Collections) seed(ctx context.Context, s tenant.Scope, row *memory.Collection, shown []memory.Attachment) ([]memory.Note, error) {
 	p, _ := c.policies.ByName(row.Policy)
 	policy, ok := p.(memory.Seeder)
 	if !ok {
 		return nil, nil
 	}
-	first := policy.Seed(row.PolicyConfig)
+	first := slices.DeleteFunc(policy.Seed(row.PolicyConfig), func(n memory.Note) bool {
+		return n.Kind == memory.KindBlock && slices.ContainsFunc(shown, func(a memory.Attachment) bool { return a.Label == n.Key })
+	})
 	var bytes int64
 	texts := make([]string, len(first))
 	for i := range first {

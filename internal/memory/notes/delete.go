@@ -22,7 +22,7 @@ func (n *Service) Delete(ctx context.Context, s tenant.Scope, ref string, id uui
 	if err != nil {
 		return 0, err
 	}
-	return n.deleteNote(ctx, s, &c, noteDeletion{action: "note.delete", id: id, guard: r.Guard, check: func(old *memory.Note) error {
+	return n.deleteNote(ctx, s, &c, noteDeletion{action: "note.delete", id: id, guard: r.Guard, check: func(_ context.Context, _ memory.Tx, old *memory.Note) error {
 		return block.CheckNote(old.Kind)
 	}})
 }
@@ -32,7 +32,7 @@ type noteDeletion struct {
 	action string
 	id     uuid.UUID
 	guard  memory.Guard
-	check  func(old *memory.Note) error
+	check  func(ctx context.Context, tx memory.Tx, old *memory.Note) error
 }
 
 func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion) (memory.Revision, error) {
@@ -59,10 +59,10 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if old == nil {
 			return fault.Missing("note")
 		}
-		if err := e.guard.Check(string(old.Kind), old.Version().ETag()); err != nil {
+		if err := checkGuard(e.guard, old); err != nil {
 			return err
 		}
-		if err := e.check(old); err != nil {
+		if err := e.check(ctx, tx, old); err != nil {
 			return err
 		}
 		if err := d.check(tx); err != nil {

@@ -20,6 +20,8 @@ type Store interface {
 	memory.Reader
 	memory.Writer
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
+	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error)
+	CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (memory.CollectionCreated, error)
 	Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotency) (memory.Idempotency, bool, error)
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 }

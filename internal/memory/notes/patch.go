@@ -224,7 +224,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			return err
 		}
 		if old != nil {
-			if err := e.request.Guard.Check(string(old.Kind), old.Version().ETag()); err != nil {
+			if err := checkGuard(e.request.Guard, old); err != nil {
 				return err
 			}
 		}
@@ -270,6 +270,15 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 	}
 	out.Revision = w.Revision
 	return out, w.Replay, nil
+}
+
+// checkGuard checks the condition of a request on a note. The fault has the version that won.
+func checkGuard(g memory.Guard, n *memory.Note) error {
+	err := g.Check(string(n.Kind), n.Version().ETag())
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		f.Numbers = map[string]int{"version": int(n.From)}
+	}
+	return err
 }
 
 // readVisible reads one note with its vector; nil if it is not visible.

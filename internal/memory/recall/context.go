@@ -233,7 +233,15 @@ const maxPinned = 200
 // pinned returns the notes that a pin names.
 func (r *Service) pinned(ctx context.Context, s tenant.Scope, v memory.View, pin memory.Pin) ([]memory.Note, error) {
 	if pin.Key == "" {
-		return r.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Limit: maxPinned})
+		own, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Limit: maxPinned})
+		if err != nil || pin.Kind != memory.KindBlock {
+			return own, err
+		}
+		attached, err := memory.AttachedBlocks(ctx, r.store, s, v.Collection.ID, memory.ReadOptions{})
+		for i := range attached {
+			own = append(own, attached[i].Note)
+		}
+		return own[:min(len(own), maxPinned)], err
 	}
 	n, err := r.store.NoteByKey(ctx, s, v, pin.Kind, pin.Key)
 	if fault.Is(err, fault.NotFound) {

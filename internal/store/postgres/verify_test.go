@@ -61,6 +61,7 @@ func TestVerifyFinds(t *testing.T) {
 		"stored":         {store.ProblemCount, "UPDATE collection_heads SET s_bytes = 77"},
 		"link endpoint":  {store.ProblemLink, "UPDATE links SET target = " + zero},
 		"key used twice": {store.ProblemKey, "UPDATE notes SET key = 'k' WHERE to_rev = 9223372036854775807"},
+		"attached":       {store.ProblemAttachment, "INSERT INTO attachments SELECT tenant, id, gen_random_uuid(), id, 'x', 'rw', now() FROM collections"},
 	} {
 		problems := b.broken(t, owner, c.sql)
 		if !slices.ContainsFunc(problems, func(p store.Problem) bool { return p.Kind == c.kind && p.Tenant == b.scope.Tenant() }) {

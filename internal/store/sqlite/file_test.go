@@ -515,6 +515,7 @@ func TestVerifyFinds(t *testing.T) {
 		"stored":         {store.ProblemCount, "UPDATE collection_heads SET s_bytes = 77"},
 		"link endpoint":  {store.ProblemLink, "UPDATE links SET target = zeroblob(16)"},
 		"key used twice": {store.ProblemKey, "UPDATE notes SET key = 'k' WHERE to_rev = 9223372036854775807"},
+		"attached":       {store.ProblemAttachment, "INSERT INTO attachments SELECT tenant, id, randomblob(16), id, 'x', 'rw', 0 FROM collections"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

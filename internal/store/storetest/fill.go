@@ -118,6 +118,8 @@ func (f *filler) history() {
 			f.changeset(c)
 		}
 	}
+	f.attach(f.block("blocks", "team “é”"), full.ID, memory.AttachRW)
+	f.attach(f.block("blocks", "rules"), f.bases[0], memory.AttachRO)
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
 	deleted := f.collection("gone")
 	f.add(deleted.ID, "in a collection that is being removed")

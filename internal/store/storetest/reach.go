@@ -348,7 +348,7 @@ func privateData(w *world) targets {
 	w.noError(w.Audit(w.ctx, w.aliceS, memory.AuditEntry{Action: "alice.wrote"}))
 	w.noError(w.PutPart(w.ctx, w.aliceS, g.job, memory.SpoolBody, 0, []byte("of alice")))
 	w.noError(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
-	w.attach(w.block("shared-blocks", "team"), g.collection, memory.AttachRW)
+	w.attach(w.block(w.collectionOf(w.alice.ID, "private-blocks").ID.String(), "team"), g.collection, memory.AttachRW)
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
 	w.noError(err)

@@ -331,6 +331,8 @@ func seededCollection(_ *testing.T, w *world) {
 
 	f := in
 	f.Name, f.Parent, f.ParentRevision = "fork", made.ID, 1
+	w.wantFault(errOf(w.CreateCollection(w.ctx, w.all, f)), fault.Exists) // of the parent's keys
+	f.Name, f.Parent, f.CopyJob = "copy", uuid.Nil, &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask}
 	w.wantFault(errOf(w.CreateCollection(w.ctx, w.all, f)), fault.Internal)
 	w.verify()
 }

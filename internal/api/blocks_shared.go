@@ -1,0 +1,176 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
+)
+
+func (h *core) attachBlock(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.BlockAttach](c)
+	if err != nil {
+		return err
+	}
+	mode := memory.AttachMode(valueOr(body.Mode, wire.BlockAttachMode(memory.AttachRW)))
+	n, at, err := h.Blocks.Attach(c.Request.Context(), scope(c), ref, body.Block, mode)
+	if err != nil {
+		return err
+	}
+	return h.replyBlock(c, http.StatusOK, &n, at)
+}
+
+func (h *core) detachBlock(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	n, at, err := h.Blocks.Detach(c.Request.Context(), scope(c), ref, c.Param("label"))
+	if err != nil {
+		return err
+	}
+	return h.replyBlock(c, http.StatusOK, &n, at)
+}
+
+func (h *core) createSharedBlock(c *gin.Context) error {
+	body, err := bind[wire.SharedBlockInput](c)
+	if err != nil {
+		return err
+	}
+	w, err := h.Blocks.Create(c.Request.Context(), scope(c), body.Label, block.Change{
+		Value: body.Value, Description: body.Description, Limit: body.Limit, ReadOnly: body.ReadOnly, Metadata: valueOr(body.Metadata, nil),
+	}, conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyBlockWritten(c, &w)
+}
+
+// sharedView opens the collection of the stand-alone blocks, at the revision of the cursor if there is one. ok is
+// false when there are no such blocks yet.
+func (h *core) sharedView(c *gin.Context) (v memory.View, cur *cursor, ok bool, err error) {
+	if cur, err = h.cursorOf(c); err != nil {
+		return v, nil, false, err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	home, ok, err := h.Blocks.Home(ctx, s)
+	if err != nil || !ok {
+		return v, cur, false, err
+	}
+	var at *memory.Revision
+	if cur != nil {
+		if cur.Collection != home.ID {
+			return v, nil, false, badCursor("belongs to another collection")
+		}
+		at = &cur.Revision
+	}
+	v, err = h.Recall.Open(ctx, s, home.ID.String(), at, 0)
+	return v, cur, err == nil, err
+}
+
+// sharedBlock opens the collection of the stand-alone blocks for the one of the path.
+func (h *core) sharedBlock(c *gin.Context) (v memory.View, id uuid.UUID, cur *cursor, err error) {
+	if id, err = pathID(c, "block"); err != nil {
+		return v, id, nil, err
+	}
+	v, cur, ok, err := h.sharedView(c)
+	if err == nil && !ok {
+		err = fault.Missing("block")
+	}
+	return v, id, cur, err
+}
+
+func (h *core) listSharedBlocks(c *gin.Context) error {
+	v, cur, ok, err := h.sharedView(c)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return h.replyBlocks(c, v, nil)
+	}
+	after, err := cur.afterID()
+	if err != nil {
+		return err
+	}
+	page, err := h.Blocks.List(c.Request.Context(), scope(c), v, after, pageLimit(c)+1)
+	if err != nil {
+		return err
+	}
+	return h.replyBlocks(c, v, page)
+}
+
+func (h *core) getSharedBlock(c *gin.Context) error {
+	v, id, _, err := h.sharedBlock(c)
+	if err != nil {
+		return err
+	}
+	n, err := h.Blocks.GetByID(c.Request.Context(), scope(c), v, id)
+	if err != nil {
+		return err
+	}
+	return h.replyBlock(c, http.StatusOK, &n, v.At)
+}
+
+func (h *core) patchSharedBlock(c *gin.Context) error {
+	id, err := pathID(c, "block")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.SharedBlockPatch](c)
+	if err != nil {
+		return err
+	}
+	w, err := h.Blocks.Patch(c.Request.Context(), scope(c), id, body.Label, block.Change{
+		Value: body.Value, Description: body.Description, Limit: body.Limit, ReadOnly: body.ReadOnly, Metadata: valueOr(body.Metadata, nil),
+	}, conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyBlockWritten(c, &w)
+}
+
+func (h *core) deleteSharedBlock(c *gin.Context) error {
+	id, err := pathID(c, "block")
+	if err != nil {
+		return err
+	}
+	at, err := h.Blocks.DeleteByID(c.Request.Context(), scope(c), id, conditions(c))
+	if err != nil {
+		return err
+	}
+	setRevision(c, at)
+	return noContent(c)
+}
+
+func (h *core) getSharedBlockHistory(c *gin.Context) error {
+	v, id, cur, err := h.sharedBlock(c)
+	if err != nil {
+		return err
+	}
+	return h.replyHistory(c, v, id, cur)
+}
+
+func (h *core) undoSharedBlock(c *gin.Context) error { return h.stepSharedBlock(c, block.Undo) }
+
+func (h *core) redoSharedBlock(c *gin.Context) error { return h.stepSharedBlock(c, block.Redo) }
+
+func (h *core) stepSharedBlock(c *gin.Context, step block.Step) error {
+	id, err := pathID(c, "block")
+	if err != nil {
+		return err
+	}
+	w, err := h.Blocks.StepByID(c.Request.Context(), scope(c), id, step, conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyBlockWritten(c, &w)
+}
