@@ -87,7 +87,7 @@ func TestVerifyFinds(t *testing.T) {
 // broken returns what Verify finds after a statement, and undoes the statement.
 func (b bench) broken(tb testing.TB, owner *pgx.Conn, text string) []store.Problem {
 	tb.Helper()
-	saved := []string{"notes", "links", "vectors", "jobs", "changesets", "collection_heads", "collections"}
+	saved := []string{"notes", "links", "vectors", "jobs", "changesets", "collection_heads", "collections", "attachments"}
 	for _, table := range saved {
 		direct(tb, owner, "CREATE TEMP TABLE saved_"+table+" AS TABLE "+table)
 	}
