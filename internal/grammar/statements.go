@@ -317,6 +317,11 @@ func listItems(words []Word, verb string, negated bool) (items [][]Word, tail []
 	}
 	names := 0
 	for _, item := range items {
+		// What somebody has, needs or uses is one thing only with an article or a number: "a dog and two
+		// cats", but not "team dinners, outings and games".
+		if (verb == "have" || verb == "need" || verb == "use" || verb == "take" && len(items) > 2) && item[0].Tag != "DT" && item[0].Tag != "CD" && !isNames(item) {
+			return nil, nil
+		}
 		// "organizing workshops and events" is one activity.
 		shared := items[0][0].Tag == "VBG" && len(items[0]) > 1 && item[0].Tag != "VBG"
 		if len(item) > 5 || !isItem(item) || shared {

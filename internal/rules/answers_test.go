@@ -87,7 +87,7 @@ func TestExtractBesideTheListener(t *testing.T) {
 		"And I'm allergic to peanuts, so be careful if you cook.":             {"The user is allergic to peanuts."},
 		"You can stay at my place, the address is Lange Reihe 12.":            {"The user's address is Lange Reihe 12."},
 		"I'm going to fly to Germany next March to visit you.":                {"The user is going to fly to Germany in March 2024."},
-		"I work at the harbor now, how about you?":                            nil,
+		"I work at the harbor now, how about you?":                            {"The user works at the harbor now."},
 		"I work at the harbor now, you should visit.":                         {"The user works at the harbor now."},
 		"I have a spare room, let me know when you come.":                     {"The user has a spare room."},
 		"I can't have lactose.":                                               {"The user can't have lactose."},

@@ -66,9 +66,61 @@ func sentenceFacts(s, name string, saidAt time.Time) []string {
 	}
 	var out []string
 	for _, p := range parts {
-		out = append(out, grammar.Statements(p.fact)...)
+		for _, fact := range splitEvent(p.fact) {
+			out = append(out, grammar.Statements(fact)...)
+		}
 	}
 	return out
+}
+
+// secondState matches what happened to somebody and what they do since then.
+var secondState = regexp.MustCompile(`^(\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?) ((?:just |recently |finally )?(\p{Ll}+) .+?),? (?:and|but) (?:now |currently )?((?:works (?:at|for|as|in)|lives in|studies) .+)$`)
+
+// splitEvent splits "Ana left Siemens and works at BMW now", which is of an event and of what holds.
+func splitEvent(fact string) []string {
+	m := secondState.FindStringSubmatch(fact)
+	if m == nil || !isPastForm(m[3]) && (!invariantVerbs[m[3]] || isModal(m[3])) || openSubordinate.MatchString(m[2]) {
+		return []string{fact}
+	}
+	return []string{formatSentence(m[1] + " " + m[2]), m[1] + " " + m[4]}
+}
+
+// clauseJoint matches what separates two clauses, and the subject of the second. subordinate matches
+// the beginning of a clause that the next one completes.
+var (
+	clauseJoint = regexp.MustCompile(`(?:\s*;\s+|\s+[–—-]+\s+|\s*—\s*|,?\s+(?:but|and|so|yet|plus)\s+(?:also |now |then |still )?|,\s+)` +
+		`(I|I'm|I've|I'd|I'll|[Ww]e|we're|we've|we'd|we'll|[Mm]y|[Oo]ur|he|she|they|it|he's|she's|it's|they're|that|that's|this|there|there's|you|your|you're|\p{Lu}\p{Ll}+)\s`)
+	subordinate = regexp.MustCompile(`(?i)^(?:when|while|since|after|before|because|if|as|although|though|even|once|until|unless|whenever|whether|what|how|why|where|who|in case|had i|were i|suppose|supposing|provided|assuming|imagine)\b`)
+)
+
+// clausesOf returns the main clauses of a sentence, each with the subordinate clauses before it; nil if
+// it is one clause, or asks something.
+func clausesOf(s string) []string {
+	s = stripFiller(s)
+	if strings.ContainsAny(s, "?\"()") || injectedInstructions.MatchString(s) || len(s) > maxFactRunes {
+		return nil
+	}
+	var out []string
+	start := 0
+	completed := false // a main clause follows the subordinate one at the beginning
+	supposed := conditional.MatchString(s)
+	for _, m := range clauseJoint.FindAllStringSubmatchIndex(s, 8) {
+		left := s[start:m[0]]
+		if subordinate.MatchString(left) && !completed {
+			completed = true
+			continue
+		}
+		if joint := s[m[0]:m[2]]; supposed && start == 0 && !strings.Contains(joint, "but") && !strings.Contains(joint, ";") {
+			continue // it holds under the same condition
+		}
+		if hasVerb(left) && (hasVerb(s[m[2]:]) || hasFiniteVerb(grammar.English(s[m[2]:]))) {
+			out, start, completed = append(out, left), m[2], false
+		}
+	}
+	if start == 0 {
+		return nil
+	}
+	return append(out, s[start:])
 }
 
 // splitClause splits a sentence at the first place where both sides are facts.
@@ -166,6 +218,9 @@ var (
 func hanSentenceFacts(s, name string, saidAt time.Time) []string {
 	whole := hanFact(s, name, saidAt)
 	if whole == "" {
+		if found := hanClauseFacts(s, name, saidAt); len(found) > 0 {
+			return found
+		}
 		return hanOwnClauses(s, name, saidAt)
 	}
 	rest := strings.TrimSpace(s)
@@ -182,6 +237,33 @@ func hanSentenceFacts(s, name string, saidAt time.Time) []string {
 		statements = append(statements, grammar.Statements(fact)...)
 	}
 	return statements
+}
+
+// hanCondition matches a clause that only the next one completes.
+var hanCondition = regexp.MustCompile(`如果|要是|假如|假设|万一|要不是|虽然|因为|由于|当.+(?:的时候|时)$|只要|除非|为了`)
+
+// hanClauseFacts returns the facts of the clauses of a sentence that has none as a whole, because one of
+// them supposes something.
+func hanClauseFacts(s, name string, saidAt time.Time) []string {
+	clauses := hanClauseEnd.Split(s, 8)
+	if len(clauses) < 2 || strings.ContainsAny(s, "你您") || hanQuestion.MatchString(s) || injectedInstructions.MatchString(s) {
+		return nil
+	}
+	var out []string
+	open := false // the clause belongs to the one before it
+	for _, clause := range clauses {
+		clause = strings.TrimSpace(clause)
+		belongs := open
+		open = hanCondition.MatchString(clause)
+		clause = clause[len(hanConnective.FindString(clause)):]
+		if belongs || open || !strings.HasPrefix(clause, "我") && !hanOwnKin.MatchString(clause) || hanBackReference.MatchString(clause) {
+			continue
+		}
+		if fact := hanFact(clause, name, saidAt); fact != "" {
+			out = append(out, grammar.Statements(fact)...)
+		}
+	}
+	return out
 }
 
 // hanVisit matches the end of a plan to see the listener, hanClauseEnd what separates clauses.

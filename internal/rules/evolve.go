@@ -147,7 +147,7 @@ func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 				r.shared = append(r.shared, st)
 			}
 		}
-		if len(r.shared) == 0 {
+		if len(r.shared) == 0 || len(r.shared) == 1 && weakAlone[r.shared[0]] {
 			continue
 		}
 		slices.SortStableFunc(r.shared, func(a, b string) int { return cmp.Compare(notesWith[a], notesWith[b]) })
@@ -192,6 +192,24 @@ func linkConfidence(score float64, shared int) float64 {
 	return 1 - open*math.Pow(0.5, float64(shared))
 }
 
+// weakAlone are the stems of words that need another shared word: two notes with a trip, or with
+// somebody's health, need not be about the same one.
+var weakAlone = func() map[string]bool {
+	m := map[string]bool{}
+	for w := range wordSet(`trip game health nature color colour share accept acceptance fan appreciate balance recommend favorite toward reality matter effect act remind stay spend move bond fam folks
+		ride business biz customer class piece assist setback bonding trial part member audience vibe spirit sense visit travel journey pride sport sports move platform media space city
+		country area view scene look sound taste kind lady buddy pal fellow mate crowd gang partner colleague workmate neighbor boss coach mentor crew staff student teammate player
+		character series plot title author page chapter video clip post picture music song tune show film movie item product order sale price deal offer money cost food meal dish snack drink water
+		phone app internet computer screen car bus train road street door room floor wall window table chair bed comfy cozy
+		house housing organization achievement perform performance performer soul resource service workout practice skill training attitude adventure atmosphere hobby gift present`) {
+		m[text.Stem(w, text.English)] = true
+	}
+	return m
+}()
+
+// vocative matches a name by which a sentence addresses the listener.
+var vocative = regexp.MustCompile(`(?:(?:^|[,.!?:]\s*)|\b(?i:hey|hi|hello|thanks|thank you|wow|yeah|yes|no|oh|sorry|congrats|absolutely|totally|definitely|agreed|sure|right|bye)\s+)(\p{Lu}\p{Ll}+)[,!?.]`)
+
 // speakerNames returns the folded names of the notes' speakers. Two notes that mention each
 // other's speakers do not share a subject.
 func speakerNames(in amem.EvolveInput) map[string]bool {
@@ -201,6 +219,9 @@ func speakerNames(in amem.EvolveInput) map[string]bool {
 			for _, w := range text.Words(name) {
 				names[w] = true
 			}
+		}
+		for _, m := range vocative.FindAllStringSubmatch(n.Content, 8) {
+			names[text.Fold(m[1])] = true
 		}
 	}
 	return names
@@ -216,7 +237,12 @@ func keywordStems(n memory.Described, names map[string]bool) []string {
 	for _, w := range text.Words(n.Content) {
 		content[text.Stem(w, lang)] = true
 	}
-	subjects := subjectStems(n.Content, lang)
+	said := n.Content
+	if lang != text.Chinese {
+		body, _ := splitSpeaker(said, "")
+		said = substance(body)
+	}
+	subjects := subjectStems(said, lang)
 	grown := len(n.Keywords) > maxKeywords
 	var out []string
 	seen := map[string]bool{}

@@ -39,7 +39,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name)}
+		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i), mentions: mentionsBefore(all, len(in.Recent)+i), hanBefore: hanSentenceBefore(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name)}
 		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -57,7 +57,9 @@ type utteranceReader struct {
 	agent        bool           // read the assistant's promises and advice
 	talksToAgent bool           // no other person takes part
 	listeners    *regexp.Regexp // the names of the others, where they address them; nil: none
-	before       [][]referent   // what pronouns may refer to, by sentence
+	before       [][]referent   // what pronouns for persons and animals may refer to, by sentence
+	mentions     [][]mention    // the things that the sentences before name
+	hanBefore    string         // the last Chinese sentence that names a person or an animal
 }
 
 // hasOtherName reports whether a person of another name takes part in a conversation.
@@ -89,14 +91,18 @@ func (r utteranceReader) facts() []string {
 	var out []string
 	if said := answered(r.question, r.u.Content); said != "" && !r.agent {
 		out = append(out, r.stated(said)...)
-		r.before = append(r.before, referentsIn(said))
+		r.hear(said)
 	}
 	lastIsFact := false // the previous sentence became a fact
-	hanBefore := ""
+	hanBefore := r.hanBefore
 	for _, s := range utteredSentences(r.u.Content) {
 		if r.listeners != nil {
+			if plain := stripFiller(s); r.listeners.MatchString(plain) && !isHan(s) {
+				s = plain
+			}
 			s = r.listeners.ReplaceAllString(s, "$1")
 		}
+		s = wildTime.ReplaceAllString(eventful.ReplaceAllString(s, ""), "$1 ")
 		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
 			out, lastIsFact = append(out, r.stated(said)...), false
 			continue
@@ -104,32 +110,20 @@ func (r utteranceReader) facts() []string {
 		if isHan(s) {
 			lastIsFact = false
 			if !r.agent {
-				said := s
-				s = hanResolvePronoun(s, hanBefore)
-				hanBefore = said
-				found := hanSentenceFacts(s, r.speakerName("用户", "助手"), r.u.Time)
-				out, lastIsFact = append(out, found...), len(found) > 0
+				resolved, ok := hanResolvePronoun(s, hanBefore)
+				if hanReferent.MatchString(s) {
+					hanBefore = s
+				}
+				if ok && hanStandsAlone(resolved) {
+					found := hanSentenceFacts(resolved, r.speakerName("用户", "助手"), r.u.Time)
+					out, lastIsFact = append(out, found...), len(found) > 0
+				}
 			}
 			continue
 		}
 		name := r.speakerName("the user", "the assistant")
-		before := r.before
-		r.before = append(r.before, referentsIn(s))
 		if name != "the user" {
 			s = introduction(s, name)
-		}
-		if resolved, ok := resolvePronoun(s, before); ok && !r.agent {
-			// Who is meant now may be meant by the next sentence too.
-			r.before[len(r.before)-1] = append(referentsIn(resolved), r.before[len(r.before)-1]...)
-			found := r.englishFacts(resolved, name)
-			if words := lowerWords(resolved); len(found) == 0 && countContentWords(words) >= minContentWords && !selfWords[words[0]] && !generalRemark.MatchString(resolved) &&
-				!addressesListener(words) && !suppositions.MatchString(resolved) && !hasDanglingReference(resolved) {
-				found = r.stated(resolved)
-			}
-			if len(found) > 0 {
-				out, lastIsFact = append(out, found...), true
-				continue
-			}
 		}
 		if found := r.englishFacts(s, name); len(found) > 0 {
 			out, lastIsFact = append(out, found...), true
@@ -146,6 +140,12 @@ func (r utteranceReader) facts() []string {
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
 }
+
+// eventful matches a remark in front of what happened, wildTime one that says when it happened.
+var (
+	eventful = regexp.MustCompile(`(?i)^(?:a lot(?:'s| has)|so much(?:'s| has)|lots has|many things have|things have|life(?:'s| has)|it(?:'s| has) been (?:a |an |so |really |super |quite |pretty )*\p{L}+(?: \p{L}+){0,3}?)(?: (?:happened|changed|been \p{L}+))?(?: [\p{L} ]{0,20})?(?:\s+[–—-]\s*|—|;\s|:\s)`)
+	wildTime = regexp.MustCompile(`(?i)^((?:last|this|this past|the past|the last) (?:few )?(?:week|weekend|month|year|day|night)s?)(?:'s been| was| has been| were| is| have been) (?:\p{L}+ ){0,3}?\p{L}+(?:\s+[–—-]\s+|,\s+|;\s+)`)
+)
 
 // introduction returns a sentence without "I'm Ana," at its beginning, if that is the speaker's
 // known name.
@@ -167,26 +167,76 @@ func (r utteranceReader) stated(said string) []string {
 	return grammar.Statements(retell(resolveDates(said, r.u.Time), r.speakerName("the user", "the assistant")))
 }
 
+// hear adds what a sentence names to what later sentences may refer to.
+func (r *utteranceReader) hear(s string) {
+	r.before, r.mentions = append(slices.Clip(r.before), referentsIn(s)), append(slices.Clip(r.mentions), mentionsIn(s, ""))
+}
+
 // englishFacts returns the facts of one sentence, or, if it has none as a whole, those of its
-// last part in which the speaker talks about themselves.
-func (r utteranceReader) englishFacts(s, name string) []string {
+// clauses.
+func (r *utteranceReader) englishFacts(s, name string) []string {
 	if r.agent {
 		if f := englishFact(s, name, r.u.Time, true); f != "" {
 			return []string{f}
 		}
 		return nil
 	}
-	if found := sentenceFacts(s, name, r.u.Time); len(found) > 0 {
+	if plain := stripFiller(s); strings.Contains(s, "?") && !strings.Contains(plain, "?") {
+		s = plain // the question was an afterthought
+	}
+	whole := *r
+	if found := whole.clauseFacts(s, name); len(found) > 0 {
+		*r = whole
 		return found
 	}
-	if found := sentenceFacts(withoutVisit(s), name, r.u.Time); len(found) > 0 {
+	if found := whole.clauseFacts(withoutVisit(s), name); len(found) > 0 {
+		*r = whole
 		return found
 	}
 	var out []string
+	for _, part := range clausesOf(s) {
+		out = append(out, r.clauseFacts(part, name)...)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	*r = whole
 	for _, part := range ownClauses(s) {
 		out = append(out, sentenceFacts(part, name, r.u.Time)...)
 	}
 	return out
+}
+
+// clauseFacts returns the facts of a sentence or clause, with what it refers to completed where that
+// is certain.
+func (r *utteranceReader) clauseFacts(s, name string) []string {
+	before, mentions := r.before, r.mentions
+	r.hear(s)
+	if resolved, ok := resolvePronoun(s, before); ok {
+		// Who is meant now may be meant by the next sentence too.
+		r.before[len(r.before)-1] = append(referentsIn(resolved), r.before[len(r.before)-1]...)
+		if completed, ok := complete(resolved, mentions); ok {
+			resolved = completed
+		}
+		if found := sentenceFacts(resolved, name, r.u.Time); len(found) > 0 {
+			return found
+		}
+		if isStatementAboutOther(resolved) {
+			return r.stated(resolved)
+		}
+	}
+	if completed, ok := complete(stripFiller(s), mentions); ok {
+		return sentenceFacts(completed, name, r.u.Time)
+	}
+	return sentenceFacts(s, name, r.u.Time)
+}
+
+// isStatementAboutOther reports whether a sentence whose pronoun was resolved says something about
+// that person or thing.
+func isStatementAboutOther(s string) bool {
+	words := lowerWords(s)
+	return countContentWords(words) >= minContentWords && !selfWords[words[0]] && !generalRemark.MatchString(s) &&
+		!addressesListener(words) && !suppositions.MatchString(s) && !hasDanglingReference(s) && standsAlone(grammar.English(s))
 }
 
 // clauseBreak matches the place where a clause about the speaker begins, clauseEnding the one
@@ -212,7 +262,8 @@ func withoutVisit(s string) string {
 // to the listener. It has none if the sentence asks or supposes something.
 func ownClauses(s string) []string {
 	plain := stripFiller(s)
-	if strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 || conditional.MatchString(plain) || injectedInstructions.MatchString(s) {
+	asks := strings.IndexByte(plain, '?')
+	if asks >= 0 && asks < len(plain)-1 || strings.Count(s, `"`)%2 == 1 || conditional.MatchString(plain) || injectedInstructions.MatchString(s) {
 		return nil
 	}
 	if m := ownAddress.FindStringSubmatch(s); m != nil {
@@ -225,7 +276,7 @@ func ownClauses(s string) []string {
 		}
 	}
 	at := clauseBreak.FindAllStringIndex(s, 8)
-	if len(at) == 0 || requests.MatchString(plain) {
+	if len(at) == 0 || asks >= 0 || requests.MatchString(plain) {
 		return out
 	}
 	m := at[len(at)-1]
@@ -391,6 +442,9 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 			return ""
 		}
 	case mentionsSpeaker(words):
+		if praisedThing.MatchString(s) {
+			return ""
+		}
 		if n < minContentWords || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !involvesSpeakerAlone(s) {
 			return ""
 		}
@@ -399,6 +453,9 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	return retell(resolveDates(s, saidAt), name)
 }
+
+// praisedThing matches an opinion on something of the speaker's.
+var praisedThing = regexp.MustCompile(`(?i)^(?:(?:my|our|the) )?(?:[\p{L}-]+ ){0,2}[\p{L}-]+(?: is| are| was| were|'s)(?: going| doing| being)? (?:so |really |very |super |pretty |my |our |like )*(?:good|great|well|awesome|amazing|wonderful|fine|okay|ok|important|everything|rocks?|future|strength|support|motivation|inspiration|happiness|joy|priority|world|life|anchor)\b`)
 
 // jointSpeaker matches a sentence about the speaker and one other person.
 var jointSpeaker = regexp.MustCompile(`^(?:\p{Lu}\p{Ll}+|[Mm]y \p{Ll}+(?: \p{Lu}\p{Ll}+)?) and I (?:\p{Ll}+ly |just |have |are )?(?:broke|split|got|moved|divorced|separated|married|met|bought|adopted|live|work|share|opened|started|have|are|were|went|own|run)\b`)
@@ -484,10 +541,16 @@ func restoreSubject(s string) string {
 		return "I " + low
 	case w == "been":
 		return "I have " + low
-	case clippedPresent[w] && clippedGoal.MatchString(rest) && !clippedSubject.MatchString(rest):
+	case clippedPresent[w] && clippedGoal.MatchString(rest) && !clippedSubject.MatchString(rest) && !isSubjectGerund(s):
 		return "I am " + low
 	}
 	return s
+}
+
+// isSubjectGerund reports whether the participle at the beginning of a sentence is its subject:
+// "Learning about history fascinates me".
+func isSubjectGerund(s string) bool {
+	return slices.ContainsFunc(grammar.English(s)[1:], func(w grammar.Word) bool { return w.Tag == "VBZ" || w.Tag == "VBD" || w.Tag == "MD" })
 }
 
 var (
@@ -498,7 +561,7 @@ var (
 var clippedGoal = regexp.MustCompile(`(?i)^(?:to|of|about|on|for|forward|my|a|an|the|some)\b`)
 
 // namedSubject matches the beginning of a statement about somebody else by name.
-var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came)\b`)
+var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came|left|sold|cancell?ed|divorced|retired|switched|dropped|stopped|became|resigned|speaks|spoke|drives|drove|runs|ran|teaches|takes|needs|met|opened|wrote|grew|turned|will|won't|doesn't|didn't|isn't|hasn't|no longer|just|recently|finally)\b`)
 
 // notNames are words that begin a sentence with a capital and are not names.
 var notNames = wordSet(`it that this these those there here he she they who what which when where why how everyone everything nothing something
@@ -530,6 +593,12 @@ func continuesLastFact(s string) bool {
 	}
 	more := thirdPersonFirst.MatchString(t) || selfWords[words[0]] && hasDanglingReference(t)
 	if !more || addressesListener(words) {
+		return false
+	}
+	if anchors(grammar.English(t)) < fullAnchor {
+		return false
+	}
+	if words[0] == "it" && generalRemark.MatchString(t) || fleeting.MatchString(t) {
 		return false
 	}
 	need := minContentWords

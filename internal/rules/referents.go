@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
@@ -210,22 +211,69 @@ var (
 // hanReferent matches the persons and animals of a Chinese speaker, hanPronoun a sentence about one.
 var (
 	hanReferent = regexp.MustCompile(`我(?:的|家的?)?(` + hanKin + `)(?:叫(\p{Han}{2,3}))?|(?:养了?|有)了?一?[只条匹](\p{Han}{0,2}?(?:狗|猫|兔子|鸟|鱼|马|仓鼠|乌龟))`)
-	hanPronoun  = regexp.MustCompile(`^(?:她|他|它)([^们].*)`)
 )
 
-// hanResolvePronoun is resolvePronoun for Chinese, where the sentence before must name exactly one.
-func hanResolvePronoun(s, before string) string {
-	m := hanPronoun.FindStringSubmatch(s)
-	if m == nil || hanQuestion.MatchString(s) {
-		return s
+// hanResolvePronoun replaces the pronouns of a Chinese sentence for a person or an animal, where the
+// sentence before names exactly one and this one names none. ok is false if a pronoun is left.
+func hanResolvePronoun(s, before string) (resolved string, ok bool) {
+	words := grammar.Chinese(s)
+	pronoun := func(w grammar.Word) bool { return w.Text == "她" || w.Text == "他" || w.Text == "它" }
+	first := slices.IndexFunc(words, pronoun)
+	if first < 0 {
+		return s, true
+	}
+	if hanReferent.MatchString(s[:words[first].Start]) {
+		return s, true // it is named in this sentence
 	}
 	found := hanReferent.FindAllStringSubmatch(before, 3)
-	if len(found) != 1 {
-		return s
+	if len(found) != 1 || hanQuestion.MatchString(s) {
+		return s, false
 	}
 	who := found[0][1]
 	if who == "" {
 		who = found[0][3]
 	}
-	return "我的" + who + m[1]
+	for i := len(words) - 1; i >= 0; i-- {
+		if pronoun(words[i]) {
+			s = s[:words[i].Start] + "我的" + who + s[words[i].End:]
+		}
+	}
+	return s, true
+}
+
+// hanDangling matches what a Chinese sentence refers to without naming it.
+var hanDangling = regexp.MustCompile(`(?:这|那)(?:个|些|里|儿|次|件|种|样|款|部|本|家|位|天|是|就|真|太)|^(?:这|那|它)|它们|他们|她们|前者|后者|另一个`)
+
+// hanThisTime matches times that say which one they are.
+var hanThisTime = regexp.MustCompile(`(?:这|那)个?(?:周末?|星期|礼拜|月|季度|学期|暑假|寒假|春节|春天|夏天|秋天|冬天|年|几[天年]|段时间|时候?|些年)`)
+
+// hanStandsAlone reports whether a Chinese sentence names what it is about.
+func hanStandsAlone(s string) bool {
+	return !hanDangling.MatchString(hanThisTime.ReplaceAllString(s, ""))
+}
+
+// hanSentenceBefore returns the last Chinese sentence before an utterance: of the same speaker, or of what
+// the other side said directly before it, with "your" for the speaker's.
+func hanSentenceBefore(all []memory.Utterance, i int) string {
+	for j := i - 1; j >= max(0, i-3); j-- {
+		u := all[j]
+		same := u.Role == all[i].Role && strings.EqualFold(u.Name, all[i].Name)
+		if !same && j < i-1 {
+			continue
+		}
+		sentences := utteredSentences(u.Content)
+		for k := len(sentences) - 1; k >= 0; k-- {
+			s := sentences[k]
+			if !isHan(s) {
+				continue
+			}
+			if !same {
+				s = strings.NewReplacer("我", "", "你", "我", "您", "我").Replace(s)
+			}
+			if hanReferent.MatchString(s) {
+				return s
+			}
+		}
+	}
+	return ""
 }

@@ -2,11 +2,9 @@ package rules
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
-	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // emptyTalk matches statements in the first person that say nothing that lasts.
@@ -22,47 +20,50 @@ var emptyTalk = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re| have| am| are)?(
 var abilityVerbs = regexp.MustCompile(`(?i)^(?:i|we) can (?:speak|swim|play|cook|drive|dance|sing|ride|ski|walk|run|read|write|type|code|juggle|knit|paint|draw|fly|sail|work|eat|hear|lift|touch|not|n't)\b`)
 
 // isUnclear reports whether a sentence in the first person cannot be understood alone, or says
-// nothing that lasts: it points at something ("this place"), or has a pronoun for somebody or
-// something that it does not name.
+// nothing that lasts.
 func isUnclear(s string) bool {
 	if emptyTalk.MatchString(s) && !abilityVerbs.MatchString(s) {
 		return true
 	}
 	words := grammar.English(s)
-	if !hasFiniteVerb(words) || together.MatchString(s) && !strings.Contains(s, " with ") {
+	if capability.MatchString(s) && !abilityVerbs.MatchString(s) && !statedWishes.MatchString(s) {
 		return true
 	}
-	person, thing, place := false, false, false
+	return !hasFiniteVerb(words) || isPossibility(words) || isFleeting(s) || together.MatchString(s) && !strings.Contains(s, " with ") || !standsAlone(words)
+}
+
+// capability matches what somebody can do because of something, which is no event.
+var capability = regexp.MustCompile(`^(?:[^,]{0,40}, )?(?:\p{L}+ing\b[^,]*|(?:[Mm]y|[Oo]ur) [\p{L} ]{2,30}|I|[Ww]e) can (?:also |always |really |definitely |still |even |just |now )*\p{Ll}`)
+
+// isPossibility reports whether the main verb of a sentence is only possible: "she could visit us".
+func isPossibility(words []grammar.Word) bool {
 	for i := range words {
-		w := &words[i]
-		low := strings.ToLower(w.Text)
-		next := &grammar.Word{}
-		if i+1 < len(words) {
-			next = &words[i+1]
-		}
-		switch {
-		case low == "this" || low == "these" || (low == "that" || low == "those") && w.Tag == "DT" && (strings.HasPrefix(next.Tag, "NN") || next.Tag == "JJ"):
-			if !text.IsTimeWord(next.Text) && !timeNouns[strings.ToLower(next.Text)] {
-				return true
-			}
-		case low == "there" && w.Tag != "EX" && !place:
-			return true
-		case (low == "him" || low == "he" || low == "she" || low == "her" && w.Tag != "PRP$" || low == "hers") && !person:
-			return true
-		case (low == "it" || low == "them" || low == "they") && !thing && i > 0 && !impersonal(words, i):
-			return true
-		case strings.HasPrefix(w.Tag, "NNP"):
-			person, thing, place = true, true, true
-		case strings.HasPrefix(w.Tag, "NN") && !text.IsTimeWord(low) && !vagueNouns[low]:
-			thing = true
-			person = person || personNouns[low] || femaleKin[low] || maleKin[low] || petKinds[low]
-			place = place || i > 1 && slices.ContainsFunc(words[max(0, i-4):i], func(b grammar.Word) bool { return placePrepositions[strings.ToLower(b.Text)] })
-		case w.Tag == "VBG" && i == 0:
-			thing = true
+		switch w := &words[i]; {
+		case w.Tag == "MD":
+			low := w.Text
+			return low == "could" || low == "might" || low == "may"
+		case w.Tag == "VBD" || w.Tag == "VBZ" || w.Tag == "VBP":
+			return false
 		}
 	}
 	return false
 }
+
+// fleeting matches what somebody does at the moment, feels, or says of the world or of a group in general.
+var fleeting = regexp.MustCompile(`(?i)^(?:i|we)(?:'m|'re| am| are)? (?:just )?(?:off to|about to|on my way|heading (?:out|off|home)|gotta (?:go|run)|got to go|have to go|gonna (?:go|chat|check|try|keep|get|head|look|do|make|take)|going to (?:keep|try|do my|make|get|check|chat)|sitting|waiting|watching|staring|looking at|checking)\b|` +
+	`^(?:i|we)(?:'ve| have|'m| am|'re| are)? (?:got|have|had|has) (?:the |a |some |so much |so many |lots of |a lot of |really |such |no )*(?:right attitude|good times?|stories|fun|blast|big plans|plans|big events|chance|opportunity|picture|photo|pic|recipe|pleasure|honou?r|luck|trouble|idea|goals?)\b|` +
+	`\b(?:makes?|made|making|lets?|let) (?:me|us) (?:feel|appreciate|think|realize|happy|proud|smile|want|so|really|who)\b|\b(?:gives?|gave|giving|brings?|brought|fills?|filled|give) (?:me|us) (?:so much |a |an |the |such |great |real |lots of |more |some |with )*(?:sense|feeling|joy|hope|strength|courage|peace|happiness|pride|confidence|energy|boost|purpose|comfort|motivation|perspective|satisfaction|upper hand)\b|` +
+	`\b(?:keeps?|kept) (?:me|us) (?:going|motivated|grounded|sane|inspired|on track|focused|moving|pushing|growing)\b|^(?:by|through|with) \p{L}+ing\b.*\b(?:we|i) can\b|\b(?:actions|words|efforts|stories|voices|experiences) .*\bcan\b|` +
+	`\b(?:is|was|are|were)(?: a| an| the| such| really| so| definitely| one of)* (?:best part|highlight|great (?:and|way)|reminder|inspiration|blessing|top priority|key|must-visit|must-see|future|necessary|rocks?)\b|` +
+	`^(?:for me,? it|100%|i 100%|always been|gonna|'s|(?:i|we)(?:'m| am|'re) trying to (?:stay|be|keep|remain|make|do|find))|\b(?:will|'ll|is going to|'s gonna) be (?:so |really |super )*(?:much fun|fun|great|amazing|awesome|good|epic|worth)\b|^(?:i|we)(?: just| really)? wanted to (?:check in|say|share|thank|ask|see how|catch)\b|^(?:i|we) (?:messed up|knows?|noticed|realized|faced|overcame)\b`)
+
+// isFleeting reports whether a sentence in the first person says nothing that lasts.
+func isFleeting(s string) bool {
+	return fleeting.MatchString(s) || feels.MatchString(s) && anchors(grammar.English(s)) <= 2*fullAnchor
+}
+
+// feels matches how somebody feels.
+var feels = regexp.MustCompile(`(?i)\b(?:i|we|relationships?|life)(?:'m|'ve| am| have| was)?(?: \p{L}+ly| so| just| really| also| been| always| never| started)* (?:feel|feels|felt|feeling)\b`)
 
 // together matches what a group does, which is not what one of them does.
 var together = regexp.MustCompile(`(?i)^we\b.*\btogether\b`)
