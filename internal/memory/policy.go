@@ -39,6 +39,9 @@ type PolicyDescription struct {
 	// Exchanges reports whether messages are decided by exchange (what a person
 	// says and the answer) instead of one by one like notes.
 	Exchanges bool `json:"exchanges"`
+	// OnePerson reports whether the memory is of one person: messages of a user with
+	// another name are refused.
+	OnePerson bool `json:"one_person,omitempty"`
 }
 
 // EventKind is the type of an event.
@@ -93,6 +96,9 @@ type Reading struct {
 	Messages bool
 	// ExpandLinks is how far contexts follow links from their hits, 0..2.
 	ExpandLinks int
+	// PieceChars shows a message that a context found with its exchange, and merges the exchanges beside
+	// it up to so many characters; 0: alone.
+	PieceChars int
 }
 
 // Pin names a note by its natural key, or all notes of a kind, oldest first.

@@ -163,6 +163,11 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	for i := range found.Hits {
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage}
 	}
+	if rd.PieceChars > 0 {
+		if request.Hits, err = r.mergeTurns(ctx, s, v, q.Filter, rd.PieceChars, request.Hits); err != nil {
+			return Context{}, err
+		}
+	}
 	if err := r.addFixed(ctx, s, v, &rd, &q, &request); err != nil {
 		return Context{}, err
 	}

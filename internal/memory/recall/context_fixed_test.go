@@ -59,8 +59,8 @@ func TestContextOfABank(t *testing.T) {
 		c := r.addBank()
 		out := r.context(c, recall.ContextQuery{Text: "ferry", Mode: recall.Lexical, Order: recall.OrderRelevance})
 		want := `## Profile
-[1] Ada is curious and a little shy.
-    reply strategy: Be patient; give examples.
+[1] reply strategy: Be patient; give examples.
+    Ada is curious and a little shy.
 [2] Ada
     hobbies: sailing, maps
     speaking style: short

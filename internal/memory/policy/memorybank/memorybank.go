@@ -90,7 +90,7 @@ func New(models ...string) (*Policy, error) {
 		Name: "memorybank", Title: "MemoryBank: dialogue log, summaries, forgetting",
 		Description: "Messages stay as they were said. Each day is summarized and shows something of the person; from the days come a " +
 			"shared history and a portrait with a way to answer. What is not recalled fades, and can be forgotten.",
-		Defaults: defaults, Schema: schema, Exchanges: true,
+		Defaults: defaults, Schema: schema, Exchanges: true, OnePerson: true,
 	}
 	return &p, nil
 }
@@ -110,6 +110,9 @@ func (p *Policy) CheckConfig(config json.RawMessage) error {
 	return policy.CheckModel(c.Model, p.models)
 }
 
+// pieceChars is the length up to which turns beside one that was found are shown with it.
+const pieceChars = 200
+
 // Reading returns that turns, daily summaries and notes are searched, and that a context
 // always shows the portrait and the shared history.
 func (p *Policy) Reading(config json.RawMessage) memory.Reading {
@@ -124,7 +127,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
 		},
-		Recent: 2 * c.RecentTurns, K: 3, ByDate: true,
+		Recent: 2 * c.RecentTurns, K: 3, ByDate: true, PieceChars: pieceChars,
 	}
 	if c.Forgetting != ForgetOff {
 		r.K = 6

@@ -3,6 +3,7 @@ package contexts
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -16,6 +17,9 @@ const (
 	pinnedShare    = 8
 	pinnedMaxShare = 2
 	recentShare    = 8
+	// portraitTokens is the least room of a pinned profile, up to the largest share of pinned notes: a small
+	// context shows how to answer, and the portrait.
+	portraitTokens = 100
 )
 
 // placeFixed adds the fixed notes: pinned ones each within an equal part of their share, then the
@@ -29,10 +33,14 @@ func (p *packer) placeFixed(r *Request) error {
 	for i := range r.Pinned {
 		it := newPinned(&r.Pinned[i])
 		p.pinned = append(p.pinned, it)
-		if err := p.fitFixed(it, p.used+room/(len(r.Pinned)-i)); err != nil {
+		part := room / (len(r.Pinned) - i)
+		if i == 0 && it.note.Kind == memory.KindProfile {
+			part = max(part, min(portraitTokens, p.budget/pinnedMaxShare))
+		}
+		if err := p.fitFixed(it, p.used+part); err != nil {
 			return err
 		}
-		room -= it.cost
+		room = max(0, room-it.cost)
 	}
 	p.moreRecent = slices.DeleteFunc(r.Recent, func(n memory.Note) bool {
 		return p.isSaid(normalizeWords(n.Content)) || strings.TrimSpace(visibleText(n.Content)) == ""
@@ -54,6 +62,9 @@ func (p *packer) fitFixed(it *item, limit int) error {
 		}
 	}
 	it.cost = 0
+	if err := p.setStrategy(it, (min(limit, p.budget)-p.used-it.headings)/2); err != nil {
+		return err
+	}
 	fits := func() bool { return p.used+it.headings+it.tokens <= min(limit, p.budget) }
 	n, err := largestFitting(len(it.passages.spans), func(n int) (bool, error) {
 		err := p.showPassages(it, n)
@@ -71,6 +82,26 @@ func (p *packer) fitFixed(it *item, limit int) error {
 	}
 	p.addFixed(it)
 	return nil
+}
+
+// setStrategy sets the line before the text of a fixed note: as much of how to answer as room tokens hold.
+func (p *packer) setStrategy(it *item, room int) error {
+	it.prefix = ""
+	if it.strategy == "" {
+		return nil
+	}
+	if n, err := p.countTokens(it.strategy + "\n"); err != nil || n <= room {
+		it.prefix = it.strategy + "\n"
+		return err
+	}
+	most, err := largestFitting(utf8.RuneCountInString(it.strategy), func(n int) (bool, error) {
+		tokens, err := p.countTokens(truncate(it.strategy, n) + "\n")
+		return tokens <= room, err
+	})
+	if err == nil && most > 0 {
+		it.prefix = truncate(it.strategy, most) + "\n"
+	}
+	return err
 }
 
 // addFixed adds a fixed note to the context.

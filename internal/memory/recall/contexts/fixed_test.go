@@ -61,3 +61,48 @@ func TestFixedNotesKeepTheBudget(t *testing.T) {
 		}
 	})
 }
+
+// At every budget from 200 tokens a context shows how to answer a person, and then the portrait, beside what was found.
+func TestPortraitAtEveryBudget(t *testing.T) {
+	t.Parallel()
+	for name, said := range map[string]struct{ strategy, portrait, history, message string }{
+		"english": {
+			"Answer warmly and ask what Ann thinks. " + strings.Repeat("Take her worries seriously, and offer comfort before advice. ", 5),
+			"Ann comes across as anxious and kind. " + strings.Repeat("She often speaks of her exams, of her mother, and of a garden by the sea. ", 12),
+			strings.Repeat("2023-05-01: Ann failed an exam and planted roses. ", 40), "I planted roses and read about bees again, and it rained all day in the garden. ",
+		},
+		"chinese": {
+			"温柔地回答，先安慰，再给建议。" + strings.Repeat("认真对待她的担忧，多问她的想法。", 8), "小安给人的印象是细心、敏感。" + strings.Repeat("她常常谈到考试、母亲和海边的花园。", 30),
+			strings.Repeat("2023-05-01：小安考试没有通过，种了玫瑰。", 30), "我今天种了玫瑰，又读了关于蜜蜂的书，花园里下了一整天的雨。",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			portrait := *hit(memory.KindProfile, 1, said.portrait).Note
+			portrait.Attributes = map[string]any{"reply_strategy": said.strategy}
+			meta := *hit(memory.KindProfile, 1, "name: Ann; hobbies: gardening").Note
+			history := *hit(memory.KindSummary, 1, said.history).Note
+			r := contexts.Request{Query: "roses", Pinned: []memory.Note{portrait, meta, history}, Order: contexts.OrderTime, ByDate: true}
+			for range 30 {
+				r.Hits = append(r.Hits, hit(memory.KindMessage, 2, said.message+uuid.NewString()))
+			}
+			for _, encoding := range search.Encodings() {
+				r.Encoding = encoding
+				for r.Budget = 200; r.Budget <= 4000; r.Budget += 50 + r.Budget/4 {
+					out, err := contexts.Write(t.Context(), &r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					strategy := strings.Index(out.Text, string([]rune("reply strategy: " + said.strategy)[:24]))
+					shown := strings.Index(out.Text, string([]rune(said.portrait)[:8]))
+					if strategy < 0 || shown < strategy {
+						t.Errorf("%d tokens of %s: the strategy is at %d, the portrait at %d:\n%s", r.Budget, encoding, strategy, shown, out.Text)
+					}
+					if !strings.Contains(out.Text, string([]rune(said.message)[:8])) {
+						t.Errorf("%d tokens show nothing of what was found", r.Budget)
+					}
+				}
+			}
+		})
+	}
+}

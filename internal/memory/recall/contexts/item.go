@@ -16,6 +16,7 @@ type item struct {
 	speaker  string
 	passages *passages
 	found    *text.Span // the best passage by the search; nil: none
+	prefix   string     // shown before the text; cut where little room is left
 	suffix   string     // shown after the text, never cut
 	pinned   bool       // shown first in its part, without a date
 	isHit    bool       // a search found it
@@ -23,7 +24,8 @@ type item struct {
 	framed   string     // the text that is shown
 	tokens   int        // of its line
 
-	headings, cost int // of a fixed note, in tokens: its headings, and they and its line
+	strategy       string // of a fixed note: how to answer; prefix is as much of it as there is room for
+	headings, cost int    // of a fixed note, in tokens: its headings, and they and its line
 }
 
 func newItem(n *memory.Note, found *text.Span) *item {
@@ -42,11 +44,19 @@ func newPinned(n *memory.Note) *item {
 	if n.Kind == memory.KindBlock {
 		it.speaker = n.Key // its label
 	}
-	for _, key := range []string{"name", "personality", "hobbies", "speaking_style", "reply_strategy"} {
+	unsaid := func(key string) string {
 		if value := joinTexts(n.Attributes[key]); value != "" && !strings.Contains(n.Content, value) {
-			it.suffix += "\n" + strings.ReplaceAll(key, "_", " ") + ": " + value
+			return strings.ReplaceAll(key, "_", " ") + ": " + value
+		}
+		return ""
+	}
+	for _, key := range []string{"name", "personality", "hobbies", "speaking_style"} {
+		if line := unsaid(key); line != "" {
+			it.suffix += "\n" + line
 		}
 	}
+	// How to answer comes first, since a model has to heed it beside all that the context holds.
+	it.strategy = strings.Join(strings.Fields(unsaid("reply_strategy")), " ")
 	return it
 }
 

@@ -243,7 +243,7 @@ func (p *packer) showBeginning(it *item, fits func() bool) (bool, error) {
 
 func (p *packer) showText(it *item, n int, shown string) error {
 	var err error
-	it.shown, it.framed = n, frameContent(withSpeaker(it.speaker, shown)+it.suffix)
+	it.shown, it.framed = n, frameContent(it.prefix+withSpeaker(it.speaker, shown)+it.suffix)
 	it.tokens, err = p.countTokens(noteLine(1, it.framed)) // a mark of up to three digits costs the same
 	return err
 }
