@@ -180,6 +180,7 @@ func (s *Server) mountCore(deps Core) error {
 		"forget":        h.forget,
 		"listSummaries": h.listSummaries,
 		"getProfile":    h.getProfile,
+		"putProfile":    h.putProfile,
 		"importBank":    h.importBank,
 		"exportBank":    h.exportBank,
 

@@ -149,7 +149,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
 	must(err)
-	banks, err := bank.New(bank.Deps{Store: b.store, Embedders: embedders, Collections: collections, Clock: b.clock, Log: log})
+	banks, err := bank.New(bank.Deps{Store: b.store, Notes: service, Collections: collections, Clock: b.clock})
 	must(err)
 	b.engine, err = engine.New(engine.Deps{
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Nearest: found, Index: found, Clock: b.clock, Log: log,

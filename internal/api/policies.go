@@ -36,7 +36,7 @@ func (h *core) listPolicies(c *gin.Context) error {
 func wireReading(r memory.Reading) wire.PolicyReading {
 	out := wire.PolicyReading{
 		Kinds: make([]wire.Kind, 0, len(r.Kinds)), Pinned: make([]wire.Kind, 0, len(r.Pinned)), Recent: r.Recent, K: optional(r.K),
-		ByDate: r.ByDate, Graph: r.Graph, Messages: r.Messages, ExpandLinks: r.ExpandLinks,
+		ByDate: r.ByDate, Graph: r.Graph, Messages: r.Messages, ExpandLinks: r.ExpandLinks, PieceChars: r.PieceChars,
 	}
 	for _, k := range r.Kinds {
 		out.Kinds = append(out.Kinds, wire.Kind(k))

@@ -11,12 +11,12 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // Keys and attributes by which policies identify their summaries and profiles.
 const (
 	keyOverall   = "overall"         // of the summary or portrait of all days
-	keyMeta      = "meta"            // of what was imported about a person
 	keyProcedure = "mem0/procedure/" // prefix before the session that the procedure summarizes
 
 	attrPeriod = "period" // day or global
@@ -78,6 +78,39 @@ func (h *core) listSummaries(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
+// profileMeta returns what callers or an import say about a person.
+func profileMeta(n *memory.Note) map[string]any {
+	out := maps.Clone(n.Attributes)
+	delete(out, attrBank)
+	return out
+}
+
+// putProfile replaces what callers say about the person.
+func (h *core) putProfile(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.ProfileInput](c)
+	if err != nil {
+		return err
+	}
+	texts := map[string]string{}
+	for name, text := range map[string]*string{"name": body.Name, "personality": body.Personality, "hobbies": body.Hobbies, "speaking_style": body.SpeakingStyle} {
+		if text != nil {
+			texts[name] = *text
+		}
+	}
+	w, err := h.Notes.PutProfile(c.Request.Context(), scope(c), ref, texts)
+	if err != nil {
+		return err
+	}
+	nameRecord(c, w.Note.ID)
+	setRevision(c, w.Revision)
+	setETag(c, w.Note.Version())
+	return reply(c, http.StatusOK, wire.ProfileMeta{Note: w.Note.ID, Meta: profileMeta(&w.Note), Revision: int64(w.Revision)})
+}
+
 // getProfile answers the profile notes about the person.
 func (h *core) getProfile(c *gin.Context) error {
 	v, err := h.view(c)
@@ -88,12 +121,9 @@ func (h *core) getProfile(c *gin.Context) error {
 	err = h.eachNote(c.Request.Context(), scope(c), v, memory.KindProfile, uuid.Nil, func(n *memory.Note) bool {
 		date := textOf(n, attrDate)
 		switch {
-		case n.Key == keyMeta:
+		case n.Key == notes.KeyMeta:
 			out.Notes = append(out.Notes, n.ID)
-			if out.Meta = n.Attributes; out.Meta[attrBank] != nil {
-				out.Meta = maps.Clone(out.Meta)
-				delete(out.Meta, attrBank)
-			}
+			out.Meta = profileMeta(n)
 		case n.Key == keyOverall:
 			out.Portrait, out.ReplyStrategy = &n.Content, optional(textOf(n, attrReply))
 			out.Notes = append(out.Notes, n.ID)

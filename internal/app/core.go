@@ -252,7 +252,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	c.Costs = notes.NewCosts(c.Store)
-	c.Bank, err = bank.New(bank.Deps{Store: c.Store, Embedders: c.Embedders, Collections: c.Collections, Quota: quota{c.quotas}, Log: c.log})
+	c.Bank, err = bank.New(bank.Deps{Store: c.Store, Notes: c.Notes, Collections: c.Collections, Quota: quota{c.quotas}})
 	return err
 }
 

@@ -1889,6 +1889,9 @@ type PolicyReading struct {
 	// Messages Contexts also draw on the messages, which searches leave out.
 	Messages bool `json:"messages"`
 
+	// PieceChars Contexts show a message with its exchange, and merge the exchanges beside it up to so many characters; 0: alone.
+	PieceChars int `json:"piece_chars"`
+
 	// Pinned Kinds of the notes that a context shows first, whatever is asked.
 	Pinned []Kind `json:"pinned"`
 
@@ -1939,7 +1942,7 @@ type Profile struct {
 	// Days What single days showed, newest first.
 	Days []ProfileDay `json:"days"`
 
-	// Meta What was imported about the person and the companion, such as `name`, `hobbies`, `speaking_style`.
+	// Meta What callers or an import say about the person and the companion, such as `name`, `hobbies`, `speaking_style`.
 	Meta map[string]interface{} `json:"meta,omitempty"`
 
 	// Notes Notes of the portrait and of `meta`.
@@ -1981,6 +1984,32 @@ type ProfileDay struct {
 
 // ProfileDayAnalyst Who wrote it.
 type ProfileDayAnalyst string
+
+// ProfileInput Examples: {"hobbies":"sailing, old maps","name":"Ada","speaking_style":"brief"}
+type ProfileInput struct {
+	Hobbies *string `json:"hobbies,omitempty"`
+
+	// Name Of the person.
+	Name *string `json:"name,omitempty"`
+
+	// Personality What the person is like.
+	Personality *string `json:"personality,omitempty"`
+
+	// SpeakingStyle How the person speaks, or wants to be spoken to.
+	SpeakingStyle *string `json:"speaking_style,omitempty"`
+}
+
+// ProfileMeta defines model for ProfileMeta.
+type ProfileMeta struct {
+	// Meta As in the profile.
+	Meta map[string]interface{} `json:"meta"`
+
+	// Note Id of the note that holds it.
+	Note uuid.UUID `json:"note"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
 
 // Progress defines model for Progress.
 type Progress struct {
@@ -3330,6 +3359,9 @@ type PutLinksJSONRequestBody = LinksInput
 
 // RestoreNoteJSONRequestBody defines body for RestoreNote for application/json ContentType.
 type RestoreNoteJSONRequestBody = RestoreRequest
+
+// PutProfileJSONRequestBody defines body for PutProfile for application/json ContentType.
+type PutProfileJSONRequestBody = ProfileInput
 
 // ReembedCollectionJSONRequestBody defines body for ReembedCollection for application/json ContentType.
 type ReembedCollectionJSONRequestBody = ReembedRequest

@@ -2,13 +2,11 @@ package bank
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/outage"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -22,33 +20,30 @@ type Store interface {
 // Deps are the dependencies of Service.
 type Deps struct {
 	Store       Store
-	Embedders   memory.Embedders
+	Notes       *notes.Service     // embeds what an import writes
 	Collections *notes.Collections // nil: an import does not name the collection after its person
 	Quota       memory.Quota       // nil: no quotas
 	Clock       memory.Clock       // nil: time.Now
-	Log         *slog.Logger
 }
 
 // Service imports and exports banks. It is safe for concurrent use.
 type Service struct {
 	store       Store
-	embedders   memory.Embedders
+	notes       *notes.Service
 	collections *notes.Collections
 	quota       memory.Quota
 	clock       memory.Clock
-	embedding   *outage.Log // of embedding before an import
 }
 
-// New returns a Service. Store and Embedders are required.
+// New returns a Service. Store and Notes are required.
 func New(d Deps) (*Service, error) {
-	if d.Store == nil || d.Embedders == nil {
-		return nil, fault.New(fault.Internal, "bank: store and embedders are required")
+	if d.Store == nil || d.Notes == nil {
+		return nil, fault.New(fault.Internal, "bank: store and notes are required")
 	}
-	s := &Service{store: d.Store, embedders: d.Embedders, collections: d.Collections, quota: d.Quota, clock: d.Clock}
+	s := &Service{store: d.Store, notes: d.Notes, collections: d.Collections, quota: d.Quota, clock: d.Clock}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	s.embedding = outage.New(d.Log, nil, "texts cannot be embedded before an import; jobs will make the vectors", "texts are embedded before an import again")
 	return s, nil
 }
 

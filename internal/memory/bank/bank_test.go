@@ -243,9 +243,9 @@ func TestExportNamesThePerson(t *testing.T) {
 	v.collection("nora")
 	v.imports("nora", sample(t, "fresh.json"))
 	given := v.exports("nora").(map[string]any)["name"]
-	for _, ref := range []string{"own", "nora"} {
+	for ref, name := range map[string]string{"own": "小美", "nora": ""} {
 		_, err := v.notes.AddMessages(t.Context(), v.s, ref, notes.NewMessages{Messages: []notes.NewMessage{
-			{Role: memory.RoleUser, Name: "小美", Content: "我养了一只猫。"},
+			{Role: memory.RoleUser, Name: name, Content: "我养了一只猫。"},
 			{Role: memory.RoleAssistant, Name: "Bot", Content: "恭喜！"},
 			{Role: memory.RoleUser, Content: "她叫咪咪。"},
 		}}, memory.Request{})

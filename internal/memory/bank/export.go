@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -139,7 +140,7 @@ func (ex *exportRun) person() map[string]any {
 func (ex *exportRun) meta(out map[string]any, history map[string][]any) (meta map[string]any, given bool, fields []string) {
 	meta = map[string]any{}
 	name, form := "", map[string]any(nil)
-	i := slices.IndexFunc(ex.others, func(n memory.Note) bool { return n.Kind == memory.KindProfile && n.Key == keyMeta })
+	i := slices.IndexFunc(ex.others, func(n memory.Note) bool { return n.Kind == memory.KindProfile && n.Key == notes.KeyMeta })
 	if i >= 0 {
 		meta = maps.Clone(ex.others[i].Attributes)
 		name, _ = meta[memberName].(string)

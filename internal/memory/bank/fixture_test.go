@@ -62,7 +62,7 @@ func (v *vault) embed(cfg llm.Config) {
 	v.must(err)
 	v.recall, err = recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, recall.Config{})
 	v.must(err)
-	v.bank, err = bank.New(bank.Deps{Store: v.store, Embedders: embedders, Collections: v.collections, Clock: v.clock})
+	v.bank, err = bank.New(bank.Deps{Store: v.store, Notes: v.notes, Collections: v.collections, Clock: v.clock})
 	v.must(err)
 }
 

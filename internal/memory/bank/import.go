@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +28,6 @@ const (
 	taskDay     = "day"
 	taskOverall = "overall"
 	keyOverall  = "overall"
-	keyMeta     = "meta"
 	dayPrefix   = "day/"
 
 	attrPeriod = "period"
@@ -40,9 +38,6 @@ const (
 
 // batchNotes is the maximum number of notes in one changeset.
 const batchNotes = 500
-
-// embedFor bounds how long an import waits for vectors; jobs make the missing ones.
-const embedFor = 20 * time.Second
 
 // Import adds one person's memory to a collection (notes:write, and base:write if it is shared).
 // The whole document is validated before anything is written. Importing it again writes nothing: a
@@ -69,6 +64,11 @@ func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []
 	doc, skipped, err := parse(raw, b.clock())
 	if err != nil {
 		return Report{}, err
+	}
+	if name := strings.TrimSpace(doc.name); name != "" {
+		if err := b.notes.CheckPerson(ctx, s, &c, memberName, name); err != nil {
+			return Report{}, err
+		}
 	}
 	v, err := b.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
@@ -130,7 +130,11 @@ func (im *importRun) run(ctx context.Context) error {
 	if err := im.checkQuota(ctx); err != nil {
 		return err
 	}
-	im.embed(ctx)
+	list := make([]*memory.Note, len(im.items))
+	for i, it := range im.items {
+		list[i] = &it.note
+	}
+	im.b.notes.Embed(ctx, im.s, im.c, list)
 	for batch := range slices.Chunk(im.items, batchNotes) {
 		if err := im.write(ctx, batch); err != nil {
 			return err
@@ -303,7 +307,14 @@ func (im *importRun) addOverall(ctx context.Context) error {
 		end = im.doc.days[n-1].start.Add(24*time.Hour - time.Second)
 	}
 	end = im.notInFuture(memory.Instant(end))
-	meta := im.newNote(memory.KindProfile, keyMeta, metaText(im.doc), end)
+	said := maps.Clone(im.doc.meta)
+	if name := strings.TrimSpace(im.doc.name); name != "" {
+		if said == nil {
+			said = map[string]any{}
+		}
+		said[memberName] = name
+	}
+	meta := im.newNote(memory.KindProfile, notes.KeyMeta, notes.ProfileText(said), end)
 	maps.Copy(meta.Attributes, im.doc.meta)
 	form := map[string]any{fieldsMember: anyList(im.doc.fields)}
 	if im.doc.name != "" {
@@ -343,23 +354,6 @@ func (im *importRun) addOverall(ctx context.Context) error {
 	return nil
 }
 
-// metaText returns the meta information in one line.
-func metaText(d *document) string {
-	var parts []string
-	if name := strings.TrimSpace(d.name); name != "" {
-		parts = append(parts, "name: "+name)
-	}
-	for _, k := range sortedKeys(d.meta) {
-		if s, ok := d.meta[k].(string); ok && strings.TrimSpace(s) != "" && k != memberName {
-			parts = append(parts, strings.ReplaceAll(k, "_", " ")+": "+s)
-		}
-	}
-	if len(parts) == 0 {
-		return "a person"
-	}
-	return strings.Join(parts, "; ")
-}
-
 // checkQuota checks the quota for the notes to write.
 func (im *importRun) checkQuota(ctx context.Context) error {
 	if im.b.quota == nil || len(im.items) == 0 {
@@ -370,34 +364,6 @@ func (im *importRun) checkQuota(ctx context.Context) error {
 		bytes += it.note.Size()
 	}
 	return im.b.quota.CheckNotes(ctx, im.s, int64(len(im.items)), bytes)
-}
-
-// embed sets the vectors of the notes if the embedder is fast. A note without one gets a job.
-func (im *importRun) embed(ctx context.Context) {
-	e, ok := im.b.embedders.ByName(im.c.Embedder)
-	if !ok || !e.Fast() || e.Dim() != im.c.Dim {
-		return
-	}
-	patience := embedFor
-	if until, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(until)/2)
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for batch := range slices.Chunk(im.items, memory.EmbedBatch) {
-		texts := make([]string, len(batch))
-		for i, it := range batch {
-			texts[i] = memory.EmbedText(&it.note)
-		}
-		made, err := memory.EmbedAll(ctx, e, im.s, texts)
-		im.b.embedding.Report(ctx, err, slog.Any("collection", im.c.ID))
-		if err != nil {
-			return
-		}
-		for i, it := range batch {
-			it.note.Embed(made[i], im.c.Embedder)
-		}
-	}
 }
 
 // write writes one changeset.

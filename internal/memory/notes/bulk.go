@@ -95,6 +95,22 @@ func (n *Service) embedContext(ctx context.Context) (context.Context, context.Ca
 	return context.WithTimeout(ctx, patience)
 }
 
+// Embed sets the vectors of notes that a caller will write, as far as the embedder is fast and the time of the
+// request allows. A note that has none then needs a job.
+func (n *Service) Embed(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*memory.Note) {
+	ctx, cancel := n.embedContext(ctx)
+	defer cancel()
+	texts := make([]string, len(list))
+	for i, note := range list {
+		texts[i] = memory.EmbedText(note)
+	}
+	for i, e := range n.embed(ctx, s, c, texts) {
+		if e.Vector != nil {
+			list[i].Embed(e, c.Embedder)
+		}
+	}
+}
+
 // addBatch writes one changeset, fills in the results of its lines, and adds the notes that it made to made.
 func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) {
 	if len(batch) == 0 {

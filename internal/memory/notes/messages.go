@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,7 +88,65 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if p, ok := n.policies.ByName(c.Policy); ok {
 		w.exchanges = p.Describe().Exchanges
 	}
+	if err := n.checkPersons(ctx, s, c, list); err != nil {
+		return MessagesWritten{}, nil, err
+	}
 	return w.write(ctx)
+}
+
+// checkPersons refuses user messages of a second name, where the policy remembers one person.
+func (n *Service) checkPersons(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
+	if p, ok := n.policies.ByName(c.Policy); !ok || !p.Describe().OnePerson {
+		return nil
+	}
+	person := ""
+	for i, m := range list {
+		name, _ := m.note.Attributes[memory.AttrName].(string)
+		if m.role != memory.RoleUser || name == "" {
+			continue
+		}
+		if person == "" {
+			if err := n.CheckPerson(ctx, s, c, memory.ElementField("messages", i)+".name", name); err != nil {
+				return err
+			}
+			person = name
+		}
+		if !strings.EqualFold(name, person) {
+			return secondPerson(memory.ElementField("messages", i)+".name", person)
+		}
+	}
+	return nil
+}
+
+// CheckPerson returns Invalid, naming a field, if the collection's policy remembers one person and the
+// collection has messages of a user of another name.
+func (n *Service) CheckPerson(ctx context.Context, s tenant.Scope, c *memory.Collection, field, name string) error {
+	if p, ok := n.policies.ByName(c.Policy); !ok || !p.Describe().OnePerson {
+		return nil // an import asks here directly
+	}
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	named, err := n.store.ListNotes(ctx, s, v, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: 1,
+		Filter: filter.And{
+			&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: string(memory.RoleUser)}}},
+			&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrName}, Op: filter.Exists, Want: true},
+		},
+	})
+	if err != nil || len(named) == 0 {
+		return err
+	}
+	if person, _ := named[0].Attributes[memory.AttrName].(string); !strings.EqualFold(person, name) {
+		return secondPerson(field, person)
+	}
+	return nil
+}
+
+// secondPerson returns the fault for a message of another person than the collection's.
+func secondPerson(field, person string) error {
+	return fault.InvalidField(field, "must be %q: the policy of this collection keeps the memory of one person; use another collection for another person, or the role assistant", person)
 }
 
 // writtenMessages builds a stored answer again: the messages as they were at the revision of the

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// C100: callers say who the person is, at any time. Contexts show it, an import keeps it, and it is replaced
+// as a whole.
+func TestPutProfile(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memorybank")
+	made := b.call(t, "one", "PUT", c+"/profile", `{"name":"Ada","hobbies":"sailing, old maps"}`).want(http.StatusOK)
+	again := b.call(t, "one", "PUT", c+"/profile", `{"name":"Ada","speaking_style":"brief"}`).want(http.StatusOK)
+	if again.text("note") != made.text("note") || again.text("meta.speaking_style") != "brief" || again.at("meta.hobbies") != nil || again.number("revision") <= made.number("revision") ||
+		again.Header().Get("ETag") == made.Header().Get("ETag") {
+		t.Errorf("%s, then %s", made.Body, again.Body)
+	}
+	if same := b.call(t, "one", "PUT", c+"/profile", `{"name":"Ada","speaking_style":"brief"}`).want(http.StatusOK); same.number("revision") != again.number("revision") {
+		t.Errorf("a change without effect is a version: %s", same.Body)
+	}
+	if got := b.call(t, "reader", "GET", c+"/profile", "").want(http.StatusOK); got.text("meta.name") != "Ada" || got.text("meta.speaking_style") != "brief" || got.length("notes") != 1 {
+		t.Errorf("%s", got.Body)
+	}
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I sold my boat."}]}`).want(http.StatusAccepted)
+	if got := b.call(t, "one", "POST", c+"/context", `{"query":"boat"}`).want(http.StatusOK); !strings.Contains(got.text("text"), "speaking style: brief") {
+		t.Errorf("the context does not say how the person speaks: %s", got.Body)
+	}
+	for body, status := range map[string]int{`{}`: 422, `{"age":"3"}`: 422, `{"name":7}`: 422, `{"name":"` + strings.Repeat("x", 5000) + `"}`: 422} {
+		if got := b.call(t, "one", "PUT", c+"/profile", body); got.Code != status {
+			t.Errorf("%.30s is %d: %s", body, got.Code, got.Body)
+		}
+	}
+	if got := b.call(t, "reader", "PUT", c+"/profile", `{"name":"Eve"}`); got.Code != http.StatusForbidden {
+		t.Errorf("a reader: %d", got.Code)
+	}
+}
+
+// A collection whose policy remembers one person refuses messages of a second one, and takes them as the
+// companion's.
+func TestOnePerson(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ann", "memorybank")
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"name":"Ann","content":"I love climbing."},{"role":"assistant","name":"Bob","content":"Where?"}]}`).want(http.StatusAccepted)
+	for _, body := range []string{`{"messages":[{"name":"Bob","content":"I am anxious."}]}`, `{"messages":[{"name":"Ann","content":"Hi."},{"name":"Bob","content":"Hi."}]}`} {
+		if got := b.call(t, "one", "POST", c+"/messages", body); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "one person") {
+			t.Errorf("%s is %d: %s", body, got.Code, got.Body)
+		}
+	}
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"name":"ann","content":"In Spain."},{"content":"And at home."}]}`).want(http.StatusAccepted)
+	if got := b.call(t, "one", "POST", c+"/bank", `{"name":"Bob","history":{"2023-05-01":[["I am anxious.","Why?"]]}}`); got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the bank of another person: %d %s", got.Code, got.Body)
+	}
+	if got := b.call(t, "one", "POST", b.space(t, "both", "mem0")+"/messages", `{"messages":[{"name":"Ann","content":"Hi."},{"name":"Bob","content":"Hi."}]}`); got.Code >= 400 {
+		t.Errorf("a policy that remembers several persons: %d %s", got.Code, got.Body)
+	}
+}
