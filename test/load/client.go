@@ -23,9 +23,13 @@ const (
 	search   kind = "search"
 	contexts kind = "context"
 	messages kind = "messages"
-	bulk     kind = "bulk"
-	fork     kind = "fork"
-	chat     kind = "chat"
+	// What the machine itself needs for a part of the above, and how that changes beside a flood.
+	sync4k kind = "fsync of 4 KiB"
+	empty  kind = "empty request"
+
+	bulk kind = "bulk"
+	fork kind = "fork"
+	chat kind = "chat"
 )
 
 // Shares of an agent's requests, in the order of agentKinds, of 10.
@@ -191,7 +195,7 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 }
 
 // act has all agents send requests for the length of a run, beside a flood if there is one.
-func (e *crowd) act(ctx context.Context, s *settings, f *flood) []sample {
+func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) []sample {
 	ctx, cancel := context.WithTimeout(ctx, s.length)
 	defer cancel()
 	if f != nil {
@@ -222,6 +226,13 @@ func (e *crowd) act(ctx context.Context, s *settings, f *flood) []sample {
 			}
 		})
 	}
+	agents.Go(func() {
+		for _, s := range t.limits(ctx) {
+			mu.Lock()
+			all = append(all, s)
+			mu.Unlock()
+		}
+	})
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()
 	done := make(chan struct{})

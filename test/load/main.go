@@ -109,10 +109,10 @@ func run(ctx context.Context, s *settings) error {
 	var calm []sample
 	if !s.short {
 		progressf("without a flood, %s", s.length)
-		calm = everyone.act(ctx, s, nil)
+		calm = everyone.act(ctx, s, site, nil)
 	}
 	progressf("with a flood, %s", s.length)
-	loud := everyone.act(ctx, s, flooder)
+	loud := everyone.act(ctx, s, site, flooder)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -141,6 +141,40 @@ func (t *site) command(ctx context.Context, into any, args ...string) error {
 	return json.Unmarshal(out, into)
 }
 
+// limitPause is the time between two measurements of the machine's limits.
+const limitPause = 50 * time.Millisecond
+
+// limits measures until the end of ctx what the machine needs for an fsync and for a request that does nothing,
+// from outside of the processes under load.
+func (t *site) limits(ctx context.Context) (out []sample) {
+	f, err := os.Create(filepath.Join(t.dir, "fsync"))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	page := make([]byte, 4096)
+	for {
+		select {
+		case <-ctx.Done():
+			return out
+		case <-time.After(limitPause):
+		}
+		began := time.Now()
+		if _, err := f.WriteAt(page, 0); err == nil && f.Sync() == nil {
+			out = append(out, sample{kind: sync4k, took: time.Since(began), status: http.StatusOK})
+		}
+		began = time.Now()
+		req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, t.url+"/healthz", http.NoBody)
+		if err != nil {
+			return out
+		}
+		if resp, err := client.Do(req); err == nil {
+			_ = resp.Body.Close()
+			out = append(out, sample{kind: empty, took: time.Since(began), status: resp.StatusCode})
+		}
+	}
+}
+
 // stop ends the processes and removes their data.
 func (t *site) stop() {
 	for _, p := range t.procs {

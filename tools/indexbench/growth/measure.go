@@ -25,7 +25,8 @@ const (
 	whatHybrid   = "hybrid search, query embedded before"
 	whatNew      = "hybrid search, query embedded in the call"
 	whatVector   = "search by meaning, query embedded before"
-	whatFirst    = "first search after a start"
+	whatFill     = "first search after the notes were added: the index is filled from the log"
+	whatFirst    = "first search after a start: the index is a file"
 	whatResident = "resident after a search"
 	whatOwn      = "resident, without mapped files"
 	whatDisk     = "disk"
@@ -191,6 +192,10 @@ func (b *bench) at(ctx context.Context, n int, have *int, text *corpus.Corpus) e
 	if err != nil {
 		return err
 	}
+	queries := text.Queries(64)
+	if err := b.times(Figure{What: whatFill, Notes: n}, 1, func(int) error { return b.search(ctx, b.key, "growth", "hybrid", queries[0]) }); err != nil {
+		return err
+	}
 	if err := b.stop(); err != nil {
 		return err
 	}
@@ -200,7 +205,6 @@ func (b *bench) at(ctx context.Context, n int, have *int, text *corpus.Corpus) e
 	*have++
 	// The index scans one byte a dimension of each note.
 	scan := float64(n*dimensions) / b.rate
-	queries := text.Queries(64)
 	if err := b.times(Figure{What: whatFirst, Notes: n}, 1, func(int) error { return b.search(ctx, b.key, "growth", "hybrid", queries[0]) }); err != nil {
 		return err
 	}
