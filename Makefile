@@ -107,7 +107,6 @@ build: ## Build bin/gateway and bin/worker, stamped with version, commit and dat
 .PHONY: encoder
 encoder: ## Install the weights of both local encoders, unless they are there (SLIPBOX_ENCODER_DIR)
 	@$(or $(GATEWAY),go run ./cmd/gateway) encoder install
-	@$(or $(GATEWAY),go run ./cmd/gateway) encoder install --model multilingual-e5-small
 
 .PHONY: run
 run: ## Build and serve the demo on ADDR, keeping its data in DATA

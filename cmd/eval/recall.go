@@ -16,7 +16,7 @@ import (
 // The tracks over published data, and those over the bundled samples.
 var (
 	publishedTracks = []string{"locomo", "pooled", "beam", "realmem", "madial", "madial-zh", "derived", "systems"}
-	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-derived", "sample-systems"}
+	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-languages", "sample-derived", "sample-systems"}
 )
 
 func recallCommand(o *options) *cobra.Command {
@@ -61,6 +61,8 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 		d, err = eval.SampleTalk()
 	case "sample-chat":
 		d, err = eval.SampleChat()
+	case "sample-languages":
+		d, err = eval.SampleLanguages()
 	case "sample-derived":
 		policy = o.policy
 		if d, err = eval.SampleTalk(); err == nil {

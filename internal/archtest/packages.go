@@ -128,7 +128,7 @@ func Map() []Package {
 
 		{eval, LayerTool, "measuring retrieval, a client of the public API", nil, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
-		{"tools", LayerTool, "small programs for developing", []string{arch}, false},
+		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
 		{"test", LayerTool, "tests of the product as processes on real servers", []string{"internal/llm"}, false},

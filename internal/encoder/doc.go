@@ -4,7 +4,8 @@
 // languages, pieces of a unigram model, weights of four bits). It owns reading the weights, the
 // tokenizers, the forward pass and its kernels. It does not know notes, searches or tenants, and
 // downloads nothing: package encoder/weights installs the files that Open reads. Package llm calls it as
-// the local embedders.
+// the local embedders. An orthogonal matrix can turn the output of the second model into the space of the first
+// (E5AsMiniLM), so that texts in all languages compare.
 //
 // Arithmetic is float32 throughout. The kernels are chosen once, at start, by the features of the
 // processor. Different kernels agree to 1e-5. On one kernel the result for a text has the same bits

@@ -59,8 +59,8 @@ type e5Entry struct {
 // maxE5Head bounds the part of the file before the matrices; the model's has 4.6 MB.
 const maxE5Head = 8 << 20
 
-// readE5 reads the tokenizer and the weights.
-func readE5(f io.ReaderAt, size int64) (*unigram, *weights, error) {
+// readE5 reads the tokenizer and the weights. center is subtracted from vectors, see e5Center.
+func readE5(f io.ReaderAt, size int64, center []byte) (*unigram, *weights, error) {
 	r := &e5File{file: f, size: size, head: make([]byte, min(size, maxE5Head)), entries: map[string]e5Entry{}}
 	if _, err := f.ReadAt(r.head, 0); err != nil {
 		return nil, nil, fmt.Errorf("%w: no header: %w", ErrDamaged, err)
@@ -75,10 +75,10 @@ func readE5(f io.ReaderAt, size int64) (*unigram, *weights, error) {
 	if r.err != nil {
 		return nil, nil, r.err
 	}
-	if len(e5Center) != 2*Dim*4 {
-		return nil, nil, fmt.Errorf("%w: the centers have %d bytes, not %d", ErrDamaged, len(e5Center), 2*Dim*4)
+	if len(center) != 2*Dim*4 {
+		return nil, nil, fmt.Errorf("%w: the centers have %d bytes, not %d", ErrDamaged, len(center), 2*Dim*4)
 	}
-	centers := floats(nil, e5Center)
+	centers := floats(nil, center)
 	u.queryCenter, u.passageCenter = centers[:Dim], centers[Dim:]
 	var err error
 	w.projection, err = readProjection(e5Projection)

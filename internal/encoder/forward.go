@@ -127,6 +127,9 @@ func (e *Encoder) writeOutput(s *scratch, inputs []input, x []float32, out []Enc
 		if in.center != nil {
 			subtractUnit(vector, in.center)
 		}
+		if e.weights.turn != nil {
+			vector = turned(vector, e.weights.turn)
+		}
 		out[i] = Encoding{Vector: vector, Tokens: tokens, Truncated: in.truncated}
 		row += n
 	}

@@ -46,12 +46,16 @@ var E5 = &Model{
 	},
 }
 
+// E5AsMiniLM is E5 whose output is turned into the space of MiniLM: a text in another language has a vector and codes
+// that compare with those of English texts by MiniLM. Distances among its own vectors are those of E5.
+var E5AsMiniLM = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5AsMiniLM}
+
 const (
 	miniLMTokens = 256
 	e5Tokens     = 512
 )
 
-// Models returns all models.
+// Models returns all published models.
 func Models() []*Model { return []*Model{MiniLM, E5} }
 
 // ModelByName returns the model with a published name.
@@ -86,16 +90,30 @@ func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 }
 
 func openE5(dir string, files []File) (tokenizer, *weights, error) {
+	return openE5With(dir, files, e5Center)
+}
+
+func openE5With(dir string, files []File, center []byte) (tokenizer, *weights, error) {
 	f, err := files[0].open(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	v, w, err := readE5(f, files[0].Bytes)
+	v, w, err := readE5(f, files[0].Bytes, center)
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	w.close = f.Close
 	return v, w, nil
+}
+
+func openE5AsMiniLM(dir string, files []File) (tokenizer, *weights, error) {
+	v, w, err := openE5With(dir, files, e5OtherCenter)
+	if err == nil {
+		if err = w.turnToMiniLM(); err != nil {
+			err = errors.Join(err, w.close())
+		}
+	}
+	return v, w, err
 }
 
 // open opens the file in dir and verifies it.

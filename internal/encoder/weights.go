@@ -37,6 +37,7 @@ type weights struct {
 	norm       affine
 	layer      []layer
 	projection matrix
+	turn       []float32 // into the space of another model, Dim × Dim; nil: the vectors stay as they are
 }
 
 // wordVectors are the vectors of the vocabulary, which stay in the file: a text needs few of them, and the

@@ -1,12 +1,21 @@
 package eval
 
-import _ "embed"
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
 
 //go:embed sample/conversation.json
 var sampleTalk []byte
 
 //go:embed sample/chat.json
 var sampleChat []byte
+
+//go:embed sample/languages.json
+var sampleLanguages []byte
 
 // Sample returns the bundled conversation of two friends. We wrote it, in LoCoMo's format.
 func Sample() (Conversation, error) {
@@ -34,4 +43,46 @@ func SampleChat() (*Dataset, error) {
 	var err error
 	d.Conversations, err = decodeBEAM(sampleChat)
 	return d, err
+}
+
+// The categories of SampleLanguages: the language of a question and that of the memory that answers it.
+const (
+	ChineseForEnglish = "a Chinese question, an English memory"
+	EnglishForChinese = "an English question, a Chinese memory"
+)
+
+// SampleLanguages returns 60 memories in English and in Chinese as a data set, each with a question that is asked in
+// the other language. We wrote them. The memories of a collection are all in English, all in Chinese, or half of them
+// in each language.
+func SampleLanguages() (*Dataset, error) {
+	var pairs []struct {
+		Memory, Question struct{ En, Zh string }
+	}
+	if err := json.Unmarshal(sampleLanguages, &pairs); err != nil {
+		return nil, fmt.Errorf("decode the bundled pairs: %w", err)
+	}
+	d := &Dataset{Name: "sample-languages", Budgets: []int{500, 1000, 2000}, Categories: []string{ChineseForEnglish, EnglishForChinese}}
+	d.recordHash("languages.json", sampleLanguages)
+	day := time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
+	for _, kind := range []struct {
+		id        string
+		isEnglish func(i int) bool // the memory of pair i
+	}{
+		{"english", func(int) bool { return true }},
+		{"chinese", func(int) bool { return false }},
+		{"mixed", func(i int) bool { return i%2 == 0 }},
+	} {
+		c := Conversation{ID: kind.id}
+		for i, p := range pairs {
+			text, question, category := p.Memory.Zh, p.Question.En, EnglishForChinese
+			if kind.isEnglish(i) {
+				text, question, category = p.Memory.En, p.Question.Zh, ChineseForEnglish
+			}
+			id := strconv.Itoa(i)
+			c.Turns = append(c.Turns, Turn{ID: id, At: day, Text: text, Rendered: "[" + day.Format(time.DateOnly) + "] " + text})
+			c.Questions = append(c.Questions, Question{Text: question, Category: category, Gold: []string{id}, Audited: []string{id}})
+		}
+		d.Conversations = append(d.Conversations, c)
+	}
+	return d, nil
 }

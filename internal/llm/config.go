@@ -23,8 +23,9 @@ const (
 // The providers of embedding. ProviderOpenAI and ProviderOllama name endpoints
 // here too.
 const (
-	EmbedLocal        = "local"        // the sentence encoder for English in this process, from weights on disk
-	EmbedMultilingual = "multilingual" // the one for about a hundred languages
+	EmbedLocal        = "local"        // the sentence encoders in this process, from weights on disk, by the language of a text
+	EmbedEnglish      = "english"      // the one for English alone
+	EmbedMultilingual = "multilingual" // the one for about a hundred languages alone
 	EmbedHash         = "hash"         // hashed n-grams
 )
 
@@ -33,7 +34,7 @@ func Providers() []string { return []string{ProviderOpenAI, ProviderOllama, Prov
 
 // EmbedProviders lists the valid values of Config.EmbedProvider.
 func EmbedProviders() []string {
-	return []string{EmbedLocal, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
+	return []string{EmbedLocal, EmbedEnglish, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
 }
 
 // Defaults of Config.
@@ -72,7 +73,8 @@ type Config struct {
 	// APIKey is required for OpenAI's own endpoint.
 	APIKey string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`
 
-	// EmbedProvider is local, multilingual, openai, ollama or hash. Empty: local where its weights are installed, else hash.
+	// EmbedProvider is local, english, multilingual, openai, ollama or hash. Empty: local where the weights of both
+	// encoders are installed, else english where its weights are, else hash.
 	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`
 	// EmbedBaseURL includes the /v1. Empty: BaseURL when that is set, else the provider's own.
 	EmbedBaseURL string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`
@@ -173,8 +175,13 @@ func (c Config) InForce() Config {
 		out.EncoderDir = dir
 	}
 	out.EmbedProvider = c.embedProvider()
-	if c.EmbedProvider == "" && weights.Present(encoder.MiniLM, out.EncoderDir) != nil {
-		out.EmbedProvider = EmbedHash
+	if c.EmbedProvider == "" {
+		switch {
+		case weights.Present(encoder.MiniLM, out.EncoderDir) != nil:
+			out.EmbedProvider = EmbedHash
+		case weights.Present(encoder.E5, out.EncoderDir) != nil:
+			out.EmbedProvider = EmbedEnglish
+		}
 	}
 	if c.EmbedEndpoint() != "" {
 		out.EmbedDim = cmp.Or(c.EmbedDim, knownDim(out.EmbedModel))

@@ -24,9 +24,11 @@ import (
 const (
 	LocalName        = "all-MiniLM-L6-v2@384"
 	MultilingualName = "multilingual-e5-small-q4@384"
+	// ByLanguageName is that of [ByLanguage].
+	ByLanguageName = "minilm+e5-small-q4@384"
 )
 
-// Local is an embedder that runs a sentence encoder in this process, from weights on disk. It needs
+// Local is an embedder that runs one sentence encoder in this process, from weights on disk. It needs
 // no network, and a few milliseconds of one CPU for a short text.
 //
 // Weights that are missing or damaged, also while in use, are opened again at most every localRetry,
@@ -108,6 +110,14 @@ func (l *Local) NoiseFloor() float64 { return l.floor }
 func (l *Local) Open() error {
 	_, err := l.encoder()
 	return err
+}
+
+// present returns why the weights cannot be read, without reading them; nil for files of the right size.
+func (l *Local) present() error {
+	if l.dirErr != nil {
+		return l.dirErr
+	}
+	return weights.Present(l.model, l.dir)
 }
 
 // Close frees the weights. Embed fails after it.
@@ -251,8 +261,12 @@ func localProblem(err error) string {
 	return "its weights cannot be read (`gateway doctor` says why)"
 }
 
-// localNotice says which embedder replaces the local encoder, and what to do.
-func localNotice(err error) string {
+// localNotice says which embedder is the default because the weights of a local encoder are missing, and what to do.
+func localNotice(err error, instead string) string {
+	if instead == LocalName {
+		return "the local encoder for languages other than English cannot serve: " + localProblem(err) + "; texts in them are found by their " +
+			"words, not by meaning; ask for that with SLIPBOX_EMBEDDER=english to silence this"
+	}
 	return "the local encoder cannot serve: " + localProblem(err) + "; hashed n-grams (" + HashName +
 		") serve instead, which match words and spellings, not meanings; ask for them with SLIPBOX_EMBEDDER=hash to silence this"
 }

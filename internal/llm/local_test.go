@@ -165,10 +165,63 @@ func TestLocalWithoutWeights(t *testing.T) {
 	}
 }
 
+// englishWeights returns a folder with the weights of the encoder for English alone.
+func englishWeights(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Each text is read by the encoder for its language, in any order, and English as the encoder for English alone reads
+// it. What needs weights that are missing fails by itself.
+func TestByLanguage(t *testing.T) {
+	t.Parallel()
+	alone := local(t)
+	b := llm.NewByLanguage(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)}, alone)
+	t.Cleanup(func() { _ = b.Close() })
+	if b.Name() != llm.ByLanguageName || b.Dim() != alone.Dim() || b.NoiseFloor() != alone.NoiseFloor() {
+		t.Errorf("%s %d %g", b.Name(), b.Dim(), b.NoiseFloor())
+	}
+	texts := []string{"我对花生过敏。", "I am allergic to peanuts.", "办公室的暖气坏了。", "The heating in the office is broken.", ""}
+	got, err := b.Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil || len(got) != len(texts) {
+		t.Fatal(len(got), err)
+	}
+	want, err := alone.Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range texts {
+		if same := slices.Equal(got[i].Vector, want[i].Vector); same != (i != 0 && i != 2) {
+			t.Errorf("%q: the vector of the encoder for English is %v", texts[i], same)
+		}
+	}
+	near, _ := memory.Cosine(got[0].Vector, got[1].Vector)
+	if far, _ := memory.Cosine(got[0].Vector, got[3].Vector); near < far+0.1 {
+		t.Errorf("a sentence and its translation have a cosine of %.2f, another one %.2f", near, far)
+	}
+	asked, err := b.EmbedQueries(t.Context(), tenant.Scope{}, texts[:2])
+	if err != nil || slices.Equal(asked[0].Vector, got[0].Vector) || !slices.Equal(asked[1].Vector, got[1].Vector) {
+		t.Errorf("questions: %v", err)
+	}
+
+	half := llm.NewByLanguage(llm.Deps{}, llm.Config{EncoderDir: englishWeights(t)}, nil)
+	t.Cleanup(func() { _ = half.Close() })
+	if _, err := half.Embed(t.Context(), tenant.Scope{}, texts[:1]); !errors.Is(err, memory.ErrPaused) {
+		t.Errorf("%v", err)
+	}
+	if _, err := half.Embed(t.Context(), tenant.Scope{}, texts[1:2]); err != nil || !half.Fast() {
+		t.Errorf("fast %v: %v", half.Fast(), err)
+	}
+}
+
 func TestRegistryByWeights(t *testing.T) {
 	t.Parallel()
 	good := weightstest.Dir(t)
-	cut := t.TempDir()
+	cut, half := t.TempDir(), englishWeights(t)
 	for _, name := range []string{encoder.MiniLM.Files[1].Name, encoder.MiniLM.Files[0].Name} {
 		if err := os.WriteFile(filepath.Join(cut, name), []byte("cut"), 0o600); err != nil {
 			t.Fatal(err)
@@ -181,15 +234,18 @@ func TestRegistryByWeights(t *testing.T) {
 		fails    error  // nil: the registry is made
 		expected bool
 	}{
-		"weights":                  {cfg: llm.Config{EncoderDir: good}, first: llm.LocalName, expected: true},
-		"weights, asked for":       {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedLocal}, first: llm.LocalName, expected: true},
+		"weights":                  {cfg: llm.Config{EncoderDir: good}, first: llm.ByLanguageName, expected: true},
+		"weights, asked for":       {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedLocal}, first: llm.ByLanguageName, expected: true},
+		"English asked for":        {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedEnglish}, first: llm.LocalName, expected: true},
+		"English alone":            {cfg: llm.Config{EncoderDir: half}, first: llm.LocalName, notice: "languages other than English", expected: true},
+		"half, both asked for":     {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
 		"weights, hash asked for":  {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedHash}, first: llm.HashName},
 		"no weights":               {cfg: llm.Config{EncoderDir: t.TempDir()}, first: llm.HashName, notice: "not installed", expected: true},
 		"no weights, asked for":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
 		"no weights, not asked":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedHash}, first: llm.HashName},
 		"damaged":                  {cfg: llm.Config{EncoderDir: cut}, first: llm.HashName, notice: "damaged", expected: true},
 		"damaged, asked for":       {cfg: llm.Config{EncoderDir: cut, EmbedProvider: llm.EmbedLocal}, fails: encoder.ErrDamaged},
-		"weights, without a cache": {cfg: llm.Config{EncoderDir: good, EmbedCache: -1}, first: llm.LocalName, expected: true},
+		"weights, without a cache": {cfg: llm.Config{EncoderDir: good, EmbedCache: -1}, first: llm.ByLanguageName, expected: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -234,7 +290,7 @@ func TestLocalIsCached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := r.Caches()[llm.LocalName], (llm.CacheStats{Hits: 1, Misses: 4, Entries: 2, Capacity: 2}); got != want {
+	if got, want := r.Caches()[llm.ByLanguageName], (llm.CacheStats{Hits: 1, Misses: 4, Entries: 2, Capacity: 2}); got != want {
 		t.Errorf("%+v", got)
 	}
 }

@@ -21,41 +21,50 @@ type Registry struct {
 	first   string
 	caches  []*Cached
 	locals  []*Local
-	missing error // why the local encoder is not the default one, unless another was selected
+	missing error // why the default is not the one by language; nil when another was selected
 }
 
 // NewRegistry returns a registry whose default is the embedder that cfg selects. When cfg selects
-// none, that is the local encoder, or the hashed embedder where the weights cannot be read, which
-// Notices then reports. When cfg selects the local encoder by name, weights that cannot be read are
-// an error.
+// none, that is the one by language, or what the weights that can be read allow: the encoder for
+// English, or the hashed embedder. Notices then reports what is missing. When cfg selects a local
+// encoder by name, weights that cannot be read are an error.
 func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	english, multilingual := NewLocal(d, cfg), NewMultilingual(d, cfg)
-	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual}}
+	both := NewByLanguage(d, cfg, english)
+	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual, both.others}}
 	size := cfg.withDefaults().EmbedCache
-	for _, l := range r.locals {
-		r.add(l, size)
+	for _, e := range []memory.Embedder{english, multilingual, both} {
+		r.add(e, size)
 	}
 	switch p := cfg.embedProvider(); p {
 	case EmbedHash:
 		return r, nil
-	case EmbedLocal, EmbedMultilingual:
-		local := english
-		if p == EmbedMultilingual {
-			local = multilingual
+	case EmbedLocal, EmbedEnglish, EmbedMultilingual:
+		var err error
+		if p != EmbedMultilingual {
+			if err = english.Open(); err == nil {
+				r.first = english.Name()
+			}
 		}
-		err := local.Open()
 		switch {
-		case err == nil:
-			r.first = local.Name()
-		case cfg.EmbedProvider != "":
-			return nil, fault.Wrap(err, fault.Unavailable,
-				"SLIPBOX_EMBEDDER=%s asks for a local encoder: %s; unset it, or set it to hash, to do without", p, localProblem(err))
+		case err != nil || p == EmbedEnglish:
+		case p == EmbedMultilingual:
+			if err = multilingual.Open(); err == nil {
+				r.first = multilingual.Name()
+			}
 		default:
-			r.missing = err
+			if err = both.others.present(); err == nil {
+				r.first = both.Name()
+			}
 		}
+		if err != nil && cfg.EmbedProvider != "" {
+			return nil, errors.Join(fault.Wrap(err, fault.Unavailable,
+				"SLIPBOX_EMBEDDER=%s asks for a local encoder: %s; unset it, or set it to hash, to do without", p, localProblem(err)), r.Close())
+		}
+		r.missing = err
 		return r, nil
 	case ProviderOpenAI, ProviderOllama:
 		e, err := newEmbedder(d, cfg)
@@ -114,14 +123,14 @@ func (r *Registry) Notices() []string {
 	if r.missing == nil {
 		return nil
 	}
-	return []string{localNotice(r.missing)}
+	return []string{localNotice(r.missing, r.first)}
 }
 
-// Check returns why the local encoder is not the default embedder; nil when it is, or when another
-// one was selected.
+// Check returns why a local encoder does not serve that the settings ask for, or which they would choose; nil
+// when all do.
 func (r *Registry) Check(context.Context) error { return r.missing }
 
-// Expected reports whether the settings make the local encoder the default embedder.
+// Expected reports whether the settings make a local encoder the default embedder.
 func (r *Registry) Expected() bool {
 	return r.missing != nil || slices.ContainsFunc(r.locals, func(l *Local) bool { return l.Name() == r.first })
 }

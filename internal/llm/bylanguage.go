@@ -1,0 +1,82 @@
+package llm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// ByLanguage is the embedder that reads English with the encoder for English, and every other language with the one
+// for many, whose output is turned into the space of the first. So all of its vectors compare with each other, also
+// those of a question and a note in two languages, and an English text costs what the smaller encoder costs. A text
+// whose language does not show counts as English.
+//
+// The weights of the second encoder are read for the first text that needs them.
+type ByLanguage struct{ english, others *Local }
+
+// NewByLanguage returns the embedder with the weights that cfg names. It shares the encoder for English, which may be
+// nil.
+func NewByLanguage(d Deps, cfg Config, english *Local) *ByLanguage {
+	if english == nil {
+		english = NewLocal(d, cfg)
+	}
+	others := newLocal(d, cfg)
+	others.name, others.model, others.floor = ByLanguageName, encoder.E5AsMiniLM, english.floor
+	return &ByLanguage{english: english, others: others}
+}
+
+// Name returns the recorded name.
+func (*ByLanguage) Name() string { return ByLanguageName }
+
+// Dim returns the length of its vectors.
+func (*ByLanguage) Dim() int { return encoder.Dim }
+
+// Fast reports whether the weights for English can be read.
+func (b *ByLanguage) Fast() bool { return b.english.Fast() }
+
+// NoiseFloor returns the cosine at or below which a note does not answer a question.
+func (b *ByLanguage) NoiseFloor() float64 { return b.english.NoiseFloor() }
+
+// Close frees the weights of both encoders.
+func (b *ByLanguage) Close() error { return errors.Join(b.english.Close(), b.others.Close()) }
+
+// Embed embeds each text as [Local.Embed] of its encoder does. It fails when one of the encoders that it needs does.
+func (b *ByLanguage) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	return b.split(texts, func(l *Local, texts []string) ([]memory.Embedding, error) { return l.Embed(ctx, s, texts) })
+}
+
+// EmbedQueries is Embed for texts that are searched with.
+func (b *ByLanguage) EmbedQueries(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	return b.split(texts, func(l *Local, texts []string) ([]memory.Embedding, error) { return l.EmbedQueries(ctx, s, texts) })
+}
+
+// split hands each encoder its texts at once.
+func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) ([]memory.Embedding, error)) ([]memory.Embedding, error) {
+	out := make([]memory.Embedding, len(texts))
+	for _, l := range []*Local{b.english, b.others} {
+		var own []string
+		var places []int
+		for i, t := range texts {
+			if lang, _ := text.Guess(t); (lang == text.English) == (l == b.english) {
+				own, places = append(own, t), append(places, i)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		made, err := embed(l, own)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range places {
+			out[at] = made[i]
+		}
+	}
+	return out, nil
+}
+
+var _ memory.QueryEmbedder = (*ByLanguage)(nil)
