@@ -45,3 +45,17 @@ func TestTokenScopesInContract(t *testing.T) {
 		}
 	}
 }
+
+// The refusal of a collection says what to do, in the same words whether another tenant has it or nobody.
+func TestAbsentCollection(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	theirs := strings.TrimPrefix(b.collection(t, "two", "secret"), "/v1/collections/")
+	for _, ref := range []string{"diary", theirs} {
+		got := b.call(t, "one", http.MethodPost, "/v1/collections/"+ref+"/notes", `{"content": "x"}`)
+		const want = `"collection not found; GET /v1/collections lists what this key can use, POST /v1/collections creates one"`
+		if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %s", ref, got.Code, got.Body, want)
+		}
+	}
+}

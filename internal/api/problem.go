@@ -109,10 +109,21 @@ func clip(s string) string {
 	return string([]rune(s)[:maxProblemText]) + "…"
 }
 
+// adviseMissing says what to do about a collection of the path that does not exist. It does not repeat the
+// name: one of another tenant is refused in the same bytes.
+func adviseMissing(c *gin.Context, f *fault.Error) *fault.Error {
+	if f.Code != fault.NotFound || c.Param("collection") == "" || f.Message != fault.Missing("collection").Message {
+		return f
+	}
+	advised := *f
+	advised.Message += "; GET /v1/collections lists what this key can use, POST /v1/collections creates one"
+	return &advised
+}
+
 // fail answers with the problem document of an error, and logs internal errors.
 func (s *Server) fail(c *gin.Context, err error) {
 	ctx := c.Request.Context()
-	f := normalize(err)
+	f := adviseMissing(c, normalize(err))
 	id := requestID(c)
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
