@@ -2,6 +2,7 @@ package clone
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -92,4 +93,10 @@ func (c *Service) copyBlocks(ctx context.Context, s tenant.Scope, v memory.View,
 		return nil
 	})
 	return err
+}
+
+// folders returns the folders that are attached to the source: a clone reads the same files.
+func (c *Service) folders(ctx context.Context, s tenant.Scope, source uuid.UUID) ([]memory.Attachment, error) {
+	list, err := c.store.Attachments(ctx, s, memory.AttachmentQuery{Collection: source})
+	return slices.DeleteFunc(list, func(a memory.Attachment) bool { return a.Mode != memory.AttachFolder }), err
 }

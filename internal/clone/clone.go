@@ -186,6 +186,9 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	if err != nil {
 		return Result{}, nil, err
 	}
+	if ask.Attach, err = c.folders(ctx, s, src.ID); err != nil {
+		return Result{}, nil, err
+	}
 	if in.Blocks == ShareBlocks {
 		for i := range attached {
 			ask.Attach = append(ask.Attach, attached[i].Attachment)

@@ -31,7 +31,13 @@ type AttachMode string
 const (
 	AttachRW AttachMode = "rw" // read and edit
 	AttachRO AttachMode = "ro" // read
+	// AttachFolder is no block but a folder, a collection of files: Block and Home are its id, and Label is
+	// FolderLabel of it, which no block has.
+	AttachFolder AttachMode = "folder"
 )
+
+// FolderLabel returns the label of an attached folder.
+func FolderLabel(folder uuid.UUID) string { return "\t" + folder.String() }
 
 // AttachmentQuery selects attachments; zero fields select all.
 type AttachmentQuery struct {
@@ -54,7 +60,7 @@ type AttachmentWriter interface {
 	// that the scope does not reach.
 	Attached(ctx context.Context, blocks ...uuid.UUID) ([]Attachment, error)
 	// Attach attaches a block of the collection to another one, or changes the mode; Home and At are set.
-	// NotFound for a block that is not visible and for a collection that the scope does not reach, Exists when
+	// In mode AttachFolder the collection itself is attached. NotFound for a block that is not visible and for a collection that the scope does not reach, Exists when
 	// another block there has the label, Conflict when the collection is still being copied or is the
 	// block's own.
 	Attach(ctx context.Context, a Attachment) (Attachment, error)
@@ -95,7 +101,9 @@ func AttachedBlocks(ctx context.Context, store AttachedReader, s tenant.Scope, c
 	}
 	homes := map[uuid.UUID][]Attachment{}
 	for _, a := range list {
-		homes[a.Home] = append(homes[a.Home], a)
+		if a.Mode != AttachFolder {
+			homes[a.Home] = append(homes[a.Home], a)
+		}
 	}
 	var out []AttachedBlock
 	for home, shown := range homes {

@@ -23,6 +23,7 @@ const (
 	JobImport      JobKind = "import"
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
 	JobReembed     JobKind = "reembed" // vectors of another embedder
+	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
 )
 
 // ExchangeJob is the payload of a job of kind exchange.

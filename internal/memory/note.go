@@ -32,13 +32,14 @@ const (
 	KindPassage   Kind = "passage"
 	KindProfile   Kind = "profile"
 	KindKnowledge Kind = "knowledge"
+	KindFile      Kind = "file" // of a folder: what is known about an uploaded file, and which views of files an agent has open
 )
 
 // Kinds lists every kind.
 func Kinds() []Kind {
 	return []Kind{
 		KindNote, KindMessage, KindFact, KindEntity, KindSummary, KindSession,
-		KindBlock, KindPassage, KindProfile, KindKnowledge,
+		KindBlock, KindPassage, KindProfile, KindKnowledge, KindFile,
 	}
 }
 

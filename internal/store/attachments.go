@@ -69,11 +69,12 @@ func (t *Tx) Attach(ctx context.Context, a memory.Attachment) (memory.Attachment
 	if err := ctx.Err(); err != nil {
 		return a, err
 	}
-	n, err := t.visible(a.Block)
-	if err != nil || n.Kind != memory.KindBlock {
+	a.Home = t.row.ID
+	if a.Mode == memory.AttachFolder {
+		a.Block, a.Label = t.row.ID, memory.FolderLabel(t.row.ID)
+	} else if n, err := t.visible(a.Block); err != nil || n.Kind != memory.KindBlock {
 		return a, missingBlock(err)
 	}
-	a.Home = t.row.ID
 	// One collection after the other: a block of its own that gets the label at the same time waits.
 	t.q.LockHead(t.scope.Tenant(), a.Collection)
 	return putAttachment(t.ctx, t.q, t.scope, a, t.now)
@@ -113,6 +114,10 @@ func attach(ctx context.Context, q Session, s tenant.Scope, a memory.Attachment,
 	if err != nil {
 		return a, err
 	}
+	if a.Mode == memory.AttachFolder {
+		a.Block, a.Label = home.ID, memory.FolderLabel(home.ID)
+		return putAttachment(ctx, q, s, a, now)
+	}
 	found, err := q.NoteVersions(ctx, s.Tenant(), layers, NoteReader{Collection: home.ID}, []uuid.UUID{a.Block})
 	if n, ok := found[a.Block]; err != nil || !ok || n.Deleted || n.Kind != memory.KindBlock {
 		return a, missingBlock(err)
@@ -132,7 +137,9 @@ func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Atta
 	if err := Text("label", a.Label); err != nil {
 		return a, err
 	}
-	if a.Mode != memory.AttachRW && a.Mode != memory.AttachRO {
+	switch a.Mode {
+	case memory.AttachRW, memory.AttachRO, memory.AttachFolder:
+	default:
 		return a, fault.InvalidField("mode", "must be rw or ro")
 	}
 	to, err := ReachVisible(ctx, q, s, a.Collection, now)
@@ -140,7 +147,7 @@ func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Atta
 		return a, err
 	}
 	if to.ID == a.Home {
-		return a, fault.New(fault.Conflict, "the collection holds the block itself")
+		return a, fault.New(fault.Conflict, "a collection is not attached to itself")
 	}
 	shown, err := q.Attachments(ctx, s.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Collection: to.ID}, now)
 	if err != nil {

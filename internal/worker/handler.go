@@ -61,7 +61,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.AdoptDeadline
 	case memory.JobConsolidate:
 		return h.cfg.ConsolidateDeadline
-	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed:
+	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile:
 		return h.cfg.LongDeadline
 	}
 	return h.cfg.LongDeadline
@@ -133,6 +133,10 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 	case memory.JobImport:
 		if h.importer != nil {
 			return h.finish(ctx, s, j, h.importer(ctx, s, j, progress))
+		}
+	case memory.JobFile:
+		if h.file != nil {
+			return h.finish(ctx, s, j, h.file(ctx, s, j, progress))
 		}
 	}
 	return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)

@@ -1,14 +1,15 @@
 -- compatible-from: 1
--- Blocks that a shared collection holds and that other collections show too. Older builds do not show them.
+-- Blocks that a shared collection holds and that other collections show too, and folders of files. Older builds do
+-- not show them.
 
 -- +goose Up
 CREATE TABLE attachments (
     tenant     uuid        NOT NULL,
     collection uuid        NOT NULL, -- which shows the block
-    block      uuid        NOT NULL, -- a note
+    block      uuid        NOT NULL, -- a note, or a collection of files
     home       uuid        NOT NULL, -- the collection that holds the block
     label      text        NOT NULL COLLATE "C", -- of the block
-    mode       text        NOT NULL, -- 'rw', or 'ro': not changed through this collection
+    mode       text        NOT NULL, -- 'rw'; 'ro': not changed through this collection; 'folder': block is a collection of files
     at         timestamptz NOT NULL,
     PRIMARY KEY (tenant, collection, block)
 );

@@ -1,14 +1,15 @@
 -- compatible-from: 1
--- Blocks that a shared collection holds and that other collections show too. Older builds do not show them.
+-- Blocks that a shared collection holds and that other collections show too, and folders of files. Older builds do
+-- not show them.
 
 -- +goose Up
 CREATE TABLE attachments (
     tenant     BLOB    NOT NULL,
     collection BLOB    NOT NULL, -- which shows the block
-    block      BLOB    NOT NULL, -- a note
+    block      BLOB    NOT NULL, -- a note, or a collection of files
     home       BLOB    NOT NULL, -- the collection that holds the block
     label      TEXT    NOT NULL, -- of the block
-    mode       TEXT    NOT NULL, -- 'rw', or 'ro': not changed through this collection
+    mode       TEXT    NOT NULL, -- 'rw'; 'ro': not changed through this collection; 'folder': block is a collection of files
     at         INTEGER NOT NULL,
     PRIMARY KEY (tenant, collection, block)
 ) STRICT, WITHOUT ROWID;

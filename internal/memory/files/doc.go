@@ -1,0 +1,14 @@
+// Package files keeps uploaded files as text that agents search and read: folders, files, and the views of files
+// that an agent has open.
+//
+// A folder is a collection of the policy none. A file is a note of kind file in it, under its name as the key; its
+// attributes say what it is and how far its job is. The text is in notes of kind passage, of at most 300 tokens
+// each, cut between lines and sentences, with the file, their place, page and first line as attributes. So files are
+// searched, forked, erased and moved like any notes. An upload goes into the spool; a job of kind file turns it into
+// text, in a process of its own (internal/document), and writes the passages.
+//
+// A folder is attached to the collection of an agent as a row of attachments. Which views an agent has open is a
+// note of kind file in its own collection, under KeyOpen.
+//
+// The package writes notes through internal/memory/notes and searches through internal/memory/recall.
+package files

@@ -1,0 +1,109 @@
+package files
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// State is how far a file is.
+type State string
+
+// The states. Failed: File.Error says why.
+const (
+	Queued  State = "queued"
+	Running State = "running"
+	Ready   State = "ready"
+	Failed  State = "failed"
+)
+
+// The attributes of the note of a file.
+const (
+	attrMedia  = "media_type"
+	attrBytes  = "bytes"
+	attrTokens = "tokens"
+	attrChunks = "chunks"
+	attrPages  = "pages"
+	attrState  = "state"
+	attrError  = "error"
+)
+
+// The attributes of a passage of a file.
+const (
+	attrFile  = "file"  // its id
+	attrIndex = "index" // its place in the file, from 0
+	attrPage  = "page"  // from 1; 0: the file has no pages
+	attrLine  = "line"  // of its first line, from 1
+)
+
+// metaFolder in the metadata of a collection makes it a folder.
+const metaFolder = "slipbox.folder"
+
+// IsFolder reports whether a collection is a folder.
+func IsFolder(c *memory.Collection) bool { return c.Metadata[metaFolder] == true }
+
+// File is an uploaded file.
+type File struct {
+	ID, Folder uuid.UUID
+	Name       string
+	Media      string
+	Bytes      int64
+	Tokens     int64 // of its text; 0 until it is ready, like the next two
+	Chunks     int64
+	Pages      int64
+	State      State
+	Error      string // "" unless it failed
+	CreatedAt  time.Time
+}
+
+// Of returns the file of a note.
+func Of(n *memory.Note) File {
+	text := func(name string) string { s, _ := n.Attributes[name].(string); return s }
+	return File{
+		ID: n.ID, Folder: n.Collection, Name: n.Key, Media: text(attrMedia), Bytes: number(n.Attributes[attrBytes]), Tokens: number(n.Attributes[attrTokens]),
+		Chunks: number(n.Attributes[attrChunks]), Pages: number(n.Attributes[attrPages]), State: State(text(attrState)), Error: text(attrError), CreatedAt: n.CreatedAt,
+	}
+}
+
+// number returns an attribute as the stores return it; 0 for anything else.
+func number(v any) int64 {
+	switch x := v.(type) {
+	case int64:
+		return x
+	case float64:
+		return int64(x)
+	case json.Number:
+		n, err := x.Int64()
+		if err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// maxName is how many characters the name of a file has.
+const maxName = 128
+
+// CheckName returns the name of a file without its folders, or Invalid "file".
+func CheckName(name string) (string, error) {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	var r memory.Validation
+	switch {
+	case !utf8.ValidString(name):
+		r.Addf("file", "its name is not UTF-8")
+	case name == "." || name == "/" || strings.TrimSpace(name) == "":
+		r.Addf("file", "needs a name")
+	case utf8.RuneCountInString(name) > maxName:
+		r.Addf("file", "its name has more than %d characters", maxName)
+	case strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }):
+		r.Addf("file", "its name must be one line of visible characters")
+	}
+	return name, r.Err()
+}

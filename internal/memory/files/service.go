@@ -1,0 +1,554 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/document"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Bounds of files.
+const (
+	ChunkTokens = 300    // of a passage at most
+	MaxFiles    = 10_000 // of a folder
+	MaxFolders  = 100    // attached to a collection
+)
+
+// Store is what Service requires of a store.
+type Store interface {
+	memory.Reader
+	memory.Writer
+	memory.Spool
+	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
+	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error)
+}
+
+// Parse turns a file into text, by page; document.Child is one.
+type Parse func(ctx context.Context, media document.Media, data []byte, l document.Limits) ([]string, error)
+
+// Deps are the parts that the service uses; all are required but Clock.
+type Deps struct {
+	Store       Store
+	Notes       *notes.Service
+	Collections *notes.Collections
+	Recall      *recall.Service
+	Parse       Parse
+	Clock       memory.Clock // nil: time.Now
+}
+
+// Config are the settings of the service.
+type Config struct {
+	Limits document.Limits // zero fields: their defaults
+}
+
+// Service keeps files. It is safe for concurrent use.
+type Service struct {
+	store       Store
+	notes       *notes.Service
+	collections *notes.Collections
+	recall      *recall.Service
+	parse       Parse
+	clock       memory.Clock
+	limits      document.Limits
+}
+
+// New returns a service.
+func New(deps Deps, cfg Config) (*Service, error) {
+	if deps.Store == nil || deps.Notes == nil || deps.Collections == nil || deps.Recall == nil || deps.Parse == nil {
+		return nil, fault.New(fault.Internal, "files: store, notes, collections, recall and parse are required")
+	}
+	f := &Service{
+		store: deps.Store, notes: deps.Notes, collections: deps.Collections, recall: deps.Recall, parse: deps.Parse, clock: deps.Clock,
+		limits: cfg.Limits.OrDefault(),
+	}
+	if f.clock == nil {
+		f.clock = time.Now
+	}
+	return f, nil
+}
+
+// Create creates a folder (collections:write): a collection of the policy none.
+func (f *Service) Create(ctx context.Context, s tenant.Scope, in notes.CollectionInput, r memory.Request) (notes.CollectionView, error) {
+	in.Policy, in.Metadata = memory.PolicyNone, map[string]any{metaFolder: true}
+	return f.collections.Create(ctx, s, in, r)
+}
+
+// Folder returns a folder (notes:read); NotFound for another collection.
+func (f *Service) Folder(ctx context.Context, s tenant.Scope, ref string) (notes.CollectionView, error) {
+	v, err := f.collections.Get(ctx, s, ref)
+	if err == nil && !IsFolder(&v.Collection) {
+		err = fault.Missing("folder")
+	}
+	if fault.Is(err, fault.NotFound) {
+		err = fault.Missing("folder")
+	}
+	return v, err
+}
+
+// List returns a page of the folders that the scope reaches, by name (notes:read); next is "" after the last one.
+func (f *Service) List(ctx context.Context, s tenant.Scope, after string, limit int) (page []notes.CollectionView, next string, err error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return nil, "", err
+	}
+	for {
+		rows, err := f.store.ListCollections(ctx, s, memory.CollectionQuery{After: after, Limit: memory.MaxPage})
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range rows {
+			if !IsFolder(&rows[i]) {
+				continue
+			}
+			if len(page) == limit {
+				last := &page[limit-1].Collection
+				return page, last.Name + "\x00" + last.ID.String(), nil
+			}
+			v, err := f.collections.Get(ctx, s, rows[i].ID.String())
+			if fault.Is(err, fault.NotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			page = append(page, v)
+		}
+		if len(rows) < memory.MaxPage {
+			return page, "", nil
+		}
+		last := rows[len(rows)-1]
+		after = last.Name + "\x00" + last.ID.String()
+	}
+}
+
+// Delete deletes a folder with its files (collections:write). Conflict while it is attached.
+func (f *Service) Delete(ctx context.Context, s tenant.Scope, ref string) error {
+	v, err := f.Folder(ctx, s, ref)
+	if err != nil {
+		return err
+	}
+	return f.collections.Delete(ctx, s, v.Collection.ID.String(), false)
+}
+
+// payload is the payload of a job of kind file.
+type payload struct {
+	Media document.Media `json:"media"`
+	Parts int            `json:"parts"`
+}
+
+// Upload stores a file and enqueues the job that reads it (notes:write, and base:write for a shared folder). Exists
+// for a name that the folder has, Unsupported for a format that cannot be read, TooLarge.
+func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, body io.Reader) (File, memory.Job, error) {
+	c, err := f.writable(ctx, s, ref)
+	if err != nil {
+		return File{}, memory.Job{}, err
+	}
+	if name, err = CheckName(name); err != nil {
+		return File{}, memory.Job{}, err
+	}
+	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return File{}, memory.Job{}, err
+	}
+	if _, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, name); !fault.Is(err, fault.NotFound) {
+		if err == nil {
+			err = nameTaken(name)
+		}
+		return File{}, memory.Job{}, err
+	}
+	counts, err := f.store.Counts(ctx, s, v)
+	if err != nil {
+		return File{}, memory.Job{}, err
+	}
+	if counts.Kinds[memory.KindFile] >= MaxFiles {
+		return File{}, memory.Job{}, fault.InvalidField("file", "the folder has %d files, and no room for another", MaxFiles)
+	}
+	job, err := uuid.NewV7()
+	if err != nil {
+		return File{}, memory.Job{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
+	}
+	file, made, err := f.accept(ctx, s, &c, job, name, body)
+	if err != nil {
+		bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+		defer cancel()
+		_, e := f.store.DropParts(bare, s, job, memory.SpoolBody, 0) // else a later sweep removes them
+		return file, made, errors.Join(err, e)
+	}
+	return file, made, nil
+}
+
+const dropTimeout = 10 * time.Second
+
+func nameTaken(name string) error {
+	return fault.New(fault.Exists, "the folder has a file with the name %q; delete it first", name)
+}
+
+func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, body io.Reader) (out File, job memory.Job, err error) {
+	var p payload
+	size := int64(0)
+	part := make([]byte, memory.MaxPart)
+	for {
+		n, err := io.ReadFull(body, part)
+		if p.Parts == 0 {
+			if p.Media, err = mediaOf(name, part[:n], err); err != nil && p.Media == "" {
+				return out, job, err
+			}
+		}
+		if size += int64(n); size > f.limits.Bytes {
+			return out, job, fault.New(fault.TooLarge, "the file has more than %d bytes", f.limits.Bytes)
+		}
+		if n > 0 {
+			if err := f.store.PutPart(ctx, s, id, memory.SpoolBody, p.Parts, part[:n]); err != nil {
+				return out, job, err
+			}
+			p.Parts++
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return out, job, fault.Wrap(err, fault.Invalid, "the file could not be read to its end; send it again")
+		}
+	}
+	if size == 0 {
+		return out, job, fault.InvalidField("file", "is empty")
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return out, job, fault.Wrap(err, fault.Internal, "encode the job")
+	}
+	note := memory.Note{
+		Kind: memory.KindFile, Key: name, Content: name, Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
+		Provenance: memory.Provenance{Actor: s.Actor()},
+		Attributes: map[string]any{attrMedia: string(p.Media), attrBytes: size, attrState: string(Queued)},
+	}
+	if note.ID, err = uuid.NewV7(); err != nil {
+		return out, job, fault.Wrap(err, fault.Internal, "an id could not be generated")
+	}
+	o := memory.WriteOptions{Cause: memory.CauseAdd, Trigger: note.ID, Audit: []memory.AuditEntry{{
+		Action: "file.create", Target: note.ID.String(), Detail: map[string]any{"collection": c.ID.String(), "bytes": size},
+	}}}
+	_, err = f.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		put := note
+		put.OccurredAt = tx.Now()
+		stored, err := tx.Put(ctx, put)
+		if fault.Is(err, fault.Exists) {
+			return nameTaken(name)
+		}
+		if err != nil {
+			return err
+		}
+		out = Of(&stored)
+		if _, err := tx.Enqueue(ctx, memory.Job{Note: note.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: memory.EmbedOnly()}); err != nil {
+			return err
+		}
+		job, err = tx.Enqueue(ctx, memory.Job{
+			ID: id, Note: note.ID, Kind: memory.JobFile, Stage: memory.StageTask, Payload: raw, Progress: &memory.Progress{},
+		})
+		return err
+	})
+	return out, job, err
+}
+
+// mediaOf returns the media type of a file from its first part, and the error with which the part was read.
+func mediaOf(name string, head []byte, read error) (document.Media, error) {
+	m, err := document.MediaOf(name, head)
+	if err != nil {
+		return "", err
+	}
+	return m, read
+}
+
+// writable resolves a folder whose notes the scope may write.
+func (f *Service) writable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+		return memory.Collection{}, err
+	}
+	c, err := f.store.ResolveCollection(ctx, s, ref)
+	if fault.Is(err, fault.NotFound) || err == nil && !IsFolder(&c) {
+		err = fault.Missing("folder")
+	}
+	if err == nil && c.Shared() {
+		err = tenant.Check(s, tenant.BaseWrite)
+	}
+	return c, err
+}
+
+// Run does a job of kind file: the text of the file becomes passages. A file that cannot be read is failed, with
+// the reason, and its job too. Passages that are there already are left alone, so an interrupted job starts again.
+func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
+	var p payload
+	if err := json.Unmarshal(job.Payload, &p); err != nil {
+		return fault.Wrap(err, fault.Invalid, "the payload of the job cannot be read; a newer version may have made it")
+	}
+	v, err := f.store.OpenView(ctx, s, job.Collection.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	found, err := f.store.Notes(ctx, s, v, []uuid.UUID{job.Note}, memory.ReadOptions{})
+	if err != nil || len(found) == 0 {
+		return err // it was deleted meanwhile
+	}
+	file := Of(&found[0])
+	if file.State == Ready {
+		return nil
+	}
+	if err := f.set(ctx, s, &file, map[string]any{attrState: string(Running)}); err != nil {
+		return err
+	}
+	err = f.read(ctx, s, job, &p, &file, progress)
+	if err == nil {
+		_, err = f.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0)
+		return err
+	}
+	switch fault.CodeOf(err) { //nolint:exhaustive // the others may pass
+	case fault.Invalid, fault.Malformed, fault.TooLarge, fault.Unsupported, fault.QuotaExceeded:
+		reason := "the file cannot be read"
+		if e, ok := errors.AsType[*fault.Error](err); ok {
+			reason = e.Message
+		}
+		if e := f.set(ctx, s, &file, map[string]any{attrState: string(Failed), attrError: reason}); e != nil {
+			return e
+		}
+		return fault.New(fault.Invalid, "%s", reason)
+	}
+	return err
+}
+
+// set changes attributes of a file.
+func (f *Service) set(ctx context.Context, s tenant.Scope, file *File, attributes map[string]any) error {
+	_, err := f.notes.Patch(ctx, s, file.Folder.String(), file.ID, notes.NotePatch{Attributes: nullable.NewNullableWithValue(attributes)}, memory.Request{})
+	return err
+}
+
+func (f *Service) read(ctx context.Context, s tenant.Scope, job memory.Job, p *payload, file *File, progress memory.ReportProgress) error {
+	var data []byte
+	parts := 0
+	if err := f.store.Parts(ctx, s, job.ID, memory.SpoolBody, func(part []byte) error {
+		parts++
+		data = append(data, part...)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if parts < p.Parts {
+		return fault.New(fault.Invalid, "the uploaded file is gone; upload it again")
+	}
+	pages, err := f.parse(ctx, p.Media, data, f.limits)
+	if err != nil {
+		return err
+	}
+	lines, tokens := chunk(file.ID, pages)
+	const batch = 200
+	for at := 0; at < len(lines); at += batch {
+		results, err := f.notes.AddMany(ctx, s, file.Folder.String(), lines[at:min(at+batch, len(lines))])
+		if err != nil {
+			return err
+		}
+		for i := range results {
+			if results[i].Err != nil {
+				return results[i].Err
+			}
+		}
+		if err := progress(ctx, memory.Progress{Done: int64(min(at+batch, len(lines))), Total: int64(len(lines))}); err != nil {
+			return err
+		}
+	}
+	return f.set(ctx, s, file, map[string]any{
+		attrState: string(Ready), attrError: nil, attrTokens: tokens, attrChunks: int64(len(lines)), attrPages: int64(len(pages)),
+	})
+}
+
+// chunk cuts pages into passages. Lines count through the file.
+func chunk(file uuid.UUID, pages []string) (out []notes.BulkLine, tokens int64) {
+	line := 1
+	no := false
+	for n, page := range pages {
+		at := 0
+		for _, span := range text.Passages(page, ChunkTokens) {
+			line += strings.Count(page[at:span.Start], "\n")
+			content := page[span.Start:span.End]
+			attributes := map[string]any{attrFile: file.String(), attrIndex: int64(len(out)), attrLine: int64(line)}
+			if len(pages) > 1 {
+				attributes[attrPage] = int64(n + 1)
+			}
+			out = append(out, notes.BulkLine{Note: notes.NewNote{
+				Kind: memory.KindPassage, Key: fmt.Sprintf("file:%s:%d", file, len(out)), Content: content, Attributes: attributes, Infer: &no,
+			}})
+			tokens += int64(text.CountTokens(content))
+			line += strings.Count(content, "\n")
+			at = span.End
+		}
+		line += strings.Count(page[at:], "\n")
+	}
+	return out, tokens
+}
+
+// Files returns a page of the files of a folder, oldest first (notes:read).
+func (f *Service) Files(ctx context.Context, s tenant.Scope, v memory.View, after uuid.UUID, limit int) ([]memory.Note, error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return nil, err
+	}
+	return f.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile}, After: after, Limit: limit})
+}
+
+// File returns a file of a folder (notes:read); NotFound.
+func (f *Service) File(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (File, error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return File{}, err
+	}
+	found, err := f.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
+	if err == nil && (len(found) == 0 || found[0].Kind != memory.KindFile) {
+		err = fault.Missing("file")
+	}
+	if err != nil {
+		return File{}, err
+	}
+	return Of(&found[0]), nil
+}
+
+// passagesOf selects the passages of a file.
+func passagesOf(files ...uuid.UUID) filter.Expr {
+	values := make([]filter.Value, len(files))
+	for i, id := range files {
+		values[i] = filter.Value{Type: filter.Text, Text: id.String()}
+	}
+	return filter.And{memory.OfKinds(memory.KindPassage), &filter.Leaf{Field: filter.Attributes, Path: []string{attrFile}, Op: filter.In, Values: values}}
+}
+
+// deleteBatch is how many passages one changeset deletes.
+const deleteBatch = 500
+
+// DeleteFile deletes a file and its passages (notes:write, and base:write for a shared folder). Its job, if it still
+// runs, finds nothing to do.
+func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID) (memory.Revision, error) {
+	c, err := f.writable(ctx, s, ref)
+	if err != nil {
+		return 0, err
+	}
+	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return 0, err
+	}
+	if _, err := f.File(ctx, s, v, id); err != nil {
+		return 0, err
+	}
+	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id}
+	for {
+		page, err := f.store.ListNotes(ctx, s, v, memory.NoteQuery{Filter: passagesOf(id), Kinds: []memory.Kind{memory.KindPassage}, Limit: deleteBatch})
+		if err != nil {
+			return 0, err
+		}
+		last := len(page) < deleteBatch
+		if last {
+			o.Audit = []memory.AuditEntry{{Action: "file.delete", Target: id.String(), Detail: map[string]any{"collection": c.ID.String()}}}
+		}
+		w, err := f.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+			for i := range page {
+				if err := tx.Delete(ctx, page[i].ID); err != nil && !fault.Is(err, fault.NotFound) {
+					return err
+				}
+			}
+			if !last {
+				return nil
+			}
+			return tx.Delete(ctx, id)
+		})
+		if err != nil || last {
+			return w.Revision, err
+		}
+		if v, err = f.store.OpenView(ctx, s, c.ID.String(), memory.At{}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Attach lets the agents of a collection search and open the files of a folder (notes:write there).
+func (f *Service) Attach(ctx context.Context, s tenant.Scope, ref, folder string) (notes.CollectionView, error) {
+	return f.attach(ctx, s, ref, folder, func(ctx context.Context, tx memory.Tx, to, _ uuid.UUID) error {
+		_, err := tx.Attach(ctx, memory.Attachment{Collection: to, Mode: memory.AttachFolder})
+		return err
+	}, "folder.attach")
+}
+
+// Detach ends what Attach began; NotFound when the folder is not attached.
+func (f *Service) Detach(ctx context.Context, s tenant.Scope, ref, folder string) (notes.CollectionView, error) {
+	return f.attach(ctx, s, ref, folder, func(ctx context.Context, tx memory.Tx, to, folder uuid.UUID) error {
+		ok, err := tx.Detach(ctx, folder, to)
+		if err == nil && !ok {
+			err = fault.Missing("folder")
+		}
+		return err
+	}, "folder.detach")
+}
+
+func (f *Service) attach(ctx context.Context, s tenant.Scope, ref, folder string, change func(ctx context.Context, tx memory.Tx, to, folder uuid.UUID) error, action string) (notes.CollectionView, error) {
+	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+		return notes.CollectionView{}, err
+	}
+	c, err := f.store.ResolveCollection(ctx, s, ref)
+	if err != nil {
+		return notes.CollectionView{}, err
+	}
+	if c.Shared() {
+		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
+			return notes.CollectionView{}, err
+		}
+	}
+	v, err := f.Folder(ctx, s, folder)
+	if err != nil {
+		return v, err
+	}
+	list, err := f.attached(ctx, s, c.ID)
+	if err == nil && action == "folder.attach" && len(list) >= MaxFolders && !slices.Contains(list, v.Collection.ID) {
+		err = fault.InvalidField("folder", "the collection has %d folders, and no room for another; detach one first", MaxFolders)
+	}
+	if err != nil {
+		return v, err
+	}
+	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: action, Target: v.Collection.ID.String(), Detail: map[string]any{"collection": c.ID.String()}}}}
+	_, err = f.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		return change(ctx, tx, c.ID, v.Collection.ID)
+	})
+	return v, err
+}
+
+// attached lists the folders that are attached to a collection.
+func (f *Service) attached(ctx context.Context, s tenant.Scope, collection uuid.UUID) ([]uuid.UUID, error) {
+	list, err := f.store.Attachments(ctx, s, memory.AttachmentQuery{Collection: collection})
+	var out []uuid.UUID
+	for _, a := range list {
+		if a.Mode == memory.AttachFolder {
+			out = append(out, a.Block)
+		}
+	}
+	return out, err
+}
+
+// AttachedTo lists the collections that folders are attached to, as far as the scope reaches them (notes:read).
+func (f *Service) AttachedTo(ctx context.Context, s tenant.Scope, folders ...uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil || len(folders) == 0 {
+		return nil, err
+	}
+	list, err := f.store.Attachments(ctx, s, memory.AttachmentQuery{Blocks: folders})
+	out := map[uuid.UUID][]uuid.UUID{}
+	for _, a := range list {
+		out[a.Block] = append(out[a.Block], a.Collection)
+	}
+	return out, err
+}
