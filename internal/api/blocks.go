@@ -152,18 +152,24 @@ func (h *core) replyBlock(c *gin.Context, status int, n *memory.Note, at memory.
 	return reply(c, status, out[0])
 }
 
+// attachedTo lists the collections that show blocks and folders, as far as the caller may read that.
+func (h *core) attachedTo(c *gin.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	s := scope(c)
+	if !s.Allows(tenant.NotesRead) {
+		return nil, nil
+	}
+	return h.Blocks.Attached(c.Request.Context(), s, ids)
+}
+
 // wireBlocks returns blocks with the collections that show them, as far as the caller may read that.
 func (h *core) wireBlocks(c *gin.Context, page []memory.Note) ([]wire.Block, error) {
 	ids := make([]uuid.UUID, len(page))
 	for i := range page {
 		ids[i] = page[i].ID
 	}
-	attached := map[uuid.UUID][]uuid.UUID{}
-	if s := scope(c); s.Allows(tenant.NotesRead) {
-		var err error
-		if attached, err = h.Blocks.Attached(c.Request.Context(), s, ids); err != nil {
-			return nil, err
-		}
+	attached, err := h.attachedTo(c, ids)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]wire.Block, 0, len(page))
 	for i := range page {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -25,6 +26,7 @@ type Core struct {
 	Collections *notes.Collections
 	Notes       *notes.Service
 	Blocks      *notes.Blocks
+	Files       *files.Service
 	Agent       *agent.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
@@ -158,6 +160,17 @@ func (s *Server) mountCore(deps Core) error {
 		"redoBlock":    h.redoBlock,
 		"attachBlock":  h.attachBlock,
 		"detachBlock":  h.detachBlock,
+
+		"createFolder": h.createFolder,
+		"listFolders":  h.listFolders,
+		"getFolder":    h.getFolder,
+		"deleteFolder": h.deleteFolder,
+		"attachFolder": h.attachFolder,
+		"detachFolder": h.detachFolder,
+		"uploadFile":   h.uploadFile,
+		"listFiles":    h.listFiles,
+		"getFile":      h.getFile,
+		"deleteFile":   h.deleteFile,
 
 		"createSharedBlock":     h.createSharedBlock,
 		"listSharedBlocks":      h.listSharedBlocks,

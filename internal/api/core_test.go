@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
+	parser "github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -28,6 +29,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
@@ -46,6 +48,7 @@ type system struct {
 	store  store.Store
 	engine *engine.Engine
 	clone  *clone.Service
+	files  *files.Service
 	model  *switchable
 	scopes map[string]auth.Principal // by credential
 
@@ -143,9 +146,16 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	service, err := notes.New(notes.Deps{Store: b.store, Embedders: embedders, Policies: policies, Clock: b.clock, Log: log}, notes.Config{})
 	must(err)
-	agents, err := agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Policies: policies, Clock: b.clock}, agent.Config{})
-	must(err)
 	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.store, Agents: b.store, Embedders: embedders, Policies: policies, Clock: b.clock})
+	must(err)
+	b.files, err = files.New(files.Deps{
+		Store: b.store, Notes: service, Collections: collections, Recall: found, Clock: b.clock,
+		Parse: func(_ context.Context, m parser.Media, data []byte, l parser.Limits) ([]string, error) {
+			return parser.Extract(m, data, l)
+		},
+	}, files.Config{})
+	must(err)
+	agents, err := agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Policies: policies, Clock: b.clock}, agent.Config{})
 	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
 	must(err)
@@ -160,7 +170,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Agent: agents, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: agents, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
 		},
@@ -215,10 +225,12 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 				err = b.clone.RunCopy(ctx, s, j, noProgress)
 			case j.Kind == memory.JobRemove:
 				err = b.clone.RunRemove(ctx, s, j, noProgress)
+			case j.Kind == memory.JobFile:
+				err = b.files.Run(ctx, s, j, noProgress)
 			}
 			if err != nil {
 				err = b.engine.Fail(ctx, s, j, err)
-			} else if j.Kind == memory.JobCopy || j.Kind == memory.JobRemove {
+			} else if j.Kind == memory.JobCopy || j.Kind == memory.JobRemove || j.Kind == memory.JobFile {
 				err = b.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: stage})
 				if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
 					err = nil

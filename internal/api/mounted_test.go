@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
@@ -24,7 +25,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Agent: &agent.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
+			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
 			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
 			Policies: memory.PolicySet{},

@@ -36,7 +36,7 @@ func TestTools(t *testing.T) {
 	b := newSystem(t)
 	c := b.space(t, "ada", "memgpt")
 	tools := b.call(t, "reader", "GET", c+"/tools", "").want(http.StatusOK)
-	if tools.length("items") != 8 {
+	if tools.length("items") != 11 {
 		t.Errorf("%d tools", tools.length("items"))
 	}
 	for i := range tools.length("items") {
@@ -49,7 +49,6 @@ func TestTools(t *testing.T) {
 			t.Errorf("wrong arguments: %s", got.Body)
 		}
 	}
-	b.call(t, "one", "POST", c+"/step", `{"tool":"open_files"}`).refused(422, fault.Invalid, "tool")
 	b.call(t, "one", "POST", c+"/step", `{"tool":"rm","arguments":{}}`).refused(422, fault.Invalid, "tool")
 	b.call(t, "one", "POST", c+"/step", `{"tool":"send_message","arguments":7}`).refused(422, fault.Invalid, "arguments")
 	b.call(t, "reader", "POST", c+"/step", `{"tool":"send_message","arguments":{"message":"x"}}`).refused(403, fault.Forbidden, "")

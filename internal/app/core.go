@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/cache"
 	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -25,6 +26,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -81,6 +83,7 @@ type Services struct {
 
 	Notes       *notes.Service
 	Blocks      *notes.Blocks
+	Files       *files.Service
 	Agent       *agent.Service
 	Collections *notes.Collections
 	Clones      *clone.Service
@@ -217,14 +220,19 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	c.Blocks = notes.NewBlocks(c.Notes)
-	if c.Agent, err = agent.New(agent.Deps{
-		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Policies: c.Policies,
-	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
-		return err
-	}
 	if c.Collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: c.Store, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {
+		return err
+	}
+	if c.Files, err = files.New(files.Deps{
+		Store: c.Store, Notes: c.Notes, Collections: c.Collections, Recall: c.Recall, Parse: document.Child,
+	}, files.Config{}); err != nil {
+		return err
+	}
+	if c.Agent, err = agent.New(agent.Deps{
+		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Policies: c.Policies,
+	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
 	if c.Clones, err = clone.New(
@@ -265,7 +273,7 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, File: c.Files.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)

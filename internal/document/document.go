@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"net/http"
 	"path"
 	"strings"
 	"time"
@@ -56,15 +55,31 @@ func MediaOf(name string, head []byte) (Media, error) {
 	if m, ok := extensions[strings.ToLower(path.Ext(name))]; ok {
 		return m, nil
 	}
-	switch sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";"); Media(sniffed) {
-	case PDF:
+	start := strings.ToLower(string(bytes.TrimSpace(head[:min(len(head), 64)])))
+	switch {
+	case strings.HasPrefix(start, "%pdf-"):
 		return PDF, nil
-	case HTML:
+	case strings.HasPrefix(start, "<!doctype html"), strings.HasPrefix(start, "<html"):
 		return HTML, nil
-	case Plain:
+	case isText(head):
 		return Plain, nil
 	}
 	return "", fault.New(fault.Unsupported, "the file is none of .txt, .md, .html, .csv, .docx and .pdf")
+}
+
+// isText reports whether the first part of a file is UTF-8 without control characters.
+func isText(head []byte) bool {
+	for len(head) > 0 {
+		r, size := utf8.DecodeRune(head)
+		if r == utf8.RuneError && size == 1 && (len(head) >= utf8.UTFMax || utf8.FullRune(head)) {
+			return false
+		}
+		if r < ' ' && !unicode.IsSpace(r) {
+			return false
+		}
+		head = head[size:]
+	}
+	return true
 }
 
 // Extract returns the text of a file by page; formats without pages have one. Every line ends with "\n" and has no
@@ -127,7 +142,7 @@ func plain(data []byte) ([]string, error) {
 	return strings.Split(string(data), "\f"), nil
 }
 
-// maxLine is how many characters a line has before it goes on in the next one.
+// maxLine is how many characters a line has before it continues in the next one.
 const maxLine = 4_000
 
 // clean returns text with line ends of one kind, without control characters, trailing spaces and more than one

@@ -148,7 +148,7 @@ func hasAttr(e xml.StartElement, name, value string) bool {
 	return false
 }
 
-// fromPDF returns the text of each page, line by line as the rows stand on it.
+// fromPDF returns the text of each page, line by line.
 func fromPDF(data []byte, l Limits) ([]string, error) {
 	r, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, pdf.ErrInvalidPassword) {

@@ -60,7 +60,8 @@ type AttachmentWriter interface {
 	// that the scope does not reach.
 	Attached(ctx context.Context, blocks ...uuid.UUID) ([]Attachment, error)
 	// Attach attaches a block of the collection to another one, or changes the mode; Home and At are set.
-	// In mode AttachFolder the collection itself is attached. NotFound for a block that is not visible and for a collection that the scope does not reach, Exists when
+	// In mode AttachFolder the collection itself is attached.
+	// NotFound for a block that is not visible and for a collection that the scope does not reach, Exists when
 	// another block there has the label, Conflict when the collection is still being copied or is the
 	// block's own.
 	Attach(ctx context.Context, a Attachment) (Attachment, error)

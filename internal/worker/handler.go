@@ -27,6 +27,7 @@ type handler struct {
 	engine   *engine.Engine
 	clone    *clone.Service
 	importer Import // nil: import jobs fail
+	file     Import // nil: jobs of files fail
 	cfg      Config
 	tracer   trace.Tracer
 	waited   metric.Float64Histogram

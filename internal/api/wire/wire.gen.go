@@ -41,6 +41,14 @@ const (
 	ContextRequestOrderTime      ContextRequestOrder = "time"
 )
 
+// Defines values for FileState.
+const (
+	FileStateFailed  FileState = "failed"
+	FileStateQueued  FileState = "queued"
+	FileStateReady   FileState = "ready"
+	FileStateRunning FileState = "running"
+)
+
 // Defines values for ForgetMode.
 const (
 	ForgetModeRandom    ForgetMode = "random"
@@ -103,6 +111,7 @@ const (
 	KindBlock     Kind = "block"
 	KindEntity    Kind = "entity"
 	KindFact      Kind = "fact"
+	KindFile      Kind = "file"
 	KindKnowledge Kind = "knowledge"
 	KindMessage   Kind = "message"
 	KindNote      Kind = "note"
@@ -124,6 +133,7 @@ const (
 const (
 	MainPartPartBlocks   MainPartPart = "blocks"
 	MainPartPartCounts   MainPartPart = "counts"
+	MainPartPartFiles    MainPartPart = "files"
 	MainPartPartMessages MainPartPart = "messages"
 	MainPartPartSummary  MainPartPart = "summary"
 	MainPartPartSystem   MainPartPart = "system"
@@ -1072,12 +1082,104 @@ type FieldError struct {
 	Reason string `json:"reason"`
 }
 
+// File defines model for File.
+type File struct {
+	Bytes int64 `json:"bytes"`
+
+	// Chunks Passages of its text.
+	Chunks    int64     `json:"chunks"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Error Why it could not be read.
+	Error *string   `json:"error,omitempty"`
+	ID    uuid.UUID `json:"id"`
+
+	// MediaType Examples: application/pdf
+	MediaType string `json:"media_type"`
+	Name      string `json:"name"`
+
+	// Pages 1 for formats without pages.
+	Pages int64     `json:"pages"`
+	State FileState `json:"state"`
+
+	// Tokens Of its text; 0 until it is ready.
+	Tokens int64 `json:"tokens"`
+}
+
+// FileState defines model for File.State.
+type FileState string
+
+// FileAccepted defines model for FileAccepted.
+type FileAccepted struct {
+	File File   `json:"file"`
+	Job  JobRef `json:"job"`
+}
+
+// FileList defines model for FileList.
+type FileList struct {
+	Items      []File  `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 // levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
 // `occurred_at`, `created_at`, `state`, `attributes.<path>`.
 //
 // Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 type Filter = json.RawMessage
+
+// Folder defines model for Folder.
+type Folder struct {
+	// Agent Name of its owner; absent when all agents of the tenant read it.
+	Agent *string `json:"agent,omitempty"`
+
+	// Attached Collections that it is attached to, as far as the caller reaches them.
+	Attached    []uuid.UUID `json:"attached"`
+	CreatedAt   time.Time   `json:"created_at"`
+	DisplayName *string     `json:"display_name,omitempty"`
+	Embedder    string      `json:"embedder"`
+
+	// Files How many files it has.
+	Files int       `json:"files"`
+	ID    uuid.UUID `json:"id"`
+
+	// Name A name that is not a UUID.
+	//
+	// Examples: research
+	Name Name `json:"name"`
+}
+
+// FolderInput defines model for FolderInput.
+type FolderInput struct {
+	// Agent Its owner; default the caller's agent, or else all agents of the tenant.
+	Agent *Ref `json:"agent,omitempty"`
+
+	// DisplayName A name for people, in any script.
+	DisplayName *DisplayName `json:"display_name,omitempty"`
+
+	// Embedder Name of the embedder of its files; default the gateway's.
+	Embedder *string `json:"embedder,omitempty"`
+
+	// Name A name that is not a UUID.
+	//
+	// Examples: research
+	Name Name `json:"name"`
+}
+
+// FolderList defines model for FolderList.
+type FolderList struct {
+	Items      []Folder `json:"items"`
+	NextCursor *string  `json:"next_cursor,omitempty"`
+}
+
+// FolderRef defines model for FolderRef.
+type FolderRef struct {
+	// Folder Id or name.
+	Folder Ref `json:"folder"`
+}
 
 // ForgetAnswer defines model for ForgetAnswer.
 type ForgetAnswer struct {
@@ -1344,7 +1446,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2628,6 +2730,12 @@ type CollectionPath = string
 // Cursor defines model for cursor.
 type Cursor = string
 
+// FilePath defines model for filePath.
+type FilePath = uuid.UUID
+
+// FolderPath Id or name.
+type FolderPath = Ref
+
 // IdempotencyKey defines model for idempotencyKey.
 type IdempotencyKey = string
 
@@ -3225,6 +3333,36 @@ type ListSummariesParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// ListFoldersParams defines parameters for ListFolders.
+type ListFoldersParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateFolderParams defines parameters for CreateFolder.
+type CreateFolderParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListFilesParams defines parameters for ListFiles.
+type ListFilesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// UploadFileMultipartBody defines parameters for UploadFile.
+type UploadFileMultipartBody struct {
+	// File The file, with its name.
+	File string `json:"file"`
+}
+
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
 	// Limit Maximum number of items.
@@ -3339,6 +3477,12 @@ type CloneCollectionJSONRequestBody = CloneRequest
 // BuildContextJSONRequestBody defines body for BuildContext for application/json ContentType.
 type BuildContextJSONRequestBody = ContextRequest
 
+// AttachFolderJSONRequestBody defines body for AttachFolder for application/json ContentType.
+type AttachFolderJSONRequestBody = FolderRef
+
+// DetachFolderJSONRequestBody defines body for DetachFolder for application/json ContentType.
+type DetachFolderJSONRequestBody = FolderRef
+
 // ForgetJSONRequestBody defines body for Forget for application/json ContentType.
 type ForgetJSONRequestBody = ForgetRequest
 
@@ -3371,6 +3515,12 @@ type SearchJSONRequestBody = SearchRequest
 
 // StepJSONRequestBody defines body for Step for application/json ContentType.
 type StepJSONRequestBody = StepRequest
+
+// CreateFolderJSONRequestBody defines body for CreateFolder for application/json ContentType.
+type CreateFolderJSONRequestBody = FolderInput
+
+// UploadFileMultipartRequestBody defines body for UploadFile for multipart/form-data ContentType.
+type UploadFileMultipartRequestBody UploadFileMultipartBody
 
 // ApproveReviewJSONRequestBody defines body for ApproveReview for application/json ContentType.
 type ApproveReviewJSONRequestBody = ReviewDecision

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
@@ -24,6 +25,7 @@ import (
 // Main runs a command line and exits. After an error it exits with 1 and prints the error to stderr
 // after the name of the binary.
 func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
+	document.ServeChild()
 	// The first signal stops gracefully, the second at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

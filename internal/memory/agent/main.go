@@ -32,6 +32,7 @@ const (
 	PartSystem   PartName = "system" // the instructions
 	PartCounts   PartName = "counts"
 	PartBlocks   PartName = "blocks"
+	PartFiles    PartName = "files" // open views of files
 	PartSummary  PartName = "summary"
 	PartMessages PartName = "messages"
 	PartTools    PartName = "tools"
@@ -45,7 +46,7 @@ type Part struct {
 
 // Main is the main context of an agent: what the request of its next step holds.
 type Main struct {
-	// System is the system message: the instructions, the counts and the blocks.
+	// System is the system message: the instructions, the counts, the blocks and the open files.
 	System  string
 	Summary string        // of the messages that have left the window; "" when none has
 	Queue   []memory.Note // the newest messages that fit, oldest first
@@ -95,6 +96,14 @@ func (a *Service) Main(ctx context.Context, s tenant.Scope, v memory.View) (Main
 	blocks := a.fit(renderBlocks(list), m.Window-m.Used)
 	m.add(PartBlocks, a.count(blocks))
 	m.System = p.Instructions + "\n\n" + counted + "\n\n" + blocks
+	open, err := a.files.Shown(ctx, s, v, m.Window)
+	if err != nil {
+		return Main{}, err
+	}
+	if open = a.fit(open, m.Window-m.Used); open != "" {
+		m.System += "\n\n" + open
+	}
+	m.add(PartFiles, a.count(open))
 
 	through, err := a.addSummary(ctx, s, v, &m)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -28,6 +29,7 @@ type Deps struct {
 	Notes    *notes.Service
 	Blocks   *notes.Blocks
 	Recall   *recall.Service
+	Files    *files.Service
 	Policies memory.Policies
 	Clock    memory.Clock // nil: time.Now
 }
@@ -43,6 +45,7 @@ type Service struct {
 	notes    *notes.Service
 	blocks   *notes.Blocks
 	recall   *recall.Service
+	files    *files.Service
 	policies memory.Policies
 	clock    memory.Clock
 	encoding search.Encoding
@@ -50,11 +53,11 @@ type Service struct {
 
 // New returns a service.
 func New(deps Deps, cfg Config) (*Service, error) {
-	if deps.Store == nil || deps.Notes == nil || deps.Blocks == nil || deps.Recall == nil || deps.Policies == nil {
-		return nil, fault.New(fault.Internal, "agent: store, notes, blocks, recall and policies are required")
+	if deps.Store == nil || deps.Notes == nil || deps.Blocks == nil || deps.Recall == nil || deps.Files == nil || deps.Policies == nil {
+		return nil, fault.New(fault.Internal, "agent: store, notes, blocks, recall, files and policies are required")
 	}
 	a := &Service{
-		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, policies: deps.Policies, clock: deps.Clock,
+		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, policies: deps.Policies, clock: deps.Clock,
 		encoding: cmp.Or(cfg.Encoding, search.O200k),
 	}
 	if !slices.Contains(search.Encodings(), a.encoding) {

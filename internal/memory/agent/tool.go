@@ -59,6 +59,10 @@ func executors() map[string]executor {
 		"conversation_search": conversationSearch,
 		"archival_insert":     archivalInsert,
 		"archival_search":     archivalSearch,
+
+		"open_files":            openFiles,
+		"grep_files":            grepFiles,
+		"semantic_search_files": semanticSearchFiles,
 	}
 }
 

@@ -478,7 +478,7 @@ func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id
 	}
 }
 
-// Attach lets the agents of a collection search and open the files of a folder (notes:write there).
+// Attach allows the agents of a collection to search and open the files of a folder (notes:write there).
 func (f *Service) Attach(ctx context.Context, s tenant.Scope, ref, folder string) (notes.CollectionView, error) {
 	return f.attach(ctx, s, ref, folder, func(ctx context.Context, tx memory.Tx, to, _ uuid.UUID) error {
 		_, err := tx.Attach(ctx, memory.Attachment{Collection: to, Mode: memory.AttachFolder})
@@ -536,19 +536,6 @@ func (f *Service) attached(ctx context.Context, s tenant.Scope, collection uuid.
 		if a.Mode == memory.AttachFolder {
 			out = append(out, a.Block)
 		}
-	}
-	return out, err
-}
-
-// AttachedTo lists the collections that folders are attached to, as far as the scope reaches them (notes:read).
-func (f *Service) AttachedTo(ctx context.Context, s tenant.Scope, folders ...uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
-	if err := tenant.Check(s, tenant.NotesRead); err != nil || len(folders) == 0 {
-		return nil, err
-	}
-	list, err := f.store.Attachments(ctx, s, memory.AttachmentQuery{Blocks: folders})
-	out := map[uuid.UUID][]uuid.UUID{}
-	for _, a := range list {
-		out[a.Block] = append(out[a.Block], a.Collection)
 	}
 	return out, err
 }

@@ -1,0 +1,260 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+)
+
+func (h *core) createFolder(c *gin.Context) error {
+	body, err := bind[wire.FolderInput](c)
+	if err != nil {
+		return err
+	}
+	v, err := h.Files.Create(c.Request.Context(), scope(c), notes.CollectionInput{
+		Name: body.Name, DisplayName: valueOr(body.DisplayName, ""), Agent: valueOr(body.Agent, ""), Embedder: valueOr(body.Embedder, ""),
+	}, conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyFolder(c, http.StatusCreated, &v)
+}
+
+func (h *core) listFolders(c *gin.Context) error {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	after := ""
+	if cur != nil {
+		after = cur.Position
+	}
+	page, next, err := h.Files.List(c.Request.Context(), scope(c), after, pageLimit(c))
+	if err != nil {
+		return err
+	}
+	var out wire.FolderList
+	if out.Items, err = h.wireFolders(c, page); err != nil {
+		return err
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+// folder returns the folder of the path.
+func (h *core) folder(c *gin.Context) (notes.CollectionView, error) {
+	ref, err := pathRef(c, "folder")
+	if err != nil {
+		return notes.CollectionView{}, err
+	}
+	return h.Files.Folder(c.Request.Context(), scope(c), ref)
+}
+
+func (h *core) getFolder(c *gin.Context) error {
+	v, err := h.folder(c)
+	if err != nil {
+		return err
+	}
+	return h.replyFolder(c, http.StatusOK, &v)
+}
+
+func (h *core) deleteFolder(c *gin.Context) error {
+	ref, err := pathRef(c, "folder")
+	if err != nil {
+		return err
+	}
+	if err := h.Files.Delete(c.Request.Context(), scope(c), ref); err != nil {
+		return err
+	}
+	return noContent(c)
+}
+
+func (h *core) attachFolder(c *gin.Context) error { return h.changeFolders(c, true) }
+
+func (h *core) detachFolder(c *gin.Context) error { return h.changeFolders(c, false) }
+
+func (h *core) changeFolders(c *gin.Context, attach bool) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.FolderRef](c)
+	if err != nil {
+		return err
+	}
+	change := h.Files.Detach
+	if attach {
+		change = h.Files.Attach
+	}
+	v, err := change(c.Request.Context(), scope(c), ref, body.Folder)
+	if err != nil {
+		return err
+	}
+	return h.replyFolder(c, http.StatusOK, &v)
+}
+
+func (h *core) replyFolder(c *gin.Context, status int, v *notes.CollectionView) error {
+	out, err := h.wireFolders(c, []notes.CollectionView{*v})
+	if err != nil {
+		return err
+	}
+	return reply(c, status, out[0])
+}
+
+// wireFolders returns folders with the collections that they are attached to.
+func (h *core) wireFolders(c *gin.Context, page []notes.CollectionView) ([]wire.Folder, error) {
+	ids := make([]uuid.UUID, len(page))
+	for i := range page {
+		ids[i] = page[i].Collection.ID
+	}
+	attached, err := h.attachedTo(c, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]wire.Folder, 0, len(page))
+	for i := range page {
+		it := &page[i].Collection
+		f := wire.Folder{
+			ID: it.ID, Name: it.Name, DisplayName: optional(it.DisplayName), Agent: optional(it.AgentName), Embedder: it.Embedder,
+			Attached: attached[it.ID], CreatedAt: wireTime(it.CreatedAt),
+		}
+		if f.Attached == nil {
+			f.Attached = []uuid.UUID{}
+		}
+		if page[i].Counts != nil {
+			f.Files = int(page[i].Counts.Kinds[memory.KindFile])
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// uploadFile passes the first part "file" of a form on while it arrives.
+func (h *core) uploadFile(c *gin.Context) error {
+	ref, err := pathRef(c, "folder")
+	if err != nil {
+		return err
+	}
+	_, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return fault.New(fault.Malformed, "the body must be a form (multipart/form-data) with a file in the field \"file\"")
+	}
+	body := &uploadReader{r: c.Request.Body, control: http.NewResponseController(c.Writer)}
+	form := multipart.NewReader(body, params["boundary"])
+	for {
+		part, err := form.NextPart()
+		if body.err != nil {
+			return bodyError(body.err)
+		}
+		if errors.Is(err, io.EOF) {
+			return fault.InvalidField("file", "is required")
+		}
+		if err != nil {
+			return fault.Wrap(err, fault.Malformed, "the form cannot be read")
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		file, job, err := h.Files.Upload(c.Request.Context(), scope(c), ref, part.FileName(), part)
+		switch {
+		case body.err != nil:
+			return bodyError(body.err) // the service's error would hide the cause
+		case err != nil:
+			return err
+		}
+		return reply(c, http.StatusAccepted, wire.FileAccepted{File: wireFile(&file), Job: *wireJobRef(&job)})
+	}
+}
+
+func (h *core) listFiles(c *gin.Context) error {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	folder, err := h.folder(c)
+	if err != nil {
+		return err
+	}
+	v := folder.View
+	if cur != nil {
+		if cur.Collection != v.Collection.ID {
+			return badCursor("belongs to another folder")
+		}
+		if v, err = h.Recall.Open(c.Request.Context(), scope(c), v.Collection.ID.String(), &cur.Revision, 0); err != nil {
+			return err
+		}
+	}
+	after, err := cur.afterID()
+	if err != nil {
+		return err
+	}
+	limit := pageLimit(c)
+	page, err := h.Files.Files(c.Request.Context(), scope(c), v, after, limit+1)
+	if err != nil {
+		return err
+	}
+	out := wire.FileList{Items: make([]wire.File, 0, len(page)), Revision: int64(v.At)}
+	for i := range page[:min(limit, len(page))] {
+		f := files.Of(&page[i])
+		out.Items = append(out.Items, wireFile(&f))
+	}
+	if len(page) > limit {
+		if out.NextCursor, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
+			return err
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) getFile(c *gin.Context) error {
+	id, err := pathID(c, "file")
+	if err != nil {
+		return err
+	}
+	folder, err := h.folder(c)
+	if err != nil {
+		return err
+	}
+	f, err := h.Files.File(c.Request.Context(), scope(c), folder.View, id)
+	if err != nil {
+		return err
+	}
+	setRevision(c, folder.View.At)
+	return reply(c, http.StatusOK, wireFile(&f))
+}
+
+func (h *core) deleteFile(c *gin.Context) error {
+	ref, err := pathRef(c, "folder")
+	if err != nil {
+		return err
+	}
+	id, err := pathID(c, "file")
+	if err != nil {
+		return err
+	}
+	if _, err := h.Files.DeleteFile(c.Request.Context(), scope(c), ref, id); err != nil {
+		return err
+	}
+	return noContent(c)
+}
+
+func wireFile(f *files.File) wire.File {
+	return wire.File{
+		ID: f.ID, Name: f.Name, MediaType: f.Media, Bytes: f.Bytes, Tokens: f.Tokens, Chunks: f.Chunks, Pages: f.Pages,
+		State: wire.FileState(f.State), Error: optional(f.Error), CreatedAt: wireTime(f.CreatedAt),
+	}
+}

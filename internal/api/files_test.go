@@ -1,0 +1,234 @@
+package api
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// upload uploads a file.
+func (b *system) upload(t *testing.T, credential, folder, name, content string) response {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", name)
+	if err == nil {
+		_, err = part.Write([]byte(content))
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.call(t, credential, "POST", folder+"/files", body.String(), "Content-Type", form.FormDataContentType())
+}
+
+// read uploads a file and runs its job; it returns the file as it is then.
+func (b *system) read(t *testing.T, folder, name, content string) response {
+	t.Helper()
+	made := b.upload(t, "one", folder, name, content).want(http.StatusAccepted)
+	if made.text("file.state") != "queued" {
+		t.Errorf("accepted is %s", made.Body)
+	}
+	b.runJobs(t)
+	return b.call(t, "one", "GET", folder+"/files/"+made.text("file.id"), "").want(http.StatusOK)
+}
+
+// docx returns a DOCX whose text part is given.
+func docx(t *testing.T, part string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create("word/document.xml")
+	if err == nil {
+		_, err = w.Write([]byte(part))
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// C141: a folder is created with an embedder, listed, attached to agents, deleted. C142: an upload is a job that ends in
+// done or failed with a reason. C143: text from the middle of a long file is found through the agent's tool.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	made := b.call(t, "one", "POST", "/v1/folders", `{"name":"manuals"}`).want(http.StatusCreated)
+	folder := "/v1/folders/manuals"
+	if made.text("name") != "manuals" || made.text("embedder") == "" || made.number("files") != 0 || made.length("attached") != 0 {
+		t.Errorf("the folder is %s", made.Body)
+	}
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"manuals"}`).refused(http.StatusConflict, fault.Exists, "")
+	b.space(t, "no-folder", "none")
+	if got := b.call(t, "reader", "GET", "/v1/folders", "").want(http.StatusOK); got.length("items") != 1 || got.text("items.0.name") != "manuals" {
+		t.Errorf("the folders are %s", got.Body)
+	}
+	b.call(t, "one", "GET", "/v1/folders/no-folder", "").refused(http.StatusNotFound, fault.NotFound, "")
+
+	var long strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&long, "Paragraph %d tells about gear number %d of the old mill.\n", i, i*7)
+		if i == 200 {
+			long.WriteString("The emergency valve is painted green and sits behind the boiler.\n")
+		}
+	}
+	file := b.read(t, folder, "mill.txt", long.String())
+	if file.text("state") != "ready" || file.number("chunks") < 10 || file.number("tokens") < 4000 || file.text("media_type") != "text/plain" || file.number("bytes") != float64(long.Len()) {
+		t.Errorf("the file is %s", file.Body)
+	}
+	b.upload(t, "one", folder, "mill.txt", "again").refused(http.StatusConflict, fault.Exists, "")
+
+	c := b.owned(t, "agent", "ada")
+	b.call(t, "ada", "POST", c+"/folders/attach", `{"folder":"manuals"}`).want(http.StatusOK)
+	use := func(tool string, arguments map[string]any) string {
+		t.Helper()
+		got := b.call(t, "ada", "POST", c+"/step", encode(t, map[string]any{"tool": tool, "arguments": arguments})).want(http.StatusOK)
+		if got.at("ok") != true {
+			t.Fatalf("%s: %s", tool, got.Body)
+		}
+		return got.text("result")
+	}
+	fails := func(tool string, arguments map[string]any) string {
+		t.Helper()
+		got := b.call(t, "ada", "POST", c+"/step", encode(t, map[string]any{"tool": tool, "arguments": arguments})).want(http.StatusOK)
+		if got.at("ok") != false {
+			t.Fatalf("%s: %s", tool, got.Body)
+		}
+		return got.text("error")
+	}
+	if got := use("semantic_search_files", map[string]any{"query": "Where is the emergency valve?", "top_k": 3}); !strings.Contains(got, "painted green") || !strings.Contains(got, `"file":"manuals/mill.txt"`) {
+		t.Errorf("found is %s", got)
+	}
+	if got := use("grep_files", map[string]any{"pattern": "emergency (valve|exit)"}); !strings.Contains(got, "Page 1 of 1: 1 lines match.") || !strings.Contains(got, `"line":202`) {
+		t.Errorf("grep: %s", got)
+	}
+	page := use("grep_files", map[string]any{"pattern": "^Paragraph", "page": 20, "names": []string{"mill.txt"}})
+	if !strings.HasPrefix(page, "Page 20 of 20: 400 lines match.") || strings.Count(page, "\n") != 20 {
+		t.Errorf("the last page: %s", page)
+	}
+	for what, arguments := range map[string]map[string]any{
+		"no expression": {"pattern": "(a"}, "a long one": {"pattern": strings.Repeat("a", 2000)}, "an absent file": {"pattern": "a", "names": []string{"other.txt"}},
+		"a page too far": {"pattern": "valve", "page": 2},
+	} {
+		if got := fails("grep_files", arguments); got == "" {
+			t.Errorf("%s has no reason", what)
+		}
+	}
+	// RE2 takes linear time for what hangs others.
+	if got := use("grep_files", map[string]any{"pattern": "(a*)*(a*)*(a*)*$x"}); !strings.Contains(got, "0 lines match") {
+		t.Errorf("a pattern that is meant to hang: %s", got)
+	}
+
+	files := func() float64 {
+		at := b.call(t, "ada", "GET", c+"/context", "").want(http.StatusOK)
+		for i := range at.length("parts") {
+			if at.text(fmt.Sprintf("parts.%d.part", i)) == "files" {
+				return at.number(fmt.Sprintf("parts.%d.tokens", i))
+			}
+		}
+		t.Fatalf("the context has no part for files: %s", at.Body)
+		return 0
+	}
+	if files() != 0 {
+		t.Error("a file is open at first")
+	}
+	if got := use("open_files", map[string]any{"names": []string{"mill.txt"}, "line": 200}); !strings.Contains(got, "202: The emergency valve") || strings.Contains(got, "\n199:") {
+		t.Errorf("opened: %s", got)
+	}
+	if got := files(); got < 1000 || got > 3000 {
+		t.Errorf("the context has %v tokens of files", got)
+	}
+	if got := fails("open_files", map[string]any{"names": []string{"mill.txt"}, "line": 100000}); !strings.Contains(got, "lines 1 to 401") {
+		t.Errorf("a line too far: %s", got)
+	}
+	fails("open_files", map[string]any{"names": []string{"a", "b", "c", "d"}})
+	use("open_files", map[string]any{"names": []string{}})
+	if files() != 0 {
+		t.Error("a file is open after all were closed")
+	}
+
+	// A fork reads the same files; deleting the folder names who has it.
+	fork := b.call(t, "one", "POST", c+"/clone", `{}`).want(http.StatusCreated).text("id")
+	got := b.call(t, "one", "DELETE", folder, "")
+	got.refused(http.StatusConflict, fault.Conflict, "")
+	if l := got.texts("collections"); len(l) != 2 || !slices.Contains(l, fork) {
+		t.Errorf("attached to %v", l)
+	}
+	for _, at := range []string{c, "/v1/collections/" + fork} {
+		b.call(t, "one", "POST", at+"/folders/detach", `{"folder":"manuals"}`).want(http.StatusOK)
+	}
+	b.call(t, "one", "POST", c+"/folders/detach", `{"folder":"manuals"}`).refused(http.StatusNotFound, fault.NotFound, "")
+	if got := fails("semantic_search_files", map[string]any{"query": "valve"}); !strings.Contains(got, "no folder") {
+		t.Errorf("without a folder: %s", got)
+	}
+	b.call(t, "one", "DELETE", folder+"/files/"+file.text("id"), "").want(http.StatusNoContent)
+	b.call(t, "one", "GET", folder+"/files/"+file.text("id"), "").refused(http.StatusNotFound, fault.NotFound, "")
+	if got := b.call(t, "one", "GET", "/v1/collections/manuals", "").want(http.StatusOK); got.number("counts.notes") != 0 {
+		t.Errorf("the empty folder is %s", got.Body)
+	}
+	b.call(t, "one", "DELETE", folder, "").want(http.StatusNoContent)
+	b.call(t, "one", "GET", folder, "").refused(http.StatusNotFound, fault.NotFound, "")
+}
+
+// Formats are read, and what cannot be read says why.
+func TestFilesOfAnyFormat(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"f"}`).want(http.StatusCreated)
+	folder := "/v1/folders/f"
+	for name, content := range map[string]string{
+		"a.md": "# Title\n\nText.", "b.html": "<h1>Title</h1><script>alert(1)</script><p>Text.", "c.csv": "name,city\nNora,Porto\n",
+		"d.docx": docx(t, `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Text.</w:t></w:r></w:p></w:body></w:document>`), "e.txt": "Text.",
+	} {
+		if got := b.read(t, folder, name, content); got.text("state") != "ready" || got.number("chunks") != 1 {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+	}
+	list := b.call(t, "one", "GET", "/v1/collections/f/notes?kind=passage", "").want(http.StatusOK)
+	if strings.Contains(list.Body.String(), "alert") {
+		t.Errorf("a script is text: %s", list.Body)
+	}
+	for name, content := range map[string]string{
+		"cut.pdf": "%PDF-1.7\n1 0 obj", "no.docx": "PK\x03\x04 not a zip", "bytes.txt": "\xff\xfe\x00", "blank.md": " \n ",
+		"bomb.docx": docx(t, `<w:document xmlns:w="w">`+strings.Repeat("<w:t>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</w:t>", 1_000_000)),
+	} {
+		made := b.upload(t, "one", folder, name, content).want(http.StatusAccepted)
+		b.runJobs(t)
+		if got := b.call(t, "one", "GET", folder+"/files/"+made.text("file.id"), "").want(http.StatusOK); got.text("state") != "failed" || got.text("error") == "" {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+		if job := b.call(t, "one", "GET", "/v1/jobs/"+made.text("job.id"), "").want(http.StatusOK); job.text("state") != "failed" || job.text("error") == "" {
+			t.Errorf("the job of %s: %s", name, job.Body)
+		}
+	}
+	b.upload(t, "one", folder, "x.exe", "MZ\x00\x01").refused(http.StatusUnsupportedMediaType, fault.Unsupported, "")
+	b.upload(t, "one", folder, "empty.txt", "").refused(422, fault.Invalid, "file")
+	b.upload(t, "one", folder, strings.Repeat("x", 300)+".txt", "x").refused(422, fault.Invalid, "file")
+	b.upload(t, "one", folder, "large.txt", strings.Repeat("x", 50<<20+1)).refused(http.StatusRequestEntityTooLarge, fault.TooLarge, "")
+	b.call(t, "one", "POST", folder+"/files", `{}`).want(http.StatusUnsupportedMediaType)
+	b.call(t, "one", "POST", folder+"/files", "x", "Content-Type", "multipart/form-data").want(http.StatusBadRequest)
+	b.call(t, "one", "POST", folder+"/files", "--x--\r\n", "Content-Type", "multipart/form-data; boundary=x").refused(422, fault.Invalid, "file")
+
+	// Who may do what.
+	b.upload(t, "reader", folder, "r.txt", "x").refused(http.StatusForbidden, fault.Forbidden, "")
+	b.upload(t, "ada", folder, "r.txt", "x").refused(http.StatusForbidden, fault.Forbidden, "") // it is of all agents
+	b.upload(t, "two", folder, "r.txt", "x").refused(http.StatusNotFound, fault.NotFound, "")
+	b.call(t, "two", "GET", folder, "").refused(http.StatusNotFound, fault.NotFound, "")
+	c := b.owned(t, "agent", "ada")
+	b.call(t, "one", "POST", c+"/folders/attach", encode(t, map[string]any{"folder": uuid.NewString()})).refused(http.StatusNotFound, fault.NotFound, "")
+	b.call(t, "one", "POST", c+"/folders/attach", `{"folder":"agent"}`).refused(http.StatusNotFound, fault.NotFound, "")
+}
