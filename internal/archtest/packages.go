@@ -123,7 +123,7 @@ func Map() []Package {
 		{"internal/document", LayerLeaf, "the text of files", nil, false},
 		{"internal/fair", LayerLeaf, "turns by tenant: a queue, a gate", nil, false},
 		{"internal/fault", LayerLeaf, "error codes", nil, false},
-		{"internal/outage", LayerLeaf, "one log line for an outage, not one for each call that meets it", nil, false},
+		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
 		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},
 		{"migrations", LayerLeaf, "the numbered SQL of each engine, embedded", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},

@@ -22,6 +22,7 @@ func attachmentCases() []testCase {
 		{"Seeds", seededFork},
 		{"Delete", deleteAttached},
 		{"Tenants", attachedTenants},
+		{"Folders", attachFolders},
 		{"Together", attachTogether},
 	}
 }
@@ -230,6 +231,32 @@ func attachedTenants(_ *testing.T, w *world) {
 	w.noError(w.DeleteTenant(w.ctx, w.op, w.tenant.ID))
 	left := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{}))(w.t)
 	w.assertf(len(left) == 0, "left are %+v", left)
+}
+
+// attachFolders: a collection itself is attached, as often as to each collection once, and no block is in its way.
+func attachFolders(_ *testing.T, w *world) {
+	folder, second := w.collection("folder"), w.collection("second")
+	c := w.collection("c")
+	for _, f := range []uuid.UUID{folder.ID, second.ID, folder.ID} {
+		w.noError(w.tryAttach(memory.Attachment{Home: f}, c.ID, memory.AttachFolder))
+	}
+	list := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Collection: c.ID}))(w.t)
+	w.assertf(len(list) == 2 && list[0].Block == list[0].Home && list[0].Mode == memory.AttachFolder && list[0].Label == memory.FolderLabel(list[0].Home), "attached: %+v", list)
+	blocks := must(memory.AttachedBlocks(w.ctx, w, w.all, c.ID, memory.ReadOptions{}))(w.t)
+	w.assertf(len(blocks) == 0, "a folder is shown as a block: %+v", blocks)
+	made := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{
+		Collection: memory.Collection{Name: "fork", Policy: "none", Parent: c.ID}, Attach: list,
+	}))(w.t).Collection
+	w.assertf(len(must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Collection: made.ID}))(w.t)) == 2, "a fork has them too")
+	w.wantFault(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{}), fault.Conflict)
+	w.write(folder.ID, func(tx memory.Tx) error {
+		for _, to := range []uuid.UUID{c.ID, made.ID} {
+			ok, err := tx.Detach(w.ctx, folder.ID, to)
+			w.assertf(err == nil && ok, "detach: %t, %v", ok, err)
+		}
+		return nil
+	})
+	w.noError(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{}))
 }
 
 // attachTogether: of a label that is attached and created at the same time, one wins.
