@@ -288,7 +288,7 @@ func TestMainContext(t *testing.T) {
 			out[got.text(at+"part")] = got.number(at + "tokens")
 			sum += got.number(at + "tokens")
 		}
-		if sum != got.number("used") || sum > got.number("window") || len(out) != 6 {
+		if sum != got.number("used") || sum > got.number("window") || len(out) != 7 {
 			t.Errorf("the parts are %s", got.Body)
 		}
 		return out
