@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -243,4 +244,67 @@ func TestRequestsAreRecordedAndTraced(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Over its share, a request of a tenant waits for the tenant's own others; those of other tenants do not. One that
+// waits for something else than this process ends its turn before.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	reached, release := make(chan struct{}), make(chan struct{})
+	s := newSite(t, func(_ *site, d *Deps) { d.AtOnce = 1 })
+	block := func(before func(*gin.Context)) handler {
+		return func(c *gin.Context) error {
+			before(c)
+			reached <- struct{}{}
+			<-release
+			c.Status(http.StatusNoContent)
+			return nil
+		}
+	}
+	if err := s.mountAll(map[string]handler{
+		"deleteNote": block(func(*gin.Context) {}), "deleteBlock": block(endTurn),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	at, flooder := s.tenant(t, "flooder")
+	_, other := s.tenant(t, "other")
+	send := func(key, method, path string) <-chan int {
+		code := make(chan int, 1)
+		go func() { code <- s.send(t, key, method, path, "").Code }()
+		return code
+	}
+	get := func(key string) <-chan int { return send(key, http.MethodGet, probe) }
+	expect := func(code <-chan int) {
+		t.Helper()
+		if got := <-code; got >= http.StatusMultipleChoices {
+			t.Errorf("status %d", got)
+		}
+	}
+	blocked := probe + "/" + uuid.NewString()
+	expect(get(flooder))
+	expect(get(other)) // the flooder is not alone
+
+	first := send(flooder, http.MethodDelete, blocked+"/notes/"+uuid.NewString())
+	<-reached
+	second := get(flooder)
+	for patience := time.Now().Add(time.Minute); s.turns.Waiting(at.ID) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(patience) {
+			t.Fatal("the second request does not wait")
+		}
+	}
+	expect(get(other))
+	select {
+	case code := <-second:
+		t.Errorf("a request over the share was answered: %d", code)
+	default:
+	}
+	release <- struct{}{}
+	expect(first)
+	expect(second)
+
+	waits := send(flooder, http.MethodDelete, blocked+"/blocks/human")
+	<-reached
+	expect(get(flooder))
+	release <- struct{}{}
+	expect(waits)
 }
