@@ -74,7 +74,7 @@ WITHOUT_RACE_PACKAGES := \
 # those whose names say that things happen at once; a test of internal/archtest finds a test that
 # starts goroutines and is called otherwise.
 RACE_BY_NAME_PACKAGES := internal/memory/engine internal/api
-RACE_BY_NAME := AtOnce|Batch|Budget|Cancel|Concurrent|Delivery|Duplicates|Events|ExactlyOnce|FreedOn|InFlight|Parallel|Stall|Stop|Stream|Wait|Concurrency|Chat
+RACE_BY_NAME := AtOnce|Batch|Budget|Cancel|Concurrent|Delivery|Duplicates|Events|ExactlyOnce|FreedOn|InFlight|Parallel|Stall|Stop|Stream|Turns|Wait|Concurrency|Chat
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.

@@ -413,7 +413,7 @@ func wireMessage(n *memory.Note) wire.StoredMessage {
 	if turn, err := uuid.Parse(textOf(n, memory.AttrTurn)); err == nil {
 		out.Turn = &turn
 	}
-	if at, err := time.Parse(time.RFC3339, textOf(n, memory.AttrExpires)); err == nil {
+	if at, ok := memory.ExpiryOf(n.Attributes); ok {
 		out.ExpiresAt = optionalTime(at)
 	}
 	if n.Attributes[memory.AttrRecall] == true {

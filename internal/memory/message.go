@@ -1,6 +1,10 @@
 package memory
 
-import "time"
+import (
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
 
 // Attributes that describe a message's place in a conversation.
 const (
@@ -13,14 +17,14 @@ const (
 	AttrTool    = "tool"       // the tool that the message calls or answers
 )
 
-// ExpiryOf returns the time in AttrExpires. ok is false without one, and for a value that is no time
-// of RFC 3339: it never expires.
+// ExpiryOf returns the time in AttrExpires. ok is false without one, and for a value that is no
+// time (filter.ParseTime): it never expires.
 func ExpiryOf(attributes map[string]any) (at time.Time, ok bool) {
 	s, ok := attributes[AttrExpires].(string)
 	if !ok {
 		return time.Time{}, false
 	}
-	at, err := time.Parse(time.RFC3339, s)
+	at, err := filter.ParseTime(s)
 	return at, err == nil
 }
 

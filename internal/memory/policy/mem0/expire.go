@@ -18,7 +18,7 @@ import (
 func expiryTasks(now time.Time, facts ...memory.Note) []memory.Follow {
 	var times []time.Time
 	for i := range facts {
-		if at, ok := expiryOf(&facts[i]); ok {
+		if at, ok := memory.ExpiryOf(facts[i].Attributes); ok {
 			times = append(times, at)
 		}
 	}
@@ -75,7 +75,7 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 	var removed []memory.Note
 	var later []time.Time
 	err := policy.EachNote(ctx, d, q, func(n *memory.Note) {
-		at, ok := expiryOf(n)
+		at, ok := memory.ExpiryOf(n.Attributes)
 		switch {
 		case !ok:
 		case at.After(now):
@@ -106,25 +106,15 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 
 // hasExpired reports whether a fact has expired.
 func hasExpired(n *memory.Note, now time.Time) bool {
-	at, ok := expiryOf(n)
+	at, ok := memory.ExpiryOf(n.Attributes)
 	return ok && !at.After(now)
-}
-
-// expiryOf returns when a fact expires; ok is false for one that does not.
-func expiryOf(n *memory.Note) (at time.Time, ok bool) {
-	s, isText := n.Attributes[memory.AttrExpires].(string)
-	if !isText {
-		return time.Time{}, false
-	}
-	at, err := filter.ParseTime(s)
-	return at, err == nil
 }
 
 // mergedExpiry returns the attributes of a memory after a fact was merged into it: its
 // own, with the later of the two expiry times.
 func mergedExpiry(own, merged map[string]any) map[string]any {
-	a, aOK := expiryOf(&memory.Note{Attributes: own})
-	b, bOK := expiryOf(&memory.Note{Attributes: merged})
+	a, aOK := memory.ExpiryOf(own)
+	b, bOK := memory.ExpiryOf(merged)
 	if !aOK || !bOK || !b.After(a) {
 		return own
 	}
