@@ -143,7 +143,7 @@ func (r utteranceReader) facts() []string {
 
 // eventful matches a remark in front of what happened, wildTime one that says when it happened.
 var (
-	eventful = regexp.MustCompile(`(?i)^(?:a lot(?:'s| has)|so much(?:'s| has)|lots has|many things have|things have|life(?:'s| has)|it(?:'s| has) been (?:a |an |so |really |super |quite |pretty )*\p{L}+(?: \p{L}+){0,3}?)(?: (?:happened|changed|been \p{L}+))?(?: [\p{L} ]{0,20})?(?:\s+[–—-]\s*|—|;\s|:\s)`)
+	eventful = regexp.MustCompile(`(?i)^so far,? so good(?:\s+[–—-]\s*|,\s+)|^(?:a lot(?:'s| has)|so much(?:'s| has)|lots has|many things have|things have|life(?:'s| has)|it(?:'s| has) been (?:a |an |so |really |super |quite |pretty )*\p{L}+(?: \p{L}+){0,3}?)(?: (?:happened|changed|been \p{L}+))?(?: [\p{L} ]{0,20})?(?:\s+[–—-]\s*|—|;\s|:\s)`)
 	wildTime = regexp.MustCompile(`(?i)^((?:last|this|this past|the past|the last) (?:few )?(?:week|weekend|month|year|day|night)s?)(?:'s been| was| has been| were| is| have been) (?:\p{L}+ ){0,3}?\p{L}+(?:\s+[–—-]\s+|,\s+|;\s+)`)
 )
 

@@ -147,7 +147,11 @@ func explainsOther(words []grammar.Word, i int) bool {
 	}
 	for _, w := range words[i+1:] {
 		switch strings.ToLower(w.Text) {
-		case "as", "than", "to", "like":
+		case "as", "to", "like":
+			if low != "other" {
+				return true
+			}
+		case "than":
 			return true
 		case "time", "day", "year", "week", "age", "side", "people":
 			if low == "same" || low == "other" {
@@ -179,7 +183,8 @@ func definiteNoun(words []grammar.Word, i int) (end int, head string) {
 		return 0, ""
 	}
 	head = strings.ToLower(words[j-1].Text)
-	if !anaphoricNouns[head] {
+	// At the beginning of a sentence, "the" nearly always refers to what was said before.
+	if !anaphoricNouns[head] && (i > 0 || text.IsTimeWord(head) || timeNouns[head]) {
 		return 0, ""
 	}
 	if j < len(words) {
@@ -218,7 +223,7 @@ var anaphoricNouns = wordSet(`event events show shows project projects team grou
 	decision option options method methods system list topic topics subject quote message note letter gift gifts present card necklace bracelet tattoo costume costumes outfit dress shirt jersey shoes`)
 
 // hollowNouns name nothing that a reader could use, alone.
-var hollowNouns = wordSet(`change changes goal goals dream dreams passion passions life lives world idea ideas fun encouragement positivity growth success challenge challenges
+var hollowNouns = wordSet(`grit purpose surge bill stroke turnout reception sacrifice sacrifices compassion trust gratitude precaution fan highlight best worst bummer hurdle drive ride change changes goal goals dream dreams passion passions life lives world idea ideas fun encouragement positivity growth success challenge challenges
 	situation situations choice choices decision decisions tip tips view views peace happiness beauty creativity spirit spirits heart word words conversation conversations
 	talk talks chat chats message messages question questions answer answers reminder appreciation gratitude hope luck stuff example examples option options detail details
 	problem problems solution solutions process approach purpose level levels skill skills future past road path scene smile smiles laugh laughs look dedication determination
@@ -309,7 +314,7 @@ var (
 )
 
 // genericNouns name a kind of thing; which one is said by the words around them.
-var genericNouns = wordSet(`event events activity activities project projects program programs place places area areas spot spots topic topics item items picture pictures photo photos pic pics
+var genericNouns = wordSet(`networking talent talents response responses promotion customer customers sales contacts event events activity activities project projects program programs place places area areas spot spots topic topics item items picture pictures photo photos pic pics
 	game games show shows group groups team teams stories story class classes meeting meetings session sessions opportunity opportunities connection connections recipe attitude name names
 	issue issues plan plans sense memory memories kind type types material materials gear tool tools technique techniques method methods strategy strategies resource resources
 	environment atmosphere audience crowd member members role roles position community communities world people folks friends friend fans someone somebody person everyone others

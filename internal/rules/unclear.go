@@ -41,7 +41,7 @@ func isPossibility(words []grammar.Word) bool {
 		switch w := &words[i]; {
 		case w.Tag == "MD":
 			low := w.Text
-			return low == "could" || low == "might" || low == "may"
+			return low == "could" || low == "might" || low == "may" || low == "should"
 		case w.Tag == "VBD" || w.Tag == "VBZ" || w.Tag == "VBP":
 			return false
 		}
@@ -53,9 +53,9 @@ func isPossibility(words []grammar.Word) bool {
 var fleeting = regexp.MustCompile(`(?i)^(?:i|we)(?:'m|'re| am| are)? (?:just )?(?:off to|about to|on my way|heading (?:out|off|home)|gotta (?:go|run)|got to go|have to go|gonna (?:go|chat|check|try|keep|get|head|look|do|make|take)|going to (?:keep|try|do my|make|get|check|chat)|sitting|waiting|watching|staring|looking at|checking)\b|` +
 	`^(?:i|we)(?:'ve| have|'m| am|'re| are)? (?:got|have|had|has) (?:the |a |some |so much |so many |lots of |a lot of |really |such |no )*(?:right attitude|good times?|stories|fun|blast|big plans|plans|big events|chance|opportunity|picture|photo|pic|recipe|pleasure|honou?r|luck|trouble|idea|goals?)\b|` +
 	`\b(?:makes?|made|making|lets?|let) (?:me|us) (?:feel|appreciate|think|realize|happy|proud|smile|want|so|really|who)\b|\b(?:gives?|gave|giving|brings?|brought|fills?|filled|give) (?:me|us) (?:so much |a |an |the |such |great |real |lots of |more |some |with )*(?:sense|feeling|joy|hope|strength|courage|peace|happiness|pride|confidence|energy|boost|purpose|comfort|motivation|perspective|satisfaction|upper hand)\b|` +
-	`\b(?:keeps?|kept) (?:me|us) (?:going|motivated|grounded|sane|inspired|on track|focused|moving|pushing|growing)\b|^(?:by|through|with) \p{L}+ing\b.*\b(?:we|i) can\b|\b(?:actions|words|efforts|stories|voices|experiences) .*\bcan\b|` +
+	`\b(?:keeps?|kept) (?:me|us) (?:going|motivated|grounded|sane|inspired|on track|focused|moving|pushing|growing)\b|^(?:by|through|with) \p{L}+ing\b.*\b(?:we|i) can\b|\b(?:actions|words|efforts|stories|voices|experiences)\b.*\bcan\b|` +
 	`\b(?:is|was|are|were)(?: a| an| the| such| really| so| definitely| one of)* (?:best part|highlight|great (?:and|way)|reminder|inspiration|blessing|top priority|key|must-visit|must-see|future|necessary|rocks?)\b|` +
-	`^(?:for me,? it|100%|i 100%|always been|gonna|'s|(?:i|we)(?:'m| am|'re) trying to (?:stay|be|keep|remain|make|do|find))|\b(?:will|'ll|is going to|'s gonna) be (?:so |really |super )*(?:much fun|fun|great|amazing|awesome|good|epic|worth)\b|^(?:i|we)(?: just| really)? wanted to (?:check in|say|share|thank|ask|see how|catch)\b|^(?:i|we) (?:messed up|knows?|noticed|realized|faced|overcame)\b`)
+	`^(?:i(?:'m| am) (?:a )?(?:huge |big |total )?fan too|(?:my|our) fav\p{L}* (?:is|are) me\b|each \p{L}+ (?:is|has|carries|tells|holds)|all (?:the|of the|my)\b|for me,? it|100%|i 100%|always been|gonna|'s|(?:i|we)(?:'m| am|'re) trying to (?:stay|be|keep|remain|make|do|find))|\b(?:will|'ll|is going to|'s gonna) be (?:so |really |super )*(?:much fun|fun|great|amazing|awesome|good|epic|worth)\b|^(?:i|we)(?: just| really)? wanted to (?:check in|say|share|thank|ask|see how|catch)\b|^(?:i|we) (?:messed up|knows?|noticed|realized|faced|overcame)\b`)
 
 // isFleeting reports whether a sentence in the first person says nothing that lasts.
 func isFleeting(s string) bool {
