@@ -54,6 +54,10 @@ func TestOnePerson(t *testing.T) {
 	if got := b.call(t, "one", "POST", c+"/bank", `{"name":"Bob","history":{"2023-05-01":[["I am anxious.","Why?"]]}}`); got.Code != http.StatusUnprocessableEntity {
 		t.Errorf("the bank of another person: %d %s", got.Code, got.Body)
 	}
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"duo","policy":"memorybank","policy_config":{"persons":"several"}}`).want(http.StatusCreated)
+	if got := b.call(t, "one", "POST", "/v1/collections/duo/messages", `{"messages":[{"name":"Ann","content":"Hi."},{"name":"Bob","content":"Hi."}]}`); got.Code >= 400 {
+		t.Errorf("several persons: %d %s", got.Code, got.Body)
+	}
 	if got := b.call(t, "one", "POST", b.space(t, "both", "mem0")+"/messages", `{"messages":[{"name":"Ann","content":"Hi."},{"name":"Bob","content":"Hi."}]}`); got.Code >= 400 {
 		t.Errorf("a policy that remembers several persons: %d %s", got.Code, got.Body)
 	}

@@ -19,8 +19,6 @@ type System struct {
 	// Step waits after each request until all jobs have ended, so that deferred work sees the same
 	// memories in every run.
 	Step bool
-	// Companion says that the turns of the second person are those of the assistant: the system remembers one person.
-	Companion bool
 }
 
 // Systems returns the memory systems that learn from conversations, and the plain messages to
@@ -31,7 +29,7 @@ func Systems() []System {
 		{Name: "mem0", Policy: "mem0", Step: true},
 		{Name: "mem0g", Policy: "mem0g", Step: true},
 		// A day is summarized two seconds after its last message.
-		{Name: "memorybank", Policy: "memorybank", Config: map[string]any{"summary_delay": 2}, Companion: true},
+		{Name: "memorybank", Policy: "memorybank", Config: map[string]any{"summary_delay": 2, "persons": "several"}},
 	}
 }
 
@@ -97,7 +95,7 @@ func CountStored(ctx context.Context, c *Client, collection string) (Stored, err
 // messagesPerAdd is the number of turns of a session per request: one of each person.
 const messagesPerAdd = 2
 
-// OpenTalk adds conversations to a memory system, two turns of a session per request, in the
+// OpenTalk adds conversations to a memory system, two turns of a session per request, all in the
 // role user. It waits until all jobs have ended, including deferred ones.
 func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s System, logf func(format string, args ...any)) (*Bench, error) {
 	b := &Bench{Client: c, Data: d, Policy: s.Policy, Config: s.Config, Talk: true}
@@ -132,11 +130,7 @@ func addConversation(ctx context.Context, c *Client, name string, s System, turn
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
 	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns))}
-	person := ""
 	for len(turns) > 0 {
-		if person == "" {
-			person = turns[0].Speaker
-		}
 		n := 1
 		for n < min(messagesPerAdd, len(turns)) && turns[n].Session == turns[0].Session {
 			n++
@@ -144,9 +138,6 @@ func addConversation(ctx context.Context, c *Client, name string, s System, turn
 		messages := make([]Message, n)
 		for i := range messages {
 			messages[i] = turns[i].message()
-			if s.Companion && turns[i].Speaker != person {
-				messages[i].Role = "assistant"
-			}
 		}
 		ids, err := c.AddMessages(ctx, col.ID, messages)
 		if err != nil {

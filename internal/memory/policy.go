@@ -39,9 +39,6 @@ type PolicyDescription struct {
 	// Exchanges reports whether messages are decided by exchange (what a person
 	// says and the answer) instead of one by one like notes.
 	Exchanges bool `json:"exchanges"`
-	// OnePerson reports whether the memory is of one person: messages of a user with
-	// another name are refused.
-	OnePerson bool `json:"one_person,omitempty"`
 }
 
 // EventKind is the type of an event.
@@ -99,6 +96,9 @@ type Reading struct {
 	// PieceChars shows a message that a context found with its exchange, and merges the exchanges beside
 	// it up to so many characters; 0: alone.
 	PieceChars int
+	// OnePerson is set where the memory is of one person: messages of a user with another name
+	// are refused.
+	OnePerson bool
 }
 
 // Pin names a note by its natural key, or all notes of a kind, oldest first.

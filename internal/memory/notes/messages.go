@@ -96,7 +96,7 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 
 // checkPersons refuses user messages of a second name, where the policy remembers one person.
 func (n *Service) checkPersons(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
-	if p, ok := n.policies.ByName(c.Policy); !ok || !p.Describe().OnePerson {
+	if p, ok := n.policies.ByName(c.Policy); !ok || !p.Reading(c.PolicyConfig).OnePerson {
 		return nil
 	}
 	person := ""
@@ -121,7 +121,7 @@ func (n *Service) checkPersons(ctx context.Context, s tenant.Scope, c *memory.Co
 // CheckPerson returns Invalid, naming a field, if the collection's policy remembers one person and the
 // collection has messages of a user of another name.
 func (n *Service) CheckPerson(ctx context.Context, s tenant.Scope, c *memory.Collection, field, name string) error {
-	if p, ok := n.policies.ByName(c.Policy); !ok || !p.Describe().OnePerson {
+	if p, ok := n.policies.ByName(c.Policy); !ok || !p.Reading(c.PolicyConfig).OnePerson {
 		return nil // an import asks here directly
 	}
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})

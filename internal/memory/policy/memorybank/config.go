@@ -16,6 +16,12 @@ const (
 	ForgetRandom    = "random"    // keeps a piece with the probability of its retention
 )
 
+// The persons that a collection remembers.
+const (
+	PersonsOne     = "one"     // users of a second name are refused
+	PersonsSeveral = "several" // no portrait is drawn, since it would mix them
+)
+
 // LanguageAuto takes the language of the prompts from the conversation.
 const LanguageAuto = "auto"
 
@@ -39,13 +45,14 @@ type Config struct {
 	UserName      string  // of the person in prompts; "": as the messages say
 	AssistantName string  // of the companion in prompts; "": as the messages say
 	RecentTurns   int     // newest turns that a context shows; 7
+	Persons       string  // whose messages the collection has; "one"
 }
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
 		Analyst: policy.AnalystAuto, Temperature: 0.7, MaxTokens: 400, Tau: 5, Forgetting: ForgetOff, ForgetHours: 24, Floor: 0.05,
-		SummaryDelay: 30, SummaryChars: 500, OverallChars: 1500, MaterialChars: 12_000, Language: LanguageAuto, RecentTurns: 7,
+		SummaryDelay: 30, SummaryChars: 500, OverallChars: 1500, MaterialChars: 12_000, Language: LanguageAuto, RecentTurns: 7, Persons: PersonsOne,
 	}
 }
 
@@ -73,6 +80,8 @@ func settings() []policy.Setting[Config] {
 		policy.PlainSetting("assistant_name", "of the companion in prompts; empty: as the messages say",
 			func(c *Config) any { return &c.AssistantName }),
 		policy.NumberSetting("recent_turns", "newest turns that a context shows", 0, 50, func(c *Config) any { return &c.RecentTurns }),
+		policy.ChoiceSetting("persons", "one: messages of a user with a second name are refused; several: they are accepted, and days are summarized, but no portrait is drawn",
+			[]string{PersonsOne, PersonsSeveral}, func(c *Config) any { return &c.Persons }),
 		policy.NumberSetting("temperature", "of the model", 0, 2, func(c *Config) any { return &c.Temperature }),
 		policy.NumberSetting("max_tokens", "of one answer", 64, 32768, func(c *Config) any { return &c.MaxTokens }),
 		policy.ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model",

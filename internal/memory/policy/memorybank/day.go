@@ -35,7 +35,7 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 	case len(day.messages) == 0:
 		o.Reason = "the day has no turns"
 		return memory.Decision{Outcome: o.encode()}, nil
-	case day.hasSummary && day.hasProfile && day.uncovered == 0 && !day.stale:
+	case day.hasSummary && (day.hasProfile || c.Persons == PersonsSeveral) && day.uncovered == 0 && !day.stale:
 		o.Reason = "nothing was said since"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
@@ -52,15 +52,17 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 			dec.Deletes = append(dec.Deletes, day.summary.ID)
 		}
 	}
-	n, ok, err := p.askPersonality(ctx, d, c, &day, &o)
-	if err != nil {
-		return memory.Decision{}, err
-	}
-	switch {
-	case ok:
-		dec.Puts = append(dec.Puts, n)
-	case day.hasProfile && day.stale:
-		dec.Deletes = append(dec.Deletes, day.profile.ID)
+	if c.Persons == PersonsOne {
+		n, ok, err := p.askPersonality(ctx, d, c, &day, &o)
+		if err != nil {
+			return memory.Decision{}, err
+		}
+		switch {
+		case ok:
+			dec.Puts = append(dec.Puts, n)
+		case day.hasProfile && day.stale:
+			dec.Deletes = append(dec.Deletes, day.profile.ID)
+		}
 	}
 	if len(dec.Puts)+len(dec.Deletes) > 0 {
 		o.Decision, dec.Cause = "summarize", memory.CauseSummarize

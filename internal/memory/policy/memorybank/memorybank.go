@@ -90,7 +90,7 @@ func New(models ...string) (*Policy, error) {
 		Name: "memorybank", Title: "MemoryBank: dialogue log, summaries, forgetting",
 		Description: "Messages stay as they were said. Each day is summarized and shows something of the person; from the days come a " +
 			"shared history and a portrait with a way to answer. What is not recalled fades, and can be forgotten.",
-		Defaults: defaults, Schema: schema, Exchanges: true, OnePerson: true,
+		Defaults: defaults, Schema: schema, Exchanges: true,
 	}
 	return &p, nil
 }
@@ -127,7 +127,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
 		},
-		Recent: 2 * c.RecentTurns, K: 3, ByDate: true, PieceChars: pieceChars,
+		Recent: 2 * c.RecentTurns, K: 3, ByDate: true, PieceChars: pieceChars, OnePerson: c.Persons == PersonsOne,
 	}
 	if c.Forgetting != ForgetOff {
 		r.K = 6

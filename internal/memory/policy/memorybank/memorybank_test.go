@@ -124,6 +124,32 @@ func TestBankDay(t *testing.T) {
 	}
 }
 
+// TestBankOfSeveral: where several persons speak, days are summarized, and no portrait mixes the persons.
+func TestBankOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := newTestDesk(t, `{"persons":"several"}`)
+	sayDay(s)
+	for range 2 {
+		dec := s.task(TaskDay, "2023-05-01", "")
+		for i := range dec.Puts {
+			if dec.Puts[i].Kind != memory.KindSummary {
+				t.Errorf("wrote %+v", dec.Puts[i])
+			}
+		}
+	}
+	s.task(TaskOverall, "", "")
+	if n := s.find(memory.KindSummary, KeyOverall); n.Content != "In May Ann adopted a cat." {
+		t.Errorf("history %+v", n)
+	}
+	var asked []string
+	for i := range s.Asked {
+		asked = append(asked, s.Asked[i].Name)
+	}
+	if !slices.Equal(asked, []string{callDay, callHistory}) {
+		t.Errorf("asked %q", asked)
+	}
+}
+
 // TestBankAgain: a day is summarized again if, and only if, something was said since, also
 // when the day is over.
 func TestBankAgain(t *testing.T) {

@@ -161,11 +161,23 @@ func (p *packer) placeHit(it *item) (bool, error) {
 	if p.used+headings >= p.budget {
 		return false, nil
 	}
+	if p.byDate && it.note.Kind == memory.KindSummary {
+		// A summary repeats what the messages of its day say. It is shown by the sentence that matches best, and
+		// more of it once everything else has its place.
+		it.passages = newPassages(it.note.Content, sentenceTokens)
+		it.passages.rank(p.query, nil)
+		return p.placePassages(it, headings, 1)
+	}
 	n := len(it.passages.spans)
 	if len(it.note.Content) > 2*passageBytes || text.CountTokens(it.note.Content) > wholeTokens {
 		it.passages.rank(p.query, it.found)
 		n = min(1, n)
 	}
+	return p.placePassages(it, headings, n)
+}
+
+// placePassages adds the best n passages of a hit if they fit.
+func (p *packer) placePassages(it *item, headings, n int) (bool, error) {
 	if err := p.showPassages(it, n); err != nil {
 		return false, err
 	}
