@@ -164,7 +164,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage}
 	}
 	if rd.PieceChars > 0 {
-		if request.Hits, err = r.mergeTurns(ctx, s, v, q.Filter, rd.PieceChars, request.Hits); err != nil {
+		if request.Hits, err = r.mergeTurns(ctx, s, v, q.Filter, &rd, request.Hits); err != nil {
 			return Context{}, err
 		}
 	}

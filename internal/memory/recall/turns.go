@@ -15,17 +15,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Bounds of the work for the exchanges of hits.
-const (
-	maxPieces  = 10 // hits that are completed to their exchange; the others stay alone
-	pieceReach = 4  // messages that are read before a hit, and behind it
-)
+// pieceReach is how many messages are read before a hit, and behind it.
+const pieceReach = 4
 
-// mergeTurns shows the messages of an exchange together: behind each of the best hits that are messages
-// come the others of its exchange, and of the exchanges beside it as long as the piece has at most so many
-// characters. Pieces do not reach into another session or day.
-func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View, f filter.Expr, chars int, hits []contexts.Hit) ([]contexts.Hit, error) {
-	out := make([]contexts.Hit, 0, len(hits)+2*maxPieces)
+// mergeTurns shows the messages of an exchange together: behind each of the best hits that are messages,
+// as many as a search of the policy has, come the others of its exchange, and of the exchanges beside it as long
+// as the piece is short enough. Pieces do not reach into another session or day.
+func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View, f filter.Expr, rd *memory.Reading, hits []contexts.Hit) ([]contexts.Hit, error) {
+	out := make([]contexts.Hit, 0, len(hits)+2*rd.K)
 	seen := map[uuid.UUID]bool{}
 	add := func(h contexts.Hit) {
 		if !seen[h.Note.ID] {
@@ -36,7 +33,7 @@ func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View,
 	pieces := 0
 	for _, h := range hits {
 		turn, _ := h.Note.Attributes[memory.AttrTurn].(string)
-		if h.Note.Kind != memory.KindMessage || turn == "" || seen[h.Note.ID] || pieces == maxPieces {
+		if h.Note.Kind != memory.KindMessage || turn == "" || seen[h.Note.ID] || pieces == rd.K {
 			add(h)
 			continue
 		}
@@ -46,7 +43,7 @@ func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View,
 			return nil, err
 		}
 		add(h)
-		low, high := growPiece(around, at, chars)
+		low, high := growPiece(around, at, rd.PieceChars)
 		for i := low; i < high; i++ {
 			add(contexts.Hit{Note: &around[i]})
 		}

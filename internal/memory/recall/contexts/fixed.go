@@ -45,6 +45,10 @@ func (p *packer) placeFixed(r *Request) error {
 	p.moreRecent = slices.DeleteFunc(r.Recent, func(n memory.Note) bool {
 		return p.isSaid(normalizeWords(n.Content)) || strings.TrimSpace(visibleText(n.Content)) == ""
 	})
+	if p.byDate {
+		// Hits that are shown by date are read as a conversation themselves, so they come first.
+		return p.placeRecent(p.used + p.budget/(2*recentShare))
+	}
 	return p.placeRecent(p.used + p.budget/recentShare)
 }
 
