@@ -162,7 +162,7 @@ nightly: ## Run everything at full length: all of .ci/run with large numbers, fo
 	scripts/nightly.sh
 
 .PHONY: test/model
-test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://host/v1, MODEL=name MODEL_KEY=key CALLS=4 TIMEOUT=30m)
+test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://host/v1, MODEL=name MODEL_KEY=key CALLS=4 TIMEOUT=20m)
 	@scripts/model-test.sh
 
 .PHONY: lint

@@ -156,10 +156,26 @@ func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 	return out, nil
 }
 
+// smallModel returns settings of a policy under which a model of a hundred million parameters comes to an end on two
+// cores: it reads at most about a thousand tokens of a call, and writes at most 256.
+func smallModel(policy string) map[string]any {
+	switch policy {
+	case "amem":
+		return map[string]any{"max_tokens": 256, "k_neighbours": 2, "prompt_chars": 1000, "neighbour_chars": 300, "linked_chars": 100}
+	case "mem0", "mem0g":
+		return map[string]any{"max_tokens": 256, "recent_messages": 2, "recent_chars": 200, "message_chars": 600, "similar": 3, "max_facts": 4, "summary_chars": 400}
+	case "memorybank":
+		return map[string]any{"max_tokens": 256, "material_chars": 1500, "summary_chars": 300, "overall_chars": 400}
+	}
+	return map[string]any{}
+}
+
 // runScenario fills one collection as its scenario says, and checks the result.
 func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelReport) error {
 	began := time.Now()
-	col, err := t.Client.CreateConfigured(ctx, t.Prefix+s.name, s.policy, s.config)
+	config := smallModel(s.policy)
+	maps.Copy(config, s.config)
+	col, err := t.Client.CreateConfigured(ctx, t.Prefix+s.name, s.policy, config)
 	if err != nil {
 		return err
 	}
