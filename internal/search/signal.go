@@ -49,28 +49,28 @@ type property struct {
 	norm  norm
 	words bool // counts in a search by words alone
 
-	general, people, mem0 float64
+	general, people, assistant, mem0 float64
 }
 
 // table defines the name of each signal, how it is normalized, and its weight in each profile.
 var table = [signals]property{
-	Lexical:    {"lexical", byMaximum, true, .5, .5, 1},
-	Window:     {"window", byMaximum, true, .5, 1, 0},
-	Session:    {"session", byMaximum, true, .5, .5, 0},
-	Vector:     {"vector", byMaximum, false, 1.5, 1, 1},
-	Late:       {"late", asIs, false, 2, 2, 0},
-	LateLead:   {"late_lead", asIs, false, 4, 4, 0},
-	LateAround: {"late_around", asIs, false, 2, 3, 0},
-	Attribute:  {"attribute", asIs, true, 1, 1.5, 0},
-	Time:       {"time", asIs, true, 1, 1, 0},
-	Recency:    {"recency", asIs, true, 0, 0, 0},
-	Importance: {"importance", asIs, true, 0, 0, 0},
-	Question:   {"question", asIs, true, 0, -.4, 0},
-	Reply:      {"reply", asIs, true, 0, .4, 0},
-	Opening:    {"opening", asIs, false, 1, .5, 0},
-	Names:      {"names", asIs, true, 0, .2, 0},
-	Verbatim:   {"verbatim", asIs, true, .5, .5, 0},
-	Entity:     {"entity", asIs, false, 0, 0, .5},
+	Lexical:    {"lexical", byMaximum, true, .5, .5, .5, 1},
+	Window:     {"window", byMaximum, true, .5, 1, .5, 0},
+	Session:    {"session", byMaximum, true, .5, .5, .5, 0},
+	Vector:     {"vector", byMaximum, false, 1.5, 1, 1.5, 1},
+	Late:       {"late", asIs, false, 2, 2, 2, 0},
+	LateLead:   {"late_lead", asIs, false, 4, 4, 0, 0},
+	LateAround: {"late_around", asIs, false, 2, 3, 2, 0},
+	Attribute:  {"attribute", asIs, true, 1, 1.5, 1, 0},
+	Time:       {"time", asIs, true, 1, 1, 1, 0},
+	Recency:    {"recency", asIs, true, 0, 0, 0, 0},
+	Importance: {"importance", asIs, true, 0, 0, 0, 0},
+	Question:   {"question", asIs, true, 0, -.4, 0, 0},
+	Reply:      {"reply", asIs, true, 0, .4, 0, 0},
+	Opening:    {"opening", asIs, false, 1, .5, 1, 0},
+	Names:      {"names", asIs, true, 0, .2, 0, 0},
+	Verbatim:   {"verbatim", asIs, true, .5, .5, .5, 0},
+	Entity:     {"entity", asIs, false, 0, 0, 0, .5},
 }
 
 // String returns the name that explanations and requests use.
@@ -93,7 +93,10 @@ const (
 	Auto    Profile = "auto"
 	General Profile = "default"
 	People  Profile = "people" // two or more persons talk, without an assistant
-	Mem0    Profile = "mem0"   // as Mem0 ranks; see mem0.go
+	// AssistantTalk is for views in which an assistant speaks. What it said before a message is long and about
+	// many things, and its tokens say nothing of the message.
+	AssistantTalk Profile = "assistant"
+	Mem0          Profile = "mem0" // as Mem0 ranks; see mem0.go
 )
 
 // Weights returns the weights of a profile; Auto has those of General.
@@ -103,6 +106,8 @@ func (p Profile) Weights() Values {
 		switch p {
 		case People:
 			w[i] = table[i].people
+		case AssistantTalk:
+			w[i] = table[i].assistant
 		case Mem0:
 			w[i] = table[i].mem0
 		case General, Auto:

@@ -219,10 +219,11 @@ const (
 
 // Defines values for RankingProfile.
 const (
-	RankingProfileAuto    RankingProfile = "auto"
-	RankingProfileDefault RankingProfile = "default"
-	RankingProfileMem0    RankingProfile = "mem0"
-	RankingProfilePeople  RankingProfile = "people"
+	RankingProfileAssistant RankingProfile = "assistant"
+	RankingProfileAuto      RankingProfile = "auto"
+	RankingProfileDefault   RankingProfile = "default"
+	RankingProfileMem0      RankingProfile = "mem0"
+	RankingProfilePeople    RankingProfile = "people"
 )
 
 // Defines values for ReadinessStatus.
@@ -953,10 +954,10 @@ type ContextRequest struct {
 	// Order `time` orders each part from oldest to newest, `relevance` by rank. The notes are selected by relevance in either case.
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
-	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
-	// chooses between the first two by the content of the collection; the answer names the
-	// one that was used.
+	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
+	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// similarity as mem0 does. `auto` chooses among the first three by the content of the
+	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -2146,10 +2147,10 @@ type PurposeCost struct {
 	Purpose string `json:"purpose"`
 }
 
-// RankingProfile Weights of the ranking: `default`, or `people` for two or more persons who talk to
-// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
-// chooses between the first two by the content of the collection; the answer names the
-// one that was used.
+// RankingProfile Weights of the ranking: `default`; `people` for two or more persons who talk to each
+// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+// similarity as mem0 does. `auto` chooses among the first three by the content of the
+// collection; the answer names the one that was used.
 type RankingProfile string
 
 // Readiness defines model for Readiness.
@@ -2286,10 +2287,10 @@ type SearchQuery struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
-	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
-	// chooses between the first two by the content of the collection; the answer names the
-	// one that was used.
+	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
+	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// similarity as mem0 does. `auto` chooses among the first three by the content of the
+	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -2349,10 +2350,10 @@ type SearchRequest struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
-	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
-	// chooses between the first two by the content of the collection; the answer names the
-	// one that was used.
+	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
+	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// similarity as mem0 does. `auto` chooses among the first three by the content of the
+	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Queries A batch. What its queries ask for is bounded together: 422 says which part to reduce.
@@ -2388,10 +2389,10 @@ type SearchResult struct {
 	Degraded *string    `json:"degraded,omitempty"`
 	Mode     SearchMode `json:"mode"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
-	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
-	// chooses between the first two by the content of the collection; the answer names the
-	// one that was used.
+	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
+	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// similarity as mem0 does. `auto` chooses among the first three by the content of the
+	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision A position in a collection's log.

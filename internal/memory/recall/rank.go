@@ -47,12 +47,19 @@ const (
 	maxMeanTerms    = 60 // mean length of notes
 )
 
+// assistantShare: an assistant speaks in a view when one in so many notes is its, or more. In chats it is every second.
+const assistantShare = 10
+
 // chooseProfile returns the profile of the query, or the one that suits the view.
 func (sr *searchRun) chooseProfile() search.Profile {
 	sr.usedProfile = sr.q.Profile
 	if sr.usedProfile == search.Auto {
 		sr.usedProfile = search.General
-		if sr.index != nil && isConversation(sr.index) {
+		switch {
+		case sr.index == nil:
+		case assistantShare*sr.index.Roles()[index.Assistant] >= sr.index.Len() && sr.index.Len() > 0:
+			sr.usedProfile = search.AssistantTalk
+		case isConversation(sr.index):
 			sr.usedProfile = search.People
 		}
 	}

@@ -70,6 +70,12 @@ func TestWhatAQueryNames(t *testing.T) {
 	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.General {
 		t.Errorf("with an assistant the profile is %s", out.Profile)
 	}
+	for i := range 6 { // when a tenth is said by an assistant, it is a talk with one
+		r.addTurn(c, start, fmt.Sprintf("assistant: a garden is a plot of land, said for the time %d", i), nil)
+	}
+	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.AssistantTalk || signalsOf(&out.Hits[0])["late_lead"] != 0 {
+		t.Errorf("with more of an assistant the profile is %s", out.Profile)
+	}
 	if out = ask(recall.Query{Text: "garden", Mode: recall.Vector}); out.Profile != "" {
 		t.Errorf("a search by meaning alone has the profile %s", out.Profile)
 	}
