@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
-# parts: recall, noise, growth, ablation, load. EVAL_TRACKS chooses the tracks of recall
+# parts: recall, noise, growth, ablation, leftout, load. EVAL_TRACKS chooses the tracks of recall
 # and ablation (see "eval recall --help"), EVAL_SIZES the numbers of notes of growth. Each
 # run of recall leaves a JSON file in EVAL_RESULTS and fails when a metric is worse than in
 # the committed one. DATABASE_URL makes it a gateway over Postgres.
@@ -26,6 +26,12 @@ for part in "${parts[@]}"; do
 	recall) flags+=(--results "$results" --compare "$committed") ;;
 	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
 	esac
+	if [[ $part == leftout ]]; then
+		SLIPBOX_KEY=$key "$work/eval" measure --url "$url" --prefix "$part-" --write "$work/measures.jsonl" \
+			--tracks "${EVAL_TRACKS:-locomo,beam,realmem,madial,madial-zh}"
+		"$work/eval" leftout "$work/measures.jsonl"
+		continue
+	fi
 	case $part in
 	recall | ablation) flags+=(${EVAL_TRACKS:+--tracks "$EVAL_TRACKS"}) ;;
 	esac

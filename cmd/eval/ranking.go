@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -166,6 +167,27 @@ func tuneCommand(o *options) *cobra.Command {
 	return cmd
 }
 
+func leftOutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "leftout FILE…", Short: "Choose weights on all data sets but one, from what measure wrote, and measure them on that one", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, files []string) error {
+			var all []eval.Measured
+			for _, name := range files {
+				f, err := os.Open(name)
+				if err != nil {
+					return fmt.Errorf("read: %w", err)
+				}
+				part, err := eval.ReadMeasures(f)
+				if err = errors.Join(err, f.Close()); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				all = append(all, part...)
+			}
+			return eval.LeftOut(os.Stdout, all)
+		},
+	}
+}
+
 func measureCommand(o *options) *cobra.Command {
 	var file string
 	var signals []string
@@ -183,7 +205,7 @@ func measureCommand(o *options) *cobra.Command {
 		},
 	}
 	rankingFlags(o, cmd)
-	cmd.Flags().StringSliceVar(&signals, "signals", nil, "names of the signals, as in explanations")
+	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split("late,late_lead,late_around,attribute,time,question,reply,opening,names,verbatim", ","), "names of the signals, as in explanations")
 	cmd.Flags().StringVar(&file, "write", "measures.jsonl", "file to write, a line of JSON for each question")
 	return cmd
 }

@@ -101,9 +101,10 @@ type Hit struct {
 
 // Signal is one part of a hit's score.
 type Signal struct {
-	Name   string  `json:"signal"`
-	Raw    float64 `json:"raw"`
-	Weight float64 `json:"weight"`
+	Name       string  `json:"signal"`
+	Raw        float64 `json:"raw"`
+	Normalized float64 `json:"normalized"`
+	Weight     float64 `json:"weight"`
 }
 
 // FoundNote is the part of a note that eval uses.

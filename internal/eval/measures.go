@@ -19,6 +19,7 @@ type Measured struct {
 	Dialogue     bool           `json:"dialogue"` // asked with the dialogue
 	Gold         []string       `json:"gold"`
 	GoldSessions []string       `json:"gold_sessions"`
+	Found        []string       `json:"found"` // the first turns as the gateway ranks by itself
 	Notes        []MeasuredNote `json:"notes"` // in no useful order
 }
 
@@ -29,6 +30,7 @@ type MeasuredNote struct {
 	Assistant bool               `json:"assistant"`
 	Words     int                `json:"words"`  // of its text
 	Values    map[string]float64 `json:"values"` // by signal; those that are 0 may be missing
+	Prior     float64            `json:"prior"`  // by what its score is multiplied
 }
 
 // measuredK is how many candidates are measured, the most that a search returns.
@@ -89,6 +91,14 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 	if m.Dialogue {
 		query.Text, query.Messages = "", q.Dialogue
 	}
+	own := Query{Text: query.Text, Messages: query.Messages, Mode: Hybrid, K: leftOutHits, Fields: idsOnly, AsOf: asOf}
+	ranked, err := b.Client.Search(ctx, l.Collection, own)
+	if err != nil {
+		return err
+	}
+	if m.Found, err = l.Turns(ranked.Hits); err != nil {
+		return err
+	}
 	found, err := b.Client.Search(ctx, l.Collection, query)
 	if err != nil {
 		return err
@@ -103,8 +113,13 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 			Turn: t.ID, Session: t.Session, Words: len(strings.Fields(t.Text)), Values: map[string]float64{},
 			Assistant: strings.HasPrefix(t.Text, "assistant: ") || t.Attributes["role"] == "assistant",
 		}
+		sum := 0.0
 		for _, s := range h.Explain.Signals {
 			n.Values[s.Name] = s.Raw
+			sum += s.Normalized * s.Weight
+		}
+		if n.Prior = 1; sum > 0 {
+			n.Prior = h.Score / sum
 		}
 		m.Notes = append(m.Notes, n)
 	}
