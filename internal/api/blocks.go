@@ -156,7 +156,7 @@ func (h *core) replyBlock(c *gin.Context, status int, n *memory.Note, at memory.
 func (h *core) attachedTo(c *gin.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	s := scope(c)
 	if !s.Allows(tenant.NotesRead) {
-		return nil, nil
+		return map[uuid.UUID][]uuid.UUID{}, nil
 	}
 	return h.Blocks.Attached(c.Request.Context(), s, ids)
 }

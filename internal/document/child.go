@@ -49,7 +49,7 @@ func Child(ctx context.Context, media Media, data []byte, l Limits) ([]string, e
 	}
 	limited, cancel := context.WithTimeout(ctx, l.Time)
 	defer cancel()
-	cmd := exec.CommandContext(limited, self)
+	cmd := exec.CommandContext(limited, self) //nolint:gosec // this program itself
 	// Nothing of this process's environment: a parser needs no secret.
 	cmd.Env = []string{childEnv + "=" + string(raw), fmt.Sprintf("GOMEMLIMIT=%d", l.Memory)}
 	cmd.Stdin = bytes.NewReader(data)

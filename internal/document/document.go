@@ -15,11 +15,11 @@ import (
 
 // Limits bound what one file may cost.
 type Limits struct {
-	Bytes  int64         // of the file; default 50 MiB
-	Text   int           // bytes of the text; default 16 MiB
-	Pages  int           // default 5,000
-	Memory uint64        // of the process that parses; default 768 MiB
-	Time   time.Duration // default 60 s
+	Bytes  int64         `json:"bytes"`  // of the file; default 50 MiB
+	Text   int           `json:"text"`   // bytes of the text; default 16 MiB
+	Pages  int           `json:"pages"`  // default 5,000
+	Memory uint64        `json:"memory"` // of the process that parses; default 768 MiB
+	Time   time.Duration `json:"time"`   // default 60 s
 }
 
 // OrDefault returns the limits with defaults for those that are zero.

@@ -56,7 +56,7 @@ func partOfKind(n *memory.Note) PartKind {
 		return "passages"
 	case memory.KindMessage:
 		return partEpisodes
-	case memory.KindNote:
+	case memory.KindNote, memory.KindFile:
 	}
 	return "notes"
 }
