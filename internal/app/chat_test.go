@@ -110,13 +110,13 @@ func TestOpenAIClientGainsMemory(t *testing.T) {
 		}
 
 		tool := openai.Tool{Type: "function", Function: &openai.FunctionDefinition{Name: "weather", Parameters: object{"type": "object", "properties": object{}}}}
-		model.Script("", llmtest.Tools(llmtest.ToolCall{ID: "call-1", Name: "weather", Arguments: `{"city":"Lisbon"}`}), llmtest.Text("It is sunny."))
+		model.Script(llmtest.Tool, llmtest.Tools(llmtest.ToolCall{ID: "call-1", Name: "weather", Arguments: `{"city":"Lisbon"}`}), llmtest.Text("It is sunny."))
 		dialogue := user("How is the weather?")
 		asks, err := client.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: "slipbox@home", Messages: dialogue, Tools: []openai.Tool{tool}, ToolChoice: "auto"})
 		if err != nil || len(asks.Choices[0].Message.ToolCalls) != 1 || asks.Choices[0].Message.ToolCalls[0].Function.Arguments != `{"city":"Lisbon"}` {
 			t.Fatalf("%+v, %v", asks, err)
 		}
-		if r := model.RequestsOf("")[2]; r.Tools != 1 || !strings.Contains(string(r.Body), `"tool_choice":"auto"`) {
+		if r := model.RequestsOf(llmtest.Tool)[0]; r.Tools != 1 || !strings.Contains(string(r.Body), `"tool_choice":"auto"`) {
 			t.Errorf("the model saw %s", r.Body)
 		}
 		dialogue = append(dialogue, asks.Choices[0].Message, openai.ChatCompletionMessage{Role: "tool", ToolCallID: "call-1", Content: "sunny, 24 degrees"})

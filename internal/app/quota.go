@@ -74,6 +74,27 @@ func (b budgetedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (
 	return a, err
 }
 
+// Converse implements memory.Model.
+func (b budgetedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.Said, error) {
+	bytes := 0
+	for _, t := range d.Turns {
+		bytes += len(t.Text)
+		for _, c := range t.Calls {
+			bytes += len(c.Name) + len(c.Arguments)
+		}
+	}
+	for _, t := range d.Tools {
+		bytes += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	settle, err := b.quotas.Reserve(ctx, s, estimate(d.MaxTokens, bytes))
+	if err != nil {
+		return memory.Said{}, err
+	}
+	out, err := b.Model.Converse(ctx, s, d)
+	settle(out.PromptTokens + out.CompletionTokens)
+	return out, err
+}
+
 // What a call reserves until its use is known.
 const (
 	bytesPerToken = 4   // of English text, about

@@ -55,6 +55,8 @@ type Completion struct {
 	format          atomic.Int32 // one of the format constants
 	completionLimit atomic.Bool  // the token limit is named max_completion_tokens
 	fixedSampling   atomic.Bool  // the endpoint refuses a temperature
+	noTools         atomic.Bool  // the endpoint has no tool calls: turns are asked for as JSON
+	noParallel      atomic.Bool  // the endpoint refuses parallel_tool_calls
 }
 
 // The ways to request JSON, best first.

@@ -161,6 +161,21 @@ func (m observedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (
 	return a, err
 }
 
+// Converse implements memory.Model.
+func (m observedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (out memory.Said, err error) {
+	what := m.call
+	what.purpose = d.Purpose
+	m.observer.observe(ctx, s, what, func(ctx context.Context) ([]attribute.KeyValue, error) {
+		out, err = m.Model.Converse(ctx, s, d)
+		m.observer.countAnswer(ctx, what, &memory.Answer{}, err)
+		return []attribute.KeyValue{
+			telemetry.ModelInput.Int64(out.PromptTokens), telemetry.ModelOutput.Int64(out.CompletionTokens),
+			telemetry.Collection.String(d.Collection.String()),
+		}, err
+	})
+	return out, err
+}
+
 // observedEmbedder is an embedder whose calls are observed.
 type observedEmbedder struct {
 	memory.Embedder

@@ -3,6 +3,7 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -53,6 +54,21 @@ type ToolCall struct {
 // Tools answers with tool calls.
 func Tools(calls ...ToolCall) Reply {
 	return Reply{kind: kindMessage, tools: calls, finish: "tool_calls"}
+}
+
+// Calling answers with one tool call whose arguments are v as JSON.
+func Calling(tool string, v any) Reply {
+	return Tools(ToolCall{ID: "call_" + tool, Name: tool, Arguments: JSON(v).content})
+}
+
+// HugeCall answers with a call whose arguments have 1 MB.
+func HugeCall(tool, argument string) Reply {
+	return Calling(tool, map[string]string{argument: strings.Repeat("x", 1<<20)})
+}
+
+// BrokenCall answers with a call whose arguments are cut off.
+func BrokenCall(tool string) Reply {
+	return Tools(ToolCall{ID: "call_" + tool, Name: tool, Arguments: `{"message": "cut o`})
 }
 
 // Paced waits before each piece of a streamed answer.

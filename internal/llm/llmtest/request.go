@@ -25,6 +25,7 @@ type Request struct {
 	Stream      bool
 	StreamUsage bool   // stream_options.include_usage
 	Tools       int    // how many tools the request offers
+	ToolChoice  string // tool_choice, as JSON; "" none
 	Key         string // bearer token
 	Body        json.RawMessage
 }
@@ -84,7 +85,8 @@ type wireRequest struct {
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	Tools []json.RawMessage `json:"tools"`
+	Tools      []json.RawMessage `json:"tools"`
+	ToolChoice json.RawMessage   `json:"tool_choice"`
 }
 
 // readRequest parses a request for completion or embedding.
@@ -100,7 +102,7 @@ func readRequest(r *http.Request) (Request, error) {
 	out := Request{
 		Path: r.URL.Path, Model: w.Model, Messages: w.Messages, Temperature: w.Temperature,
 		MaxTokens: max(w.MaxTokens, w.MaxCompletionTokens), Dimensions: w.Dimensions, Body: body,
-		Stream: w.Stream, StreamUsage: w.StreamOptions.IncludeUsage, Tools: len(w.Tools),
+		Stream: w.Stream, StreamUsage: w.StreamOptions.IncludeUsage, Tools: len(w.Tools), ToolChoice: string(w.ToolChoice),
 		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
 	}
 	for _, m := range w.Messages {
@@ -129,6 +131,9 @@ func readRequest(r *http.Request) (Request, error) {
 	}
 	if out.Call == "" {
 		out.Call, out.Schema = statedSchema(out.System)
+	}
+	if out.Call == "" && len(w.Tools) > 0 {
+		out.Call = Tool
 	}
 	return out, nil
 }

@@ -19,6 +19,9 @@ import (
 // Embed is the name by which embedding requests are scripted and counted.
 const Embed = "embed"
 
+// Tool is the name by which requests that offer tools, and ask for no schema, are scripted and counted.
+const Tool = "tool"
+
 // Server is the fake endpoint. Unscripted, it answers
 //
 //   - "analyze" with key phrases of the prompt,

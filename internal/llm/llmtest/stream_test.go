@@ -56,7 +56,7 @@ func TestStreams(t *testing.T) {
 	if r := s.Requests()[0]; !r.Stream || !r.StreamUsage || r.Tools != 1 || r.User != "Hello there" {
 		t.Errorf("seen as %+v", r)
 	}
-	s.Script("", llmtest.Tools(llmtest.ToolCall{ID: "1", Name: "f", Arguments: `{"a":1}`}), llmtest.CutBody(), llmtest.Status(429, time.Second),
+	s.Script(llmtest.Tool, llmtest.Tools(llmtest.ToolCall{ID: "1", Name: "f", Arguments: `{"a":1}`}), llmtest.CutBody(), llmtest.Status(429, time.Second),
 		llmtest.Slow(time.Millisecond, llmtest.Paced(time.Millisecond, llmtest.Text("one two"))))
 	if _, tools, _, done, _ := streamed(t, s); tools != 2 || !done {
 		t.Errorf("%d pieces of a call, done %v", tools, done)

@@ -1,0 +1,283 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Converse implements [memory.Model]. Where the endpoint has no tool calls, it asks for one JSON object
+// with the same content. An empty answer is asked for once more.
+func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.Said, error) {
+	out := memory.Said{Analyst: memory.AnalystModel, Model: m.cfg.Model}
+	if err := s.Check(); err != nil {
+		return out, err
+	}
+	defer func() {
+		m.deps.record(ctx, s, memory.ModelUse{
+			Collection: d.Collection, Purpose: d.Purpose, Calls: int64(out.Requests),
+			PromptTokens: out.PromptTokens, CompletionTokens: out.CompletionTokens,
+		})
+	}()
+	for range 2 {
+		sent := out.Requests
+		said, err := m.nextTurn(ctx, s, &d, &out)
+		if err != nil {
+			if sent > 0 && errors.Is(err, memory.ErrPaused) {
+				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
+			}
+			return out, err
+		}
+		if said.Text != "" || len(said.Calls) > 0 {
+			out.Turn = said
+			return out, nil
+		}
+		m.log.WarnContext(ctx, "the model said nothing", "purpose", d.Purpose, "model", m.cfg.Model, "endpoint", m.endpoint.name)
+	}
+	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.name)
+}
+
+// nextTurn gets one turn, in the best form that the endpoint supports.
+func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, out *memory.Said) (memory.Turn, error) {
+	// Each refusal that is understood changes one setting, as in send.
+	for {
+		asJSON := m.noTools.Load() && len(d.Tools) > 0
+		format := m.format.Load()
+		req, err := m.dialogueRequest(d, asJSON, format)
+		if err != nil {
+			return memory.Turn{}, err
+		}
+		var resp openai.ChatCompletionResponse
+		reached, err := m.endpoint.do(ctx, s, func(ctx context.Context, client *openai.Client) error {
+			var err error
+			resp, err = client.CreateChatCompletion(ctx, req)
+			return err
+		})
+		out.Requests += reached
+		if err != nil {
+			if m.learnTools(err, &req) || m.learn(err, format, req) {
+				continue
+			}
+			return memory.Turn{}, err
+		}
+		said := turnOf(resp, d, asJSON)
+		in, answered := int64(resp.Usage.PromptTokens), int64(resp.Usage.CompletionTokens)
+		if in == 0 && answered == 0 {
+			for _, msg := range req.Messages {
+				in += estimateTokens(msg.Content)
+			}
+			answered = estimateTokens(said.Text)
+			for _, c := range said.Calls {
+				answered += estimateTokens(c.Name + c.Arguments)
+			}
+		}
+		out.PromptTokens += in
+		out.CompletionTokens += answered
+		return said, nil
+	}
+}
+
+// learnTools adapts the settings to an endpoint that refuses tools, or a field beside them.
+func (m *Completion) learnTools(err error, req *openai.ChatCompletionRequest) bool {
+	f, ok := errors.AsType[*failure](err)
+	if !ok || len(req.Tools) == 0 {
+		return false
+	}
+	switch {
+	case req.ParallelToolCalls != nil && refuses(f, "parallel_tool_calls"):
+		if m.noParallel.CompareAndSwap(false, true) {
+			m.log.Warn("the model endpoint refuses a request field; continuing without it", "endpoint", m.endpoint.name, "model", m.cfg.Model, "field", "parallel_tool_calls")
+		}
+	case refuses(f, "tool", "function"):
+		if m.noTools.CompareAndSwap(false, true) {
+			m.log.Warn("the model endpoint has no tool calls; asking for JSON instead", "endpoint", m.endpoint.name, "model", m.cfg.Model)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// dialogueRequest builds the request of a dialogue.
+func (m *Completion) dialogueRequest(d *memory.Dialogue, asJSON bool, format int32) (openai.ChatCompletionRequest, error) {
+	req := openai.ChatCompletionRequest{Model: m.cfg.Model}
+	limit := cmp.Or(d.MaxTokens, m.cfg.MaxTokens)
+	if m.completionLimit.Load() {
+		req.MaxCompletionTokens = limit
+	} else {
+		req.MaxTokens = limit //nolint:staticcheck // as in request
+	}
+	if !m.fixedSampling.Load() {
+		req.Temperature = requestTemperature(d.Temperature, m.cfg.Temperature)
+	}
+	if asJSON {
+		return req, m.dialogueAsJSON(&req, d, format)
+	}
+	for _, t := range d.Turns {
+		msg := openai.ChatCompletionMessage{Role: string(t.Role), Content: t.Text, ToolCallID: t.Answers}
+		for _, c := range t.Calls {
+			msg.ToolCalls = append(msg.ToolCalls, openai.ToolCall{ID: c.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: c.Name, Arguments: c.Arguments}})
+		}
+		req.Messages = append(req.Messages, msg)
+	}
+	for _, t := range d.Tools {
+		req.Tools = append(req.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
+	}
+	if len(req.Tools) == 0 {
+		return req, nil
+	}
+	switch {
+	case d.Choice == memory.ChooseRequired && d.Only != "":
+		req.ToolChoice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: d.Only}}
+	case d.Choice != "" && d.Choice != memory.ChooseAuto:
+		req.ToolChoice = string(d.Choice)
+	}
+	if d.Single && !m.noParallel.Load() {
+		req.ParallelToolCalls = false
+	}
+	return req, nil
+}
+
+// jsonTurn is a turn in the form for models without tool calls.
+type jsonTurn struct {
+	Text  string     `json:"text"`
+	Calls []jsonCall `json:"calls"`
+}
+
+type jsonCall struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// jsonTurnSchema is the schema of a jsonTurn. The arguments are a text, since strict schemas allow no
+// open objects; an object is accepted too.
+const jsonTurnSchema = `{"type":"object","properties":{"text":{"type":"string"},"calls":{"type":"array","items":{"type":"object","properties":` +
+	`{"tool":{"type":"string"},"arguments":{"type":"string"}},"required":["tool","arguments"],"additionalProperties":false}}},` +
+	`"required":["text","calls"],"additionalProperties":false}`
+
+// dialogueAsJSON writes the messages of a dialogue for a model without tool calls: tools are described in
+// the instructions, calls and results are texts.
+func (m *Completion) dialogueAsJSON(req *openai.ChatCompletionRequest, d *memory.Dialogue, format int32) error {
+	tools, err := json.Marshal(d.Tools)
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "encode the tools")
+	}
+	how := "You may call tools. Answer with one JSON object and nothing else: \"text\" is what you say, \"calls\" is a list of calls, " +
+		"each with \"tool\" and \"arguments\", the arguments as the text of a JSON object. The tools:\n" + string(tools)
+	switch d.Choice {
+	case memory.ChooseRequired:
+		how += "\nAt least one call is required" + only(d.Only) + "."
+	case memory.ChooseNone:
+		how += "\nCall none now."
+	case memory.ChooseAuto:
+	}
+	switch format {
+	case formatSchema:
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+				Name: d.Purpose, Schema: json.RawMessage(jsonTurnSchema), Strict: true,
+			},
+		}
+	case formatObject:
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	}
+	if format != formatSchema {
+		how += fmt.Sprintf("\n\nThe object must fit this JSON Schema, named %q:\n%s", d.Purpose, jsonTurnSchema)
+	}
+	for i, t := range d.Turns {
+		msg := openai.ChatCompletionMessage{Role: string(t.Role), Content: t.Text}
+		switch {
+		case t.Role == memory.RoleAssistant:
+			said := jsonTurn{Text: t.Text, Calls: []jsonCall{}}
+			for _, c := range t.Calls {
+				arguments, err := json.Marshal(c.Arguments)
+				if err != nil {
+					return fault.Wrap(err, fault.Internal, "encode a call")
+				}
+				said.Calls = append(said.Calls, jsonCall{c.Name, arguments})
+			}
+			raw, err := json.Marshal(said)
+			if err != nil {
+				return fault.Wrap(err, fault.Internal, "encode a turn")
+			}
+			msg.Content = string(raw)
+		case t.Role == memory.RoleTool:
+			msg.Role, msg.Content = openai.ChatMessageRoleUser, "Result of the tool "+toolOf(d.Turns[:i], t.Answers)+":\n"+t.Text
+		case i == 0:
+			msg.Content += "\n\n" + how
+		}
+		req.Messages = append(req.Messages, msg)
+	}
+	return nil
+}
+
+func only(tool string) string {
+	if tool == "" {
+		return ""
+	}
+	return ": " + tool
+}
+
+// toolOf returns the tool of a call in earlier turns.
+func toolOf(turns []memory.Turn, call string) string {
+	for i := len(turns) - 1; i >= 0; i-- {
+		for _, c := range turns[i].Calls {
+			if c.ID == call {
+				return c.Name
+			}
+		}
+	}
+	return "called before"
+}
+
+// turnOf reads the turn of a response. In the JSON form, what is no object of that form is a text.
+func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool) memory.Turn {
+	out := memory.Turn{Role: memory.RoleAssistant}
+	if len(resp.Choices) == 0 {
+		return out
+	}
+	msg := resp.Choices[0].Message
+	text := strings.TrimSpace(msg.Content)
+	out.Text = text
+	if strings.Contains(text, "<think") || strings.Contains(text, "</think") || strings.Contains(text, "<reasoning") {
+		out.Text = strings.TrimSpace(stripThinking(text))
+	}
+	out.Text = cmp.Or(out.Text, msg.Refusal)
+	for _, c := range msg.ToolCalls {
+		out.Calls = append(out.Calls, memory.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+	}
+	if !asJSON {
+		return out
+	}
+	raw, err := outermostObject(text)
+	if err != nil {
+		return out
+	}
+	var said jsonTurn
+	if err := json.Unmarshal(raw, &said); err != nil || said.Text == "" && len(said.Calls) == 0 {
+		return out
+	}
+	out.Text = strings.TrimSpace(said.Text)
+	for _, c := range said.Calls {
+		arguments := string(c.Arguments)
+		var text string
+		if json.Unmarshal(c.Arguments, &text) == nil {
+			arguments = text
+		}
+		out.Calls = append(out.Calls, memory.ToolCall{Name: c.Tool, Arguments: arguments})
+	}
+	if d.Choice == memory.ChooseNone {
+		out.Calls = nil
+	}
+	return out
+}

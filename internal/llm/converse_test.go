@@ -1,0 +1,124 @@
+package llm_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func dialogue() memory.Dialogue {
+	return memory.Dialogue{
+		Purpose: "step", Collection: uuid.New(),
+		Turns: []memory.Turn{
+			{Role: memory.RoleSystem, Text: "Be kind."},
+			{Role: memory.RoleUser, Text: "Where do I live?"},
+			{Role: memory.RoleAssistant, Calls: []memory.ToolCall{{ID: "c1", Name: "find", Arguments: `{"q":"home"}`}}},
+			{Role: memory.RoleTool, Answers: "c1", Text: "Lisbon"},
+		},
+		Tools: []memory.Tool{{Name: "find", Description: "Finds.", Parameters: []byte(`{"type":"object","properties":{"q":{"type":"string"}}}`)}},
+	}
+}
+
+// A turn is a text, or calls, several at once too. What is asked and what it costs is recorded.
+func TestConverse(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	d := dialogue()
+	f.srv.Script(llmtest.Tool, llmtest.Tools(llmtest.ToolCall{ID: "a", Name: "find", Arguments: `{"q":1}`}, llmtest.ToolCall{ID: "b", Name: "rm", Arguments: `{`}),
+		llmtest.Text("<think>hm</think>You live in Lisbon."), llmtest.NoChoices(), llmtest.Text("Lisbon."))
+	got, err := m.Converse(t.Context(), f.scope, d)
+	if err != nil || len(got.Turn.Calls) != 2 || got.Turn.Calls[1] != (memory.ToolCall{ID: "b", Name: "rm", Arguments: `{`}) || got.Turn.Role != memory.RoleAssistant {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	r := f.srv.Requests()[0]
+	if len(r.Messages) != 4 || r.Messages[3].ToolCallID != "c1" || !strings.Contains(string(r.Messages[2].ToolCalls), `home`) || r.Tools != 1 || r.ToolChoice != "" {
+		t.Errorf("asked %s", r.Body)
+	}
+	d.Choice, d.Only, d.Single = memory.ChooseRequired, "find", true
+	if got, err = m.Converse(t.Context(), f.scope, d); err != nil || got.Turn.Text != "You live in Lisbon." || got.PromptTokens == 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if r := f.srv.Requests()[1]; !strings.Contains(r.ToolChoice, `"find"`) || !strings.Contains(string(r.Body), `"parallel_tool_calls":false`) {
+		t.Errorf("asked %s", r.Body)
+	}
+	d.Choice = memory.ChooseNone
+	if got, err = m.Converse(t.Context(), f.scope, d); err != nil || got.Turn.Text != "Lisbon." || got.Requests != 2 {
+		t.Errorf("an empty turn is asked for again: %+v, %v", got, err)
+	}
+	f.srv.Always(llmtest.Tool, llmtest.Text(""))
+	if _, err = m.Converse(t.Context(), f.scope, d); !errors.Is(err, memory.ErrBadAnswer) {
+		t.Errorf("nothing was said twice: %v", err)
+	}
+	uses := f.meter.all()
+	if len(uses) != 4 || uses[0].Purpose != "step" || uses[0].Collection != d.Collection || uses[2].Calls != 2 {
+		t.Errorf("recorded %+v", uses)
+	}
+}
+
+// An endpoint without tool calls, or without a field beside them, is asked in another form.
+func TestConverseWithoutTools(t *testing.T) {
+	t.Parallel()
+	for _, schemas := range []bool{true, false} {
+		f := setup(t)
+		m := f.model(t)
+		f.srv.RefuseField("tools")
+		if !schemas {
+			f.srv.RefuseSchemas(true)
+		}
+		f.srv.Script("step", llmtest.Text(`{"text":"Let me see.","calls":[{"tool":"find","arguments":"{\"q\":\"x\"}"},{"tool":"find","arguments":{"q":"y"}}]}`),
+			llmtest.Text(`{"text":"Lisbon","calls":[]}`), llmtest.Text("Just a text."))
+		got, err := m.Converse(t.Context(), f.scope, dialogue())
+		if err != nil || got.Turn.Text != "Let me see." || len(got.Turn.Calls) != 2 || got.Turn.Calls[0].Arguments != `{"q":"x"}` || got.Turn.Calls[1].Arguments != `{"q":"y"}` {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		r := f.srv.RequestsOf("step")
+		last := r[len(r)-1]
+		if last.Tools != 0 || !strings.Contains(last.System, `"Finds."`) || !strings.Contains(last.User, "Result of the tool find:\nLisbon") {
+			t.Errorf("asked %s", last.Body)
+		}
+		for _, want := range []string{"Lisbon", "Just a text."} {
+			if got, err = m.Converse(t.Context(), f.scope, dialogue()); err != nil || got.Turn.Text != want || len(got.Turn.Calls) != 0 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+	}
+	f := setup(t)
+	m := f.model(t)
+	f.srv.RefuseField("parallel_tool_calls")
+	f.srv.Always(llmtest.Tool, llmtest.Calling("find", map[string]string{"q": "x"}))
+	d := dialogue()
+	d.Single = true
+	if got, err := m.Converse(t.Context(), f.scope, d); err != nil || len(got.Turn.Calls) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A failing endpoint is never an empty turn. Misbehaving calls are handed on as they are.
+func TestConverseMisbehavior(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	f.srv.Script(llmtest.Tool, llmtest.Status(http.StatusTooManyRequests, 0), llmtest.Reset(), llmtest.HugeCall("find", "q"), llmtest.BrokenCall("find"), llmtest.Status(400, 0))
+	if got, err := m.Converse(t.Context(), f.scope, dialogue()); err != nil || len(got.Turn.Calls) != 1 || len(got.Turn.Calls[0].Arguments) < 1<<20 || got.Requests != 3 {
+		t.Errorf("%d calls, %d requests, %v", len(got.Turn.Calls), got.Requests, err)
+	}
+	if got, err := m.Converse(t.Context(), f.scope, dialogue()); err != nil || !strings.HasSuffix(got.Turn.Calls[0].Arguments, "cut o") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := m.Converse(t.Context(), f.scope, dialogue()); !fault.Is(err, fault.ModelFailed) {
+		t.Errorf("refused: %v", err)
+	}
+	f.srv.Always(llmtest.Tool, llmtest.Status(500, time.Millisecond))
+	if _, err := m.Converse(t.Context(), f.scope, dialogue()); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("failed: %v", err)
+	}
+}
