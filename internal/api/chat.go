@@ -40,6 +40,12 @@ func (h *core) chat(c *gin.Context) error {
 		return err
 	}
 	defer leave()
+	if asRun, err := h.chatsAsRun(c, ref, &body); err != nil || asRun {
+		if err != nil {
+			return err
+		}
+		return h.chatRun(c, ref, q.Turns[len(q.Turns)-1].Content, valueOr(body.Stream, false))
+	}
 	q.Began = func(r memory.Revision) { setRevision(c, r) }
 	ctx, s := c.Request.Context(), scope(c)
 	if valueOr(body.Stream, false) {
@@ -70,13 +76,7 @@ func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Que
 	ctx := c.Request.Context()
 	out := newEventStream(c)
 	defer out.end()
-	event := func(name string, v any) error {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		return out.write("event: %s\ndata: %s\n\n", name, data)
-	}
+	event := out.event
 	a, err := h.Chat.Answer(ctx, s, ref, q, func(text string) error { return event("delta", wire.ChatDelta{Text: text}) })
 	if err != nil {
 		if !c.Writer.Written() {

@@ -184,6 +184,13 @@ func (s *Server) mountCore(deps Core) error {
 		"listTools":      h.listTools,
 		"step":           h.step,
 		"getMainContext": h.getMainContext,
+		"postEvent":      h.postEvent,
+		"listRuns":       h.listRuns,
+		"getRun":         h.getRun,
+		"cancelRun":      h.cancelRun,
+		"listSteps":      h.listSteps,
+		"listApprovals":  h.listApprovals,
+		"answerApproval": h.answerApproval,
 
 		"addMessages":   h.addMessages,
 		"listMessages":  h.listMessages,

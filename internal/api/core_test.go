@@ -47,6 +47,7 @@ type system struct {
 	*Server
 	store  store.Store
 	engine *engine.Engine
+	agent  *agent.Service
 	clone  *clone.Service
 	files  *files.Service
 	model  *switchable
@@ -59,8 +60,21 @@ type system struct {
 // switchable is the analyst by rules, which can be told to fail.
 type switchable struct {
 	memory.Model
-	mu  sync.Mutex
-	err error
+	mu    sync.Mutex
+	err   error
+	turns func(memory.Dialogue) (memory.Said, error) // nil: the rules answer
+	asks  func(memory.Call) (memory.Answer, error)   // nil: the rules answer
+}
+
+// Converse implements memory.Model.
+func (m *switchable) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.Said, error) {
+	m.mu.Lock()
+	turns := m.turns
+	m.mu.Unlock()
+	if turns == nil {
+		return m.Model.Converse(ctx, s, d)
+	}
+	return turns(d)
 }
 
 func (m *switchable) fail(err error) {
@@ -71,8 +85,11 @@ func (m *switchable) fail(err error) {
 
 func (m *switchable) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
 	m.mu.Lock()
-	err := m.err
+	err, asks := m.err, m.asks
 	m.mu.Unlock()
+	if asks != nil {
+		return asks(c)
+	}
 	if err != nil {
 		return memory.Answer{}, err
 	}
@@ -155,8 +172,6 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		},
 	}, files.Config{})
 	must(err)
-	agents, err := agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Policies: policies, Clock: b.clock}, agent.Config{})
-	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
 	must(err)
 	banks, err := bank.New(bank.Deps{Store: b.store, Notes: service, Collections: collections, Clock: b.clock})
@@ -165,12 +180,14 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Nearest: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
+	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
+	must(err)
 	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
 	must(err)
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: agents, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
 		},
@@ -215,6 +232,8 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 				err = b.engine.RunPrepare(ctx, s, j)
 			case j.Kind == memory.JobNote || j.Kind == memory.JobExchange:
 				err = b.engine.RunDecide(ctx, s, j)
+			case j.Kind == memory.JobStep:
+				err = b.agent.RunStep(ctx, s, j)
 			case j.Kind == memory.JobPolicy:
 				err = b.engine.RunPolicy(ctx, s, j)
 			case j.Kind == memory.JobAdopt:

@@ -150,6 +150,9 @@ func wireReview(r *memory.Review) wire.Review {
 		if len(c.Links) > 0 {
 			change.Links = wireNoteLinks(c.Links)
 		}
+		if c.Call != nil {
+			change.Call = &wire.ToolCall{Run: c.Call.Run, Tool: c.Call.Tool, Arguments: argumentsOf(c.Call)}
+		}
 		out.Changes = append(out.Changes, change)
 	}
 	return out

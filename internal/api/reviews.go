@@ -133,9 +133,13 @@ func (h *core) getReview(c *gin.Context) error {
 	return reply(c, http.StatusOK, wireReview(&r))
 }
 
-func (h *core) approveReview(c *gin.Context) error { return h.closeReview(c, h.Engine.Approve) }
+func (h *core) approveReview(c *gin.Context) error {
+	return h.closeReview(c, h.answered(true, h.Engine.Approve))
+}
 
-func (h *core) rejectReview(c *gin.Context) error { return h.closeReview(c, h.Engine.Reject) }
+func (h *core) rejectReview(c *gin.Context) error {
+	return h.closeReview(c, h.answered(false, h.Engine.Reject))
+}
 
 func (h *core) undoReview(c *gin.Context) error {
 	return h.closeReview(c, func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
@@ -153,7 +157,10 @@ func (h *core) undoReview(c *gin.Context) error {
 	})
 }
 
-func (h *core) closeReview(c *gin.Context, end func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)) error {
+// closing closes a review.
+type closing func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)
+
+func (h *core) closeReview(c *gin.Context, end closing) error {
 	id, err := pathID(c, "review")
 	if err != nil {
 		return err

@@ -230,11 +230,6 @@ func (c *core) buildServices(m *models) error {
 	}, files.Config{}); err != nil {
 		return err
 	}
-	if c.Agent, err = agent.New(agent.Deps{
-		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Policies: c.Policies,
-	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
-		return err
-	}
 	if c.Clones, err = clone.New(
 		clone.Deps{Store: c.Store, Agents: c.Store, Quota: quota{c.quotas}, Forget: c.Recall.Evict},
 		clone.Config{BatchSize: c.cfg.Jobs.CopyBatch, EphemeralTTL: ephemeral},
@@ -245,6 +240,11 @@ func (c *core) buildServices(m *models) error {
 		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: rules.New(), Models: m.named, Embedders: c.Embedders,
 		Nearest: c.Recall, Index: c.Recall, Log: c.log,
 	}, engine.Config{}); err != nil {
+		return err
+	}
+	if c.Agent, err = agent.New(agent.Deps{
+		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Policies: c.Policies, Models: c.Engine,
+	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
@@ -273,7 +273,7 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, File: c.Files.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)

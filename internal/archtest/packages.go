@@ -108,7 +108,7 @@ func Map() []Package {
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests of the layers above", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
-		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, false},
+		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, false},
 		{"internal/redis", LayerAdapter, "what processes share through Redis: the guarded client, limits, news, wake-ups of workers", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions, in this process and in Redis", []string{core, "internal/redis"}, false},
 

@@ -19,7 +19,7 @@ type ToolCall struct {
 	Arguments string `json:"arguments"` // JSON of an object, as far as the model managed
 }
 
-// ToolChoice says whether a model must call a tool.
+// ToolChoice is how free a model is to call tools.
 type ToolChoice string
 
 // The choices. The empty one is ChooseAuto.

@@ -24,6 +24,7 @@ const (
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
 	JobReembed     JobKind = "reembed" // vectors of another embedder
 	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
+	JobStep        JobKind = "step"    // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
 )
 
 // ExchangeJob is the payload of a job of kind exchange.
@@ -172,6 +173,24 @@ type ReviewChange struct {
 	Before *Note     `json:"before,omitempty"`
 	After  *Note     `json:"after,omitempty"`
 	Links  []Link    `json:"links,omitempty"`
+	// Call is the tool call that waits, in a review of a tool call; Note is then the turn that it is part of.
+	Call *ReviewCall `json:"call,omitempty"`
+}
+
+// ReviewCall is a tool call of an agent that waits for approval.
+type ReviewCall struct {
+	Run       uuid.UUID `json:"run"`
+	ID        string    `json:"id"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+}
+
+// Call returns the tool call that a review is about; nil for a review of changes.
+func (r *Review) Call() *ReviewCall {
+	if len(r.Changes) == 0 {
+		return nil
+	}
+	return r.Changes[0].Call
 }
 
 // AuditEntry records an action. Detail never holds memory content or secrets.

@@ -15,6 +15,32 @@ const (
 	AttrRecall  = "recalled"   // true: its author saw recalled memories, so nothing is learned from it
 	AttrExpires = "expires_at" // RFC 3339: facts learned from it expire then
 	AttrTool    = "tool"       // the tool that the message calls or answers
+
+	// Of the messages of an agent's run.
+	AttrEvent = "event" // what began the run, or came up in it: an EventType
+	AttrRun   = "run"   // id of the run, which is that of its event's note
+	AttrStep  = "step"  // from 1; the event has none
+	AttrCall  = "call"  // of a result, or of what a tool has written: the id of the call
+)
+
+// TaskTimer is the task of a policy that starts a run at a time. Its arguments are a TimedEvent.
+const TaskTimer = "timer"
+
+// TimedEvent is an event that begins a run when its time has come.
+type TimedEvent struct {
+	Type    EventType `json:"type"`
+	Content string    `json:"content"`
+}
+
+// EventType is what makes an agent act.
+type EventType string
+
+// The events.
+const (
+	EventMessage   EventType = "message"   // somebody said something
+	EventAlert     EventType = "alert"     // the system has something to say
+	EventTimer     EventType = "timer"     // a time has come
+	EventHeartbeat EventType = "heartbeat" // a regular time has come
 )
 
 // ExpiryOf returns the time in AttrExpires. ok is false without one, and for a value that is no

@@ -190,6 +190,7 @@ type Decision struct {
 	Unlinks []LinkID
 	Deletes []uuid.UUID
 	Follow  []Follow
+	Runs    []uuid.UUID     // events among Puts that start a run of the agent
 	Cause   Cause           // of the changeset; "": CauseEvolve
 	Evolved bool            // counts towards consolidation
 	Review  *ReviewProposal // changes that need approval
@@ -225,6 +226,9 @@ type Seeder interface {
 type Pager interface {
 	// Paging returns what an agent works with in a collection with this config.
 	Paging(config json.RawMessage) Paging
+	// SummaryCall returns the call that sums up messages that leave the window, oldest first, together with
+	// the summary of those before them ("": none). Its answer is an object with the text "summary".
+	SummaryCall(old string, evicted []Utterance) Call
 }
 
 // Paging is what an agent works with.
@@ -235,8 +239,37 @@ type Paging struct {
 	Warn         float64 // share of the window at which the agent is warned, once until the next flush
 	Flush        float64 // share at which the oldest messages are evicted
 	Evict        float64 // share of the tokens of messages that a flush evicts
-	MaxSteps     int     // steps of one run
+	MaxSteps     int     // steps of one run: turns of the model
+	MaxCalls     int     // tool calls of one run
+	MaxTokens    int64   // prompts and turns of one run
+	MaxTime      time.Duration
+	Warning      string     // what the agent is told at Warn
+	Rules        []ToolRule // in what order tools may be called
+	Approve      []string   // tools that wait for approval
+	// SummaryModel is the name of the model that sums up; "": that of the agent. SummaryWindow is its window in
+	// tokens; 0: Window.
+	SummaryModel  string
+	SummaryWindow int
 }
+
+// ToolRule restricts when a tool may be called in a run.
+type ToolRule struct {
+	Tool  string   `json:"tool"`
+	Rule  RuleKind `json:"rule"`
+	After []string `json:"after,omitempty"` // of RuleAfter: one of them has succeeded before
+	Most  int      `json:"most,omitempty"`  // of RuleMost
+}
+
+// RuleKind names a rule.
+type RuleKind string
+
+// The rules.
+const (
+	RuleFirst RuleKind = "first" // the first call of a run is one of the tools with this rule
+	RuleLast  RuleKind = "last"  // the run ends with it, and not before
+	RuleAfter RuleKind = "after" // only after another tool
+	RuleMost  RuleKind = "most"  // at most so often in a run
+)
 
 // Tool is a function that a model may call.
 type Tool struct {

@@ -79,6 +79,20 @@ type Request struct {
 	// Idempotency makes a call that adds something safe to repeat; nil: no key was sent. Calls that
 	// can be repeated as they are (patches, deletions, sets of links) do not use it.
 	Idempotency *Idempotency
+	// With is written in the same transaction: it gets what the call has written, or found, and may run more
+	// than once. nil: nothing.
+	With With
+}
+
+// With writes something together with the notes of a call.
+type With func(ctx context.Context, tx Tx, written []Note) error
+
+// Write runs it; nil does nothing.
+func (w With) Write(ctx context.Context, tx Tx, written ...Note) error {
+	if w == nil {
+		return nil
+	}
+	return w(ctx, tx, written)
 }
 
 // Guard reports whether a write may change what has this entity tag. It runs

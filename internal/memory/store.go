@@ -367,6 +367,9 @@ type JobWriter interface {
 	Enqueue(ctx context.Context, j Job) (Job, error)
 	// Unended lists the collection's jobs of a kind that wait or run, oldest first.
 	Unended(ctx context.Context, kind JobKind) ([]Job, error)
+	// HoldJob returns Conflict unless a job is leased under this lease, and keeps it so until the
+	// transaction ends.
+	HoldJob(ctx context.Context, job, lease uuid.UUID) error
 	// EndJob ends a leased job with this transaction; Conflict when the lease is not the current one.
 	EndJob(ctx context.Context, job, lease uuid.UUID, end JobEnd) error
 }

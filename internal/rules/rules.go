@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -103,6 +104,8 @@ func (a *Analyst) rulesByCall() map[string]rule {
 		"daily_personality":   ruleFor(dayPersonality),
 		"overall_history":     ruleFor(overallHistory),
 		"overall_personality": ruleFor(overallPersonality),
+		// MemGPT
+		memgpt.CallSummary: ruleFor(queueSummary),
 		// recall
 		"relevance": ruleFor(scoreRelevance),
 	}

@@ -236,6 +236,16 @@ func (t *Tx) Unended(_ context.Context, kind memory.JobKind) ([]memory.Job, erro
 	return t.q.UnendedJobs(t.ctx, t.scope.Tenant(), t.row.ID, kind)
 }
 
+// HoldJob implements memory.Tx.
+func (t *Tx) HoldJob(_ context.Context, job, lease uuid.UUID) error {
+	t.q.LockJob(t.scope.Tenant(), job)
+	j, err := findJob(t.ctx, t.q, t.scope, job)
+	if err == nil && (j.State != memory.JobRunning || j.Lease != lease || lease == uuid.Nil) {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
 // EndJob implements memory.Tx.
 func (t *Tx) EndJob(_ context.Context, job, lease uuid.UUID, end memory.JobEnd) error {
 	return endJob(t.ctx, t.q, t.scope.Tenant(), job, lease, end, t.now)

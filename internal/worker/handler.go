@@ -28,6 +28,7 @@ type handler struct {
 	clone    *clone.Service
 	importer Import // nil: import jobs fail
 	file     Import // nil: jobs of files fail
+	step     Step   // nil: runs fail
 	cfg      Config
 	tracer   trace.Tracer
 	waited   metric.Float64Histogram
@@ -60,6 +61,8 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.PolicyDeadline
 	case memory.JobAdopt:
 		return h.cfg.AdoptDeadline
+	case memory.JobStep:
+		return h.cfg.StepDeadline
 	case memory.JobConsolidate:
 		return h.cfg.ConsolidateDeadline
 	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile:
@@ -114,6 +117,10 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
 	}
 	switch j.Kind {
+	case memory.JobStep:
+		if h.step != nil {
+			return h.step(ctx, s, j)
+		}
 	case memory.JobNote, memory.JobExchange:
 		if j.Stage == memory.StageDecide {
 			return h.engine.RunDecide(ctx, s, j)

@@ -36,6 +36,9 @@ type Store interface {
 // it returns nil the job is ended as done, unless Import ended it itself in a transaction.
 type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
 
+// Step does one step of an agent's run. It gives the job back, or ends it.
+type Step func(ctx context.Context, s tenant.Scope, job memory.Job) error
+
 // Deps are the parts that the worker works with.
 type Deps struct {
 	Store  Store
@@ -43,6 +46,7 @@ type Deps struct {
 	Clone  *clone.Service
 	Import Import       // nil: import jobs fail
 	File   Import       // reads uploaded files; nil: these jobs fail
+	Step   Step         // nil: the runs of agents fail
 	Clock  memory.Clock // nil: time.Now
 	Log    *slog.Logger
 	Tracer trace.Tracer // nil: no spans
@@ -57,6 +61,7 @@ type Config struct {
 	DecideDeadline      time.Duration // default 2 min
 	PolicyDeadline      time.Duration // of a task that a policy deferred; default 5 min
 	AdoptDeadline       time.Duration // default 5 min
+	StepDeadline        time.Duration // of one step of a run; default 10 min
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
 
@@ -73,7 +78,7 @@ func (c *Config) setDefaults() {
 		at *time.Duration
 		to time.Duration
 	}{
-		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.PolicyDeadline, 5 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute},
+		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.PolicyDeadline, 5 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute}, {&c.StepDeadline, 10 * time.Minute},
 		{&c.ConsolidateDeadline, 30 * time.Minute}, {&c.LongDeadline, 2 * time.Hour}, {&c.SweepEvery, 15 * time.Second},
 	} {
 		if *f.at <= 0 {
@@ -125,7 +130,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		source:  &source{store: d.Store, clock: d.Clock},
 		outages: newOutages(d.Log, d.Clock),
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, file: d.File, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock, log: d.Log}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, file: d.File, step: d.Step, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock, log: d.Log}
 	if len(cfg.Queue.Stages) == 0 || slices.Contains(cfg.Queue.Stages, memory.StageDecide) {
 		// Half of the slots: the first stages of other collections need the rest.
 		h.following = make(chan struct{}, max(1, cmp.Or(cfg.Queue.Prepares, queue.DefaultPrepares)/2))

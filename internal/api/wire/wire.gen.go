@@ -41,6 +41,27 @@ const (
 	ContextRequestOrderTime      ContextRequestOrder = "time"
 )
 
+// Defines values for EventInputRole.
+const (
+	EventInputRoleDeveloper EventInputRole = "developer"
+	EventInputRoleSystem    EventInputRole = "system"
+	EventInputRoleUser      EventInputRole = "user"
+)
+
+// Defines values for EventInputWait.
+const (
+	EventInputWaitDone EventInputWait = "done"
+	EventInputWaitNone EventInputWait = "none"
+)
+
+// Defines values for EventType.
+const (
+	EventTypeAlert     EventType = "alert"
+	EventTypeHeartbeat EventType = "heartbeat"
+	EventTypeMessage   EventType = "message"
+	EventTypeTimer     EventType = "timer"
+)
+
 // Defines values for FileState.
 const (
 	FileStateFailed  FileState = "failed"
@@ -247,6 +268,16 @@ const (
 	ReviewStateUndone   ReviewState = "undone"
 )
 
+// Defines values for RunState.
+const (
+	RunStateCancelled RunState = "cancelled"
+	RunStateDone      RunState = "done"
+	RunStateFailed    RunState = "failed"
+	RunStateQueued    RunState = "queued"
+	RunStateRunning   RunState = "running"
+	RunStateWaiting   RunState = "waiting"
+)
+
 // Defines values for Scope.
 const (
 	ScopeAdmin            Scope = "admin"
@@ -268,6 +299,20 @@ const (
 	SearchModeHybrid  SearchMode = "hybrid"
 	SearchModeLexical SearchMode = "lexical"
 	SearchModeVector  SearchMode = "vector"
+)
+
+// Defines values for StopReason.
+const (
+	StopReasonApproval     StopReason = "approval"
+	StopReasonBudget       StopReason = "budget"
+	StopReasonCancelled    StopReason = "cancelled"
+	StopReasonDeadline     StopReason = "deadline"
+	StopReasonError        StopReason = "error"
+	StopReasonLoop         StopReason = "loop"
+	StopReasonMaxSteps     StopReason = "max_steps"
+	StopReasonNoHeartbeat  StopReason = "no_heartbeat"
+	StopReasonTerminalTool StopReason = "terminal_tool"
+	StopReasonText         StopReason = "text"
 )
 
 // Defines values for SummaryNoteAnalyst.
@@ -447,6 +492,34 @@ type AgentList struct {
 //
 // Examples: 2026-03-01T09:30:00Z
 type AnyTime = string
+
+// Approval defines model for Approval.
+type Approval struct {
+	Arguments json.RawMessage `json:"arguments"`
+	CreatedAt time.Time       `json:"created_at"`
+
+	// ID Also the id of its review, and of its step.
+	ID  uuid.UUID `json:"id"`
+	Run uuid.UUID `json:"run"`
+
+	// State `open`, `approved` and `rejected` are proposals; `applied` and `undone` are risky
+	// changes that were made without asking.
+	State ReviewState `json:"state"`
+	Tool  string      `json:"tool"`
+}
+
+// ApprovalDecision defines model for ApprovalDecision.
+type ApprovalDecision struct {
+	Approve bool `json:"approve"`
+
+	// Reason Told to the model when the call is denied.
+	Reason *string `json:"reason,omitempty"`
+}
+
+// ApprovalList defines model for ApprovalList.
+type ApprovalList struct {
+	Items []Approval `json:"items"`
+}
 
 // Attributes Free JSON, at most 16 KiB.
 type Attributes map[string]interface{}
@@ -659,6 +732,9 @@ type ChatAnswer struct {
 
 	// Reply The reply.
 	Reply string `json:"reply"`
+
+	// Run The run that answered, in the memory of an agent.
+	Run *uuid.UUID `json:"run,omitempty"`
 
 	// Tokens Tokens of the context from memory.
 	Tokens int `json:"tokens"`
@@ -1014,10 +1090,50 @@ type Counts struct {
 // DisplayName A name for people, in any script.
 type DisplayName = string
 
+// EventAccepted defines model for EventAccepted.
+type EventAccepted struct {
+	Job *JobRef `json:"job,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+
+	// Run Absent for an event with `at`.
+	Run *uuid.UUID `json:"run,omitempty"`
+}
+
+// EventInput Examples: {"content":"My name is Nora.","wait":"done"}
+type EventInput struct {
+	// At When a timer or heartbeat starts its run; within a year.
+	At *time.Time `json:"at,omitempty"`
+
+	// Content Required for a message and an alert; at most 64 KiB, 8 KiB with `at`.
+	Content *string `json:"content,omitempty"`
+
+	// Name Name of the speaker.
+	Name *string         `json:"name,omitempty"`
+	Role *EventInputRole `json:"role,omitempty"`
+
+	// Session A name or number that identifies the conversation.
+	Session *any `json:"session,omitempty"`
+
+	// Type Default `message`.
+	Type *EventType      `json:"type,omitempty"`
+	Wait *EventInputWait `json:"wait,omitempty"`
+}
+
+// EventInputRole defines model for EventInput.Role.
+type EventInputRole string
+
+// EventInputWait defines model for EventInput.Wait.
+type EventInputWait string
+
 // EventTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
 //
 // Examples: 2026-03-01T09:30:00Z, 202603010930
 type EventTime = string
+
+// EventType defines model for EventType.
+type EventType string
 
 // Fact defines model for Fact.
 type Fact struct {
@@ -1447,7 +1563,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2216,6 +2332,9 @@ type ReviewChange struct {
 	After  *Note `json:"after,omitempty"`
 	Before *Note `json:"before,omitempty"`
 
+	// Call A call of an agent's tool that waits, in a review of one; `note` is then the turn.
+	Call *ToolCall `json:"call,omitempty"`
+
 	// Links Links that the change adds to the note.
 	Links []NoteLink `json:"links,omitempty"`
 	Note  uuid.UUID  `json:"note"`
@@ -2243,6 +2362,78 @@ type Revision = int64
 type RotateRequest struct {
 	// OverlapSeconds How long the old key stays valid.
 	OverlapSeconds *int64 `json:"overlap_seconds,omitempty"`
+}
+
+// Run defines model for Run.
+type Run struct {
+	CreatedAt time.Time  `json:"created_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+
+	// Error Why the last try failed.
+	Error *string `json:"error,omitempty"`
+
+	// Heuristic Rules answered, because there is no model.
+	Heuristic bool `json:"heuristic"`
+
+	// ID Also the id of the event's message.
+	ID uuid.UUID `json:"id"`
+
+	// Job Its newest job.
+	Job *uuid.UUID `json:"job,omitempty"`
+
+	// Reply What the agent has said.
+	Reply *string `json:"reply,omitempty"`
+
+	// State `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
+	State RunState `json:"state"`
+
+	// Steps Empty in a list.
+	Steps []RunStep `json:"steps"`
+
+	// StopReason `terminal_tool`: the agent has spoken. `text`: the model answered without a tool. `no_heartbeat`: its last tool
+	// asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
+	// again and again. `approval`: a call waits. `error`: the model failed.
+	StopReason *StopReason `json:"stop_reason,omitempty"`
+	Tokens     StepTokens  `json:"tokens"`
+	Type       EventType   `json:"type"`
+}
+
+// RunList defines model for RunList.
+type RunList struct {
+	Items      []Run   `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// RunState `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
+type RunState string
+
+// RunStep defines model for RunStep.
+type RunStep struct {
+	// Arguments As the model wrote them.
+	Arguments *json.RawMessage `json:"arguments,omitempty"`
+	At        time.Time        `json:"at"`
+
+	// DurationMs Of the tool; of the model for a turn that calls nothing.
+	DurationMs int64     `json:"duration_ms"`
+	Event      EventType `json:"event"`
+	ID         uuid.UUID `json:"id"`
+
+	// Index Of the model's turn, from 1. Calls of one turn have the same.
+	Index int  `json:"index"`
+	Ok    bool `json:"ok"`
+
+	// Result For the model. Absent while the call has not run.
+	Result *string   `json:"result,omitempty"`
+	Run    uuid.UUID `json:"run"`
+
+	// Tokens Of the turn, in its first step.
+	Tokens StepTokens `json:"tokens"`
+
+	// Tool Absent for a turn that calls nothing; its text is then the result.
+	Tool *string `json:"tool,omitempty"`
 }
 
 // Scope defines model for Scope.
@@ -2469,6 +2660,11 @@ type StepAnswer struct {
 	Tokens int `json:"tokens"`
 }
 
+// StepList defines model for StepList.
+type StepList struct {
+	Items []RunStep `json:"items"`
+}
+
 // StepRequest Examples: {"arguments":{"content":"Name: Nora.","label":"human"},"tool":"core_memory_append"}
 type StepRequest struct {
 	// Arguments An object, or the JSON text of one, as a model returns it.
@@ -2479,6 +2675,17 @@ type StepRequest struct {
 	// Examples: core_memory_append
 	Tool string `json:"tool"`
 }
+
+// StepTokens defines model for StepTokens.
+type StepTokens struct {
+	Completion int64 `json:"completion"`
+	Prompt     int64 `json:"prompt"`
+}
+
+// StopReason `terminal_tool`: the agent has spoken. `text`: the model answered without a tool. `no_heartbeat`: its last tool
+// asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
+// again and again. `approval`: a call waits. `error`: the model failed.
+type StopReason string
 
 // StoredMessage defines model for StoredMessage.
 type StoredMessage struct {
@@ -2666,6 +2873,13 @@ type Tool struct {
 // ToolType defines model for Tool.Type.
 type ToolType string
 
+// ToolCall defines model for ToolCall.
+type ToolCall struct {
+	Arguments json.RawMessage `json:"arguments"`
+	Run       uuid.UUID       `json:"run"`
+	Tool      string          `json:"tool"`
+}
+
 // ToolFunction defines model for ToolFunction.
 type ToolFunction struct {
 	Description string `json:"description"`
@@ -2766,6 +2980,9 @@ type NotePath = uuid.UUID
 
 // ReviewPath defines model for reviewPath.
 type ReviewPath = uuid.UUID
+
+// RunPath defines model for runPath.
+type RunPath = uuid.UUID
 
 // TenantPath defines model for tenantPath.
 type TenantPath = string
@@ -3058,6 +3275,12 @@ type GetCostsParams struct {
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 }
 
+// PostEventParams defines parameters for PostEvent.
+type PostEventParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListFactsParams defines parameters for ListFacts.
 type ListFactsParams struct {
 	// Subject Only facts about this entity, by its name or the id of its note.
@@ -3310,10 +3533,25 @@ type GetProfileParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// ListRunsParams defines parameters for ListRuns.
+type ListRunsParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // StepParams defines parameters for Step.
 type StepParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListStepsParams defines parameters for ListSteps.
+type ListStepsParams struct {
+	// Run Id of the run.
+	Run uuid.UUID `form:"run" json:"run"`
 }
 
 // ListSummariesParams defines parameters for ListSummaries.
@@ -3451,6 +3689,9 @@ type PatchCollectionJSONRequestBody = CollectionPatch
 // PatchCollectionApplicationMergePatchPlusJSONRequestBody defines body for PatchCollection for application/merge-patch+json ContentType.
 type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
 
+// AnswerApprovalJSONRequestBody defines body for AnswerApproval for application/json ContentType.
+type AnswerApprovalJSONRequestBody = ApprovalDecision
+
 // ImportBankJSONRequestBody defines body for ImportBank for application/json ContentType.
 type ImportBankJSONRequestBody = BankDocument
 
@@ -3477,6 +3718,9 @@ type CloneCollectionJSONRequestBody = CloneRequest
 
 // BuildContextJSONRequestBody defines body for BuildContext for application/json ContentType.
 type BuildContextJSONRequestBody = ContextRequest
+
+// PostEventJSONRequestBody defines body for PostEvent for application/json ContentType.
+type PostEventJSONRequestBody = EventInput
 
 // AttachFolderJSONRequestBody defines body for AttachFolder for application/json ContentType.
 type AttachFolderJSONRequestBody = FolderRef

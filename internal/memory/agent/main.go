@@ -50,15 +50,25 @@ type Main struct {
 	System  string
 	Summary string        // of the messages that have left the window; "" when none has
 	Queue   []memory.Note // the newest messages that fit, oldest first
+	Turns   []memory.Turn // the queue as the model sees it
 	Tools   []memory.Tool
 	Window  int // tokens
 	Used    int // tokens of all parts, at most Window
 	Parts   []Part
 	Paging  memory.Paging
+	// Overflow reports that there are more messages than fit.
+	Overflow bool
+
+	through uuid.UUID    // the last message that the summary covers; zero: none
+	summary *memory.Note // nil: none
 }
 
-// messageTokens is what a message costs beside its content: its role and the marks around it.
-const messageTokens = 4
+// messageTokens is what a message costs beside its content: its role and the marks around it. callTokens is
+// what a call or a result costs at most beside its texts.
+const (
+	messageTokens = 4
+	callTokens    = 24
+)
 
 // queuePage is how many messages are read at once.
 const queuePage = 50
@@ -70,6 +80,11 @@ func (a *Service) Main(ctx context.Context, s tenant.Scope, v memory.View) (Main
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return Main{}, err
 	}
+	return a.build(ctx, s, v, nil)
+}
+
+// build builds the main context of a run; nil: of the next one.
+func (a *Service) build(ctx context.Context, s tenant.Scope, v memory.View, event *memory.Note) (Main, error) {
 	p, err := a.paging(&v.Collection)
 	if err != nil {
 		return Main{}, err
@@ -100,16 +115,15 @@ func (a *Service) Main(ctx context.Context, s tenant.Scope, v memory.View) (Main
 	if err != nil {
 		return Main{}, err
 	}
-	if open = a.fit(open, m.Window-m.Used); open != "" {
+	if open = a.fit(open, (m.Window-m.Used)/2); open != "" { // the messages need room, too
 		m.System += "\n\n" + open
 	}
 	m.add(PartFiles, a.count(open))
 
-	through, err := a.addSummary(ctx, s, v, &m)
-	if err != nil {
+	if err := a.addSummary(ctx, s, v, &m, event); err != nil {
 		return Main{}, err
 	}
-	if err := a.addQueue(ctx, s, v, &m, through); err != nil {
+	if err := a.addQueue(ctx, s, v, &m, event); err != nil {
 		return Main{}, err
 	}
 	m.Parts = append(m.Parts, Part{PartTools, tools})
@@ -122,25 +136,44 @@ func (m *Main) add(name PartName, tokens int) {
 	m.Used += tokens
 }
 
-// addSummary adds the summary, and returns the last message that it covers; zero: none.
-func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View, m *Main) (through uuid.UUID, err error) {
+// Request returns the turns of the next request to the model: the system message, the summary as a message of
+// the person's side, and the queue.
+func (m *Main) Request() []memory.Turn {
+	out := []memory.Turn{{Role: memory.RoleSystem, Text: m.System}}
+	if m.Summary != "" {
+		out = append(out, memory.Turn{Role: memory.RoleUser, Text: m.Summary})
+	}
+	return append(out, m.Turns...)
+}
+
+// addSummary adds the summary. When the event of the current run has left the window, it is shown here,
+// because the agent works on it.
+func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View, m *Main, event *memory.Note) error {
 	n, err := a.store.NoteByKey(ctx, s, v, memory.KindSummary, KeyQueue)
 	if fault.Is(err, fault.NotFound) {
 		m.add(PartSummary, 0)
-		return uuid.Nil, nil
+		return nil
 	}
 	if err != nil {
-		return uuid.Nil, err
+		return err
 	}
 	if id, ok := n.Attributes[AttrThrough].(string); ok {
-		if through, err = uuid.Parse(id); err != nil {
-			through = uuid.Nil
+		if m.through, err = uuid.Parse(id); err != nil {
+			m.through = uuid.Nil
 		}
 	}
-	m.Summary = a.fit(text.EscapeTags(n.Content), m.Window-m.Used-messageTokens)
+	m.summary = &n
+	body := "<summary>\n" + text.EscapeTags(n.Content) + "\n</summary>"
+	if event != nil && slices.Compare(event.ID[:], m.through[:]) <= 0 {
+		body += "\nYou are working on this:\n" + a.fit(turnFor(event).Text, m.Window/shareOfEvent)
+	}
+	m.Summary = a.fit(body, m.Window-m.Used-messageTokens)
 	m.add(PartSummary, a.sizeOf(m.Summary))
-	return through, nil
+	return nil
 }
+
+// shareOfEvent is the part of the window that an event may have that has left the queue: one in so many.
+const shareOfEvent = 8
 
 // sizeOf returns the tokens of a message; 0 for none.
 func (a *Service) sizeOf(content string) int {
@@ -150,10 +183,27 @@ func (a *Service) sizeOf(content string) int {
 	return a.count(content) + messageTokens
 }
 
-// addQueue adds the newest messages after one, as many as fit.
-func (a *Service) addQueue(ctx context.Context, s tenant.Scope, v memory.View, m *Main, through uuid.UUID) error {
+// sizeOfTurn returns the tokens of a turn, with room for the results of its calls when there are none yet.
+func (a *Service) sizeOfTurn(t *memory.Turn) int {
+	size := messageTokens
+	if t.Text != "" {
+		size += a.count(t.Text)
+	}
+	if t.Role == memory.RoleTool {
+		size += callTokens
+	}
+	for _, c := range t.Calls {
+		size += a.count(c.Name+c.Arguments) + 2*callTokens
+	}
+	return size
+}
+
+// addQueue adds the newest messages after the summary, as many as fit. The newest one is cut when it alone
+// is too long.
+func (a *Service) addQueue(ctx context.Context, s tenant.Scope, v memory.View, m *Main, event *memory.Note) error {
 	tokens, room := 0, m.Window-m.Used
 	var before uuid.UUID
+	var list []queued
 read:
 	for {
 		page, err := a.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: before, Limit: queuePage})
@@ -161,24 +211,60 @@ read:
 			return err
 		}
 		for i := range page {
-			if slices.Compare(page[i].ID[:], through[:]) <= 0 {
+			n := &page[i]
+			if slices.Compare(n.ID[:], m.through[:]) <= 0 {
 				break read
 			}
-			size := a.sizeOf(page[i].Content)
-			if tokens+size > room {
-				break read
+			if isWritten(n) {
+				continue
 			}
-			tokens += size
-			m.Queue = append(m.Queue, page[i])
+			q := queued{note: *n, turn: turnFor(n)}
+			if q.size = a.sizeOfTurn(&q.turn); tokens+q.size > room {
+				m.Overflow = true
+				if !a.shorten(&q, room-tokens, len(list) == 0) {
+					break read
+				}
+			}
+			tokens += q.size
+			list = append(list, q)
 		}
 		if len(page) < queuePage {
 			break
 		}
 		before = page[len(page)-1].ID
 	}
-	slices.Reverse(m.Queue)
-	m.add(PartMessages, tokens)
+	slices.Reverse(list)
+	var current uuid.UUID
+	if event != nil {
+		current = event.ID
+	}
+	m.Turns = arrange(list, current)
+	used := 0
+	for i := range m.Turns {
+		used += a.sizeOfTurn(&m.Turns[i])
+		used -= callTokens * len(m.Turns[i].Calls) // their results are in the list
+	}
+	for i := range list {
+		m.Queue = append(m.Queue, list[i].note)
+	}
+	m.add(PartMessages, min(used, room))
 	return nil
+}
+
+// shorten cuts a message that does not fit. Only the newest one and results of tools are cut, since the model
+// needs the end of the queue; ok is false when nothing useful remains.
+func (a *Service) shorten(q *queued, room int, newest bool) (ok bool) {
+	const least = 64 // tokens
+	if !newest && q.turn.Role != memory.RoleTool || room < least || len(q.turn.Calls) > 0 {
+		return false
+	}
+	share := room - messageTokens - callTokens
+	if !newest {
+		share /= 2 // its call comes before it
+	}
+	q.turn.Text = a.fit(q.turn.Text, share)
+	q.size = a.sizeOfTurn(&q.turn)
+	return q.turn.Text != "" && q.size <= room
 }
 
 // renderBlocks renders blocks between marks that their text cannot forge.

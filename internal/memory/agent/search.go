@@ -56,7 +56,7 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 	}
 	tool := filter.Or{
 		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Exists}, // Want is false: no call of a tool
-		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Eq, Values: textValues([]string{"send_message"})},
+		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Eq, Values: textValues([]string{toolSend})},
 	}
 	among := append(filter.And{memory.OfKinds(memory.KindMessage), role, tool}, within(from, until)...)
 	if strings.TrimSpace(query) != "" {
@@ -87,7 +87,7 @@ func archivalInsert(ctx context.Context, r *run) (string, error) {
 	ref := r.view.Collection.ID.String()
 	sum := sha256.Sum256([]byte(content))
 	in := notes.NewNote{Kind: memory.KindPassage, Key: "sha256:" + hex.EncodeToString(sum[:]), Content: content, Tags: tags}
-	w, err := r.a.notes.Add(ctx, r.s, ref, in, r.request)
+	w, err := r.a.notes.Add(ctx, r.s, ref, in, r.with(idOf))
 	if fault.Is(err, fault.Exists) {
 		v, err := r.a.recall.Open(ctx, r.s, ref, nil, 0)
 		if err != nil {
@@ -100,7 +100,7 @@ func archivalInsert(ctx context.Context, r *run) (string, error) {
 		}
 		// The passage was changed or deleted meanwhile.
 		in.Key, in.OnDuplicate = "", memory.DuplicateReturn
-		if w, err = r.a.notes.Add(ctx, r.s, ref, in, r.request); err != nil {
+		if w, err = r.a.notes.Add(ctx, r.s, ref, in, r.with(idOf)); err != nil {
 			return "", err
 		}
 		r.at = w.Revision
@@ -109,6 +109,9 @@ func archivalInsert(ctx context.Context, r *run) (string, error) {
 	r.at = w.Revision
 	return w.Note.ID.String(), err
 }
+
+// idOf is the result of a tool that stores a note.
+func idOf(written []memory.Note) string { return written[0].ID.String() }
 
 // archivalSearch returns a page of passages, the best first.
 func archivalSearch(ctx context.Context, r *run) (string, error) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
@@ -16,14 +18,41 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Store is what Service reads beside recall.
+// Store is what Service requires of a store.
 type Store interface {
+	NoteStore
+	JobStore
+	Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Review, error)
+	ListReviews(ctx context.Context, s tenant.Scope, q memory.ReviewQuery) ([]memory.Review, error)
+}
+
+// NoteStore reads notes and writes changesets.
+type NoteStore interface {
+	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
+	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error)
 	ListNotes(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) ([]memory.Note, error)
 	NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (memory.Note, error)
 	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
 }
 
-// Deps are the parts that the service uses; all but Clock are required.
+// JobStore works with the jobs of runs.
+type JobStore interface {
+	memory.AnswerStore
+	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
+	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
+	ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error
+	SetProgress(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, p memory.Progress) error
+}
+
+// Models finds the models of collections; *engine.Engine implements it.
+type Models interface {
+	// ModelFor returns the model that a collection's config selects.
+	ModelFor(c *memory.Collection) memory.Model
+	// ModelNamed returns a model by its name in the settings; ok is false for "" and names that there are not.
+	ModelNamed(name string) (m memory.Model, ok bool)
+}
+
+// Deps are the parts that the service uses; all but Clock and Models are required.
 type Deps struct {
 	Store    Store
 	Notes    *notes.Service
@@ -31,6 +60,7 @@ type Deps struct {
 	Recall   *recall.Service
 	Files    *files.Service
 	Policies memory.Policies
+	Models   Models       // nil: runs are stored and not done
 	Clock    memory.Clock // nil: time.Now
 }
 
@@ -47,6 +77,7 @@ type Service struct {
 	recall   *recall.Service
 	files    *files.Service
 	policies memory.Policies
+	models   Models
 	clock    memory.Clock
 	encoding search.Encoding
 }
@@ -57,7 +88,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "agent: store, notes, blocks, recall, files and policies are required")
 	}
 	a := &Service{
-		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, policies: deps.Policies, clock: deps.Clock,
+		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, policies: deps.Policies, models: deps.Models, clock: deps.Clock,
 		encoding: cmp.Or(cfg.Encoding, search.O200k),
 	}
 	if !slices.Contains(search.Encodings(), a.encoding) {
@@ -84,6 +115,13 @@ func (a *Service) paging(c *memory.Collection) (memory.Paging, error) {
 		}
 	}
 	return memory.Paging{}, fault.New(fault.Invalid, "a collection with the policy %s has no tools and no window; create one with the policy %s", c.Policy, strings.Join(able, ", "))
+}
+
+// Pages reports whether a collection is the memory of an agent.
+func (a *Service) Pages(c *memory.Collection) bool {
+	p, _ := a.policies.ByName(c.Policy)
+	_, ok := p.(memory.Pager)
+	return ok
 }
 
 // Tools returns the tools of an agent (notes:read).

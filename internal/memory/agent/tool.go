@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,6 +44,30 @@ type run struct {
 	request memory.Request
 	chars   int             // that a result may have
 	at      memory.Revision // after the tool has run
+	// commit writes the result of a tool in the transaction of its effect; nil: nothing is written. text is the
+	// result of what was written.
+	commit    func(ctx context.Context, tx memory.Tx, text string) error
+	call      string         // its id
+	committed bool           // the last transaction wrote the result
+	more      map[string]any // attributes of messages that the tool writes
+}
+
+// with returns what a tool writes together with its effect. The effect on a block that is attached is in the log of
+// another collection: it is kept from happening twice by the id of the call, and its result is written after it.
+func (r *run) with(text func(written []memory.Note) string) memory.Request {
+	q := r.request
+	if r.commit != nil {
+		q.With = func(ctx context.Context, tx memory.Tx, written []memory.Note) error {
+			r.committed = false
+			if v := tx.View(); v.Collection.ID != r.view.Collection.ID {
+				return nil
+			}
+			err := r.commit(ctx, tx, text(written))
+			r.committed = err == nil
+			return err
+		}
+	}
+	return q
 }
 
 // executor runs one tool. A fault that the model can do something about becomes its result.
@@ -51,7 +76,7 @@ type executor func(ctx context.Context, r *run) (string, error)
 // executors run the tools, by name.
 func executors() map[string]executor {
 	return map[string]executor{
-		"send_message":        sendMessage,
+		toolSend:              sendMessage,
 		"core_memory_append":  coreMemoryAppend,
 		"core_memory_replace": coreMemoryReplace,
 		"memory_insert":       memoryInsert,
@@ -70,17 +95,9 @@ func executors() map[string]executor {
 // Invalid "tool" for a name that is not one of Tools. The request's idempotency key makes a tool that
 // writes safe to repeat.
 func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Call, r memory.Request) (Result, error) {
-	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
-		return Result{}, err
-	}
-	v, err := a.recall.Open(ctx, s, ref, nil, 0)
+	v, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return Result{}, err
-	}
-	if v.Collection.Shared() {
-		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
-			return Result{}, err
-		}
 	}
 	p, err := a.paging(&v.Collection)
 	if err != nil {
@@ -94,24 +111,27 @@ func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Cal
 		}
 		return Result{}, fault.InvalidField("tool", "no such tool; there are %s", strings.Join(names, ", "))
 	}
-	current := &run{a: a, s: s, view: v, request: r, chars: resultChars(p.Window), at: v.At}
-	var out Result
+	return execute.run(ctx, &run{a: a, s: s, view: v, request: r, chars: resultChars(p.Window), at: v.At}, call.Arguments)
+}
+
+// run runs a tool. What the model can do something about is in the result.
+func (execute executor) run(ctx context.Context, r *run, arguments json.RawMessage) (out Result, err error) {
 	var text string
-	if current.args, err = parseArguments(call.Arguments); err == nil {
-		out.Heartbeat = current.args.flag(argHeartbeat)
-		text, err = execute(ctx, current)
+	if r.args, err = parseArguments(arguments); err == nil {
+		out.Heartbeat = r.args.flag(argHeartbeat)
+		text, err = execute(ctx, r)
 	}
-	out.Revision = current.at
+	out.Revision = r.at
 	if err == nil {
-		out.OK, out.Text = true, cut(text, current.chars)
-		out.Tokens = a.count(out.Text)
+		out.OK, out.Text = true, cut(text, r.chars)
+		out.Tokens = r.a.count(out.Text)
 		return out, nil
 	}
-	if !isForModel(err) {
+	if !isForModel(err) || errors.Is(err, errStale) {
 		return Result{}, err
 	}
 	out.Error, out.Heartbeat = cut(explain(err), maxError), true
-	out.Tokens = a.count(out.Error)
+	out.Tokens = r.a.count(out.Error)
 	return out, nil
 }
 
@@ -175,13 +195,21 @@ func sendMessage(ctx context.Context, r *run) (string, error) {
 	if err := r.args.check(); err != nil {
 		return "", err
 	}
+	attributes := map[string]any{memory.AttrTool: toolSend}
+	maps.Copy(attributes, r.more)
 	w, err := r.a.notes.AddMessages(ctx, r.s, r.view.Collection.ID.String(), notes.NewMessages{
-		Messages:    []notes.NewMessage{{Role: memory.RoleAssistant, Content: message, Attributes: map[string]any{memory.AttrTool: "send_message"}}},
+		Messages:    []notes.NewMessage{{Role: memory.RoleAssistant, Content: message, Attributes: attributes, Recalled: r.commit != nil}},
 		OnDuplicate: memory.DuplicateKeep,
-	}, r.request)
+	}, r.with(func([]memory.Note) string { return delivered }))
 	r.at = w.Revision
-	return "delivered", err
+	return delivered, err
 }
+
+// The tool by which an agent speaks, and its result.
+const (
+	toolSend  = "send_message"
+	delivered = "delivered"
+)
 
 func coreMemoryAppend(ctx context.Context, r *run) (string, error) {
 	label, content := r.args.text("label"), r.args.text("content")
@@ -208,7 +236,11 @@ func (r *run) edit(ctx context.Context, label string, change func(*block.Block) 
 	if err := r.args.check(); err != nil {
 		return "", err
 	}
-	w, err := r.a.blocks.Edit(ctx, r.s, r.view.Collection.ID.String(), label, r.request, change)
+	q := r.with(func(written []memory.Note) string { return cut(block.Of(&written[0]).Value, r.chars) })
+	if r.commit != nil {
+		q.Idempotency = &memory.Idempotency{Method: "CALL", Path: r.view.Collection.ID.String(), Key: r.call}
+	}
+	w, err := r.a.blocks.Edit(ctx, r.s, r.view.Collection.ID.String(), label, q, change)
 	if fault.Is(err, fault.NotFound) {
 		return "", r.unknownLabel(ctx)
 	}

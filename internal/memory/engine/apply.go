@@ -371,8 +371,14 @@ func (w *applyTx) remove(ctx context.Context) error {
 	return nil
 }
 
-// enqueueFollows enqueues the tasks of the decision.
+// enqueueFollows enqueues the runs and the tasks of the decision.
 func (w *applyTx) enqueueFollows(ctx context.Context) error {
+	for _, run := range w.decision.Runs {
+		j := memory.Job{Note: run, Kind: memory.JobStep, Stage: memory.StageDecide}
+		if _, err := w.tx.Enqueue(ctx, j); err != nil {
+			return err
+		}
+	}
 	return memory.EnqueueFollows(ctx, w.tx, w.desk.v.Collection.ID, w.decision.Follow)
 }
 

@@ -58,7 +58,7 @@ type naturalKey struct {
 
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
-		e: e, s: s, v: v, model: e.modelFor(&v.Collection), rng: e.random(job),
+		e: e, s: s, v: v, model: e.ModelFor(&v.Collection), rng: e.random(job),
 		readSet: map[uuid.UUID]memory.Note{}, listed: map[uuid.UUID]memory.Version{}, listedContent: map[uuid.UUID]uint64{}, links: map[memory.LinkID]memory.Link{}, newIDs: map[uuid.UUID]bool{}, costs: costs{},
 	}
 }

@@ -135,7 +135,8 @@ func commonOf(c *memory.Collection) common {
 	return out
 }
 
-func (e *Engine) modelFor(c *memory.Collection) memory.Model {
+// ModelFor returns the model that the config of a collection selects.
+func (e *Engine) ModelFor(c *memory.Collection) memory.Model {
 	set := commonOf(c)
 	if set.Analyst == string(memory.AnalystHeuristic) {
 		return e.heuristic
@@ -144,6 +145,12 @@ func (e *Engine) modelFor(c *memory.Collection) memory.Model {
 		return m
 	}
 	return e.model // none named, or one that is no longer configured
+}
+
+// ModelNamed returns a model by its name in the settings.
+func (e *Engine) ModelNamed(name string) (memory.Model, bool) {
+	m, ok := e.models[name]
+	return m, ok
 }
 
 func (e *Engine) policyOf(c *memory.Collection) (memory.Policy, error) {

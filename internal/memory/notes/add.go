@@ -24,11 +24,11 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 		return NoteWritten{}, err
 	}
 	return n.writeNoteOnce(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
-		return n.add(ctx, s, &c, in, r.Idempotency)
+		return n.add(ctx, s, &c, in, r)
 	})
 }
 
-func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, key *memory.Idempotency) (NoteWritten, *memory.Idempotency, error) {
+func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
 	note, err := in.build(n.clock(), s.Actor())
 	if err != nil {
 		return NoteWritten{}, nil, err
@@ -55,7 +55,7 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 
 	var out NoteWritten
 	o := memory.WriteOptions{
-		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: key,
+		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: r.Idempotency,
 		Audit: make([]memory.AuditEntry, 1), // set by the closure
 	}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
@@ -74,7 +74,7 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 				out = NoteWritten{Note: same[0], Found: true}
 				o.Audit[0] = audit("note.find", same[0].ID, c)
 				tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same[0].ID}, Revision: tx.View().At, Found: true}.Raw())
-				return nil
+				return r.With.Write(ctx, tx, same[0])
 			}
 		}
 		var err error
@@ -90,7 +90,7 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 			out.Job, ids.Job = &j, &j.ID
 		}
 		tx.Answer(ids.Raw())
-		return nil
+		return r.With.Write(ctx, tx, out.Note)
 	})
 	if err != nil {
 		return NoteWritten{}, nil, err

@@ -63,13 +63,13 @@ func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, i
 	}
 	k := memory.OnceKey{Key: r.Idempotency, Collection: c.ID}
 	return memory.Once(ctx, n.store, s, k, func() (MessagesWritten, *memory.Idempotency, error) {
-		return n.addMessages(ctx, s, &c, in, r.Idempotency)
+		return n.addMessages(ctx, s, &c, in, r)
 	}, func(ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
 		return n.writtenMessages(ctx, s, ids, job)
 	})
 }
 
-func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewMessages, key *memory.Idempotency) (MessagesWritten, *memory.Idempotency, error) {
+func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewMessages, q memory.Request) (MessagesWritten, *memory.Idempotency, error) {
 	var r memory.Validation
 	checkOnDuplicate(&r, in.OnDuplicate)
 	if err := r.Err(); err != nil {
@@ -80,7 +80,7 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 		return MessagesWritten{}, nil, err
 	}
 	w := &messageWriter{
-		n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer, find: in.OnDuplicate != memory.DuplicateKeep,
+		n: n, s: s, c: c, key: q.Idempotency, with: q.With, list: list, infer: in.Infer == nil || *in.Infer, find: in.OnDuplicate != memory.DuplicateKeep,
 	}
 	if err := n.prepareMessages(ctx, s, c, list, w.infer); err != nil {
 		return MessagesWritten{}, nil, err

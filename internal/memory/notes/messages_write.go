@@ -21,6 +21,7 @@ type messageWriter struct {
 	s         tenant.Scope
 	c         *memory.Collection
 	key       *memory.Idempotency
+	with      memory.With
 	list      []*message
 	infer     bool
 	find      bool // an exchange that is there already is not written again
@@ -96,8 +97,10 @@ func (w *messageWriter) writeOnce(ctx context.Context) (MessagesWritten, *memory
 			return errHeadMoved
 		}
 		var err error
-		out, err = w.putMessages(ctx, tx)
-		return err
+		if out, err = w.putMessages(ctx, tx); err != nil {
+			return err
+		}
+		return w.with.Write(ctx, tx, out.Messages...)
 	})
 	if err != nil {
 		return MessagesWritten{}, nil, err

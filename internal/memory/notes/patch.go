@@ -260,7 +260,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			ids.Revision = tx.Revision()
 		}
 		tx.Answer(ids.Raw())
-		return nil
+		return e.request.With.Write(ctx, tx, out.Note)
 	})
 	switch {
 	case wanted != nil:

@@ -38,9 +38,10 @@ func CallTemperature(temperature float64) float64 {
 type Setting[C any] struct {
 	Name     string
 	Doc      string
-	Min, Max float64      // of a number
-	Choices  []string     // of a text; nil: any
-	Field    func(*C) any // returns a pointer to its field: *int, *float64, *bool or *string
+	Min, Max float64         // of a number
+	Choices  []string        // of a text; nil: any
+	Items    json.RawMessage // JSON schema of the entries of a list; nil: no list
+	Field    func(*C) any    // returns a pointer to its field: *int, *float64, *bool, *string, or one to a list
 }
 
 // NumberSetting returns a setting that is an int or a float64 in a range.
@@ -56,6 +57,11 @@ func ChoiceSetting[C any](name, doc string, choices []string, field func(*C) any
 // PlainSetting returns a setting that is a bool or any text.
 func PlainSetting[C any](name, doc string, field func(*C) any) Setting[C] {
 	return Setting[C]{Name: name, Doc: doc, Field: field}
+}
+
+// ListSetting returns a setting that is a list. items is the schema of its entries.
+func ListSetting[C any](name, doc, items string, field func(*C) any) Setting[C] {
+	return Setting[C]{Name: name, Doc: doc, Items: json.RawMessage(items), Field: field}
 }
 
 // ParseSettings returns the defaults c with a collection's overrides. An unknown name,
@@ -108,6 +114,9 @@ func (s *Setting[C]) set(c *C, raw json.RawMessage) error {
 
 // typeName returns the setting's type as an error message names it.
 func (s *Setting[C]) typeName() string {
+	if s.Items != nil {
+		return "a list"
+	}
 	switch s.Field(new(C)).(type) {
 	case *int:
 		return "an integer"
@@ -123,12 +132,13 @@ func (s *Setting[C]) typeName() string {
 // DescribeSettings returns the defaults c as JSON, and the JSON schema of the overrides.
 func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMessage, err error) {
 	type property struct {
-		Type        string   `json:"type"`
-		Description string   `json:"description"`
-		Default     any      `json:"default"`
-		Minimum     *float64 `json:"minimum,omitempty"`
-		Maximum     *float64 `json:"maximum,omitempty"`
-		Enum        []string `json:"enum,omitempty"`
+		Type        string          `json:"type"`
+		Description string          `json:"description"`
+		Default     any             `json:"default"`
+		Minimum     *float64        `json:"minimum,omitempty"`
+		Maximum     *float64        `json:"maximum,omitempty"`
+		Enum        []string        `json:"enum,omitempty"`
+		Items       json.RawMessage `json:"items,omitempty"`
 	}
 	values, properties := map[string]any{}, map[string]property{}
 	for _, s := range all {
@@ -145,6 +155,9 @@ func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMe
 			p.Type, p.Default = "boolean", *v
 		case *string:
 			p.Type, p.Default = "string", *v
+		}
+		if s.Items != nil {
+			p.Type, p.Default, p.Items = "array", []any{}, s.Items
 		}
 		values[s.Name], properties[s.Name] = p.Default, p
 	}

@@ -25,6 +25,7 @@ func queueCases() []testCase {
 		{"Leases", leases},
 		{"Losses", losses},
 		{"EndJob", endJob},
+		{"HoldJob", holdJob},
 		{"Lists", listJobs},
 		{"Trace", jobTrace},
 		{"Backlog", backlog},
@@ -436,4 +437,38 @@ func jobTrace(_ *testing.T, w *world) {
 	list := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
 	w.assertf(again.Trace == parent && len(list) == 1 && list[0].Trace == parent, "retried: %+v, %+v", again, list)
 	w.assertf(w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare}).Trace == "", "a job without a trace")
+}
+
+// holdJob: a transaction writes only under a lease that its job still has, several times in a row too; not after the
+// job was claimed again, given back or canceled.
+func holdJob(_ *testing.T, w *world) {
+	c := w.collection("c")
+	n := w.add(c.ID, "event")
+	j := w.job(c.ID, memory.Job{Note: n.ID, Kind: memory.JobStep, Stage: memory.StageDecide})
+	put := func(lease uuid.UUID) error {
+		return errOf(w.Write(w.ctx, w.all, c.ID, memory.WriteOptions{Job: j.ID, Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			if err := tx.HoldJob(ctx, j.ID, lease); err != nil {
+				return err
+			}
+			_, err := tx.Put(ctx, memory.Note{Kind: memory.KindMessage, Content: "turn"})
+			return err
+		}))
+	}
+	w.wantFault(put(uuid.New()), fault.Conflict)
+	w.wantFault(put(uuid.Nil), fault.Conflict)
+	_, lease := w.claim(c.ID, memory.StageDecide, 1)
+	w.noError(put(lease))
+	w.noError(put(lease))
+	w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
+	w.wantFault(put(lease), fault.Conflict)
+	claimed, again := w.claim(c.ID, memory.StageDecide, 1)
+	w.assertf(len(claimed) == 1 && claimed[0].ID == j.ID && claimed[0].Note == n.ID && claimed[0].Kind == memory.JobStep, "claimed %+v", claimed)
+	w.wantFault(put(lease), fault.Conflict)
+	w.noError(put(again))
+	must(w.CancelJob(w.ctx, w.all, j.ID, memory.AuditEntry{Action: "job.cancel"}))(w.t)
+	w.wantFault(put(again), fault.Conflict)
+	w.assertf(w.head(c.ID) == 4, "only what was held is written: %d", w.head(c.ID))
+	w.wantFault(errOf(w.Write(w.ctx, w.all, c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		return tx.HoldJob(ctx, uuid.New(), lease)
+	})), fault.NotFound)
 }

@@ -3,6 +3,8 @@ package memgpt
 import (
 	"encoding/json"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
@@ -21,11 +23,24 @@ type Config struct {
 	Flush    float64 // share of the window at which the oldest messages are evicted; 1, 0.9
 	Evict    float64 // share of the tokens of messages that a flush evicts; 0.5, 0.7
 	MaxSteps int     // steps of one run; 50
+
+	MaxCalls   int // tool calls of one run; 200
+	MaxTokens  int // prompts and turns of one run; 2,000,000
+	MaxSeconds int // of one run, from its first step on; 3,600
+
+	ToolRules []memory.ToolRule // none
+	Approve   []string          // tools that wait for approval; none
+
+	SummaryModel  string // named by the gateway's settings; "": the agent's
+	SummaryWindow int    // tokens; 0: Window
+
+	Analyst string // policy.AnalystAuto
+	Model   string // named by the gateway's settings; "": the main one
 }
 
 // presetConfig returns the values of a preset.
 func presetConfig(name string) Config {
-	c := Config{Preset: name, Window: 8_192, Warn: 0.7, Flush: 1, Evict: 0.5, MaxSteps: 50}
+	c := Config{Preset: name, Window: 8_192, Warn: 0.7, Flush: 1, Evict: 0.5, MaxSteps: 50, MaxCalls: 200, MaxTokens: 2_000_000, MaxSeconds: 3_600, Analyst: policy.AnalystAuto}
 	if name == PresetLetta {
 		c.Warn, c.Flush, c.Evict = 0.75, 0.9, 0.7
 	}
@@ -43,8 +58,40 @@ func settings() []policy.Setting[Config] {
 			0, 1, func(c *Config) any { return &c.Warn }),
 		policy.NumberSetting("flush", "share of the window at which the oldest messages are evicted and summarized", 0.1, 1, func(c *Config) any { return &c.Flush }),
 		policy.NumberSetting("evict", "share of the tokens of messages that a flush evicts", 0.1, 1, func(c *Config) any { return &c.Evict }),
-		policy.NumberSetting("max_steps", "steps of one run", 1, 1_000, func(c *Config) any { return &c.MaxSteps }),
+		policy.NumberSetting("max_steps", "steps of one run, which are turns of the model", 1, 1_000, func(c *Config) any { return &c.MaxSteps }),
+		policy.NumberSetting("max_calls", "tool calls of one run", 1, 10_000, func(c *Config) any { return &c.MaxCalls }),
+		policy.NumberSetting("max_tokens", "tokens of one run, prompts included", 1, 1_000_000_000, func(c *Config) any { return &c.MaxTokens }),
+		policy.NumberSetting("max_seconds", "time of one run, from its first step on", 1, 86_400, func(c *Config) any { return &c.MaxSeconds }),
+		policy.ListSetting("tool_rules", "when tools may be called: first (the first call is one of these), last (the run ends with it, and not before), after (only after one of others), most (so often in a run)",
+			ruleSchema, func(c *Config) any { return &c.ToolRules }),
+		policy.ListSetting("approve", "tools whose calls wait for approval", `{"type":"string"}`, func(c *Config) any { return &c.Approve }),
+		policy.PlainSetting("summary_model", "the model that sums up evicted messages, as the gateway's settings name it; empty: the agent's", func(c *Config) any { return &c.SummaryModel }),
+		policy.NumberSetting("summary_window", "tokens of that model's window; 0: as window", 0, 10_000_000, func(c *Config) any { return &c.SummaryWindow }),
+		policy.ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model",
+			[]string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }),
+		policy.PlainSetting("model", "a model that the gateway's settings name; empty: the main one", func(c *Config) any { return &c.Model }),
 	}
+}
+
+const ruleSchema = `{"type":"object","properties":{"tool":{"type":"string"},"rule":{"type":"string","enum":["first","last","after","most"]},` +
+	`"after":{"type":"array","items":{"type":"string"}},"most":{"type":"integer","minimum":1}},"required":["tool","rule"],"additionalProperties":false}`
+
+// checkRules returns a fault for a rule that can never be kept, or that says too little.
+func (c *Config) checkRules() error {
+	for i, r := range c.ToolRules {
+		at := memory.ElementField("policy_config.tool_rules", i)
+		switch {
+		case r.Tool == "":
+			return fault.InvalidField(at+".tool", "is required")
+		case r.Rule == memory.RuleAfter && len(r.After) == 0:
+			return fault.InvalidField(at+".after", "must name the tools before it")
+		case r.Rule == memory.RuleMost && r.Most < 1:
+			return fault.InvalidField(at+".most", "must be 1 or more")
+		case r.Rule != memory.RuleFirst && r.Rule != memory.RuleLast && r.Rule != memory.RuleAfter && r.Rule != memory.RuleMost:
+			return fault.InvalidField(at+".rule", "must be one of first, last, after, most")
+		}
+	}
+	return nil
 }
 
 // parseConfig returns the values of the preset with a collection's overrides.

@@ -1,12 +1,16 @@
 package memgpt
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -15,13 +19,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-//go:embed prompts tools
+//go:embed prompts schemas tools
 var files embed.FS
 
 // The versions of the files in use. A changed text is a new file with a higher version.
 const (
 	instructionsFile = "prompts/instructions.v1.txt"
 	toolsFile        = "tools/tools.v1.json"
+	warningFile      = "prompts/warning.v1.txt"
+	summaryPrompt    = "memgpt/queue_summary@1"
 )
 
 // ArgHeartbeat is the argument that every tool takes: the agent wants to act again after it.
@@ -35,7 +41,10 @@ type Policy struct {
 	policy.None
 
 	description  memory.PolicyDescription
+	models       []string
 	instructions string
+	warning      string
+	summary      policy.Prompt
 	tools        []memory.Tool
 	fixed        int // tokens of instructions and tools, with a margin
 }
@@ -46,13 +55,20 @@ var (
 	_ memory.Pager  = (*Policy)(nil)
 )
 
-// New returns the policy.
-func New() (*Policy, error) {
-	text, err := files.ReadFile(instructionsFile)
-	if err != nil {
-		return nil, fmt.Errorf("memgpt: read the instructions: %w", err)
+// New returns the policy. models are the names that policy_config may choose from.
+func New(models ...string) (*Policy, error) {
+	p := &Policy{models: models}
+	for file, text := range map[string]*string{instructionsFile: &p.instructions, warningFile: &p.warning} {
+		raw, err := files.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("memgpt: read %s: %w", file, err)
+		}
+		*text = strings.TrimSpace(string(raw))
 	}
-	p := &Policy{instructions: strings.TrimSpace(string(text))}
+	var err error
+	if p.summary, err = policy.LoadPrompt(files, summaryPrompt); err != nil {
+		return nil, fmt.Errorf("memgpt: %w", err)
+	}
 	if p.tools, err = readTools(); err != nil {
 		return nil, fmt.Errorf("memgpt: %w", err)
 	}
@@ -118,6 +134,14 @@ func (p *Policy) CheckConfig(raw json.RawMessage) error {
 	if c.Window <= p.fixed {
 		return fault.InvalidField("policy_config.window", "must be more than %d: the instructions and tools alone take about as many tokens", p.fixed)
 	}
+	if err := c.checkRules(); err != nil {
+		return err
+	}
+	for _, name := range []string{c.Model, c.SummaryModel} {
+		if err := policy.CheckModel(name, p.models); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -140,6 +164,26 @@ func (*Policy) Seed(json.RawMessage) []memory.Note {
 	return []memory.Note{first, second}
 }
 
+// Decide keeps notes and messages as they are. When the time of a timer has come, it writes the event that
+// starts a run.
+func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+	if e.Kind != memory.EventTask {
+		return p.None.Decide(ctx, d, e)
+	}
+	var timed memory.TimedEvent
+	if e.Task.Name != memory.TaskTimer || json.Unmarshal(e.Task.Args, &timed) != nil {
+		return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
+	}
+	id := d.NewID()
+	event := memory.Note{
+		ID: id, Kind: memory.KindMessage, Content: timed.Content, OccurredAt: d.Now(), Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
+		Attributes: map[string]any{
+			memory.AttrRole: string(memory.RoleUser), memory.AttrEvent: string(timed.Type), memory.AttrRun: id.String(), memory.AttrRecall: true,
+		},
+	}
+	return memory.Decision{Puts: []memory.Note{event}, Runs: []uuid.UUID{id}, Cause: memory.CauseAdd, Outcome: json.RawMessage(`{"decision":"event"}`)}, nil
+}
+
 // Paging returns what an agent with this memory works with.
 func (p *Policy) Paging(raw json.RawMessage) memory.Paging {
 	c, err := parseConfig(raw)
@@ -148,5 +192,7 @@ func (p *Policy) Paging(raw json.RawMessage) memory.Paging {
 	}
 	return memory.Paging{
 		Instructions: p.instructions, Tools: slices.Clone(p.tools), Window: c.Window, Warn: c.Warn, Flush: c.Flush, Evict: c.Evict, MaxSteps: c.MaxSteps,
+		MaxCalls: c.MaxCalls, MaxTokens: int64(c.MaxTokens), MaxTime: time.Duration(c.MaxSeconds) * time.Second, Warning: p.warning,
+		Rules: c.ToolRules, Approve: c.Approve, SummaryModel: c.SummaryModel, SummaryWindow: c.SummaryWindow,
 	}
 }

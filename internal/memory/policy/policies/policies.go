@@ -23,7 +23,7 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	memgptPolicy, err := memgpt.New()
+	memgptPolicy, err := memgpt.New(models...)
 	if err != nil {
 		return nil, err
 	}

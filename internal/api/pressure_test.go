@@ -1,0 +1,314 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
+)
+
+// agentWith creates an agent with settings.
+func (b *system) agentWith(t *testing.T, name, config string) string {
+	t.Helper()
+	made := b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":"memgpt","policy_config":%s}`, name, config)).want(201)
+	return "/v1/collections/" + made.text("id")
+}
+
+// converse makes the model answer by a function.
+func (b *system) converse(answer func(d memory.Dialogue) memory.Turn) {
+	b.model.mu.Lock()
+	defer b.model.mu.Unlock()
+	b.model.turns = func(d memory.Dialogue) (memory.Said, error) {
+		return memory.Said{Turn: answer(d), Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 1, CompletionTokens: 1}, nil
+	}
+}
+
+// tokensOf returns the tokens of a request.
+func tokensOf(t *testing.T, d *memory.Dialogue) (n int) {
+	t.Helper()
+	count := func(s string) int {
+		n, err := search.O200k.Count(s)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	for _, turn := range d.Turns {
+		n += count(turn.Text)
+		for _, c := range turn.Calls {
+			n += count(c.Name + c.Arguments)
+		}
+	}
+	return n + count(encode(t, args{"tools": d.Tools}))
+}
+
+// C116, C119, C125, C126, C127, C144, C145, C149: a conversation ten windows long keeps running. No request is
+// larger than the window. The agent is warned once in each period; a flush puts a summary before an assistant's turn;
+// and what was said in the third turn is found by a tool at the end.
+func TestLongConversation(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	const window = 4_000
+	c := b.agentWith(t, "long", fmt.Sprintf(`{"window":%d}`, window))
+	said, total, flushes, warnings, summaries := "", 0, 0, 0, map[string]bool{}
+	b.converse(func(d memory.Dialogue) memory.Turn {
+		if n := tokensOf(t, &d); n > window {
+			t.Errorf("a request has %d tokens", n)
+		}
+		if d.Turns[0].Role != memory.RoleSystem || !strings.HasPrefix(d.Turns[0].Text, "You are an assistant with a memory") {
+			t.Errorf("a request begins with %.100s", d.Turns[0].Text)
+		}
+		if strings.HasPrefix(d.Turns[1].Text, "<summary>") {
+			if d.Turns[1].Role != memory.RoleUser || d.Turns[2].Role != memory.RoleAssistant {
+				t.Errorf("after a flush come %s and %s", d.Turns[1].Role, d.Turns[2].Role)
+			}
+			if !summaries[d.Turns[1].Text] {
+				summaries[d.Turns[1].Text] = true
+				flushes++
+			}
+		}
+		last := d.Turns[len(d.Turns)-1]
+		switch {
+		case strings.Contains(last.Text, "nearly full"):
+			warnings++
+			return b.calls(t, "core_memory_append", args{"label": "human", "content": "warned"})
+		case last.Role == memory.RoleTool && strings.Contains(last.Text, "4711"):
+			said = "found"
+			return b.calls(t, "send_message", args{"message": "It is 4711."})
+		case strings.Contains(last.Text, "code of the safe?"):
+			return b.calls(t, "conversation_search", args{"query": "safe code", "roles": []string{"user"}, "request_heartbeat": true})
+		}
+		return b.calls(t, "send_message", args{"message": "I see. " + strings.Repeat("Tell me more of it. ", 20)})
+	})
+	for i := 0; total < 10*window; i++ {
+		content := fmt.Sprintf("Day %d. %s", i, strings.Repeat("The harbor was calm and we counted the boats. ", 80))
+		if i == 2 {
+			content = "The code of the safe is 4711."
+		}
+		n, err := search.O200k.Count(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+		if run := b.says(t, c, content); run.text("state") != "done" {
+			t.Fatalf("turn %d: %.500s", i, run.Body)
+		}
+	}
+	if run := b.says(t, c, "What is the code of the safe?"); run.text("reply") != "It is 4711." || said != "found" {
+		t.Errorf("at the end: %.800s", run.Body)
+	}
+	if flushes < 8 || warnings < flushes-1 || warnings > flushes+1 {
+		t.Errorf("%d flushes, %d warnings", flushes, warnings)
+	}
+	summary := b.call(t, "one", "GET", c+"/notes?kind=summary", "").want(200)
+	if words := len(strings.Fields(summary.text("items.0.content"))); summary.length("items") != 1 || words == 0 || words > 101 {
+		t.Errorf("the summary has %d words: %.400s", words, summary.Body)
+	}
+	parts := b.call(t, "one", "GET", c+"/context", "").want(200)
+	if parts.number("used") > window || parts.number("parts.4.tokens") == 0 || parts.text("parts.3.part") != "summary" || parts.number("parts.3.tokens") == 0 {
+		t.Errorf("the context is %s", parts.Body)
+	}
+}
+
+// What GET context says is what the next request holds, about: between two parts there is at most one token more.
+func TestContextIsTheRequest(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memgpt")
+	b.script(b.calls(t, "conversation_search", args{"query": "x", "request_heartbeat": true}, "archival_insert", args{"content": "tea"}), memory.Turn{Text: "Yes."})
+	b.says(t, c, "Is it <|im_end|> so?")
+	seen := b.script(memory.Turn{Text: "Yes."})
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"And now?"}]}`).want(202)
+	used := b.call(t, "one", "GET", c+"/context", "").want(200).number("used")
+	b.says(t, c, "So?")
+	got := tokensOf(t, &(*seen)[0])
+	if slack := float64(len((*seen)[0].Turns)) * 30; float64(got) > used+10 || float64(got) < used-slack {
+		t.Errorf("the context has %v tokens, the request %d", used, got)
+	}
+}
+
+// C146, C151, and the chain of fallbacks: the agent never stops, however the summary's model fails.
+func TestSummaryFallbacks(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	long := strings.Repeat("We walked along the harbor and counted boats. ", 40)
+	answer := func(v any) (memory.Answer, error) {
+		raw, err := json.Marshal(v)
+		return memory.Answer{JSON: raw, Analyst: memory.AnalystModel}, err
+	}
+	for name, c := range map[string]struct {
+		asks func(memory.Call) (memory.Answer, error)
+		want string
+	}{
+		"long": {func(memory.Call) (memory.Answer, error) { return answer(args{"summary": strings.Repeat("word ", 150)}) }, "word word"},
+		"refused": {func(memory.Call) (memory.Answer, error) {
+			return memory.Answer{}, fault.New(fault.ModelFailed, "context_length_exceeded")
+		}, "left the window without a summary"},
+		"unusable": {func(memory.Call) (memory.Answer, error) {
+			return memory.Answer{}, fmt.Errorf("x: %w", memory.ErrBadAnswer)
+		}, "left the window without a summary"},
+		"empty":       {func(memory.Call) (memory.Answer, error) { return answer(args{"summary": " "}) }, "left the window without a summary"},
+		"unreachable": {func(memory.Call) (memory.Answer, error) { return memory.Answer{}, fault.New(fault.Unavailable, "down") }, "left the window without a summary"},
+	} {
+		collection := b.agentWith(t, name, `{"window":3500}`)
+		b.script(memory.Turn{Text: "Yes."})
+		b.model.mu.Lock()
+		b.model.asks = c.asks
+		b.model.mu.Unlock()
+		// Messages of the person alone: there is no turn of the assistant to cut before.
+		for range 12 {
+			b.call(t, "one", "POST", collection+"/messages", encode(t, args{"messages": []args{{"content": long}}, "on_duplicate": "keep"})).want(202)
+		}
+		run := b.says(t, collection, "Hello")
+		if run.text("state") != "done" { // an endpoint that is down is tried again
+			b.pass(3e9)
+			if _, err := b.work(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			run = b.call(t, "one", "GET", collection+"/runs/"+run.text("id"), "").want(200)
+		}
+		summary := b.call(t, "one", "GET", collection+"/notes?kind=summary", "").want(200).text("items.0.content")
+		if run.text("stop_reason") != "text" || !strings.Contains(summary, c.want) || len(strings.Fields(summary)) > 101 {
+			t.Errorf("%s: %.300s; the summary is %.300s", name, run.Body, summary)
+		}
+	}
+}
+
+// A model that is down makes a run wait, and then fail; a run that has failed says why.
+func TestRunWithBrokenModel(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memgpt")
+	b.model.mu.Lock()
+	b.model.turns = func(memory.Dialogue) (memory.Said, error) {
+		return memory.Said{}, fault.New(fault.Unavailable, "the endpoint failed (500)")
+	}
+	b.model.mu.Unlock()
+	run := b.says(t, c, "Hello")
+	if run.text("state") != "queued" || !strings.Contains(run.text("error"), "(500)") {
+		t.Errorf("the run is %s", run.Body)
+	}
+	for range 6 {
+		b.pass(120e9)
+		if _, err := b.work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200)
+	if failed.text("state") != "failed" || failed.text("stop_reason") != "error" || !strings.Contains(failed.text("error"), "(500)") {
+		t.Errorf("the run is %s", failed.Body)
+	}
+	b.script(memory.Turn{Text: "Hello."})
+	if again := b.says(t, c, "Are you back?"); again.text("reply") != "Hello." {
+		t.Errorf("the next run is %s", again.Body)
+	}
+}
+
+// C132, C133: the agent pages through a search until it finds a fact, and follows keys to a value, in one user turn.
+func TestScriptedSearches(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memgpt")
+	for i := range 14 {
+		b.did(t, c, "archival_insert", args{"content": fmt.Sprintf("Lighthouse report number %d: nothing to see at the lighthouse.", i)})
+	}
+	b.did(t, c, "archival_insert", args{"content": "In a note about a lighthouse far away, long after all the others and with many other words about weather and fish and ropes, there is the answer: 42 boats."})
+	page := 0
+	b.converse(func(d memory.Dialogue) memory.Turn {
+		last := d.Turns[len(d.Turns)-1]
+		if strings.Contains(last.Text, "42 boats") {
+			return b.calls(t, "send_message", args{"message": fmt.Sprintf("42, on page %d.", page)})
+		}
+		page++
+		return b.calls(t, "archival_search", args{"query": "lighthouse report number", "page": page, "request_heartbeat": true})
+	})
+	if run := b.says(t, c, "How many boats?"); !strings.HasPrefix(run.text("reply"), "42, on page ") || run.text("reply") == "42, on page 1." {
+		t.Errorf("paging: %.800s", run.Body)
+	}
+	for key, value := range map[string]string{"alpha": "bravo", "bravo": "charlie", "charlie": "delta", "delta": "the end"} {
+		b.did(t, c, "archival_insert", args{"content": fmt.Sprintf("key %s has value %s", key, value)})
+	}
+	hops := 0
+	b.converse(func(d memory.Dialogue) memory.Turn {
+		last := d.Turns[len(d.Turns)-1]
+		key := "alpha"
+		if last.Role == memory.RoleTool {
+			for _, line := range strings.Split(last.Text, "\n") {
+				if _, after, ok := strings.Cut(line, "key "+[]string{"", "alpha", "bravo", "charlie", "delta"}[hops]+" has value "); ok {
+					key, _, _ = strings.Cut(after, `"`)
+				}
+			}
+		}
+		if key == "the end" {
+			return b.calls(t, "send_message", args{"message": fmt.Sprintf("the end after %d hops", hops)})
+		}
+		hops++
+		return b.calls(t, "archival_search", args{"query": "key " + key + " has value", "top_k": 20, "request_heartbeat": true})
+	})
+	if run := b.says(t, c, "Follow alpha."); run.text("reply") != "the end after 4 hops" {
+		t.Errorf("hops: %.800s", run.Body)
+	}
+}
+
+// A fork in the middle of a run has what was committed; its own runs go on from there, and the base's is unaffected.
+func TestForkInARun(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	made := b.call(t, "one", "POST", "/v1/collections", `{"name":"base","policy":"memgpt","policy_config":{"approve":["archival_insert"]}}`).want(201)
+	c := "/v1/collections/" + made.text("id")
+	b.script(b.calls(t, "archival_insert", args{"content": "x"}), memory.Turn{Text: "Done."})
+	run := b.says(t, c, "Store it.")
+	fork := b.call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).want(201)
+	f := "/v1/collections/" + fork.text("id")
+	if got := b.call(t, "one", "GET", f+"/runs/"+run.text("id"), "").want(200); got.text("state") != "cancelled" || got.length("steps") != 1 {
+		t.Errorf("in the fork the run is %s", got.Body)
+	}
+	seen := b.script(memory.Turn{Text: "Hello."})
+	if got := b.says(t, f, "Hello?"); got.text("reply") != "Hello." {
+		t.Errorf("the fork's run is %s", got.Body)
+	}
+	found := false
+	for _, turn := range (*seen)[0].Turns {
+		found = found || turn.Role == memory.RoleTool && strings.Contains(turn.Text, "has not run")
+	}
+	if !found {
+		t.Errorf("the fork's model saw %+v", (*seen)[0].Turns[1:])
+	}
+	if got := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200); got.text("state") != "waiting" {
+		t.Errorf("in the base the run is %s", got.Body)
+	}
+}
+
+// Runs of one agent go in the order of their events, also when they are posted while another one waits its turn.
+func TestRunsInOrder(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memgpt")
+	var order []string
+	b.converse(func(d memory.Dialogue) memory.Turn {
+		last := d.Turns[len(d.Turns)-1]
+		if last.Role == memory.RoleUser {
+			order = append(order, last.Text)
+			return b.calls(t, "conversation_search", args{"query": last.Text, "request_heartbeat": true})
+		}
+		return memory.Turn{Text: "Done."}
+	})
+	for i := range 4 {
+		b.call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"content":"event %d"}`, i), "Idempotency-Key", fmt.Sprint("e", i)).want(http.StatusAccepted)
+	}
+	again := b.call(t, "one", "POST", c+"/events", `{"content":"event 0"}`, "Idempotency-Key", "e0").want(http.StatusAccepted)
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(order, ","); got != "event 0,event 1,event 2,event 3" {
+		t.Errorf("the runs went %s", got)
+	}
+	if runs := b.call(t, "one", "GET", c+"/runs", "").want(200); runs.length("items") != 4 || runs.text("items.3.id") != again.text("run") {
+		t.Errorf("runs: %s", runs.Body)
+	}
+}

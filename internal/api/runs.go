@@ -1,0 +1,385 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/agent"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// postEvent answers 202: the event is stored, and a job answers it.
+func (h *core) postEvent(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.EventInput](c)
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	wait := valueOr(body.Wait, "") == wire.EventInputWaitDone
+	if wait {
+		if err := tenant.Check(s, tenant.NotesRead); err != nil {
+			return err
+		}
+		leave, err := h.waiting.enter(s.Tenant())
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	e := agent.NewEvent{
+		Type: memory.EventType(valueOr(body.Type, "")), Role: memory.Role(valueOr(body.Role, "")), Name: valueOr(body.Name, ""),
+		Content: valueOr(body.Content, ""), At: body.At,
+	}
+	if body.Session != nil {
+		e.Session = *body.Session
+	}
+	w, err := h.Agent.Post(ctx, s, ref, e, conditions(c))
+	if err != nil {
+		return err
+	}
+	countRecords(c, 1)
+	setRevision(c, w.Revision)
+	if wait && w.Run != uuid.Nil {
+		endTurn(c)
+		if run, ok := h.waitForRun(c, ref, &w); ok {
+			return reply(c, http.StatusOK, wireRun(&run))
+		}
+	}
+	return reply(c, http.StatusAccepted, wire.EventAccepted{Run: optional(w.Run), Job: wireJobRef(w.Job), Revision: int64(w.Revision)})
+}
+
+// waitForRun waits for a run and returns it as it is then. The event is stored, so a failure here is not an
+// error of the request.
+func (h *core) waitForRun(c *gin.Context, ref string, w *agent.Started) (run agent.Run, ok bool) {
+	ctx, s := c.Request.Context(), scope(c)
+	if w.Job != nil && !w.Job.Ended() {
+		if _, err := h.waitForJob(ctx, s, w.Job.ID, 0); err != nil {
+			h.log.WarnContext(ctx, "waiting for a run failed; answered without waiting", slog.String("request_id", requestID(c)), slog.Any("error", err))
+			return run, false
+		}
+	}
+	v, err := h.Recall.Open(ctx, s, ref, nil, 0)
+	if err == nil {
+		run, err = h.Agent.Run(ctx, s, v, w.Run)
+	}
+	if err != nil {
+		h.log.WarnContext(ctx, "a run could not be read after it; answered without it", slog.String("request_id", requestID(c)), slog.Any("error", err))
+		return run, false
+	}
+	setRevision(c, v.At)
+	return run, true
+}
+
+func (h *core) listRuns(c *gin.Context) error {
+	v, cur, err := h.pageView(c)
+	if err != nil {
+		return err
+	}
+	after, err := cur.afterID()
+	if err != nil {
+		return err
+	}
+	limit := pageLimit(c)
+	page, err := h.Agent.Runs(c.Request.Context(), scope(c), v, after, limit+1)
+	if err != nil {
+		return err
+	}
+	out := wire.RunList{Items: make([]wire.Run, 0, len(page)), Revision: int64(v.At)}
+	for i := range page[:min(limit, len(page))] {
+		page[i].Steps = nil
+		out.Items = append(out.Items, wireRun(&page[i]))
+	}
+	if len(page) > limit {
+		if out.NextCursor, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
+			return err
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) getRun(c *gin.Context) error {
+	id, err := pathID(c, "run")
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	run, err := h.Agent.Run(c.Request.Context(), scope(c), v, id)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(c.GetHeader("Accept"), mediaSSE) {
+		return h.streamRun(c, v.Collection.ID, run)
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, wireRun(&run))
+}
+
+// chatsAsRun reports whether a chat is a run: the collection is the memory of an agent, and may remember.
+func (h *core) chatsAsRun(c *gin.Context, ref string, body *wire.ChatRequest) (bool, error) {
+	s := scope(c)
+	if !valueOr(body.Remember, true) || !s.Allows(tenant.NotesWrite) || !s.Allows(tenant.NotesRead) {
+		return false, nil
+	}
+	found, err := h.Jobs.ResolveCollection(c.Request.Context(), s, ref)
+	return err == nil && h.Agent.Pages(&found), err
+}
+
+// chatRun answers a message by a run. As a stream, it sends what the agent says when it says it.
+func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
+	ctx, s := c.Request.Context(), scope(c)
+	w, err := h.Agent.Post(ctx, s, ref, agent.NewEvent{Content: message}, memory.Request{})
+	if err != nil {
+		return err
+	}
+	endTurn(c)
+	waiting, stop := h.untilDrained(ctx)
+	defer stop()
+	setRevision(c, w.Revision)
+	out := newEventStreamIf(c, stream)
+	sent := ""
+	run, err := h.watchRun(waiting, s, w.Job.Collection, agent.Run{ID: w.Run, Job: w.Job.ID, State: agent.RunQueued}, func(r *agent.Run) error {
+		said, more := strings.CutPrefix(r.Reply, sent)
+		if out == nil || !more || said == "" {
+			return nil
+		}
+		sent = r.Reply
+		return out.event("delta", wire.ChatDelta{Text: said})
+	})
+	if err == nil && run.State == agent.RunFailed {
+		err = fault.New(fault.ModelFailed, "the run failed: %s", run.Error)
+	}
+	if out != nil {
+		defer out.end()
+	}
+	if err != nil {
+		if !c.Writer.Written() {
+			return err
+		}
+		f := normalize(err)
+		c.Set(keyCode, string(f.Code))
+		_ = out.event("error", newProblem(f, requestID(c))) // an error means that the client has left
+		return nil
+	}
+	answer := wire.ChatAnswer{
+		Reply: run.Reply, Citations: []wire.Citation{}, Tokens: int(run.Prompt), Remembered: true, Run: &run.ID,
+		Usage: &wire.ChatUsage{PromptTokens: run.Prompt, CompletionTokens: run.Complete},
+	}
+	if run.Heuristic {
+		answer.Offline = new(true)
+	}
+	if out != nil {
+		return out.event("done", answer)
+	}
+	return reply(c, http.StatusOK, answer)
+}
+
+// newEventStreamIf starts a stream if one is asked for; nil: none is.
+func newEventStreamIf(c *gin.Context, stream bool) *eventStream {
+	if !stream {
+		return nil
+	}
+	return newEventStream(c)
+}
+
+// event sends one event as JSON.
+func (e *eventStream) event(name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return e.write("event: %s\ndata: %s\n\n", name, data)
+}
+
+// watchRun calls fn with a run whenever its job has changed, until it has ended or waits, and returns it then.
+func (h *core) watchRun(ctx context.Context, s tenant.Scope, collection uuid.UUID, run agent.Run, fn func(*agent.Run) error) (agent.Run, error) {
+	for run.State == agent.RunQueued || run.State == agent.RunRunning {
+		// Watch ends with the job; the next one of the run, if any, is watched then.
+		err := h.Waiter.Watch(ctx, s, run.Job, func(memory.Job) error {
+			v, err := h.Recall.Open(ctx, s, collection.String(), nil, 0)
+			if err != nil {
+				return err
+			}
+			if run, err = h.Agent.Run(ctx, s, v, run.ID); err != nil {
+				return err
+			}
+			return fn(&run)
+		})
+		if err != nil {
+			return run, err
+		}
+	}
+	return run, nil
+}
+
+// streamRun sends the run now and whenever its job has changed, until it has ended or waits.
+func (h *core) streamRun(c *gin.Context, collection uuid.UUID, run agent.Run) error {
+	s := scope(c)
+	leave, err := h.following.enter(s.Tenant())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, stop := h.untilDrained(c.Request.Context())
+	defer stop()
+	out := newEventStream(c)
+	defer out.end()
+	c.Status(http.StatusOK)
+	sent := ""
+	send := func(r *agent.Run) error {
+		data, err := json.Marshal(wireRun(r))
+		if err != nil || string(data) == sent {
+			return err
+		}
+		sent = string(data)
+		return out.write("event: run\ndata: %s\n\n", data)
+	}
+	err = send(&run)
+	if err == nil {
+		_, err = h.watchRun(ctx, s, collection, run, send)
+	}
+	if err != nil && ctx.Err() == nil {
+		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))
+	}
+	return nil
+}
+
+func (h *core) cancelRun(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	id, err := pathID(c, "run")
+	if err != nil {
+		return err
+	}
+	run, err := h.Agent.Cancel(c.Request.Context(), scope(c), ref, id)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wireRun(&run))
+}
+
+func (h *core) listSteps(c *gin.Context) error {
+	id, err := parseID(query(c).Get("run"))
+	if err != nil {
+		return fault.InvalidField("run", "must be the id of a run")
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	run, err := h.Agent.Run(c.Request.Context(), scope(c), v, id)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wire.StepList{Items: wireRun(&run).Steps})
+}
+
+func (h *core) listApprovals(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	open, err := h.Agent.Approvals(c.Request.Context(), scope(c), v)
+	if err != nil {
+		return err
+	}
+	out := wire.ApprovalList{Items: make([]wire.Approval, 0, len(open))}
+	for i := range open {
+		out.Items = append(out.Items, wireApproval(&open[i]))
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) answerApproval(c *gin.Context) error {
+	id, err := pathID(c, "approval")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.ApprovalDecision](c)
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	r, err := h.Engine.Review(ctx, s, id)
+	if err == nil && (r.Collection != v.Collection.ID || r.Call() == nil) {
+		err = fault.Missing("approval")
+	}
+	if err != nil {
+		return err
+	}
+	if r, err = h.Agent.Answer(ctx, s, id, body.Approve, valueOr(body.Reason, "")); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wireApproval(&r))
+}
+
+// answered closes a review of a tool call as an answer to it, and another one by end.
+func (h *core) answered(approve bool, end closing) closing {
+	return func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
+		r, err := h.Engine.Review(ctx, s, id)
+		if err == nil && r.Call() != nil {
+			return h.Agent.Answer(ctx, s, id, approve, reason)
+		}
+		return end(ctx, s, id, reason)
+	}
+}
+
+func wireRun(r *agent.Run) wire.Run {
+	out := wire.Run{
+		ID: r.ID, Type: wire.EventType(r.Type), State: wire.RunState(r.State), Reply: optional(r.Reply), Error: optional(r.Error), Heuristic: r.Heuristic,
+		Steps: make([]wire.RunStep, 0, len(r.Steps)), Tokens: wire.StepTokens{Prompt: r.Prompt, Completion: r.Complete}, Job: optional(r.Job),
+		CreatedAt: wireTime(r.CreatedAt), EndedAt: optionalTime(r.EndedAt),
+	}
+	if r.Stop != "" {
+		out.StopReason = new(wire.StopReason(r.Stop))
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		step := wire.RunStep{
+			ID: s.ID, Run: s.Run, Index: s.Index, Event: wire.EventType(s.Event), Tool: optional(s.Tool), Result: s.Result, Ok: s.OK, DurationMs: s.Millis,
+			Tokens: wire.StepTokens{Prompt: s.Prompt, Completion: s.Complete}, At: wireTime(s.At),
+		}
+		if s.Tool != "" {
+			step.Arguments = &s.Arguments
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out
+}
+
+func wireApproval(r *memory.Review) wire.Approval {
+	call := r.Call()
+	return wire.Approval{
+		ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), State: wire.ReviewState(r.State), CreatedAt: wireTime(r.CreatedAt),
+	}
+}
+
+// argumentsOf returns the arguments of a call; no arguments are the empty object.
+func argumentsOf(call *memory.ReviewCall) json.RawMessage {
+	if strings.TrimSpace(call.Arguments) == "" {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(call.Arguments)
+}

@@ -1,0 +1,354 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// The alerts that come up in a run.
+const (
+	alertPressure = "pressure" // the window is nearly full
+	alertRule     = "rule"     // a rule forbids to end here
+)
+
+// alert adds what the agent has to be told: once until the next flush that its window is nearly full, and that a
+// rule forbids to end. Either makes the run continue.
+func (st *stepper) alert(ctx context.Context, m *Main) (bool, error) {
+	if float64(m.Used) >= m.Paging.Warn*float64(m.Window) && m.Paging.Warn < m.Paging.Flush {
+		period := "0"
+		if m.summary != nil {
+			period = fmt.Sprint(m.summary.From)
+		}
+		done, err := st.tell(ctx, alertPressure, "warning:"+period, m.Paging.Warning)
+		if done || err != nil {
+			return done, err
+		}
+	}
+	why := st.run.verdict(&st.paging, st.job, st.a.clock())
+	if why != StopTerminal && why != StopText && why != StopNoHeartbeat {
+		return false, nil
+	}
+	if missing := lastMissing(&st.paging, st.run.calls()); len(missing) > 0 {
+		text := "You may not end here: end with " + strings.Join(missing, " or ") + "."
+		return st.tell(ctx, alertRule, fmt.Sprintf("rule:%s/%d", st.run.event.ID, len(st.run.turns)), text)
+	}
+	return false, nil
+}
+
+// tell writes an alert unless it was written before.
+func (st *stepper) tell(ctx context.Context, kind, key, text string) (told bool, err error) {
+	if _, err := st.a.store.NoteByKey(ctx, st.s, st.view, memory.KindMessage, key); err == nil || !fault.Is(err, fault.NotFound) {
+		return false, err
+	}
+	n := st.message(memory.RoleUser, key, text)
+	n.Attributes[memory.AttrEvent], n.Attributes[attrKind] = string(memory.EventAlert), kind
+	n.Attributes[memory.AttrRecall] = true // nobody said it
+	return true, st.write(ctx, memory.CauseAdd, func(ctx context.Context, tx memory.Tx) error { return st.put(ctx, tx, n) })
+}
+
+// makeRoom flushes when the window is as full as it may be, and returns the context after it.
+func (st *stepper) makeRoom(ctx context.Context, m Main) (Main, error) {
+	if !m.Overflow && float64(m.Used) < m.Paging.Flush*float64(m.Window) {
+		return m, nil
+	}
+	hold := func(ctx context.Context, tx memory.Tx) error { return st.hold(ctx, tx) }
+	done, err := st.a.flush(ctx, st.s, st.view, &m, flushing{job: st.job.ID, retry: st.job.Attempts == 0, hold: hold})
+	if err != nil || !done {
+		return m, err
+	}
+	if err := st.read(ctx); err != nil {
+		return m, err
+	}
+	return st.a.build(ctx, st.s, st.view, &st.run.event)
+}
+
+// flushing says under what a flush is done.
+type flushing struct {
+	job   uuid.UUID // zero: none
+	retry bool      // a model that cannot be reached is an error; else the messages leave without a summary
+	hold  func(ctx context.Context, tx memory.Tx) error
+}
+
+// Flush evicts the oldest messages now (notes:write), whether or not the window is full. It reports false when
+// there is nothing to evict.
+func (a *Service) Flush(ctx context.Context, s tenant.Scope, ref string) (bool, error) {
+	v, err := a.openWritable(ctx, s, ref)
+	if err != nil {
+		return false, err
+	}
+	m, err := a.Main(ctx, s, v)
+	if err != nil {
+		return false, err
+	}
+	return a.flush(ctx, s, v, &m, flushing{})
+}
+
+// flush evicts the oldest messages and sums them up together with the summary of those before. What stays are at most
+// the share 1 - evict of the tokens that there are, or that fit.
+func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *Main, f flushing) (bool, error) {
+	if a.models == nil {
+		return false, fault.New(fault.Internal, "agent: no models; nothing can be summed up")
+	}
+	list, err := a.after(ctx, s, v, m.through)
+	if err != nil {
+		return false, err
+	}
+	total, fixed := 0, m.Used
+	for i := range list {
+		total += list[i].size
+	}
+	for _, p := range m.Parts {
+		if p.Name == PartMessages {
+			fixed -= p.Tokens
+		}
+	}
+	room := max(0, int(m.Paging.Flush*float64(m.Window))-fixed)
+	at := cutAt(list, int((1-m.Paging.Evict)*float64(min(total, room))))
+	if at == 0 {
+		return false, nil
+	}
+	evicted := list[:at]
+	old := ""
+	if m.summary != nil {
+		old = m.summary.Content
+	}
+	said, err := a.sumUp(ctx, s, v, m, old, evicted, f.retry)
+	if err != nil {
+		return false, err
+	}
+	n := memory.Note{Kind: memory.KindSummary, Key: KeyQueue, Category: memory.DefaultCategory, Importance: memory.DefaultImportance}
+	if m.summary != nil {
+		n = *m.summary
+		n.Vector, n.Tokens = nil, nil
+	}
+	n.Content, n.Analyst, n.State = said.text, said.analyst, memory.StateRaw
+	n.Attributes = map[string]any{AttrThrough: evicted[at-1].note.ID.String(), "messages": at}
+	n.Provenance = memory.Provenance{Actor: s.Actor()}
+	if f.job != uuid.Nil {
+		n.Provenance.Job = &f.job
+	}
+	n = a.notes.Embedded(ctx, s, &v.Collection, n)
+	o := memory.WriteOptions{Cause: memory.CauseSummarize, Job: f.job}
+	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		if f.hold != nil {
+			if err := f.hold(ctx, tx); err != nil {
+				return err
+			}
+		}
+		switch now, err := tx.NoteByKey(ctx, memory.KindSummary, KeyQueue); {
+		case err == nil && (m.summary == nil || now.From != m.summary.From), fault.Is(err, fault.NotFound) && m.summary != nil:
+			return errStale // another flush was faster
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return err
+		}
+		put := n
+		put.OccurredAt = tx.Now()
+		_, err := a.notes.PutDerived(ctx, s, tx, put)
+		return err
+	})
+	return err == nil, err
+}
+
+// after returns all messages after one, oldest first, as the model sees them.
+func (a *Service) after(ctx context.Context, s tenant.Scope, v memory.View, through uuid.UUID) (out []queued, err error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, After: through, Limit: memory.MaxPage}
+	for {
+		page, err := a.store.ListNotes(ctx, s, v, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			e := queued{note: page[i], turn: turnFor(&page[i])}
+			if !isWritten(&page[i]) {
+				e.size = a.sizeOfTurn(&e.turn)
+			}
+			out = append(out, e)
+		}
+		if len(page) < q.Limit {
+			return out, nil
+		}
+		q.After = page[len(page)-1].ID
+	}
+}
+
+// cutAt returns how many of the oldest messages are evicted so that those behind have at most keep tokens. The first
+// that stays is a turn of the assistant if there is one at the right place or else before it, and never the result
+// of a call that leaves. 0: nothing can be evicted.
+func cutAt(list []queued, keep int) int {
+	want, behind := len(list), 0
+	for want > 0 && behind+list[want-1].size <= keep {
+		want--
+		behind += list[want].size
+	}
+	if want == 0 {
+		return 0
+	}
+	want = min(want, len(list)-1)
+	within := insideCalls(list)
+	assistant := func(i int) bool {
+		return !within[i] && list[i].turn.Role == memory.RoleAssistant && !isWritten(&list[i].note)
+	}
+	for i := want; i < len(list); i++ {
+		if i > 0 && assistant(i) {
+			return i
+		}
+	}
+	for i := want - 1; i > 0; i-- {
+		if assistant(i) {
+			return i
+		}
+	}
+	for i := want; i < len(list); i++ {
+		if i > 0 && !within[i] {
+			return i
+		}
+	}
+	for i := want - 1; i > 0; i-- {
+		if !within[i] {
+			return i
+		}
+	}
+	return 0
+}
+
+// insideCalls marks the places between a call and its last result, at which no cut is possible.
+func insideCalls(list []queued) []bool {
+	within := make([]bool, len(list))
+	called := map[string]int{} // place of the turn
+	for i := range list {
+		for _, c := range list[i].turn.Calls {
+			called[c.ID] = i
+		}
+		from, ok := called[callOf(&list[i].note)]
+		if !ok || callOf(&list[i].note) == "" {
+			continue
+		}
+		for k := from + 1; k <= i; k++ {
+			within[k] = true
+		}
+	}
+	return within
+}
+
+// summed is a summary and who wrote it.
+type summed struct {
+	text    string
+	analyst memory.Analyst
+}
+
+// Bounds of the material of a summary.
+const (
+	maxSummaryWords  = 100
+	clampedResult    = 5_000 // characters of a tool's result when the material is too long
+	headShare        = 0.3   // of the messages that stay when it still is, and the same of the tail
+	summaryOfWindow  = 0.8   // of the window that the material may fill; the rest is for prompt and answer
+	summaryMaxTokens = 400
+)
+
+// sumUp returns the summary of messages and of the summary before them. When the material does not fit into the
+// model's window, or the model fails, it is shortened: results of tools to 5,000 characters, then to the first and last
+// 30% of the messages. When that fails too, a line says that messages have left without a summary.
+func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *Main, old string, evicted []queued, retry bool) (summed, error) {
+	p, _ := a.policies.ByName(v.Collection.Policy)
+	pager, ok := p.(memory.Pager)
+	if !ok {
+		return summed{}, fault.New(fault.Internal, "the policy %s sums nothing up", v.Collection.Policy)
+	}
+	model, window := a.models.ModelFor(&v.Collection), m.Window
+	if m.Paging.SummaryWindow > 0 {
+		window = m.Paging.SummaryWindow
+	}
+	if named, ok := a.models.ModelNamed(m.Paging.SummaryModel); ok && model.Analyst() == memory.AnalystModel {
+		model = named
+	}
+	said := make([]memory.Utterance, 0, len(evicted))
+	for i := range evicted {
+		if n := &evicted[i].note; !isWritten(n) {
+			said = append(said, memory.UtteranceOf(n))
+		}
+	}
+	for _, shorter := range []func([]memory.Utterance) []memory.Utterance{nil, clampResults, func(list []memory.Utterance) []memory.Utterance { return headAndTail(clampResults(list), a, window) }} {
+		material := said
+		if shorter != nil {
+			material = shorter(said)
+		}
+		call := pager.SummaryCall(old, material)
+		call.Collection, call.MaxTokens = v.Collection.ID, summaryMaxTokens
+		if model.Analyst() == memory.AnalystModel && float64(a.count(call.System+call.Prompt)) > summaryOfWindow*float64(window) {
+			continue
+		}
+		answer, err := model.Ask(ctx, s, call)
+		if err == nil {
+			var out struct {
+				Summary string `json:"summary"`
+			}
+			if err := decodeInto(answer.JSON, &out); err == nil && strings.TrimSpace(out.Summary) != "" {
+				return summed{firstWords(clean(out.Summary), maxSummaryWords), answer.Analyst}, nil
+			}
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, memory.ErrPaused) {
+			return summed{}, err
+		}
+		if !errors.Is(err, memory.ErrBadAnswer) && !fault.Is(err, fault.ModelFailed) { // it cannot be reached
+			if retry {
+				return summed{}, err
+			}
+			break
+		}
+	}
+	last := evicted[len(evicted)-1].note.OccurredAt.UTC().Format("2006-01-02 15:04")
+	marker := fmt.Sprintf("[%d messages until %s have left the window without a summary; conversation_search finds them]", len(said), last)
+	return summed{text: strings.TrimSpace(cut(old, maxKeptSummary) + "\n" + marker)}, nil
+}
+
+// maxKeptSummary bounds the old summary before a marker, in characters.
+const maxKeptSummary = 2_000
+
+// clampResults cuts the results of tools.
+func clampResults(list []memory.Utterance) []memory.Utterance {
+	out := slices.Clone(list)
+	for i := range out {
+		if out[i].Role == memory.RoleTool {
+			out[i].Content = cut(out[i].Content, clampedResult)
+		}
+	}
+	return out
+}
+
+// headAndTail returns the first and last messages, about a share of each, cut so that they fit into a window.
+func headAndTail(list []memory.Utterance, a *Service, window int) []memory.Utterance {
+	n := max(1, int(headShare*float64(len(list))))
+	if 2*n < len(list) {
+		gap := memory.Utterance{Role: memory.RoleSystem, Time: list[n].Time, Content: fmt.Sprintf("[%d messages are left out here]", len(list)-2*n)}
+		list = slices.Concat(list[:n], []memory.Utterance{gap}, list[len(list)-n:])
+	}
+	share := int(summaryOfWindow*float64(window)/2) / max(1, len(list))
+	out := slices.Clone(list)
+	for i := range out {
+		if a.count(out[i].Content) > share {
+			out[i].Content = cut(out[i].Content, max(20, 2*share))
+		}
+	}
+	return out
+}
+
+// firstWords returns the first n words of a text; in scripts without spaces, about as many characters as so many
+// words have.
+func firstWords(s string, n int) string {
+	words := strings.Fields(s)
+	if len(words) > n {
+		s = strings.Join(words[:n], " ") + " …"
+	}
+	const charsOfWord = 10
+	return cut(strings.TrimSpace(s), n*charsOfWord)
+}

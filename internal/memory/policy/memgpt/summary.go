@@ -1,0 +1,60 @@
+package memgpt
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// CallSummary is the name of the call that sums up what leaves the window.
+const CallSummary = "queue_summary"
+
+// SummaryWords is how many words a summary may have. What is longer is cut.
+const SummaryWords = 100
+
+// SummaryInput is the payload of CallSummary.
+type SummaryInput struct {
+	Old      string           `json:"old_summary"`
+	Messages []SummaryMessage `json:"messages"`
+}
+
+// SummaryMessage is a message that leaves the window.
+type SummaryMessage struct {
+	Time string `json:"time"`
+	Role string `json:"role"`
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+}
+
+// Summary is the answer of CallSummary.
+type Summary struct {
+	Summary string `json:"summary"`
+}
+
+// SummaryCall implements [memory.Pager].
+func (p *Policy) SummaryCall(old string, evicted []memory.Utterance) memory.Call {
+	in := SummaryInput{Old: old, Messages: make([]SummaryMessage, len(evicted))}
+	for i, m := range evicted {
+		in.Messages[i] = SummaryMessage{Time: policy.FormatMinute(m.Time), Role: string(m.Role), Name: m.Name, Text: m.Content}
+	}
+	prompt, err := p.summary.Render(in, len(in.Messages))
+	return memory.Call{
+		Name: CallSummary, Version: p.summary.Version, System: p.summary.System, Prompt: prompt, Schema: p.summary.Schema, Input: in,
+		Check: func(raw json.RawMessage) error {
+			if err != nil {
+				return err
+			}
+			said, err := policy.DecodeAnswer[Summary](raw, CallSummary)
+			if err == nil && policy.IsBlank(said.Summary) {
+				err = errors.New("the summary is empty")
+			}
+			if err == nil && len(strings.Fields(said.Summary)) > 2*SummaryWords {
+				err = errors.New("the summary must have at most 100 words")
+			}
+			return err
+		},
+	}
+}
