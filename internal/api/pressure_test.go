@@ -53,7 +53,7 @@ func tokensOf(t *testing.T, d *memory.Dialogue) (n int) {
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	const window = 4_000
+	const window = 6_000
 	c := b.agentWith(t, "long", fmt.Sprintf(`{"window":%d}`, window))
 	said, total, flushes, warnings, summaries := "", 0, 0, 0, map[string]bool{}
 	b.converse(func(d memory.Dialogue) memory.Turn {
@@ -72,12 +72,15 @@ func TestLongConversation(t *testing.T) {
 				flushes++
 			}
 		}
-		last := d.Turns[len(d.Turns)-1]
+		last, found := d.Turns[len(d.Turns)-1], false
+		for _, turn := range d.Turns {
+			found = found || turn.Role == memory.RoleTool && strings.Contains(turn.Text, "4711")
+		}
 		switch {
 		case strings.Contains(last.Text, "nearly full"):
 			warnings++
-			return b.calls(t, "core_memory_append", args{"label": "human", "content": "warned"})
-		case last.Role == memory.RoleTool && strings.Contains(last.Text, "4711"):
+			return b.calls(t, "core_memory_append", args{"label": "human", "content": "warned", "request_heartbeat": found && said == ""})
+		case last.Role == memory.RoleTool && found && said == "":
 			said = "found"
 			return b.calls(t, "send_message", args{"message": "It is 4711."})
 		case strings.Contains(last.Text, "code of the safe?"):
@@ -110,7 +113,7 @@ func TestLongConversation(t *testing.T) {
 		t.Errorf("the summary has %d words: %.400s", words, summary.Body)
 	}
 	parts := b.call(t, "one", "GET", c+"/context", "").want(200)
-	if parts.number("used") > window || parts.number("parts.4.tokens") == 0 || parts.text("parts.3.part") != "summary" || parts.number("parts.3.tokens") == 0 {
+	if parts.number("used") > window || parts.text("parts.4.part") != "summary" || parts.number("parts.4.tokens") == 0 || parts.number("parts.5.tokens") == 0 {
 		t.Errorf("the context is %s", parts.Body)
 	}
 }
@@ -155,13 +158,13 @@ func TestSummaryFallbacks(t *testing.T) {
 		"empty":       {func(memory.Call) (memory.Answer, error) { return answer(args{"summary": " "}) }, "left the window without a summary"},
 		"unreachable": {func(memory.Call) (memory.Answer, error) { return memory.Answer{}, fault.New(fault.Unavailable, "down") }, "left the window without a summary"},
 	} {
-		collection := b.agentWith(t, name, `{"window":3500}`)
+		collection := b.agentWith(t, name, `{"window":5000}`)
 		b.script(memory.Turn{Text: "Yes."})
 		b.model.mu.Lock()
 		b.model.asks = c.asks
 		b.model.mu.Unlock()
 		// Messages of the person alone: there is no turn of the assistant to cut before.
-		for range 12 {
+		for range 16 {
 			b.call(t, "one", "POST", collection+"/messages", encode(t, args{"messages": []args{{"content": long}}, "on_duplicate": "keep"})).want(202)
 		}
 		run := b.says(t, collection, "Hello")
