@@ -85,7 +85,7 @@ func mentionAt(words []grammar.Word, i int, owner string) (m mention, n int) {
 		return mention{}, n
 	case named && n == 1 && (before == "," || before == "with" || before == "and" || i+1 == len(words) || words[i+1].Text == "," || words[i+1].Text == "!"):
 		return mention{}, n // a person, perhaps the listener
-	case i == 0 && det == "" && last.Tag == "NNP" && n == 1:
+	case interjections[strings.ToLower(firstWord(phrase))], i == 0 && det == "" && last.Tag == "NNP" && n == 1:
 		return mention{}, n
 	}
 	tail := ""
@@ -206,6 +206,9 @@ func canComplete(s string, r *reference, with string) bool {
 	owned := strings.HasPrefix(with, "my ") || strings.HasPrefix(with, "our ") || strings.Contains(with, "'s ") || strings.HasPrefix(with, "the ") || strings.HasPrefix(with, `"`) || startsUpper(with) && !strings.HasSuffix(firstWord(with), "ing")
 	switch r.kind {
 	case toThing:
+		if after := strings.ToLower(firstWord(strings.TrimSpace(s[r.end:]))); beForms[after] || after == "has" || after == "will" || after == "would" || after == "makes" || after == "made" {
+			return false // "it" may be what happened
+		}
 		verb := strings.ToLower(lastWord(strings.TrimSpace(s[:r.start])))
 		return !emptyObject[verb] && (owned || kindVerbs[verb])
 	case toThings:

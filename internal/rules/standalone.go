@@ -137,7 +137,7 @@ func isPronounOne(words []grammar.Word, i int) bool {
 }
 
 // bareReferences refer to what a sentence does not name, unless a noun follows.
-var bareReferences = wordSet("another others either neither both else elsewhere whichever latter former")
+var bareReferences = wordSet("somewhere another others either neither both else elsewhere whichever latter former")
 
 // explainsOther reports whether what "other", "same" or "such" at i compares with is in the sentence.
 func explainsOther(words []grammar.Word, i int) bool {
@@ -216,7 +216,7 @@ var anaphoricNouns = wordSet(`event events show shows project projects team grou
 	pictures photo photos pic pics look results result support response audience crowd feedback view views feeling feelings experience experiences opportunity opportunities chance position
 	offer challenge challenges problem problems issue issues situation test race logo session sessions meeting tour workshop workshops program campaign cause product products collection design
 	designs character characters series ending plot message meaning colors color name person people man woman guy kid boy girl animal animals accident injury incident funds bowl recipe dish cake atmosphere
-	vibe vibes energy competition tournament contest match game games win loss victory score performance stage lights conference convention festival concert gig exhibit exhibition piece pieces item items
+	vibe vibes energy owners attractions city competition tournament contest match game games win loss victory score performance stage lights conference convention festival concert gig exhibit exhibition piece pieces item items
 	activity activities trip vacation journey hike trail spot spots place places area location venue kids community journey work task tasks effort efforts goal goals dream stuff thing things part parts
 	volunteers residents students participants members organization company business shop store studio partner partners folks guests judges performers speakers speaker stories struggles
 	change changes progress lesson lessons skill skills feature features game mechanic mechanics puzzle puzzles technique techniques video videos post posts article articles podcast interview deal contract
@@ -314,7 +314,7 @@ var (
 )
 
 // genericNouns name a kind of thing; which one is said by the words around them.
-var genericNouns = wordSet(`networking talent talents response responses promotion customer customers sales contacts event events activity activities project projects program programs place places area areas spot spots topic topics item items picture pictures photo photos pic pics
+var genericNouns = wordSet(`collaboration collaborations owners rollercoaster networking talent talents response responses promotion customer customers sales contacts event events activity activities project projects program programs place places area areas spot spots topic topics item items picture pictures photo photos pic pics
 	game games show shows group groups team teams stories story class classes meeting meetings session sessions opportunity opportunities connection connections recipe attitude name names
 	issue issues plan plans sense memory memories kind type types material materials gear tool tools technique techniques method methods strategy strategies resource resources
 	environment atmosphere audience crowd member members role roles position community communities world people folks friends friend fans someone somebody person everyone others
@@ -338,7 +338,7 @@ var needsObject = wordSet(`enjoy enjoyed enjoying want wanted need needed try tr
 	explore explored exploring organize organized organizing host hosted consider considered considering create created creating design designed designing build built building
 	include included support supported follow followed complete completed achieve achieved improve improved love loved like liked hate hated do did doing done
 	put planned plan plans planning hope hoping pick picked adopt adopting apply applied register registered enroll enrolled prepare prepared
-	participate participated volunteer-for sign signed signing win won winning learn learned learning teach taught bake bring sell sold`)
+	participate participated volunteer-for sign signed signing win won winning learn learned learning teach taught bake bring sell sold met clicked`)
 
 // lacksObject reports whether a verb of a sentence has no object although it needs one: "I tried last
 // week.", "I started two years ago."

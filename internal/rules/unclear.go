@@ -29,11 +29,17 @@ func isUnclear(s string) bool {
 	if capability.MatchString(s) && !abilityVerbs.MatchString(s) && !statedWishes.MatchString(s) {
 		return true
 	}
+	if setPhrases.MatchString(s) && anchors(grammar.English(setPhrases.ReplaceAllString(s, " "))) < fullAnchor || helpsOnly.MatchString(s) {
+		return true
+	}
 	return !hasFiniteVerb(words) || isPossibility(words) || isFleeting(s) || together.MatchString(s) && !strings.Contains(s, " with ") || !standsAlone(words)
 }
 
 // capability matches what somebody can do because of something, which is no event.
 var capability = regexp.MustCompile(`^(?:[^,]{0,40}, )?(?:\p{L}+ing\b[^,]*|(?:[Mm]y|[Oo]ur) [\p{L} ]{2,30}|I|[Ww]e) can (?:also |always |really |definitely |still |even |just |now )*\p{Ll}`)
+
+// helpsOnly matches what helps, without what it helps with.
+var helpsOnly = regexp.MustCompile(`(?i)\bhelp(?:s|ed)?(?: me| us)?(?: too| a lot| so much| a ton)?[.!]*$|\bexactly what (?:i|we) need`)
 
 // isPossibility reports whether the main verb of a sentence is only possible: "she could visit us".
 func isPossibility(words []grammar.Word) bool {
