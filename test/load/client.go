@@ -137,6 +137,8 @@ func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
 		path, body = path+"/clone", object{"mode": "fork", "name": fmt.Sprintf("fork-%s-%d", c.notes, c.forks)}
 	case chat:
 		path, body = path+"/chat", object{"message": c.text()}
+	case sync4k, empty:
+		return 0, fmt.Errorf("an agent does not send %s", k)
 	}
 	return c.send(ctx, path, document(body), nil)
 }
