@@ -184,12 +184,18 @@ func (d *disk) fillAndFree(t *testing.T, least int) {
 		t.Fatalf("with room: %v", err)
 	}
 	fill := func(most int) (stored int, err error) {
-		for stored < most && err == nil {
-			if err = d.put(memory.CauseAdd); err == nil {
-				stored++
+		for stored < most {
+			if err = d.put(memory.CauseAdd); err != nil {
+				// A checkpoint that runs beside the writer may make room: then the disk was not full yet.
+				d.checkpoints.running.Wait()
+				err = d.put(memory.CauseAdd)
 			}
+			if err != nil {
+				return stored, err
+			}
+			stored++
 		}
-		return stored, err
+		return stored, nil
 	}
 	n, err := fill(400)
 	refused(t, err, fault.StorageFull)
