@@ -120,7 +120,8 @@ func (m *Completion) dialogueRequest(d *memory.Dialogue, asJSON bool, format int
 		req.Temperature = requestTemperature(d.Temperature, m.cfg.Temperature)
 	}
 	if asJSON {
-		return req, m.dialogueAsJSON(&req, d, format)
+		err := m.dialogueAsJSON(&req, d, format)
+		return req, err
 	}
 	for _, t := range d.Turns {
 		msg := openai.ChatCompletionMessage{Role: string(t.Role), Content: t.Text, ToolCallID: t.Answers}
