@@ -241,7 +241,7 @@ func TestScriptedSearches(t *testing.T) {
 		last := d.Turns[len(d.Turns)-1]
 		key := "alpha"
 		if last.Role == memory.RoleTool {
-			for _, line := range strings.Split(last.Text, "\n") {
+			for line := range strings.SplitSeq(last.Text, "\n") {
 				if _, after, ok := strings.Cut(line, "key "+[]string{"", "alpha", "bravo", "charlie", "delta"}[hops]+" has value "); ok {
 					key, _, _ = strings.Cut(after, `"`)
 				}

@@ -47,7 +47,7 @@ func TestTurnedLanguages(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = others.Close() })
 	same := [][3]string{
-		{"I am allergic to peanuts.", "我对花生过敏。", "Ich bin allergisch gegen Erdnüsse."},
+		{"I am allergic to peanuts.", "我对花生过敏。", "Ich bin allergisch gegen Erdnüsse."}, //nolint:misspell // German
 		{"The train to Cologne leaves at half past seven.", "去科隆的火车七点半开。", "Der Zug nach Köln fährt um halb acht."},
 		{"My grandmother plays the violin.", "我奶奶会拉小提琴。", "Meine Großmutter spielt Geige."},
 		{"The heating in the office is broken.", "办公室的暖气坏了。", "Die Heizung im Büro ist kaputt."},

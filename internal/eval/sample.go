@@ -51,12 +51,19 @@ const (
 	EnglishForChinese = "an English question, a Chinese memory"
 )
 
+// pairText is a text of the bundled pairs in both languages.
+type pairText struct {
+	En string `json:"en"`
+	Zh string `json:"zh"`
+}
+
 // SampleLanguages returns 60 memories in English and in Chinese as a data set, each with a question that is asked in
 // the other language. We wrote them. The memories of a collection are all in English, all in Chinese, or half of them
 // in each language.
 func SampleLanguages() (*Dataset, error) {
 	var pairs []struct {
-		Memory, Question struct{ En, Zh string }
+		Memory   pairText `json:"memory"`
+		Question pairText `json:"question"`
 	}
 	if err := json.Unmarshal(sampleLanguages, &pairs); err != nil {
 		return nil, fmt.Errorf("decode the bundled pairs: %w", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -231,8 +232,8 @@ func only(tool string) string {
 
 // toolOf returns the tool of a call in earlier turns.
 func toolOf(turns []memory.Turn, call string) string {
-	for i := len(turns) - 1; i >= 0; i-- {
-		for _, c := range turns[i].Calls {
+	for _, turn := range slices.Backward(turns) {
+		for _, c := range turn.Calls {
 			if c.ID == call {
 				return c.Name
 			}

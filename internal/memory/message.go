@@ -15,8 +15,10 @@ const (
 	AttrRecall  = "recalled"   // true: its author saw recalled memories, so nothing is learned from it
 	AttrExpires = "expires_at" // RFC 3339: facts learned from it expire then
 	AttrTool    = "tool"       // the tool that the message calls or answers
+)
 
-	// Of the messages of an agent's run.
+// Attributes of the messages of an agent's run.
+const (
 	AttrEvent = "event" // what began the run, or came up in it: an EventType
 	AttrRun   = "run"   // id of the run, which is that of its event's note
 	AttrStep  = "step"  // from 1; the event has none

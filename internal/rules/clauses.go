@@ -79,7 +79,10 @@ var secondState = regexp.MustCompile(`^(\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?) 
 // splitEvent splits "Ana left Siemens and works at BMW now", which is of an event and of what holds.
 func splitEvent(fact string) []string {
 	m := secondState.FindStringSubmatch(fact)
-	if m == nil || !isPastForm(m[3]) && (!invariantVerbs[m[3]] || isModal(m[3])) || openSubordinate.MatchString(m[2]) {
+	if len(m) == 0 || openSubordinate.MatchString(m[2]) {
+		return []string{fact}
+	}
+	if verb := m[3]; !isPastForm(verb) && (!invariantVerbs[verb] || isModal(verb)) {
 		return []string{fact}
 	}
 	return []string{formatSentence(m[1] + " " + m[2]), m[1] + " " + m[4]}

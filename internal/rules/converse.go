@@ -46,9 +46,9 @@ func (a *Analyst) Converse(ctx context.Context, _ tenant.Scope, d memory.Dialogu
 		return out, fault.New(fault.Internal, "a dialogue without turns")
 	}
 	e := exchange{d: &d}
-	for i := len(d.Turns) - 1; i >= 0; i-- {
-		if d.Turns[i].Role == memory.RoleUser {
-			e.said, e.since = d.Turns[i].Text, d.Turns[i+1:]
+	for i, v := range slices.Backward(d.Turns) {
+		if v.Role == memory.RoleUser {
+			e.said, e.since = v.Text, d.Turns[i+1:]
 			break
 		}
 	}

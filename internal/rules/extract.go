@@ -87,7 +87,7 @@ func listenersOf(all []memory.Utterance, speaker string) *regexp.Regexp {
 }
 
 // facts returns the facts of the utterance in order.
-func (r utteranceReader) facts() []string {
+func (r *utteranceReader) facts() []string {
 	var out []string
 	if said := answered(r.question, r.u.Content); said != "" && !r.agent {
 		out = append(out, r.stated(said)...)
@@ -144,7 +144,7 @@ func (r utteranceReader) facts() []string {
 // eventful matches a remark in front of what happened, wildTime one that says when it happened.
 var (
 	eventful = regexp.MustCompile(`(?i)^so far,? so good(?:\s+[–—-]\s*|,\s+)|^(?:a lot(?:'s| has)|so much(?:'s| has)|lots has|many things have|things have|life(?:'s| has)|it(?:'s| has) been (?:a |an |so |really |super |quite |pretty )*\p{L}+(?: \p{L}+){0,3}?)(?: (?:happened|changed|been \p{L}+))?(?: [\p{L} ]{0,20})?(?:\s+[–—-]\s*|—|;\s|:\s)`)
-	wildTime = regexp.MustCompile(`(?i)^((?:last|this|this past|the past|the last) (?:few )?(?:week|weekend|month|year|day|night)s?)(?:'s been| was| has been| were| is| have been) (?:\p{L}+ ){0,3}?\p{L}+(?:\s+[–—-]\s+|,\s+|;\s+)`)
+	wildTime = regexp.MustCompile(`(?i)^((?:(?:this |the )?past|(?:the )?last|this) (?:few )?(?:week|weekend|month|year|day|night)s?)(?:'s been| was| has been| were| is| have been) (?:\p{L}+ ){0,3}?\p{L}+(?:\s+[–—-]\s+|,\s+|;\s+)`)
 )
 
 // introduction returns a sentence without "I'm Ana," at its beginning, if that is the speaker's
@@ -160,7 +160,7 @@ func introduction(s, name string) string {
 }
 
 // stated returns the facts of a sentence in the first person that is known to be a statement.
-func (r utteranceReader) stated(said string) []string {
+func (r *utteranceReader) stated(said string) []string {
 	if isHan(said) {
 		return grammar.Statements(hanRetell(resolveDates(said, r.u.Time), r.speakerName("用户", "助手")))
 	}
@@ -291,7 +291,7 @@ func ownClauses(s string) []string {
 }
 
 // speakerName returns the name of the speaker that facts use.
-func (r utteranceReader) speakerName(user, assistant string) string {
+func (r *utteranceReader) speakerName(user, assistant string) string {
 	if name := strings.Join(strings.Fields(r.u.Name), " "); name != "" && utf8.RuneCountInString(name) <= 64 {
 		return name
 	}
@@ -561,7 +561,7 @@ var (
 var clippedGoal = regexp.MustCompile(`(?i)^(?:to|of|about|on|for|forward|my|a|an|the|some)\b`)
 
 // namedSubject matches the beginning of a statement about somebody else by name.
-var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came|left|sold|cancell?ed|divorced|retired|switched|dropped|stopped|became|resigned|speaks|spoke|drives|drove|runs|ran|teaches|takes|needs|met|opened|wrote|grew|turned|will|won't|doesn't|didn't|isn't|hasn't|no longer|just|recently|finally)\b`)
+var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came|left|sold|cancell?ed|divorced|retired|switched|dropped|stopped|became|resigned|speaks|spoke|drives|drove|runs|ran|takes|needs|met|opened|wrote|grew|turned|will|won't|doesn't|didn't|isn't|hasn't|no longer|just|recently|finally)\b`)
 
 // notNames are words that begin a sentence with a capital and are not names.
 var notNames = wordSet(`it that this these those there here he she they who what which when where why how everyone everything nothing something

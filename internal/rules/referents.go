@@ -233,9 +233,9 @@ func hanResolvePronoun(s, before string) (resolved string, ok bool) {
 	if who == "" {
 		who = found[0][3]
 	}
-	for i := len(words) - 1; i >= 0; i-- {
-		if pronoun(words[i]) {
-			s = s[:words[i].Start] + "我的" + who + s[words[i].End:]
+	for _, word := range slices.Backward(words) {
+		if pronoun(word) {
+			s = s[:word.Start] + "我的" + who + s[word.End:]
 		}
 	}
 	return s, true
@@ -262,8 +262,7 @@ func hanSentenceBefore(all []memory.Utterance, i int) string {
 			continue
 		}
 		sentences := utteredSentences(u.Content)
-		for k := len(sentences) - 1; k >= 0; k-- {
-			s := sentences[k]
+		for _, s := range slices.Backward(sentences) {
 			if !isHan(s) {
 				continue
 			}

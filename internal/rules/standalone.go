@@ -340,8 +340,8 @@ var needsObject = wordSet(`enjoy enjoyed enjoying want wanted need needed try tr
 	put planned plan plans planning hope hoping pick picked adopt adopting apply applied register registered enroll enrolled prepare prepared
 	participate participated volunteer-for sign signed signing win won winning learn learned learning teach taught bake bring sell sold met clicked`)
 
-// lacksObject reports whether a verb of a sentence has no object although it needs one: "I tried last
-// week.", "I started two years ago."
+// lacksObject reports whether a verb of a sentence has no object although it needs one, as in "I tried
+// last week" and "I started two years ago".
 func lacksObject(words []grammar.Word) bool {
 	for i := range words {
 		w := &words[i]

@@ -44,11 +44,11 @@ var helpsOnly = regexp.MustCompile(`(?i)\bhelp(?:s|ed)?(?: me| us)?(?: too| a lo
 // isPossibility reports whether the main verb of a sentence is only possible: "she could visit us".
 func isPossibility(words []grammar.Word) bool {
 	for i := range words {
-		switch w := &words[i]; {
-		case w.Tag == "MD":
+		switch w := &words[i]; w.Tag {
+		case "MD":
 			low := w.Text
 			return low == "could" || low == "might" || low == "may" || low == "should"
-		case w.Tag == "VBD" || w.Tag == "VBZ" || w.Tag == "VBP":
+		case "VBD", "VBZ", "VBP":
 			return false
 		}
 	}

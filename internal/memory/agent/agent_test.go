@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -12,9 +13,7 @@ import (
 // item returns a message of the queue.
 func item(run uuid.UUID, turn memory.Turn, attributes map[string]any) queued {
 	n := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: memory.KindMessage, Content: turn.Text, Attributes: map[string]any{memory.AttrRole: string(turn.Role)}}
-	for k, v := range attributes {
-		n.Attributes[k] = v
-	}
+	maps.Copy(n.Attributes, attributes)
 	if run != uuid.Nil {
 		n.Attributes[memory.AttrRun] = run.String()
 	}

@@ -3,7 +3,6 @@ package bank
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -306,5 +305,3 @@ func portraitText(n *memory.Note) string {
 	}
 	return n.Content + " Reply strategy: " + reply
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -176,11 +176,11 @@ func less(v, center []float32) []float32 {
 
 // lines returns the lines of a file that are not blank.
 func lines(path string) ([]string, error) {
-	f, err := os.Open(path) //nolint:gosec // named by the caller
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var out []string
 	s := bufio.NewScanner(f)
 	for s.Scan() {
