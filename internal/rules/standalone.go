@@ -79,7 +79,7 @@ func referencesIn(words []grammar.Word) []reference {
 			if !text.IsTimeWord(next.Text) && !timeNouns[strings.ToLower(next.Text)] {
 				add(toUnknown)
 			}
-		case low == "there" && (w.Tag != "EX" || i > 0 && words[i-1].Tag[0] == 'V') && !known.place && !(next.Tag == "VBZ" || next.Tag == "VBP" || next.Tag == "VBD"):
+		case low == "there" && (w.Tag != "EX" || i > 0 && words[i-1].Tag[0] == 'V') && !known.place && next.Tag != "VBZ" && next.Tag != "VBP" && next.Tag != "VBD":
 			add(toPlace)
 		case (low == "him" || low == "he" || low == "she" || low == "her" || low == "his" || low == "hers") && !known.person:
 			add(toPerson)
@@ -95,7 +95,7 @@ func referencesIn(words []grammar.Word) []reference {
 			add(toThings)
 		case (low == "one" || low == "ones") && i > 0 && isPronounOne(words, i) && len(known.heads) == 0:
 			add(toUnknown)
-		case bareReferences[low] && !(next.Tag != "" && (strings.HasPrefix(next.Tag, "NN") || next.Tag == "JJ" || next.Tag == "CD" || next.Tag == "IN" || next.Tag == "VBG")):
+		case bareReferences[low] && !isTagged(next, "NN", "NNS", "NNP", "NNPS", "JJ", "CD", "IN", "VBG"):
 			add(toUnknown)
 		case (low == "other" || low == "same" || low == "similar" || low == "such") && !explainsOther(words, i):
 			add(toUnknown)
@@ -250,7 +250,7 @@ func anchors(words []grammar.Word) int {
 		w := &words[i]
 		low := strings.ToLower(w.Text)
 		if seen[low] || low == "i" || text.IsTimeWord(low) || timeNouns[low] || vagueNouns[low] || hollowNouns[low] || hollowNouns[strings.TrimSuffix(low, "s")] || len(low) < 2 ||
-			interjections[low] || adverbs[low] || emptyWords[low] && !(i > 0 && startsUpper(w.Text)) {
+			interjections[low] || adverbs[low] || emptyWords[low] && (i == 0 || !startsUpper(w.Text)) {
 			continue
 		}
 		weight := 0
@@ -294,7 +294,7 @@ func isLikelyNoun(words []grammar.Word, i int) bool {
 	if words[i].Tag == "RB" && (isAdverb(low) || before.Tag[0] != 'V') {
 		return false
 	}
-	if !(before.Tag[0] == 'V' || isDeterminer(before) || before.Tag == "IN" || before.Tag == "JJ" || before.Tag == "CC") || len(low) < 3 ||
+	if before.Tag[0] != 'V' && !isDeterminer(before) && !isTagged(before, "IN", "JJ", "CC") || len(low) < 3 ||
 		text.IsStopWord(low, text.English) || knownAdjectives[low] || moods[low] || invariantVerbs[low] || baseVerbs[low] || baseVerbs[strings.TrimSuffix(low, "s")] || isPastForm(low) || beForms[low] || weakAdjectives[low] {
 		return false
 	}
@@ -339,6 +339,9 @@ var needsObject = wordSet(`enjoy enjoyed enjoying want wanted need needed try tr
 	include included support supported follow followed complete completed achieve achieved improve improved love loved like liked hate hated do did doing done
 	put planned plan plans planning hope hoping pick picked adopt adopting apply applied register registered enroll enrolled prepare prepared
 	participate participated volunteer-for sign signed signing win won winning learn learned learning teach taught bake bring sell sold met clicked`)
+
+// isTagged reports whether a word has one of the tags.
+func isTagged(w *grammar.Word, tags ...string) bool { return slices.Contains(tags, w.Tag) }
 
 // lacksObject reports whether a verb of a sentence has no object although it needs one, as in "I tried
 // last week" and "I started two years ago".
