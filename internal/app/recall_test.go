@@ -51,7 +51,8 @@ func TestRecallAcrossLanguages(t *testing.T) {
 }
 
 // The memory systems reach the committed results on the bundled conversation. They derive fewer
-// notes than there are messages (C187), and the facts are equal with and without a graph (C208).
+// notes than there are messages (C187), and the facts are equal with and without a graph (C208). MemoryBank draws no
+// portrait here: two persons talk (persons: several).
 func TestRecallOfSystemsOnTheSample(t *testing.T) {
 	t.Parallel()
 	stored := map[string]*eval.Stored{}
@@ -65,7 +66,7 @@ func TestRecallOfSystemsOnTheSample(t *testing.T) {
 	if n := stored["messages"].Notes(); n != 0 {
 		t.Errorf("%d notes were made of messages without a policy", n)
 	}
-	for name, kinds := range map[string][]string{"mem0": {"fact", "summary"}, "mem0g": {"fact", "summary", "entity", "knowledge"}, "memorybank": {"summary", "profile"}} {
+	for name, kinds := range map[string][]string{"mem0": {"fact", "summary"}, "mem0g": {"fact", "summary", "entity", "knowledge"}, "memorybank": {"summary"}} {
 		of := stored[name]
 		if got := slices.Sorted(maps.Keys(of.Derived)); !slices.Equal(got, slices.Sorted(slices.Values(kinds))) {
 			t.Errorf("%s made %v", name, of.Derived)
