@@ -147,6 +147,8 @@ var sampleBodies = map[string]string{
 	"importNotes":      `{"content":"Imported."}`,
 	"bulkNotes":        `{"content":"In bulk."}`,
 	"createAgent":      `{"name":"ada"}`,
+	"createFolder":     `{"name":"walk"}`,
+	"attachFolder":     `{"folder":"shelf"}`,
 	"createAPIKey":     `{"display_name":"walk","scopes":["notes:read"]}`,
 }
 
@@ -165,8 +167,10 @@ func (w *watchedTest) callEverything(refusals bool) {
 	w.status(http.MethodPost, "/v1/collections/encoded/search", `{"query":"bees"}`)
 	made := w.call(http.StatusCreated, http.MethodPost, "/v1/collections/bees/notes?wait=evolved", object{"content": "I wrapped the beehive in straw."})
 	note, job := made["note"].(object)["id"].(string), made["job"].(object)["id"].(string)
+	w.call(http.StatusCreated, http.MethodPost, "/v1/folders", object{"name": "shelf"})
+	block := w.call(http.StatusCreated, http.MethodPost, "/v1/blocks", object{"label": "organization"})["id"].(string)
 	const unknown = "019a9c3e-6f1b-7c44-9d2a-3b1f0c5e8a77"
-	known := strings.NewReplacer("{collection}", "bees", "{note}", note, "{job}", job, "{agent}", "ada", "{api_key}", unknown, "{review}", unknown, "{tenant}", unknown)
+	known := strings.NewReplacer("{collection}", "bees", "{note}", note, "{job}", job, "{agent}", "ada", "{folder}", "shelf", "{block}", block, "{label}", "human", "{api_key}", unknown, "{review}", unknown, "{tenant}", unknown)
 	none := strings.NewReplacer("{collection}", "none", "{note}", unknown, "{job}", unknown, "{agent}", "none", "{api_key}", unknown, "{review}", unknown, "{tenant}", unknown)
 	answered, operations := 0, 0
 	for _, deletes := range []bool{false, true} {

@@ -152,6 +152,8 @@ def aim(operation_id, case):
     if operation_id == "forget" and size % 4:
         path["collection"] = "bank"  # its policy can forget
     if operation_id == "createChatCompletion" and isinstance(case.body, dict) and size % 2:
+        if size % 4 == 1:
+            body.clear()  # most fields that are passed on are refused
         body.update(model="slipbox@fuzz", messages=[{"role": "user", "content": "Who repairs bicycles?"}])
     if len(headers.get("If-Match") or "") == 1 and size % 2:
         headers["If-Match"] = "*"
@@ -177,11 +179,21 @@ def aim(operation_id, case):
                     del part[k]
 
 
+def upload(case, kwargs):
+    """Sends some of the forms as a browser does: with a file that has a name."""
+    size = len(json.dumps(case.body, default=str))
+    body = case.body if isinstance(case.body, dict) else {}
+    if list(body) == ["file"] and isinstance(body["file"], (str, bytes)) and size % 4:
+        kwargs["files"] = [("file", (f"file-{size}.txt", b"Rosa repairs bicycles."))]
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Redirects requests that would delete the objects to keep to objects that do not exist."""
     operation_id = context.operation.definition.raw.get("operationId")
     aim(operation_id, case)
+    if operation_id == "uploadFile":
+        upload(case, kwargs)
     if operation_id in DESTROYING:
         for name, value in (case.path_parameters or {}).items():
             if value in KEPT:

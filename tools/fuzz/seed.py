@@ -103,6 +103,80 @@ def add(ref, content, wait=False, **rest):
     return call("POST", f"/v1/collections/{ref}/notes" + ("?wait=evolved" if wait else ""), {"content": content, **rest})
 
 
+def seed_shared_blocks(settings, paged):
+    """Creates blocks that belong to no collection. Undo, redo, attach, detach and deletion use up what they need."""
+    def block(label):
+        return call("POST", "/v1/blocks", {"label": label, "value": "The words before."})["id"]
+
+    kept = [block(f"kept-{n}") for n in range(2)]
+    settings.dictionary("blocks", kept)
+    settings.everywhere("path.block", "blocks")
+    for operation_id, reverted in (("undoSharedBlock", False), ("redoSharedBlock", True)):
+        ids = [block(f"{operation_id}-{n}") for n in range(EACH)]
+        for i in ids:
+            call("PATCH", f"/v1/blocks/{i}", {"value": "The words after."})
+            if reverted:
+                call("POST", f"/v1/blocks/{i}/undo")
+        settings.dictionary(operation_id, ids)
+        settings.operation(operation_id, path_block=operation_id)
+    settings.dictionary("blocks_to_delete", [block(f"brief-{n}") for n in range(EACH)])
+    settings.operation("deleteSharedBlock", path_block="blocks_to_delete")
+    settings.dictionary("blocks_to_attach", [block(f"attached-{n}") for n in range(EACH)])
+    settings.operation("attachBlock", path_collection="paged", body_block="blocks_to_attach")
+    labels = [f"detached-{n}" for n in range(EACH)]
+    for label in labels:
+        call("POST", f"/v1/collections/{paged}/blocks/attach", {"block": block(label)})
+    settings.dictionary("blocks_to_detach", labels)
+    settings.operation("detachBlock", path_collection="paged", path_label="blocks_to_detach")
+
+
+def seed_folders(settings, paged):
+    """Creates folders with files."""
+    def folder(name):
+        return call("POST", "/v1/folders", {"name": name})["id"]
+
+    def upload(into, name):
+        form = f'--form\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\nRosa repairs bicycles.\r\n--form--\r\n'
+        return call("POST", f"/v1/folders/{into}/files", form.encode(), "multipart/form-data; boundary=form")["file"]["id"]
+
+    shelf = folder("shelf")
+    settings.dictionary("shelf", [shelf])
+    settings.everywhere("path.folder", "shelf")
+    settings.dictionary("files", [upload(shelf, "kept.txt")])
+    settings.everywhere("path.file", "files")
+    settings.dictionary("files_to_delete", [upload(shelf, f"brief-{n}.txt") for n in range(EACH)])
+    settings.operation("deleteFile", path_file="files_to_delete")
+    settings.dictionary("folders_to_delete", [folder(f"shelf-{n}") for n in range(EACH)])
+    settings.operation("deleteFolder", path_folder="folders_to_delete")
+    settings.dictionary("folders_to_attach", [folder(f"lent-{n}") for n in range(EACH)])
+    settings.operation("attachFolder", path_collection="paged", body_folder="folders_to_attach")
+    attached = [folder(f"returned-{n}") for n in range(EACH)]
+    for i in attached:
+        call("POST", f"/v1/collections/{paged}/folders/attach", {"folder": i})
+    settings.dictionary("folders_to_detach", attached)
+    settings.operation("detachFolder", path_collection="paged", body_folder="folders_to_detach")
+
+
+def seed_runs(settings, paged):
+    """Creates runs of agents, some of which wait for an approval."""
+    done = call("POST", f"/v1/collections/{paged}/events", {"content": "Hello.", "wait": "done"})["id"]
+    settings.dictionary("runs", [done])
+    settings.everywhere("path.run", "runs")
+    settings.everywhere("query.run", "runs")
+    for operation_id in ("listRuns", "getRun", "listSteps", "listApprovals", "postEvent"):
+        settings.operation(operation_id, path_collection="paged")
+
+    asking = collection("asking", policy="memgpt", policy_config={"approve": ["core_memory_append"]})
+    events, approvals = f"/v1/collections/{asking}/events", f"/v1/collections/{asking}/approvals"
+    runs = [call("POST", events, {"content": f"I live in Porto, at number {n}."})["run"] for n in range(2 * EACH)]
+    wait_for("the approvals", lambda: len(call("GET", approvals)["items"]) == len(runs))
+    settings.dictionary("asking", [asking])
+    settings.dictionary("runs_to_cancel", runs[:EACH])
+    settings.operation("cancelRun", path_collection="asking", path_run="runs_to_cancel")
+    settings.dictionary("approvals", [a["id"] for a in call("GET", approvals)["items"] if a["run"] in runs[EACH:]])
+    settings.operation("answerApproval", path_collection="asking", path_approval="approvals")
+
+
 def seed_tenant(settings):
     """Creates what a tenant's key can reach."""
     # Jobs of this collection ask a model that does not exist. The first ones fail and pause, then the
@@ -117,6 +191,8 @@ def seed_tenant(settings):
     settings.everywhere("query.against", "collections", 0.4)
 
     bank = collection("bank", policy="memorybank")
+    settings.dictionary("bank", [bank])
+    settings.operation("putProfile", path_collection="bank")
     call("POST", f"/v1/collections/{bank}/messages", {"messages": [{"user": "I repair bicycles.", "assistant": "Where?", "occurred_at": "2026-03-01T09:30:00Z"}]})
 
     people = ["Rosa", "Ines", "Tomas", "Bela", "Duarte", "Alma"]
@@ -186,6 +262,10 @@ def seed_tenant(settings):
     settings.operation("step", path_collection="paged", body_tool="tool", body_arguments="tool_arguments")
     for operation_id in ("getMainContext", "listTools"):
         settings.operation(operation_id, path_collection="paged")
+
+    seed_shared_blocks(settings, paged)
+    seed_folders(settings, paged)
+    seed_runs(settings, paged)
 
     # Each pair of notes leads to one proposal, independent of the others.
     careful = collection("careful", policy_config={"confidence_gate": 1, "k_neighbours": 1})
