@@ -154,6 +154,8 @@ def aim(operation_id, case):
     if operation_id == "createChatCompletion" and isinstance(case.body, dict) and size % 2:
         if size % 4 == 1:
             body.clear()  # most fields that are passed on are refused
+        if "Slipbox-Collection" in headers:
+            headers["Slipbox-Collection"] = "fuzz"
         body.update(model="slipbox@fuzz", messages=[{"role": "user", "content": "Who repairs bicycles?"}])
     if len(headers.get("If-Match") or "") == 1 and size % 2:
         headers["If-Match"] = "*"

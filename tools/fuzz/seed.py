@@ -175,6 +175,7 @@ def seed_runs(settings, paged):
     settings.operation("cancelRun", path_collection="asking", path_run="runs_to_cancel")
     settings.dictionary("approvals", [a["id"] for a in call("GET", approvals)["items"] if a["run"] in runs[EACH:]])
     settings.operation("answerApproval", path_collection="asking", path_approval="approvals")
+    return asking
 
 
 def seed_tenant(settings):
@@ -265,7 +266,7 @@ def seed_tenant(settings):
 
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)
-    seed_runs(settings, paged)
+    asking = seed_runs(settings, paged)
 
     # Each pair of notes leads to one proposal, independent of the others.
     careful = collection("careful", policy_config={"confidence_gate": 1, "k_neighbours": 1})
@@ -325,7 +326,7 @@ def seed_tenant(settings):
     settings.lightly("include-path-regex", "^/v1/tenants")
 
     # The fuzz must not delete or patch these: other operations need them.
-    return ["fuzz", "fuzz-2", "bank", bank, "restored", "stalled", "careful", *kept, old, stalled, careful]
+    return ["fuzz", "fuzz-2", "bank", bank, "restored", "stalled", "careful", "paged", "asking", *kept, old, stalled, careful, paged, asking]
 
 
 def seed_operator(settings):
