@@ -32,7 +32,7 @@ const deployDir = "../../deploy"
 
 // After every operation was called, the metrics are few, named and documented by the conventions of
 // Prometheus, and have what the rules and dashboards read.
-func TestMetrics(t *testing.T) {
+func TestMetricsAfterEveryCall(t *testing.T) {
 	found := map[string]bool{}
 	promtool := installPromtool(t)
 	for _, servers := range []bool{false, true} {
