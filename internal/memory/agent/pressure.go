@@ -73,23 +73,9 @@ func (st *stepper) makeRoom(ctx context.Context, m Main) (Main, error) {
 
 // flushing says under what a flush is done.
 type flushing struct {
-	job   uuid.UUID // zero: none
+	job   uuid.UUID
 	retry bool      // a model that cannot be reached is an error; else the messages leave without a summary
 	hold  func(ctx context.Context, tx memory.Tx) error
-}
-
-// Flush evicts the oldest messages now (notes:write), whether or not the window is full. It reports false when
-// there is nothing to evict.
-func (a *Service) Flush(ctx context.Context, s tenant.Scope, ref string) (bool, error) {
-	v, err := a.openWritable(ctx, s, ref)
-	if err != nil {
-		return false, err
-	}
-	m, err := a.Main(ctx, s, v)
-	if err != nil {
-		return false, err
-	}
-	return a.flush(ctx, s, v, &m, flushing{})
 }
 
 // flush evicts the oldest messages and sums them up together with the summary of those before. What stays are at most
@@ -133,16 +119,12 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	n.Content, n.Analyst, n.State = said.text, said.analyst, memory.StateRaw
 	n.Attributes = map[string]any{AttrThrough: evicted[at-1].note.ID.String(), "messages": at}
 	n.Provenance = memory.Provenance{Actor: s.Actor()}
-	if f.job != uuid.Nil {
-		n.Provenance.Job = &f.job
-	}
+	n.Provenance.Job = &f.job
 	n = a.notes.Embedded(ctx, s, &v.Collection, n)
 	o := memory.WriteOptions{Cause: memory.CauseSummarize, Job: f.job}
 	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		if f.hold != nil {
-			if err := f.hold(ctx, tx); err != nil {
-				return err
-			}
+		if err := f.hold(ctx, tx); err != nil {
+			return err
 		}
 		switch now, err := tx.NoteByKey(ctx, memory.KindSummary, KeyQueue); {
 		case err == nil && (m.summary == nil || now.From != m.summary.From), fault.Is(err, fault.NotFound) && m.summary != nil:
