@@ -111,16 +111,20 @@ func (h *core) listRuns(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
+// run reads a run of the collection in the path, and the view in which it was read.
+func (h *core) run(c *gin.Context, id uuid.UUID) (v memory.View, run agent.Run, err error) {
+	if v, err = h.view(c); err == nil {
+		run, err = h.Agent.Run(c.Request.Context(), scope(c), v, id)
+	}
+	return v, run, err
+}
+
 func (h *core) getRun(c *gin.Context) error {
 	id, err := pathID(c, "run")
 	if err != nil {
 		return err
 	}
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
-	run, err := h.Agent.Run(c.Request.Context(), scope(c), v, id)
+	v, run, err := h.run(c, id)
 	if err != nil {
 		return err
 	}
@@ -198,15 +202,6 @@ func newEventStreamIf(c *gin.Context, stream bool) *eventStream {
 	return newEventStream(c)
 }
 
-// event sends one event as JSON.
-func (e *eventStream) event(name string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return e.write("event: %s\ndata: %s\n\n", name, data)
-}
-
 // watchRun calls fn with a run whenever its job has changed, until it has ended or waits, and returns it then.
 func (h *core) watchRun(ctx context.Context, s tenant.Scope, collection uuid.UUID, run agent.Run, fn func(*agent.Run) error) (agent.Run, error) {
 	for run.State == agent.RunQueued || run.State == agent.RunRunning {
@@ -230,34 +225,22 @@ func (h *core) watchRun(ctx context.Context, s tenant.Scope, collection uuid.UUI
 
 // streamRun sends the run now and whenever its job has changed, until it has ended or waits.
 func (h *core) streamRun(c *gin.Context, collection uuid.UUID, run agent.Run) error {
-	s := scope(c)
-	leave, err := h.following.enter(s.Tenant())
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, stop := h.untilDrained(c.Request.Context())
-	defer stop()
-	out := newEventStream(c)
-	defer out.end()
-	c.Status(http.StatusOK)
-	sent := ""
-	send := func(r *agent.Run) error {
-		data, err := json.Marshal(wireRun(r))
-		if err != nil || string(data) == sent {
+	return h.stream(c, func(ctx context.Context, out *eventStream) error {
+		sent := ""
+		send := func(r *agent.Run) error {
+			data, err := json.Marshal(wireRun(r))
+			if err != nil || string(data) == sent {
+				return err
+			}
+			sent = string(data)
+			return out.write("event: run\ndata: %s\n\n", data)
+		}
+		if err := send(&run); err != nil {
 			return err
 		}
-		sent = string(data)
-		return out.write("event: run\ndata: %s\n\n", data)
-	}
-	err = send(&run)
-	if err == nil {
-		_, err = h.watchRun(ctx, s, collection, run, send)
-	}
-	if err != nil && ctx.Err() == nil {
-		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))
-	}
-	return nil
+		_, err := h.watchRun(ctx, scope(c), collection, run, send)
+		return err
+	})
 }
 
 func (h *core) cancelRun(c *gin.Context) error {
@@ -281,11 +264,7 @@ func (h *core) listSteps(c *gin.Context) error {
 	if err != nil {
 		return fault.InvalidField("run", "must be the id of a run")
 	}
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
-	run, err := h.Agent.Run(c.Request.Context(), scope(c), v, id)
+	_, run, err := h.run(c, id)
 	if err != nil {
 		return err
 	}

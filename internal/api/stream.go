@@ -32,7 +32,12 @@ func (h *core) streamJob(c *gin.Context) error {
 	if _, err := h.Jobs.Job(c.Request.Context(), s, id); err != nil {
 		return err
 	}
-	leave, err := h.following.enter(s.Tenant())
+	return h.stream(c, func(ctx context.Context, out *eventStream) error { return h.follow(ctx, s, id, out) })
+}
+
+// stream answers with the events that send writes, until the client leaves or the server stops.
+func (h *core) stream(c *gin.Context, send func(context.Context, *eventStream) error) error {
+	leave, err := h.following.enter(scope(c).Tenant())
 	if err != nil {
 		return err
 	}
@@ -43,7 +48,7 @@ func (h *core) streamJob(c *gin.Context) error {
 	out := newEventStream(c)
 	defer out.end()
 	c.Status(http.StatusOK)
-	if err := h.follow(ctx, s, id, out); err != nil && ctx.Err() == nil {
+	if err := send(ctx, out); err != nil && ctx.Err() == nil {
 		// The status is sent already, so the error can only be logged.
 		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))
 	}
@@ -71,10 +76,7 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 		var err error
 		select {
 		case j := <-changes:
-			var data []byte
-			if data, err = json.Marshal(wireJob(&j, h.now())); err == nil {
-				err = out.write("event: job\ndata: %s\n\n", data)
-			}
+			err = out.event("job", wireJob(&j, h.now()))
 		case <-alive.C:
 			err = out.write(": alive\n\n")
 		case err := <-watched:
@@ -90,6 +92,15 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 type eventStream struct {
 	c       *gin.Context
 	control *http.ResponseController
+}
+
+// event sends one event as JSON.
+func (e *eventStream) event(name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return e.write("event: %s\ndata: %s\n\n", name, data)
 }
 
 func (e *eventStream) write(format string, args ...any) error {
