@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -54,6 +56,27 @@ func ExpiryOf(attributes map[string]any) (at time.Time, ok bool) {
 	}
 	at, err := filter.ParseTime(s)
 	return at, err == nil
+}
+
+// NumberOf returns an attribute that is a number, without its fraction; 0 for anything else. Stores return
+// numbers as int64, float64 or json.Number.
+func NumberOf(attributes map[string]any, name string) int64 {
+	switch v := attributes[name].(type) {
+	case int:
+		return int64(v)
+	case int64:
+		return v
+	case float64:
+		return int64(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<63 {
+			return int64(f)
+		}
+	}
+	return 0
 }
 
 // Role is the author role of a message.

@@ -286,8 +286,8 @@ func (r *runState) shown(job *memory.Job) Run {
 func (r *runState) steps(event memory.EventType) []Step {
 	out := []Step{}
 	for _, t := range r.turns {
-		base := Step{ID: t.note.ID, Run: r.event.ID, Index: t.step, Event: event, OK: true, At: t.note.CreatedAt, Millis: number(&t.note, attrMillis)}
-		base.Prompt, base.Complete = number(&t.note, attrPrompt), number(&t.note, attrCompletion)
+		base := Step{ID: t.note.ID, Run: r.event.ID, Index: t.step, Event: event, OK: true, At: t.note.CreatedAt, Millis: memory.NumberOf(t.note.Attributes, attrMillis)}
+		base.Prompt, base.Complete = memory.NumberOf(t.note.Attributes, attrPrompt), memory.NumberOf(t.note.Attributes, attrCompletion)
 		if len(t.calls) == 0 {
 			text := t.text
 			base.Result = &text
@@ -304,7 +304,7 @@ func (r *runState) steps(event memory.EventType) []Step {
 				s.Arguments = json.RawMessage("{}")
 			}
 			if c.result != nil {
-				s.Result, s.OK, s.Millis, s.At = &c.result.Content, c.ok(), number(c.result, attrMillis), c.result.CreatedAt
+				s.Result, s.OK, s.Millis, s.At = &c.result.Content, c.ok(), memory.NumberOf(c.result.Attributes, attrMillis), c.result.CreatedAt
 			}
 			out = append(out, s)
 		}

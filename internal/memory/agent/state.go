@@ -67,7 +67,7 @@ func (a *Service) load(ctx context.Context, s tenant.Scope, v memory.View, run u
 		}
 		for i := range page {
 			n := page[i]
-			switch step := int(number(&n, memory.AttrStep)); {
+			switch step := int(memory.NumberOf(n.Attributes, memory.AttrStep)); {
 			case roleOf(&n) == memory.RoleTool:
 				results[callOf(&n)] = &n
 			case roleOf(&n) == memory.RoleAssistant && !isWritten(&n):
@@ -147,8 +147,8 @@ func (r *runState) reply() string {
 // tokens returns what the run has cost.
 func (r *runState) tokens() (prompt, completion int64) {
 	for _, t := range r.turns {
-		prompt += number(&t.note, attrPrompt)
-		completion += number(&t.note, attrCompletion)
+		prompt += memory.NumberOf(t.note.Attributes, attrPrompt)
+		completion += memory.NumberOf(t.note.Attributes, attrCompletion)
 	}
 	return prompt, completion
 }

@@ -132,22 +132,6 @@ func beginsRun(n *memory.Note) bool { return n.ID != uuid.Nil && runOf(n) == n.I
 // isWritten reports whether a message was written by a tool: the call shows it already.
 func isWritten(n *memory.Note) bool { return roleOf(n) == memory.RoleAssistant && callOf(n) != "" }
 
-// number returns an attribute that is a number.
-func number(n *memory.Note, name string) int64 {
-	switch v := n.Attributes[name].(type) {
-	case int64:
-		return v
-	case int:
-		return int64(v)
-	case float64:
-		return int64(v)
-	case json.Number:
-		f, _ := v.Float64()
-		return int64(f)
-	}
-	return 0
-}
-
 // noResult is shown for a call whose tool has not run.
 const noResult = "[no result: the tool has not run]"
 

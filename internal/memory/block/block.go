@@ -1,7 +1,6 @@
 package block
 
 import (
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -58,7 +57,7 @@ func New(label string) Block { return Block{Label: label, Limit: DefaultLimit} }
 // Of returns the block of a note.
 func Of(n *memory.Note) Block {
 	b := Block{
-		ID: n.ID, Label: Label(n), Value: n.Content, Description: n.Context, Limit: int(number(n.Attributes[attrLimit])),
+		ID: n.ID, Label: Label(n), Value: n.Content, Description: n.Context, Limit: int(memory.NumberOf(n.Attributes, attrLimit)),
 		ReadOnly: n.Attributes[attrReadOnly] == true, Version: n.From,
 	}
 	if b.Limit < 1 {
@@ -97,22 +96,6 @@ func Copy(a *memory.AttachedBlock) memory.Note {
 	b := Of(&shown)
 	n, _ := b.Note(nil)
 	return n
-}
-
-// number returns an attribute as the stores return it; 0 for anything else.
-func number(v any) int64 {
-	switch x := v.(type) {
-	case int64:
-		return x
-	case float64:
-		return int64(x)
-	case json.Number:
-		n, err := x.Int64()
-		if err == nil {
-			return n
-		}
-	}
-	return 0
 }
 
 // Shown returns the attributes of a block's note as answers show them.
@@ -223,7 +206,7 @@ func (s Step) Target(n *memory.Note) memory.Revision {
 	if s == Redo {
 		name = attrForward
 	}
-	to := memory.Revision(number(n.Attributes[name]))
+	to := memory.Revision(memory.NumberOf(n.Attributes, name))
 	if to < 1 || to >= n.From { // of another log
 		return 0
 	}

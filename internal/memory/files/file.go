@@ -1,7 +1,6 @@
 package files
 
 import (
-	"encoding/json"
 	"path"
 	"strings"
 	"time"
@@ -67,25 +66,9 @@ type File struct {
 func Of(n *memory.Note) File {
 	text := func(name string) string { s, _ := n.Attributes[name].(string); return s }
 	return File{
-		ID: n.ID, Folder: n.Collection, Name: n.Key, Media: text(attrMedia), Bytes: number(n.Attributes[attrBytes]), Tokens: number(n.Attributes[attrTokens]),
-		Chunks: number(n.Attributes[attrChunks]), Pages: number(n.Attributes[attrPages]), State: State(text(attrState)), Error: text(attrError), CreatedAt: n.CreatedAt,
+		ID: n.ID, Folder: n.Collection, Name: n.Key, Media: text(attrMedia), Bytes: memory.NumberOf(n.Attributes, attrBytes), Tokens: memory.NumberOf(n.Attributes, attrTokens),
+		Chunks: memory.NumberOf(n.Attributes, attrChunks), Pages: memory.NumberOf(n.Attributes, attrPages), State: State(text(attrState)), Error: text(attrError), CreatedAt: n.CreatedAt,
 	}
-}
-
-// number returns an attribute as the stores return it; 0 for anything else.
-func number(v any) int64 {
-	switch x := v.(type) {
-	case int64:
-		return x
-	case float64:
-		return int64(x)
-	case json.Number:
-		n, err := x.Int64()
-		if err == nil {
-			return n
-		}
-	}
-	return 0
 }
 
 // maxName is how many characters the name of a file has.

@@ -176,11 +176,11 @@ func (f *Service) readText(ctx context.Context, s tenant.Scope, l *located) (con
 		return content{}, err
 	}
 	slices.SortFunc(list, func(a, b memory.Note) int {
-		return cmp.Compare(number(a.Attributes[attrIndex]), number(b.Attributes[attrIndex]))
+		return cmp.Compare(memory.NumberOf(a.Attributes, attrIndex), memory.NumberOf(b.Attributes, attrIndex))
 	})
 	var c content
 	for i := range list {
-		at, page := int(number(list[i].Attributes[attrLine])), int(number(list[i].Attributes[attrPage]))
+		at, page := int(memory.NumberOf(list[i].Attributes, attrLine)), int(memory.NumberOf(list[i].Attributes, attrPage))
 		for n, line := range strings.Split(list[i].Content, "\n") {
 			for len(c.lines) < at+n {
 				c.lines, c.pages = append(c.lines, ""), append(c.pages, page)
@@ -460,7 +460,7 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 			return nil, err
 		}
 		f.recall.Recalled(s, h.view, []uuid.UUID{h.note.ID})
-		out = append(out, Match{h.folder + "/" + file.Name, int(number(h.note.Attributes[attrPage])), int(number(h.note.Attributes[attrLine])), h.note.Content})
+		out = append(out, Match{h.folder + "/" + file.Name, int(memory.NumberOf(h.note.Attributes, attrPage)), int(memory.NumberOf(h.note.Attributes, attrLine)), h.note.Content})
 	}
 	return out, nil
 }
