@@ -74,7 +74,7 @@ func (st *stepper) makeRoom(ctx context.Context, m Main) (Main, error) {
 // flushing says under what a flush is done.
 type flushing struct {
 	job   uuid.UUID
-	retry bool      // a model that cannot be reached is an error; else the messages leave without a summary
+	retry bool // a model that cannot be reached is an error; else the messages leave without a summary
 	hold  func(ctx context.Context, tx memory.Tx) error
 }
 
