@@ -63,7 +63,7 @@ func visibleVersion(ix *index.View, v *memory.View, note uuid.UUID) (memory.Vers
 // loadAhead fills the layers of a view in the background.
 func (r *Service) loadAhead(s tenant.Scope, v memory.View) {
 	r.loading.add(v.Collection.ID, func(ctx context.Context) {
-		if !r.indexes.isCold(&v) {
+		if !r.indexes.isBehind(&v, 0) {
 			return
 		}
 		_, err := r.openIndexWithin(ctx, s, v, backgroundLoadTimeout)

@@ -228,6 +228,29 @@ func TestLargeColdCollectionAnswers(t *testing.T) {
 	}
 }
 
+// An index that is far behind, as after a bulk, is read as a cold one.
+func TestFarBehindAnswers(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "the first note about tides")
+	w := r.watch(recall.Config{ColdNotes: 30, ColdWait: time.Millisecond})
+	q := recall.Query{Text: "note 7 about tides", K: 5}
+	r.search(c, q)
+	for i := range 110 {
+		r.add(c, fmt.Sprintf("note %d about tides", i))
+	}
+	w.gate = make(chan struct{})
+	if out := r.search(c, q); out.Degraded == "" || out.Hits[0].Note.Content != q.Text || w.scans.Load() != 1 {
+		t.Errorf("far behind, %d scans: %+v", w.scans.Load(), out)
+	}
+	close(w.gate)
+	until(t, "the load", func() bool { return r.recall.IndexState(r.view(c)).State == recall.StateReady })
+	if out := r.search(c, q); out.Degraded != "" || out.Hits[0].Note.Content != q.Text || w.scans.Load() != 1 {
+		t.Errorf("up to date, %d scans: %+v", w.scans.Load(), out)
+	}
+}
+
 // A load that is given up after its last batch is complete for the next reader.
 func TestLoadGivenUpAtItsEnd(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,7 +170,10 @@ func parentOf(v *memory.View, i int) (parent uuid.UUID) {
 
 // isCold reports whether a read of the view would wait until a layer is filled. The index of a copy
 // in progress is filled for each read, and never cold.
-func (g *registry) isCold(v *memory.View) bool {
+func (g *registry) isCold(v *memory.View) bool { return g.isBehind(v, math.MaxInt64) }
+
+// isBehind is isCold, and also reports whether the index of a layer lacks more than some revisions.
+func (g *registry) isBehind(v *memory.View, revisions int64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, l := range v.Layers {
@@ -180,7 +184,7 @@ func (g *registry) isCold(v *memory.View) bool {
 		if e != nil && e.filled.Load() && !e.isServed(int64(l.Bound)) {
 			_, _, e = g.lookup(v, i, int64(l.Bound))
 		}
-		if e == nil || !e.filled.Load() {
+		if e == nil || !e.filled.Load() || int64(l.Bound)-e.index.Revision() > revisions {
 			return true
 		}
 	}

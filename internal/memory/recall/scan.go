@@ -21,11 +21,15 @@ func (sr *searchRun) canScan() bool {
 	return sr.mode != Lexical && sr.q.Rerank != RerankModel && sr.q.ExpandLinks == 0 && sr.q.expiredBy.IsZero()
 }
 
-// openIndex opens the index. It leaves it nil when the store has to answer, because the index is cold and
-// is not filled soon; it is then filled in the background.
+// farBehind is how many revisions an index may lack and still be read as a warm one. It reads as many in less
+// than ColdWait, unless they are of a bulk, which may be of a million notes.
+const farBehind = 100
+
+// openIndex opens the index. It leaves it nil when the store has to answer, because the index is cold or far
+// behind and is not filled soon; it is then filled in the background.
 func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	r := sr.service
-	if !sr.canScan() || !r.indexes.isCold(&sr.view) {
+	if !sr.canScan() || !r.indexes.isBehind(&sr.view, farBehind) {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
 	if r.cfg.ColdScan && sr.mode == Vector {
