@@ -95,8 +95,9 @@ func (c *Service) copyBlocks(ctx context.Context, s tenant.Scope, v memory.View,
 	return err
 }
 
-// folders returns the folders that are attached to the source: a clone reads the same files.
-func (c *Service) folders(ctx context.Context, s tenant.Scope, source uuid.UUID) ([]memory.Attachment, error) {
+// others returns the folders and tools that are attached to the source: a clone reads the same files and calls the
+// same services.
+func (c *Service) others(ctx context.Context, s tenant.Scope, source uuid.UUID) ([]memory.Attachment, error) {
 	list, err := c.store.Attachments(ctx, s, memory.AttachmentQuery{Collection: source})
-	return slices.DeleteFunc(list, func(a memory.Attachment) bool { return a.Mode != memory.AttachFolder }), err
+	return slices.DeleteFunc(list, func(a memory.Attachment) bool { return a.IsBlock() }), err
 }

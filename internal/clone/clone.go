@@ -186,7 +186,7 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	if err != nil {
 		return Result{}, nil, err
 	}
-	if ask.Attach, err = c.folders(ctx, s, src.ID); err != nil {
+	if ask.Attach, err = c.others(ctx, s, src.ID); err != nil {
 		return Result{}, nil, err
 	}
 	if in.Blocks == ShareBlocks {

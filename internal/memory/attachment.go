@@ -34,10 +34,18 @@ const (
 	// AttachFolder is no block but a folder, a collection of files: Block and Home are its id, and Label is
 	// FolderLabel of it, which no block has.
 	AttachFolder AttachMode = "folder"
+	// AttachTool is no block but a tool of the tenant: Block is its id, Home is zero, and Label is ToolLabel of its name.
+	AttachTool AttachMode = "tool"
 )
 
 // FolderLabel returns the label of an attached folder.
 func FolderLabel(folder uuid.UUID) string { return "\t" + folder.String() }
+
+// ToolLabel returns the label of an attached tool, which no block has.
+func ToolLabel(name string) string { return "\ttool " + name }
+
+// IsBlock reports whether a block is attached, and not a folder or a tool.
+func (a *Attachment) IsBlock() bool { return a.Mode != AttachFolder && a.Mode != AttachTool }
 
 // AttachmentQuery selects attachments; zero fields select all.
 type AttachmentQuery struct {
@@ -102,7 +110,7 @@ func AttachedBlocks(ctx context.Context, store AttachedReader, s tenant.Scope, c
 	}
 	homes := map[uuid.UUID][]Attachment{}
 	for _, a := range list {
-		if a.Mode != AttachFolder {
+		if a.IsBlock() {
 			homes[a.Home] = append(homes[a.Home], a)
 		}
 	}

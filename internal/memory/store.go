@@ -570,6 +570,7 @@ type Store interface {
 	Writer
 	Queue
 	Spool
+	HTTPToolStore
 	ReviewStore
 	Ledger
 }

@@ -105,6 +105,9 @@ func (t *Tx) checkLabel(n *memory.Note) error {
 
 // attach attaches a block of any shared collection to a collection that the transaction has made.
 func attach(ctx context.Context, q Session, s tenant.Scope, a memory.Attachment, now time.Time) (memory.Attachment, error) {
+	if a.Mode == memory.AttachTool {
+		return attachTool(ctx, q, s, a, now)
+	}
 	q.LockHead(s.Tenant(), a.Home)
 	home, err := ReachVisible(ctx, q, s, a.Home, now)
 	if err != nil {
@@ -138,7 +141,7 @@ func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Atta
 		return a, err
 	}
 	switch a.Mode {
-	case memory.AttachRW, memory.AttachRO, memory.AttachFolder:
+	case memory.AttachRW, memory.AttachRO, memory.AttachFolder, memory.AttachTool:
 	default:
 		return a, fault.InvalidField("mode", "must be rw or ro")
 	}

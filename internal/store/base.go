@@ -46,6 +46,7 @@ type Session interface {
 	JobRows
 	ReviewRows
 	AttachmentRows
+	ToolRows
 	LedgerRows
 	SpoolRows
 	NoteRows
@@ -64,6 +65,8 @@ type Locks interface {
 	// LockRoom waits for all who add to what the tenant stores under a limit. It is the last lock of a
 	// transaction. The next statement sees what they added.
 	LockRoom(tenantID uuid.UUID)
+	// LockTool waits for all who change the tool, or attach it.
+	LockTool(tenantID, id uuid.UUID)
 	// LockSigningKeys waits for all who add a signing key.
 	LockSigningKeys()
 	CollectionLocks

@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 8
+const MoveSchema = 9
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -129,7 +129,7 @@ func parseColumns(text string) []Column {
 }
 
 var tables = []*Table{
-	{Name: "tenants", Key: 1, Columns: parseColumns("id:id name:text state:text limits:object created_at:time")},
+	{Name: "tenants", Key: 1, Columns: parseColumns("id:id name:text state:text limits:object created_at:time allowed_hosts:text")},
 	{Name: "signing_keys", Key: 1, Columns: parseColumns("kid:text public:bytes wrapped:bytes created_at:time retires_at:time? expires_at:time?")},
 	{Name: "agents", Key: 2, Columns: parseColumns("tenant:id id:id name:text display_name:text created_at:time")},
 	{Name: "api_keys", Key: 2, platform: true, Columns: parseColumns(`tenant:id id:id name:text prefix:text hash:bytes permissions:texts agent:id
@@ -152,6 +152,7 @@ var tables = []*Table{
 	{Name: "reviews", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
 	{Name: "attachments", Key: 3, owner: "collection", mentions: "home", Columns: parseColumns("tenant:id collection:id block:id home:id label:text mode:text at:time")},
+	{Name: "tools", Key: 2, Columns: parseColumns("tenant:id id:id name:text spec:json secrets:bytes created_at:time updated_at:time")},
 	{Name: "audit", Key: 2, platform: true, Columns: parseColumns("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
 	{Name: "idempotency", Key: 5, platform: true, Columns: parseColumns(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},
 	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: parseColumns(`tenant:id day:text collection:id purpose:text calls:int

@@ -47,6 +47,20 @@ func (ob *observed) AgentByRef(ctx context.Context, s tenant.Scope, ref string) 
 	return ob.Store.AgentByRef(ctx, s, ref)
 }
 
+// AttachHTTPTool implements Store.
+func (ob *observed) AttachHTTPTool(ctx context.Context, s tenant.Scope, collection uuid.UUID, tool uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "AttachHTTPTool", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.AttachHTTPTool(ctx, s, collection, tool, audit)
+}
+
+// AttachedHTTPTools implements Store.
+func (ob *observed) AttachedHTTPTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out1 []memory.HTTPTool, err error) {
+	ctx, finish := ob.begin(ctx, "AttachedHTTPTools", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.AttachedHTTPTools(ctx, s, collection)
+}
+
 // Attachments implements Store.
 func (ob *observed) Attachments(ctx context.Context, s tenant.Scope, q memory.AttachmentQuery) (out1 []memory.Attachment, err error) {
 	ctx, finish := ob.begin(ctx, "Attachments", s.Tenant(), uuid.Nil)
@@ -124,6 +138,13 @@ func (ob *observed) CreateAgent(ctx context.Context, s tenant.Scope, a tenant.Ag
 	return ob.Store.CreateAgent(ctx, s, a)
 }
 
+// CreateHTTPTool implements Store.
+func (ob *observed) CreateHTTPTool(ctx context.Context, s tenant.Scope, t memory.HTTPTool, audit memory.AuditEntry) (out1 memory.HTTPTool, err error) {
+	ctx, finish := ob.begin(ctx, "CreateHTTPTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateHTTPTool(ctx, s, t, audit)
+}
+
 // CreateKey implements Store.
 func (ob *observed) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit memory.AuditEntry) (err error) {
 	ctx, finish := ob.begin(ctx, "CreateKey", s.Tenant(), uuid.Nil)
@@ -159,11 +180,25 @@ func (ob *observed) DeleteCollection(ctx context.Context, s tenant.Scope, collec
 	return ob.Store.DeleteCollection(ctx, s, collection, materialise, audit)
 }
 
+// DeleteHTTPTool implements Store.
+func (ob *observed) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteHTTPTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.DeleteHTTPTool(ctx, s, id, audit)
+}
+
 // DeleteTenant implements Store.
 func (ob *observed) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUID) (err error) {
 	ctx, finish := ob.begin(ctx, "DeleteTenant", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.DeleteTenant(ctx, op, id)
+}
+
+// DetachHTTPTool implements Store.
+func (ob *observed) DetachHTTPTool(ctx context.Context, s tenant.Scope, collection uuid.UUID, tool uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DetachHTTPTool", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.DetachHTTPTool(ctx, s, collection, tool, audit)
 }
 
 // DropParts implements Store.
@@ -199,6 +234,13 @@ func (ob *observed) ExpiredCollections(ctx context.Context, now time.Time, limit
 	ctx, finish := ob.begin(ctx, "ExpiredCollections", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.ExpiredCollections(ctx, now, limit)
+}
+
+// HTTPTool implements Store.
+func (ob *observed) HTTPTool(ctx context.Context, s tenant.Scope, ref string) (out1 memory.HTTPTool, err error) {
+	ctx, finish := ob.begin(ctx, "HTTPTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.HTTPTool(ctx, s, ref)
 }
 
 // Heartbeat implements Store.
@@ -269,6 +311,13 @@ func (ob *observed) ListCollections(ctx context.Context, s tenant.Scope, q memor
 	ctx, finish := ob.begin(ctx, "ListCollections", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.ListCollections(ctx, s, q)
+}
+
+// ListHTTPTools implements Store.
+func (ob *observed) ListHTTPTools(ctx context.Context, s tenant.Scope, after string, limit int) (out1 []memory.HTTPTool, err error) {
+	ctx, finish := ob.begin(ctx, "ListHTTPTools", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.ListHTTPTools(ctx, s, after, limit)
 }
 
 // ListJobs implements Store.
@@ -500,6 +549,13 @@ func (ob *observed) UpdateCollection(ctx context.Context, s tenant.Scope, collec
 	ctx, finish := ob.begin(ctx, "UpdateCollection", s.Tenant(), collection)
 	defer finish(&err)
 	return ob.Store.UpdateCollection(ctx, s, collection, audit, fn)
+}
+
+// UpdateHTTPTool implements Store.
+func (ob *observed) UpdateHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.HTTPTool) error) (out1 memory.HTTPTool, err error) {
+	ctx, finish := ob.begin(ctx, "UpdateHTTPTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.UpdateHTTPTool(ctx, s, id, audit, fn)
 }
 
 // UpdateKey implements Store.

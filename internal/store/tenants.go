@@ -20,7 +20,7 @@ type TenantRows interface {
 	TenantsAfter(ctx context.Context, name string, limit int) ([]tenant.Tenant, error)
 	// InsertTenant returns Exists when the id or the name is taken.
 	InsertTenant(ctx context.Context, t tenant.Tenant) error
-	// UpdateTenant writes state and limits.
+	// UpdateTenant writes state, limits and allowed hosts.
 	UpdateTenant(ctx context.Context, t tenant.Tenant) error
 	TenantRemoval
 }
@@ -41,15 +41,18 @@ type TenantRemoval interface {
 // RemovalBatch is how many rows one transaction of a removal deletes.
 const RemovalBatch = 2000
 
-// ScanTenant reads the columns id, name, state, limits and created_at.
+// ScanTenant reads the columns id, name, state, limits, allowed_hosts and created_at.
 func ScanTenant(row Scanner) (t tenant.Tenant, err error) {
-	err = row.Scan(&t.ID, &t.Name, &t.State, JSON(&t.Limits), Time(&t.CreatedAt))
+	err = row.Scan(&t.ID, &t.Name, &t.State, JSON(&t.Limits), &t.AllowedHosts, Time(&t.CreatedAt))
 	return t, err
 }
 
 // NewTenant checks a tenant and sets the id and the state that it lacks.
 func NewTenant(t *tenant.Tenant, now time.Time) (err error) {
 	if err := CheckName("name", t.Name); err != nil {
+		return err
+	}
+	if err := Text("allowed_hosts", t.AllowedHosts); err != nil {
 		return err
 	}
 	if t.State == tenant.Deleting {
@@ -128,6 +131,9 @@ func (b *Base) UpdateTenant(ctx context.Context, op tenant.Operator, t tenant.Te
 	}
 	if t.State != tenant.Active && t.State != tenant.Suspended {
 		return out, fault.InvalidField("state", "must be %q or %q", tenant.Active, tenant.Suspended)
+	}
+	if err := Text("allowed_hosts", t.AllowedHosts); err != nil {
+		return out, err
 	}
 	err = b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
 		if err := q.UpdateTenant(ctx, t); err != nil {

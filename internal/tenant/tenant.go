@@ -99,11 +99,13 @@ type Limits struct {
 
 // Tenant is a customer.
 type Tenant struct {
-	ID        uuid.UUID
-	Name      string
-	State     State
-	Limits    Limits
-	CreatedAt time.Time
+	ID     uuid.UUID
+	Name   string
+	State  State
+	Limits Limits
+	// AllowedHosts are the public hosts that its tools may reach, separated by commas; "*": all; "": none.
+	AllowedHosts string
+	CreatedAt    time.Time
 }
 
 // Agent is an identity inside a tenant.
@@ -128,7 +130,7 @@ type AdminStore interface {
 	TenantByName(ctx context.Context, op Operator, name string) (Tenant, error)
 	// ListTenants returns a page ordered by name, starting after the given name.
 	ListTenants(ctx context.Context, op Operator, after string, limit int) ([]Tenant, error)
-	// UpdateTenant writes the state and the limits.
+	// UpdateTenant writes the state, the limits and the allowed hosts.
 	UpdateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error)
 	// DeleteTenant marks the tenant as deleting, then removes all its rows.
 	DeleteTenant(ctx context.Context, op Operator, id uuid.UUID) error

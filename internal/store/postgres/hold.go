@@ -26,6 +26,11 @@ func (q *session) LockKey(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM api_keys WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
 }
 
+// LockTool implements store.Locks.
+func (q *session) LockTool(tenantID, id uuid.UUID) {
+	q.later("SELECT 1 FROM tools WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
+}
+
 // LockRoom implements store.Locks.
 func (q *session) LockRoom(tenantID uuid.UUID) { q.lockByName(lockRoom, tenantID.String()) }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func (q *session) tenants(ctx context.Context, where string, args ...any) (out []tenant.Tenant, err error) {
-	err = q.each(ctx, "SELECT id, name, state, limits, created_at FROM tenants WHERE "+where, args, func(rows pgx.Rows) error {
+	err = q.each(ctx, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, func(rows pgx.Rows) error {
 		t, err := store.ScanTenant(rows)
 		out = append(out, t)
 		return err
@@ -64,7 +64,7 @@ func (q *session) InsertTenant(ctx context.Context, t tenant.Tenant) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, "INSERT INTO tenants (id, name, state, limits, created_at) VALUES ($1, $2, $3, $4, $5)", t.ID, t.Name, string(t.State), limits, t.CreatedAt)
+	_, err = q.exec(ctx, "INSERT INTO tenants (id, name, state, limits, allowed_hosts, created_at) VALUES ($1, $2, $3, $4, $5, $6)", t.ID, t.Name, string(t.State), limits, t.AllowedHosts, t.CreatedAt)
 	if isUniqueViolation(err, "tenants_name") || isUniqueViolation(err, "tenants_pkey") {
 		err = fault.New(fault.Exists, "a tenant with the name %q exists", t.Name)
 	}
@@ -77,7 +77,7 @@ func (q *session) UpdateTenant(_ context.Context, t tenant.Tenant) error {
 	if err != nil {
 		return err
 	}
-	q.later("UPDATE tenants SET state = $2, limits = $3 WHERE id = $1 AND state <> 'deleting'", t.ID, string(t.State), limits)
+	q.later("UPDATE tenants SET state = $2, limits = $3, allowed_hosts = $4 WHERE id = $1 AND state <> 'deleting'", t.ID, string(t.State), limits, t.AllowedHosts)
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (q *session) MarkTenantDeleted(ctx context.Context, id uuid.UUID) (bool, er
 // tenantTables are all tables whose keys start with the tenant, in the order in which they are
 // emptied: the large ones first, collections last.
 var tenantTables = []string{
-	"vectors", "notes", "links", "usage", "changesets", "reviews", "attachments", "jobs", "spool", "audit", "idempotency", "model_use", "api_keys",
+	"vectors", "notes", "links", "usage", "changesets", "reviews", "attachments", "tools", "jobs", "spool", "audit", "idempotency", "model_use", "api_keys",
 	"collection_heads", "collections", "agents",
 }
 

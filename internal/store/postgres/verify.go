@@ -29,7 +29,9 @@ var rules = []rule{
 	{store.ProblemOrphan, `SELECT x.collection, 'job ' || x.id || ' of no collection' FROM jobs x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x.collection
  WHERE x.tenant = $1 AND c.id IS NULL AND x.kind <> 'remove'`},
 	{store.ProblemAttachment, `SELECT a.collection, 'block ' || a.block || ' is attached, and collection ' || a.home || ' does not hold it' FROM attachments a
- LEFT JOIN notes n ON n.tenant = a.tenant AND n.layer = a.home AND n.id = a.block AND n.to_rev = ` + openEnd + ` AND NOT n.deleted AND n.kind = 'block' WHERE a.tenant = $1 AND n.id IS NULL AND a.mode <> 'folder'`},
+ LEFT JOIN notes n ON n.tenant = a.tenant AND n.layer = a.home AND n.id = a.block AND n.to_rev = ` + openEnd + ` AND NOT n.deleted AND n.kind = 'block' WHERE a.tenant = $1 AND n.id IS NULL AND a.mode NOT IN ('folder', 'tool')`},
+	{store.ProblemAttachment, `SELECT a.collection, 'tool ' || a.block || ' is attached, and gone' FROM attachments a
+ LEFT JOIN tools t ON t.tenant = a.tenant AND t.id = a.block WHERE a.tenant = $1 AND t.id IS NULL AND a.mode = 'tool'`},
 
 	// Logs.
 	{store.ProblemRevision, `SELECT h.collection, 'the log has ' || COUNT(s.revision) || ' changesets from ' || COALESCE(MIN(s.revision), 0) || ' to ' || COALESCE(MAX(s.revision), 0)

@@ -389,6 +389,7 @@ type noLocks struct{}
 func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}
+func (noLocks) LockTool(uuid.UUID, uuid.UUID)           {}
 func (noLocks) LockRoom(uuid.UUID)                      {}
 func (noLocks) LockSigningKeys()                        {}
 func (noLocks) HoldCollections(uuid.UUID, ...uuid.UUID) {}

@@ -12,7 +12,7 @@ import (
 )
 
 func (q *session) tenants(ctx context.Context, where string, args ...any) (out []tenant.Tenant, err error) {
-	err = q.each(ctx, "SELECT id, name, state, limits, created_at FROM tenants WHERE "+where, args, func(rows *sql.Rows) error {
+	err = q.each(ctx, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, func(rows *sql.Rows) error {
 		t, err := store.ScanTenant(rows)
 		out = append(out, t)
 		return err
@@ -48,7 +48,7 @@ func (q *session) InsertTenant(ctx context.Context, t tenant.Tenant) error {
 	if len(found) > 0 {
 		return fault.New(fault.Exists, "a tenant with the name %q exists", t.Name)
 	}
-	_, err = q.exec(ctx, "INSERT INTO tenants (id, name, state, limits, created_at) VALUES (?, ?, ?, ?, ?)", t.ID, t.Name, t.State, limits, t.CreatedAt)
+	_, err = q.exec(ctx, "INSERT INTO tenants (id, name, state, limits, allowed_hosts, created_at) VALUES (?, ?, ?, ?, ?, ?)", t.ID, t.Name, t.State, limits, t.AllowedHosts, t.CreatedAt)
 	return err
 }
 
@@ -58,7 +58,7 @@ func (q *session) UpdateTenant(ctx context.Context, t tenant.Tenant) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, "UPDATE tenants SET state = ?, limits = ? WHERE id = ? AND state <> 'deleting'", t.State, limits, t.ID)
+	_, err = q.exec(ctx, "UPDATE tenants SET state = ?, limits = ?, allowed_hosts = ? WHERE id = ? AND state <> 'deleting'", t.State, limits, t.AllowedHosts, t.ID)
 	return err
 }
 
@@ -95,6 +95,7 @@ var tenantTables = []struct{ name, key string }{
 	{"changesets", "tenant, collection, revision"},
 	{"reviews", "tenant, id"},
 	{"attachments", "tenant, collection, block"},
+	{"tools", "tenant, id"},
 	{"jobs", "tenant, id"},
 	{"spool", "tenant, job, name, part"},
 	{"audit", "tenant, id"},

@@ -32,7 +32,10 @@ var rules = []rule{
 	{store.ProblemOrphan, `SELECT x.tenant, x.collection, 'job ' || hex(x.id) || ' of no collection' FROM jobs x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x.collection
  WHERE c.id IS NULL AND x.kind <> 'remove'`},
 	{store.ProblemAttachment, `SELECT a.tenant, a.collection, 'block ' || hex(a.block) || ' is attached, and collection ' || hex(a.home) || ' does not hold it' FROM attachments a
- LEFT JOIN notes n ON n.tenant = a.tenant AND n.layer = a.home AND n.id = a.block AND n.to_rev = 9223372036854775807 AND n.deleted = 0 AND n.kind = 'block' WHERE n.id IS NULL AND a.mode <> 'folder'`},
+ LEFT JOIN notes n ON n.tenant = a.tenant AND n.layer = a.home AND n.id = a.block AND n.to_rev = 9223372036854775807 AND n.deleted = 0 AND n.kind = 'block' WHERE n.id IS NULL AND a.mode NOT IN ('folder', 'tool')`},
+	{store.ProblemAttachment, `SELECT a.tenant, a.collection, 'tool ' || hex(a.block) || ' is attached, and gone' FROM attachments a
+ LEFT JOIN tools t ON t.tenant = a.tenant AND t.id = a.block WHERE t.id IS NULL AND a.mode = 'tool'`},
+	{store.ProblemOrphan, "SELECT x.tenant, zeroblob(16), 'tool ' || hex(x.id) || ' of no tenant' FROM tools x LEFT JOIN tenants t ON t.id = x.tenant WHERE t.id IS NULL"},
 
 	// Logs.
 	{store.ProblemRevision, `SELECT h.tenant, h.collection, 'the log has ' || COUNT(s.revision) || ' changesets from ' || COALESCE(MIN(s.revision), 0) || ' to ' || COALESCE(MAX(s.revision), 0)

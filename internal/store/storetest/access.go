@@ -26,7 +26,7 @@ func accessCases() []testCase {
 
 func tenants(_ *testing.T, w *world) {
 	limits := tenant.Limits{Notes: 5, ModelTokensPerDay: 7}
-	made := must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "acme", Limits: limits}))(w.t)
+	made := must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "acme", Limits: limits, AllowedHosts: "example.com"}))(w.t)
 	w.assertf(made.State == tenant.Active && made.ID != uuid.Nil && !made.CreatedAt.IsZero(), "created: %+v", made)
 	got := must(w.TenantByID(w.ctx, made.ID))(w.t)
 	w.assertf(got == made, "read %+v, created %+v", got, made)
@@ -34,7 +34,7 @@ func tenants(_ *testing.T, w *world) {
 	w.wantFault(errOf(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "acme"})), fault.Exists)
 	w.wantInvalid(errOf(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: uuid.NewString()})), "name")
 	w.noError(errOf(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "Acme"})))
-	made.State, made.Limits.Notes = tenant.Suspended, 9
+	made.State, made.Limits.Notes, made.AllowedHosts = tenant.Suspended, 9, "*"
 	w.assertf(must(w.UpdateTenant(w.ctx, w.op, made))(w.t) == made && must(w.TenantByID(w.ctx, made.ID))(w.t) == made, "updated")
 	made.State = tenant.Deleting
 	w.wantInvalid(errOf(w.UpdateTenant(w.ctx, w.op, made)), "state")

@@ -66,7 +66,7 @@ func (f *filler) time() time.Time {
 }
 
 func (f *filler) access() {
-	f.noError(errOf(f.CreateTenant(f.ctx, f.op, tenant.Tenant{Name: "limited", Limits: tenant.Limits{Notes: 1 << 60, ModelTokensPerDay: 1}})))
+	f.noError(errOf(f.CreateTenant(f.ctx, f.op, tenant.Tenant{Name: "limited", Limits: tenant.Limits{Notes: 1 << 60, ModelTokensPerDay: 1}, AllowedHosts: "example.com,*.example.org:8443"})))
 	suspended := must(f.CreateTenant(f.ctx, f.op, tenant.Tenant{Name: "suspended"}))(f.t)
 	suspended.State = tenant.Suspended
 	f.noError(errOf(f.UpdateTenant(f.ctx, f.op, suspended)))
@@ -120,6 +120,11 @@ func (f *filler) history() {
 	}
 	f.attach(f.block("blocks", "team “é”"), full.ID, memory.AttachRW)
 	f.attach(f.block("blocks", "rules"), f.bases[0], memory.AttachRO)
+	f.tool("bare")
+	sealed := httpTool("sealed")
+	sealed.Spec.Description, sealed.Spec.Headers, sealed.Secrets = "Zoë's “ferry”", map[string]string{"X-Key": "{{key}}"}, []byte{0, 255, 1}
+	made := must(f.CreateHTTPTool(f.ctx, f.all, sealed, memory.AuditEntry{}))(f.t)
+	f.noError(f.AttachHTTPTool(f.ctx, f.all, full.ID, made.ID, memory.AuditEntry{}))
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
 	deleted := f.collection("gone")
 	f.add(deleted.ID, "in a collection that is being removed")

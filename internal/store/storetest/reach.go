@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ const (
 
 // targets are the ids of alice's data, or ids that do not exist.
 type targets struct {
-	collection, note, job, lease, review, key uuid.UUID
-	view                                      memory.View
+	collection, note, job, lease, review, key, tool uuid.UUID
+	view                                            memory.View
 }
 
 // reachCase calls one method with targets.
@@ -168,6 +169,46 @@ func reachTable() map[string]reachCase {
 				return err
 			}
 			return noneVisible(w.Attachments(w.ctx, s, memory.AttachmentQuery{Collection: g.collection}))
+		}),
+		// Tools belong to the tenant; changing them is a matter of permissions.
+		"CreateHTTPTool": {own, own, func(w *world, s tenant.Scope, _ targets) error {
+			if s.Tenant() == w.all.Tenant() {
+				return nil
+			}
+			return errOf(w.CreateHTTPTool(w.ctx, s, httpTool("look_up"), memory.AuditEntry{}))
+		}},
+		"HTTPTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.HTTPTool(w.ctx, s, g.tool.String()))
+		}},
+		"ListHTTPTools": {empty, own, func(w *world, s tenant.Scope, g targets) error {
+			l, err := w.ListHTTPTools(w.ctx, s, "", 0)
+			if s.Tenant() != w.all.Tenant() && slices.ContainsFunc(l, func(t memory.HTTPTool) bool { return t.ID == g.tool }) {
+				return errVisible
+			}
+			return err
+		}},
+		"UpdateHTTPTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.UpdateHTTPTool(w.ctx, s, g.tool, memory.AuditEntry{}, func(t *memory.HTTPTool) error {
+				if s.Tenant() != w.all.Tenant() {
+					return errVisible
+				}
+				return nil
+			}))
+		}},
+		"DeleteHTTPTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			if err := s.Check(); err != nil || s.Tenant() == w.all.Tenant() {
+				return err
+			}
+			return w.DeleteHTTPTool(w.ctx, s, g.tool, memory.AuditEntry{})
+		}},
+		"AttachedHTTPTools": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.AttachedHTTPTools(w.ctx, s, g.collection))
+		}),
+		"AttachHTTPTool": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.AttachHTTPTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
+		}),
+		"DetachHTTPTool": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.DetachHTTPTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
 		}),
 		"Job": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Job(w.ctx, s, g.job)) }),
 		"ListJobs": none(func(w *world, s tenant.Scope, _ targets) error {
@@ -349,6 +390,8 @@ func privateData(w *world) targets {
 	w.noError(w.PutPart(w.ctx, w.aliceS, g.job, memory.SpoolBody, 0, []byte("of alice")))
 	w.noError(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
 	w.attach(w.block(w.collectionOf(w.alice.ID, "private-blocks").ID.String(), "team"), g.collection, memory.AttachRW)
+	g.tool = w.tool("look_up").ID
+	w.noError(w.AttachHTTPTool(w.ctx, w.aliceS, g.collection, g.tool, memory.AuditEntry{}))
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
 	w.noError(err)
@@ -367,14 +410,18 @@ func stateOf(w *world, g targets) string {
 	l := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)
 	parts := w.parts(w.all, g.job, memory.SpoolBody)
 	a := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{}))(w.t)
-	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a)
+	tools := must(w.ListHTTPTools(w.ctx, w.all, "", 0))(w.t)
+	for i := range tools {
+		tools[i].UpdatedAt = time.Time{} // an agent of the tenant may write it
+	}
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a, tools)
 }
 
 // checkNoAccess calls every method with alice's data in the scope s, and checks the outcome.
 // Refusals of existing and of absent targets must have the same message.
 func checkNoAccess(t *testing.T, w *world, s tenant.Scope, want func(reachCase) wantOutcome) {
 	g := privateData(w)
-	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), view: g.view}
+	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), view: g.view}
 	before := stateOf(w, g)
 	for name, c := range reachTable() {
 		err := c.call(w, s, g)

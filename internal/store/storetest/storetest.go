@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Vectors", vectorCases()},
 		{"Removal", removalCases()},
 		{"Attachments", attachmentCases()},
+		{"Tools", toolCases()},
 		{"Queue", queueCases()},
 		{"Spool", spoolCases()},
 		{"Texts", textCases()},

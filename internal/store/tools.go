@@ -1,0 +1,263 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// ToolRows are the rows of tools.
+type ToolRows interface {
+	ToolByID(ctx context.Context, tenantID, id uuid.UUID) (t memory.HTTPTool, ok bool, err error)
+	ToolByName(ctx context.Context, tenantID uuid.UUID, name string) (t memory.HTTPTool, ok bool, err error)
+	// ToolsAfter lists tools by name, after a name. Limit 0: all.
+	ToolsAfter(ctx context.Context, tenantID uuid.UUID, name string, limit int) ([]memory.HTTPTool, error)
+	// ToolsOf lists the tools that a collection shows, by name.
+	ToolsOf(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.HTTPTool, error)
+	// InsertTool returns Exists when the name is taken. spec is the encoded one.
+	InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.HTTPTool, spec string) error
+	// UpdateTool writes spec, secrets and the time.
+	UpdateTool(ctx context.Context, tenantID uuid.UUID, t memory.HTTPTool, spec string) error
+	// DeleteTool deletes a tool, and the attachments to collections that have expired.
+	DeleteTool(ctx context.Context, tenantID, id uuid.UUID) error
+}
+
+// ToolColumns are the columns of tools t that ScanTool reads.
+const ToolColumns = "t.id, t.name, t.spec, t.secrets, t.created_at, t.updated_at"
+
+// ScanTool reads ToolColumns.
+func ScanTool(row Scanner) (t memory.HTTPTool, err error) {
+	err = row.Scan(&t.ID, &t.Name, JSON(&t.Spec), &t.Secrets, Time(&t.CreatedAt), Time(&t.UpdatedAt))
+	if len(t.Secrets) == 0 {
+		t.Secrets = nil
+	}
+	return t, err
+}
+
+// ToolTaken is the fault for a name that another tool has.
+func ToolTaken(name string) error {
+	return fault.New(fault.Exists, "a tool with the name %q exists", name)
+}
+
+// encodeSpec encodes what a tool does. Each text in it can be stored by both engines.
+func encodeSpec(t *memory.HTTPTool) (string, error) {
+	if !json.Valid(t.Spec.Parameters) {
+		return "", fault.InvalidField("parameters", "is no JSON")
+	}
+	spec, err := Document("spec", t.Spec)
+	if err == nil {
+		err = Text("spec", spec)
+	}
+	if err == nil && hasEscapedNull(spec) {
+		err = fault.InvalidField("spec", "must not contain the character U+0000")
+	}
+	return spec, err
+}
+
+// findTool finds a tool by id or name.
+func findTool(ctx context.Context, q ToolRows, s tenant.Scope, ref string) (t memory.HTTPTool, err error) {
+	var ok bool
+	if id, e := uuid.Parse(ref); e == nil {
+		t, ok, err = q.ToolByID(ctx, s.Tenant(), id)
+	} else {
+		t, ok, err = q.ToolByName(ctx, s.Tenant(), ref)
+	}
+	if err == nil && !ok {
+		err = fault.Missing("tool")
+	}
+	return t, err
+}
+
+// CreateHTTPTool implements memory.HTTPToolStore.
+func (b *Base) CreateHTTPTool(ctx context.Context, s tenant.Scope, t memory.HTTPTool, audit memory.AuditEntry) (memory.HTTPTool, error) {
+	if err := s.Check(); err != nil {
+		return t, err
+	}
+	if err := CheckName("name", t.Name); err != nil {
+		return t, err
+	}
+	spec, err := encodeSpec(&t)
+	if err != nil {
+		return t, err
+	}
+	if t.ID == uuid.Nil {
+		if t.ID, err = uuid.NewV7(); err != nil {
+			return t, fault.Wrap(err, fault.Internal, "an id could not be generated")
+		}
+	}
+	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		now := b.now()
+		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+			return err
+		}
+		t.CreatedAt, t.UpdatedAt = now, now
+		if err := q.InsertTool(ctx, s.Tenant(), t, spec); err != nil {
+			return err
+		}
+		return auditTool(ctx, q, s, t.ID, audit, now)
+	})
+	return t, err
+}
+
+func auditTool(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, now time.Time) error {
+	audit.Target = cmp.Or(audit.Target, id.String())
+	return writeAudit(ctx, q, s, now, audit)
+}
+
+// HTTPTool implements memory.HTTPToolStore.
+func (b *Base) HTTPTool(ctx context.Context, s tenant.Scope, ref string) (t memory.HTTPTool, err error) {
+	if err := s.Check(); err != nil {
+		return t, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		t, err = findTool(ctx, q, s, ref)
+		return err
+	})
+	return t, err
+}
+
+// ListHTTPTools implements memory.HTTPToolStore.
+func (b *Base) ListHTTPTools(ctx context.Context, s tenant.Scope, after string, limit int) (out []memory.HTTPTool, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out, err = q.ToolsAfter(ctx, s.Tenant(), after, limit)
+		return err
+	})
+	return out, err
+}
+
+// UpdateHTTPTool implements memory.HTTPToolStore.
+func (b *Base) UpdateHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.HTTPTool) error) (t memory.HTTPTool, err error) {
+	if err := s.Check(); err != nil {
+		return t, err
+	}
+	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		q.LockTool(s.Tenant(), id)
+		old, err := findTool(ctx, q, s, id.String())
+		if err != nil {
+			return err
+		}
+		t = old
+		if err := fn(&t); err != nil {
+			return err
+		}
+		t.ID, t.Name, t.CreatedAt, t.UpdatedAt = old.ID, old.Name, old.CreatedAt, b.now()
+		spec, err := encodeSpec(&t)
+		if err != nil {
+			return err
+		}
+		if err := q.UpdateTool(ctx, s.Tenant(), t, spec); err != nil {
+			return err
+		}
+		return auditTool(ctx, q, s, id, audit, t.UpdatedAt)
+	})
+	return t, err
+}
+
+// DeleteHTTPTool implements memory.HTTPToolStore.
+func (b *Base) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	return b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		now := b.now()
+		q.LockTool(s.Tenant(), id)
+		if _, err := findTool(ctx, q, s, id.String()); err != nil {
+			return err
+		}
+		shown, err := q.Attachments(ctx, s.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Blocks: []uuid.UUID{id}}, now)
+		if err != nil {
+			return err
+		}
+		if len(shown) > 0 {
+			named, err := q.Attachments(ctx, s.Tenant(), s, memory.AttachmentQuery{Blocks: []uuid.UUID{id}}, now)
+			if err != nil {
+				return err
+			}
+			return memory.StillAttached(len(shown), named)
+		}
+		if err := q.DeleteTool(ctx, s.Tenant(), id); err != nil {
+			return err
+		}
+		return auditTool(ctx, q, s, id, audit, now)
+	})
+}
+
+// AttachedHTTPTools implements memory.HTTPToolStore.
+func (b *Base) AttachedHTTPTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out []memory.HTTPTool, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
+			return err
+		}
+		out, err = q.ToolsOf(ctx, s.Tenant(), collection)
+		return err
+	})
+	return out, err
+}
+
+// AttachHTTPTool implements memory.HTTPToolStore.
+func (b *Base) AttachHTTPTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		now := b.now()
+		q.LockHead(s.Tenant(), collection)
+		if _, err := ReachVisible(ctx, q, s, collection, now); err != nil {
+			return err
+		}
+		a := memory.Attachment{Block: tool, Collection: collection, Mode: memory.AttachTool}
+		if _, err := attachTool(ctx, q, s, a, now); err != nil {
+			return err
+		}
+		return auditTool(ctx, q, s, tool, audit, now)
+	})
+}
+
+// attachTool attaches a tool. The head of the collection is locked, or the transaction has made it.
+func attachTool(ctx context.Context, q Session, s tenant.Scope, a memory.Attachment, now time.Time) (memory.Attachment, error) {
+	q.LockTool(s.Tenant(), a.Block)
+	t, err := findTool(ctx, q, s, a.Block.String())
+	if err != nil {
+		return a, err
+	}
+	a.Home, a.Label = uuid.Nil, memory.ToolLabel(t.Name)
+	return putAttachment(ctx, q, s, a, now)
+}
+
+// DetachHTTPTool implements memory.HTTPToolStore.
+func (b *Base) DetachHTTPTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	return b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		now := b.now()
+		q.LockHead(s.Tenant(), collection)
+		if _, err := ReachVisible(ctx, q, s, collection, now); err != nil {
+			return err
+		}
+		shown, err := q.Attachments(ctx, s.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Collection: collection, Blocks: []uuid.UUID{tool}}, now)
+		if err != nil {
+			return err
+		}
+		if len(shown) == 0 || shown[0].Mode != memory.AttachTool {
+			return fault.Missing("tool")
+		}
+		if _, err := q.DeleteAttachment(ctx, s.Tenant(), collection, tool); err != nil {
+			return err
+		}
+		return auditTool(ctx, q, s, tool, audit, now)
+	})
+}
