@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -33,6 +34,7 @@ type Core struct {
 	Clone       *clone.Service
 	Engine      *engine.Engine // reviews, and tasks of policies that run at once
 	Bank        *bank.Service
+	Letta       *letta.Service
 	Chat        *chat.Service
 	Imports     Imports
 	Jobs        Jobs
@@ -92,7 +94,7 @@ func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
 		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
-		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "chat": c.Chat == nil,
+		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil,
 	} {
@@ -203,6 +205,9 @@ func (s *Server) mountCore(deps Core) error {
 		"putProfile":    h.putProfile,
 		"importBank":    h.importBank,
 		"exportBank":    h.exportBank,
+
+		"importAgentFile": h.importAgentFile,
+		"exportAgentFile": h.exportAgentFile,
 
 		"chat":                 h.chat,
 		"createChatCompletion": h.createChatCompletion,

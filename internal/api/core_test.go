@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
@@ -182,14 +184,17 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
 	must(err)
+	importing := &imports{system: b, notes: service}
+	agentFiles, err := letta.New(letta.Deps{Store: b.store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.agent, Clock: b.clock})
+	must(err)
 	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
 	must(err)
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Recall: found, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
-			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
+			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},
 	}, DefaultConfig())
 	must(err)
@@ -333,9 +338,13 @@ func (im *imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 	for i, line := range bytes.Split(bytes.TrimSpace(raw), []byte("\n")) {
 		lines = append(lines, notes.ImportLine{Line: i + 1, Raw: line})
 	}
-	results, err := importer.Lines(ctx, lines)
-	if err != nil {
-		return memory.Job{}, err
+	var results []notes.ImportResult
+	for batch := range slices.Chunk(lines, 100) {
+		part, err := importer.Lines(ctx, batch)
+		if err != nil {
+			return memory.Job{}, err
+		}
+		results = append(results, part...)
 	}
 	last, err := importer.Finish(ctx)
 	if err != nil {

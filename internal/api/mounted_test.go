@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
@@ -26,7 +27,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
 			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
-			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Chat: &chat.Service{},
+			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Letta: &letta.Service{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
 			Policies: memory.PolicySet{},
 		},
@@ -46,7 +47,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 func TestMissingPartsAreNamed(t *testing.T) {
 	t.Parallel()
 	_, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Core: &Core{Waiters: -1}}, DefaultConfig())
-	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "bank", "chat"} {
+	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "bank", "letta", "chat"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not named: %v", part, err)
 		}

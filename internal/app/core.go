@@ -28,6 +28,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
+	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
@@ -92,6 +93,7 @@ type Services struct {
 	Chat        *chat.Service
 	Costs       *notes.Costs
 	Bank        *bank.Service
+	Letta       *letta.Service
 	Waiters     *jobs.Waiters
 }
 
@@ -260,6 +262,9 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	c.Costs = notes.NewCosts(c.Store)
+	if c.Letta, err = letta.New(letta.Deps{Store: c.Store, Collections: c.Collections, Blocks: c.Blocks, Imports: c.Imports, Agent: c.Agent}); err != nil {
+		return err
+	}
 	c.Bank, err = bank.New(bank.Deps{Store: c.Store, Notes: c.Notes, Collections: c.Collections, Quota: quota{c.quotas}})
 	return err
 }

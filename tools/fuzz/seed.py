@@ -261,8 +261,12 @@ def seed_tenant(settings):
     settings.operation("redoBlock", path_collection="paged", path_label="redone")
     settings.operation("replaceBlock", path_collection="paged", path_label="replaced", body_old="replaced_words")
     settings.operation("step", path_collection="paged", body_tool="tool", body_arguments="tool_arguments")
-    for operation_id in ("getMainContext", "listTools"):
+    for operation_id in ("getMainContext", "listTools", "exportAgentFile"):
         settings.operation(operation_id, path_collection="paged")
+    carried = collection("carried", policy="memgpt")
+    call("POST", f"/v1/collections/{carried}/agent-file", call("GET", f"/v1/collections/{paged}/agent-file"))
+    settings.dictionary("carried", [carried])
+    settings.operation("importAgentFile", path_collection="carried")
 
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)

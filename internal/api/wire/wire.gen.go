@@ -471,6 +471,36 @@ type Agent struct {
 	Name        string    `json:"name"`
 }
 
+// AgentFile An agent, in the format of Letta's agent files.
+//
+// Examples: {"agents":[{"block_ids":["block-0"],"id":"agent-0","messages":[{"content":[{"text":"I moved to Lisbon.","type":"text"}],"created_at":"2026-03-01T09:30:00Z","id":"message-0","role":"user"}],"name":"Ada"}],"blocks":[{"id":"block-0","label":"human","limit":5000,"value":"Lives in Lisbon."}],"tools":[]}
+type AgentFile = json.RawMessage
+
+// AgentFileReport defines model for AgentFileReport.
+type AgentFileReport struct {
+	// Agent Its name in the file.
+	Agent string `json:"agent"`
+
+	// Blocks Labels of the blocks that were written.
+	Blocks []string `json:"blocks"`
+	Job    JobRef   `json:"job"`
+
+	// Messages Lines of the job: messages, and the summary of those that have left the window.
+	Messages int `json:"messages"`
+
+	// NotCarried What was left out, or is not as it was.
+	NotCarried []NotCarried `json:"not_carried"`
+
+	// Passages Lines of the job: passages and notes.
+	Passages int `json:"passages"`
+
+	// ToolRules Tool rules and approvals that hold now.
+	ToolRules int `json:"tool_rules"`
+
+	// Tools Tools of the file that the agent has here.
+	Tools []string `json:"tools"`
+}
+
 // AgentInput defines model for AgentInput.
 type AgentInput struct {
 	// DisplayName A name for people, in any script.
@@ -1888,6 +1918,13 @@ type ModelUse struct {
 // Examples: research
 type Name = string
 
+// NotCarried defines model for NotCarried.
+type NotCarried struct {
+	// Path Where it is in the file.
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
 // Note defines model for Note.
 type Note struct {
 	Content    string     `json:"content"`
@@ -3170,6 +3207,12 @@ type GetCollectionParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// ImportAgentFileParams defines parameters for ImportAgentFile.
+type ImportAgentFileParams struct {
+	// Agent Id or name of the agent, for a file with several.
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+}
+
 // ListBlocksParams defines parameters for ListBlocks.
 type ListBlocksParams struct {
 	// Limit Maximum number of items.
@@ -3688,6 +3731,9 @@ type PatchCollectionJSONRequestBody = CollectionPatch
 
 // PatchCollectionApplicationMergePatchPlusJSONRequestBody defines body for PatchCollection for application/merge-patch+json ContentType.
 type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
+
+// ImportAgentFileJSONRequestBody defines body for ImportAgentFile for application/json ContentType.
+type ImportAgentFileJSONRequestBody = AgentFile
 
 // AnswerApprovalJSONRequestBody defines body for AnswerApproval for application/json ContentType.
 type AnswerApprovalJSONRequestBody = ApprovalDecision

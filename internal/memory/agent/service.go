@@ -130,6 +130,12 @@ func (a *Service) Tools(v *memory.View) ([]memory.Tool, error) {
 	return p.Tools, err
 }
 
+// HasTool reports whether the agent of a collection has a tool.
+func (a *Service) HasTool(c *memory.Collection, name string) bool {
+	p, err := a.paging(c)
+	return err == nil && slices.ContainsFunc(p.Tools, func(t memory.Tool) bool { return t.Name == name })
+}
+
 // count returns the tokens of a text, with a margin where the encoding only estimates.
 func (a *Service) count(text string) int {
 	n, err := a.encoding.Count(text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -131,6 +132,33 @@ func beginsRun(n *memory.Note) bool { return n.ID != uuid.Nil && runOf(n) == n.I
 
 // isWritten reports whether a message was written by a tool: the call shows it already.
 func isWritten(n *memory.Note) bool { return roleOf(n) == memory.RoleAssistant && callOf(n) != "" }
+
+// IsWritten reports whether a message was written by a tool whose call has it, too, so that a transcript leaves it out.
+func IsWritten(n *memory.Note) bool { return n.Kind == memory.KindMessage && isWritten(n) }
+
+// CallsOf returns the turn of a message note that calls tools; ok is false for one that calls nothing.
+func CallsOf(n *memory.Note) (t memory.Turn, ok bool) {
+	stored, ok := readTurn(n)
+	if !ok {
+		return t, false
+	}
+	t = memory.Turn{Role: memory.RoleAssistant, Text: stored.Text}
+	for _, c := range stored.Calls {
+		t.Calls = append(t.Calls, memory.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+	}
+	return t, true
+}
+
+// TurnContent returns the content of the note of a turn that calls tools, with the ids of the calls, within the bounds of
+// turns. It is for turns of elsewhere; those of runs are stored as they come up.
+func TurnContent(t memory.Turn) (string, error) {
+	stored := storeTurn(t, uuid.Nil, 0, maxResult)
+	for i := range stored.Calls {
+		stored.Calls[i].ID = t.Calls[i].ID
+	}
+	raw, err := json.Marshal(stored)
+	return string(raw), fault.Wrap(err, fault.Internal, "encode a turn")
+}
 
 // noResult is shown for a call whose tool has not run.
 const noResult = "[no result: the tool has not run]"
