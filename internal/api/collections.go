@@ -25,7 +25,7 @@ func (h *core) createCollection(c *gin.Context) error {
 		Name: body.Name, Agent: valueOr(body.Agent, ""), Policy: valueOr(body.Policy, ""), PolicyConfig: config,
 		Embedder: valueOr(body.Embedder, ""), Extend: valueOr(body.Extend, false), Ephemeral: valueOr(body.Ephemeral, false),
 		TTLSeconds: body.TTLSeconds, DisplayName: valueOr(body.DisplayName, ""), Metadata: valueOr(body.Metadata, nil),
-		Blocks: body.Blocks,
+		Blocks: body.Blocks, Folders: body.Folders,
 	}
 	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
 	if err != nil {

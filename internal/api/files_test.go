@@ -161,6 +161,20 @@ func TestFiles(t *testing.T) {
 		t.Error("a file is open after all were closed")
 	}
 
+	// C141: a new agent has the folders that its creation names, by name or id.
+	with := func(folders ...string) string {
+		return encode(t, map[string]any{"name": "new-" + strings.Join(folders, "-"), "agent": "ada", "policy": "memgpt", "folders": folders})
+	}
+	born := "/v1/collections/" + b.call(t, "ada", "POST", "/v1/collections", with("manuals", made.text("id"))).want(http.StatusCreated).text("id")
+	if got := b.use(t, born, "grep_files", args{"pattern": "emergency"}); !strings.Contains(got.text("result"), "1 lines match") {
+		t.Errorf("a new agent finds %s", got.Body)
+	}
+	b.call(t, "one", "DELETE", born, "").want(http.StatusNoContent)
+	for _, folder := range []string{"none", "no-folder", "agent", uuid.NewString()} {
+		b.call(t, "ada", "POST", "/v1/collections", with(folder)).refused(http.StatusNotFound, fault.NotFound, "")
+	}
+	b.call(t, "two", "POST", "/v1/collections", encode(t, map[string]any{"name": "thief", "folders": []string{made.text("id")}})).refused(http.StatusNotFound, fault.NotFound, "")
+
 	// A fork reads the same files; deleting the folder names who has it.
 	fork := b.call(t, "one", "POST", c+"/clone", `{}`).want(http.StatusCreated).text("id")
 	got := b.call(t, "one", "DELETE", folder, "")

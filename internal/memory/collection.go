@@ -53,6 +53,12 @@ type Collection struct {
 // Shared reports whether the collection is a shared base.
 func (c *Collection) Shared() bool { return c.Agent == uuid.Nil }
 
+// MetaFolder in the metadata of a collection makes it a folder of files.
+const MetaFolder = "slipbox.folder"
+
+// IsFolder reports whether the collection is a folder of files.
+func (c *Collection) IsFolder() bool { return c.Metadata[MetaFolder] == true }
+
 // Counts of what is visible at the head.
 type Counts struct {
 	Notes, Links, Pending, InReview int64

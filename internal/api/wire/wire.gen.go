@@ -926,6 +926,9 @@ type CollectionInput struct {
 	// Extend Return the existing collection of this name, if any.
 	Extend *bool `json:"extend,omitempty"`
 
+	// Folders Ids or names of folders whose files the agents of the new collection read (`notes:write`).
+	Folders []Ref `json:"folders,omitempty"`
+
 	// Metadata Free JSON, at most 16 KiB.
 	Metadata *Attributes `json:"metadata,omitempty"`
 

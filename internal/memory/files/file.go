@@ -42,12 +42,6 @@ const (
 	attrLine  = "line"  // of its first line, from 1
 )
 
-// metaFolder in the metadata of a collection makes it a folder.
-const metaFolder = "slipbox.folder"
-
-// IsFolder reports whether a collection is a folder.
-func IsFolder(c *memory.Collection) bool { return c.Metadata[metaFolder] == true }
-
 // File is an uploaded file.
 type File struct {
 	ID, Folder uuid.UUID

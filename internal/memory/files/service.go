@@ -85,14 +85,14 @@ func New(deps Deps, cfg Config) (*Service, error) {
 
 // Create creates a folder (collections:write): a collection of the policy none.
 func (f *Service) Create(ctx context.Context, s tenant.Scope, in notes.CollectionInput, r memory.Request) (notes.CollectionView, error) {
-	in.Policy, in.Metadata = memory.PolicyNone, map[string]any{metaFolder: true}
+	in.Policy, in.Metadata = memory.PolicyNone, map[string]any{memory.MetaFolder: true}
 	return f.collections.Create(ctx, s, in, r)
 }
 
 // Folder returns a folder (notes:read); NotFound for another collection.
 func (f *Service) Folder(ctx context.Context, s tenant.Scope, ref string) (notes.CollectionView, error) {
 	v, err := f.collections.Get(ctx, s, ref)
-	if err == nil && !IsFolder(&v.Collection) {
+	if err == nil && !v.Collection.IsFolder() {
 		err = fault.Missing("folder")
 	}
 	if fault.Is(err, fault.NotFound) {
@@ -112,7 +112,7 @@ func (f *Service) List(ctx context.Context, s tenant.Scope, after string, limit 
 			return nil, "", err
 		}
 		for i := range rows {
-			if !IsFolder(&rows[i]) {
+			if !rows[i].IsFolder() {
 				continue
 			}
 			if len(page) == limit {
@@ -280,7 +280,7 @@ func (f *Service) writable(ctx context.Context, s tenant.Scope, ref string) (mem
 		return memory.Collection{}, err
 	}
 	c, err := f.store.ResolveCollection(ctx, s, ref)
-	if fault.Is(err, fault.NotFound) || err == nil && !IsFolder(&c) {
+	if fault.Is(err, fault.NotFound) || err == nil && !c.IsFolder() {
 		err = fault.Missing("folder")
 	}
 	if err == nil && c.Shared() {

@@ -53,6 +53,8 @@ type CollectionInput struct {
 	// Blocks are stand-alone blocks that the new collection shows, for editing (base:write). A block that the
 	// policy would begin with is left out when one of these has its label.
 	Blocks []uuid.UUID
+	// Folders are references of folders whose files the agents of the new collection read (notes:write).
+	Folders []string
 }
 
 // CollectionPatch is a merge patch of a collection (RFC 7396). PolicyConfig and Metadata are merged
@@ -156,12 +158,16 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	if err != nil {
 		return CollectionView{}, nil, err
 	}
+	folders, err := c.folders(ctx, s, in.Folders)
+	if err != nil {
+		return CollectionView{}, nil, err
+	}
 	first, err := c.seed(ctx, s, &row, shown)
 	if err != nil {
 		return CollectionView{}, nil, err
 	}
 	made, err := c.store.CreateCollection(ctx, s, memory.NewCollection{
-		Collection: row, Idempotency: key, Seed: first, Attach: shown,
+		Collection: row, Idempotency: key, Seed: first, Attach: append(shown, folders...),
 		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
 	})
 	if in.Extend && fault.Is(err, fault.Exists) {
@@ -216,6 +222,28 @@ func (c *Collections) attach(ctx context.Context, s tenant.Scope, blocks []uuid.
 			return nil, fault.Missing("block")
 		}
 		out = append(out, memory.Attachment{Block: id, Home: home.ID, Label: label, Mode: memory.AttachRW})
+	}
+	return out, nil
+}
+
+// folders returns the attachments of folders to a new collection. NotFound for what is no folder that the scope reaches.
+func (c *Collections) folders(ctx context.Context, s tenant.Scope, refs []string) ([]memory.Attachment, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+		return nil, err
+	}
+	out := make([]memory.Attachment, 0, len(refs))
+	for _, ref := range refs {
+		f, err := c.store.ResolveCollection(ctx, s, ref)
+		if fault.Is(err, fault.NotFound) || err == nil && !f.IsFolder() {
+			err = fault.Missing("folder")
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, memory.Attachment{Home: f.ID, Mode: memory.AttachFolder})
 	}
 	return out, nil
 }

@@ -248,9 +248,18 @@ func attachFolders(_ *testing.T, w *world) {
 		Collection: memory.Collection{Name: "fork", Policy: "none", Parent: c.ID}, Attach: list,
 	}))(w.t).Collection
 	w.assertf(len(must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Collection: made.ID}))(w.t)) == 2, "a fork has them too")
+	fresh := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{
+		Collection: memory.Collection{Name: "fresh", Policy: "none", Embedder: embedder, Dim: dim},
+		Attach:     []memory.Attachment{{Home: folder.ID, Mode: memory.AttachFolder}, {Home: folder.ID, Mode: memory.AttachFolder}},
+	}))(w.t).Collection
+	shown := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Collection: fresh.ID}))(w.t)
+	w.assertf(len(shown) == 1 && shown[0].Block == folder.ID && shown[0].Label == memory.FolderLabel(folder.ID), "a new collection has %+v", shown)
+	w.wantFault(errOf(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{
+		Collection: memory.Collection{Name: "thief", Policy: "none", Embedder: embedder, Dim: dim}, Attach: []memory.Attachment{{Home: folder.ID, Mode: memory.AttachFolder}},
+	})), fault.NotFound)
 	w.wantFault(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{}), fault.Conflict)
 	w.write(folder.ID, func(tx memory.Tx) error {
-		for _, to := range []uuid.UUID{c.ID, made.ID} {
+		for _, to := range []uuid.UUID{c.ID, made.ID, fresh.ID} {
 			ok, err := tx.Detach(w.ctx, folder.ID, to)
 			w.assertf(err == nil && ok, "detach: %t, %v", ok, err)
 		}
