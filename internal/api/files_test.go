@@ -3,9 +3,11 @@ package api
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +198,85 @@ func TestFiles(t *testing.T) {
 	}
 	b.call(t, "one", "DELETE", folder, "").want(http.StatusNoContent)
 	b.call(t, "one", "GET", folder, "").refused(http.StatusNotFound, fault.NotFound, "")
+}
+
+// C143: what is found in a file with pages is cited with file, page and line, by meaning and by pattern.
+func TestCitations(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"books"}`).want(http.StatusCreated)
+	var pages []string
+	for i := range 7 {
+		text := fmt.Sprintf("Chapter %d\nThe gears of mill %d turn slowly.\n", i+1, i+1)
+		if i == 4 {
+			text += "The lighthouse keeper hid the brass key under the stairs.\n"
+		}
+		pages = append(pages, text)
+	}
+	if file := b.read(t, "/v1/folders/books", "novel.txt", strings.Join(pages, "\f")); file.number("pages") != 7 {
+		t.Errorf("the file is %s", file.Body)
+	}
+	c := b.space(t, "reader-agent", "memgpt")
+	b.call(t, "one", "POST", c+"/folders/attach", `{"folder":"books"}`).want(http.StatusOK)
+	for tool, arguments := range map[string]args{
+		"semantic_search_files": {"query": "Where is the brass key of the lighthouse?", "top_k": 1}, "grep_files": {"pattern": "brass"},
+	} {
+		got := b.did(t, c, tool, arguments)
+		_, first, _ := strings.Cut(got, "\n")
+		var m struct {
+			File       string
+			Page, Line int
+			Text       string
+		}
+		line := map[string]int{"semantic_search_files": 9, "grep_files": 11}[tool] // a passage begins with its page
+		if err := json.Unmarshal([]byte(first), &m); err != nil || m.File != "books/novel.txt" || m.Page != 5 || m.Line != line || !strings.Contains(m.Text, "under the stairs") {
+			t.Errorf("%s: %s (%v)", tool, got, err)
+		}
+	}
+	if got := b.did(t, c, "open_files", args{"names": []string{"novel.txt"}, "line": 11}); !strings.Contains(got, `page="5"`) || !strings.Contains(got, "11: The lighthouse keeper") {
+		t.Errorf("opened: %s", got)
+	}
+}
+
+// endless is a body that counts what is read of it.
+type endless struct {
+	head string
+	read int64
+}
+
+// Read returns the head, then the same byte again and again.
+func (e *endless) Read(p []byte) (int, error) {
+	if n := copy(p, e.head); n > 0 {
+		e.head = e.head[n:]
+		return n, nil
+	}
+	for i := range p {
+		p[i] = 'x'
+	}
+	e.read += int64(len(p))
+	return len(p), nil
+}
+
+// C142: of a file of 500 MB nothing is read when its size is known, and no more than the limit when it is not.
+func TestHugeUpload(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"f"}`).want(http.StatusCreated)
+	for size, most := range map[int64]int64{500 << 20: 0, -1: 52 << 20} {
+		body := &endless{head: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n\r\n%PDF-1.7\n"}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/folders/f/files", body)
+		r.Header.Set("Authorization", "Bearer one")
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		r.ContentLength = size
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		if w.Code != http.StatusRequestEntityTooLarge || body.read > most {
+			t.Errorf("of a body of %d bytes %d were read: %d %s", size, body.read, w.Code, w.Body)
+		}
+	}
+	if list := b.call(t, "one", "GET", "/v1/folders/f/files", "").want(http.StatusOK); list.length("items") != 0 {
+		t.Errorf("there are %s", list.Body)
+	}
 }
 
 // Formats are read, and what cannot be read says why.

@@ -124,6 +124,9 @@ func serveChild(t task, in io.Reader, out io.Writer) int {
 			a.Message = strings.ToValidUTF8(f.Message, "\uFFFD")
 		}
 	}
+	if usedMemory() > t.Limits.Memory { // since the last look of watchMemory
+		return exitMemory
+	}
 	if err := json.NewEncoder(out).Encode(a); err != nil {
 		return 2
 	}
@@ -132,11 +135,16 @@ func serveChild(t task, in io.Reader, out io.Writer) int {
 
 // watchMemory ends the process when it has more memory than it may.
 func watchMemory(most uint64) {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for range time.Tick(10 * time.Millisecond) {
-		metrics.Read(sample)
-		if sample[0].Value.Uint64()-sample[1].Value.Uint64() > most {
+		if usedMemory() > most {
 			os.Exit(exitMemory)
 		}
 	}
+}
+
+// usedMemory returns the bytes that the process has from the system.
+func usedMemory() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }

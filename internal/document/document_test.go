@@ -1,7 +1,10 @@
 package document
 
 import (
+	"archive/zip"
 	"bytes"
+	"compress/zlib"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -16,8 +19,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pdfOf returns a PDF with a line of text on each page; trailer is added to its trailer.
-func pdfOf(lines []string, trailer string) []byte {
+// pdfOf returns a PDF with a line of text on each page; trailer is added to its trailer. packed are compressed contents of
+// the pages instead.
+func pdfOf(lines []string, trailer string, packed ...string) []byte {
 	var b bytes.Buffer
 	var at []int
 	object := func(format string, args ...any) {
@@ -34,8 +38,11 @@ func pdfOf(lines []string, trailer string) []byte {
 	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
 	for i, line := range lines {
 		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>", 5+2*i)
-		stream := "BT /F1 12 Tf 72 720 Td (" + line + ") Tj ET"
-		object("<< /Length %d >>\nstream\n%s\nendstream", len(stream), stream)
+		stream, how := "BT /F1 12 Tf 72 720 Td ("+line+") Tj ET", ""
+		if i < len(packed) {
+			stream, how = packed[i], " /Filter /FlateDecode"
+		}
+		object("<< /Length %d%s >>\nstream\n%s\nendstream", len(stream), how, stream)
 	}
 	start := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
@@ -99,6 +106,73 @@ func TestBadFiles(t *testing.T) {
 	}
 	if _, err := Child(t.Context(), Plain, bytes.Repeat([]byte("a\f"), 100), Limits{Pages: 10}); !fault.Is(err, fault.TooLarge) {
 		t.Errorf("over the limit of pages: %v", err)
+	}
+}
+
+// zipOf returns an archive with a DOCX's part of text.
+func zipOf(t *testing.T, part string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create(docxPart)
+	if err == nil {
+		_, err = w.Write([]byte(part))
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// C142: files that are made to exhaust a parser end it, and not this process: a few bytes that unpack to gigabytes, pages
+// that refer to themselves, entities that multiply or name a file of the system.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	words := []byte(strings.Repeat("(aaaaaaaaaaaaaaaa) Tj ", 1000))
+	_, err := z.Write([]byte("BT /F1 12 Tf "))
+	for range 1000 {
+		if err == nil {
+			_, err = z.Write(words)
+		}
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	one := string(pdfOf([]string{"Some text"}, ""))
+	for name, c := range map[string]struct {
+		media Media
+		data  []byte
+		l     Limits
+		code  fault.Code
+	}{
+		"a PDF that unpacks to 22 MB": {PDF, pdfOf([]string{"x"}, "", packed.String()), Limits{Memory: 64 << 20}, fault.TooLarge},
+		"pages that are their own":    {PDF, []byte(strings.Replace(one, "/Kids [4 0 R]", "/Kids [2 0 R]", 1)), Limits{Time: 300 * time.Millisecond}, fault.TooLarge},
+		"contents that are the page":  {PDF, []byte(strings.Replace(one, "/Contents 5 0 R", "/Contents 4 0 R", 1)), Limits{}, fault.Invalid},
+		"a DOCX that unpacks to 9 MB": {DOCX, zipOf(t, "<w:document>"+strings.Repeat("<w:t>aaaaaaaaaaaaaaaa</w:t>", 300_000)), Limits{Text: 1 << 20}, fault.TooLarge},
+		"entities that multiply":      {DOCX, zipOf(t, `<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><w:document><w:t>&b;</w:t></w:document>`), Limits{}, fault.Invalid},
+		"an entity that is a file":    {DOCX, zipOf(t, `<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]><w:document><w:t>&a;</w:t></w:document>`), Limits{}, fault.Invalid},
+		"parts that never close":      {DOCX, zipOf(t, strings.Repeat("<w:p>", 100_000)), Limits{}, fault.Invalid},
+		"an encrypted DOCX":           {DOCX, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 encrypted"), Limits{}, fault.Invalid},
+		"elements within each other":  {HTML, []byte(strings.Repeat("<div>", 100_000) + "x"), Limits{}, fault.Invalid},
+		"a wide CSV":                  {CSV, []byte(strings.Repeat("name,", 2_000) + "\n" + strings.Repeat(strings.Repeat("v,", 2_000)+"\n", 100)), Limits{Text: 1 << 20}, fault.TooLarge},
+	} {
+		if _, err := Child(t.Context(), c.media, c.data, c.l); !fault.Is(err, c.code) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Nothing of a page runs where its Markdown is shown.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	page := `<h1 onclick="steal()">Title</h1><a href="javascript:steal()">one</a> <a href="JaVa&#9;Script:steal()">two</a> <a href=" data:text/html,<b>steal</b>">three</a>` +
+		`<img src="x.png" onerror="steal()" alt="pic"><iframe src="steal"></iframe><svg><script>steal()</script></svg><template><p>steal</p></template><!-- steal -->` +
+		`<script src="x">steal()</script ><style>steal{}</style><object data="steal"></object><a href="https://example.com/a:b">four</a>`
+	got, err := Child(t.Context(), HTML, []byte(page), Limits{})
+	if want := "# Title\n\none two three![pic](x.png)[four](https://example.com/a:b)\n"; err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("the text is %q (%v)", got, err)
 	}
 }
 

@@ -7,25 +7,64 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
 
 	htmltomarkdown "github.com/JohannesKaufmann/html-to-markdown/v2"
 	"github.com/ledongthuc/pdf"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// fromHTML returns the Markdown of a page, without scripts and styles.
+// fromHTML returns the Markdown of a page, without scripts and styles, and without links that would run a script where the
+// Markdown is shown.
 func fromHTML(data []byte) ([]string, error) {
 	text, err := plain(data)
 	if err != nil {
 		return nil, err
 	}
-	out, err := htmltomarkdown.ConvertString(strings.Join(text, ""))
+	doc, err := html.Parse(strings.NewReader(strings.Join(text, "")))
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "the HTML cannot be read")
 	}
-	return []string{out}, nil
+	var inert []*html.Node
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.DataAtom == atom.Template {
+			inert = append(inert, n)
+		}
+		attributes := len(n.Attr)
+		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return !isAddress(a.Val) })
+		if len(n.Attr) < attributes && n.DataAtom == atom.A { // else it would become a link to nothing
+			n.Data, n.DataAtom = atom.Span.String(), atom.Span
+		}
+	}
+	for _, n := range inert {
+		n.Parent.RemoveChild(n)
+	}
+	out, err := htmltomarkdown.ConvertNode(doc)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "the HTML cannot be read")
+	}
+	return []string{string(out)}, nil
+}
+
+// isAddress reports whether the value of an attribute may be a link: it is relative, or of a scheme that runs nothing.
+// Browsers ignore control characters and spaces in a scheme.
+func isAddress(value string) bool {
+	scheme, _, ok := strings.Cut(value, ":")
+	if !ok {
+		return true
+	}
+	scheme = strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, scheme))
+	return scheme != "javascript" && scheme != "vbscript" && scheme != "data"
 }
 
 // fromCSV returns a line for each row, which names each value by its column: a row is then understood by itself.
