@@ -66,13 +66,16 @@ func (h *core) putBlock(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.Blocks.Put(c.Request.Context(), scope(c), ref, c.Param("label"), block.Change{
-		Value: body.Value, Description: body.Description, Limit: body.Limit, ReadOnly: body.ReadOnly, Metadata: valueOr(body.Metadata, nil),
-	}, conditions(c))
+	w, err := h.Blocks.Put(c.Request.Context(), scope(c), ref, c.Param("label"), blockChange(body.Value, body.Description, body.Limit, body.ReadOnly, body.Metadata), conditions(c))
 	if err != nil {
 		return err
 	}
 	return h.replyBlockWritten(c, &w)
+}
+
+// blockChange returns what a body sets of a block; what it leaves out is nil.
+func blockChange(value, description *string, limit *int, readOnly *bool, metadata *wire.Attributes) block.Change {
+	return block.Change{Value: value, Description: description, Limit: limit, ReadOnly: readOnly, Metadata: valueOr(metadata, nil)}
 }
 
 func (h *core) deleteBlock(c *gin.Context) error {

@@ -46,9 +46,7 @@ func (h *core) createSharedBlock(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.Blocks.Create(c.Request.Context(), scope(c), body.Label, block.Change{
-		Value: body.Value, Description: body.Description, Limit: body.Limit, ReadOnly: body.ReadOnly, Metadata: valueOr(body.Metadata, nil),
-	}, conditions(c))
+	w, err := h.Blocks.Create(c.Request.Context(), scope(c), body.Label, blockChange(body.Value, body.Description, body.Limit, body.ReadOnly, body.Metadata), conditions(c))
 	if err != nil {
 		return err
 	}
@@ -129,9 +127,7 @@ func (h *core) patchSharedBlock(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.Blocks.Patch(c.Request.Context(), scope(c), id, body.Label, block.Change{
-		Value: body.Value, Description: body.Description, Limit: body.Limit, ReadOnly: body.ReadOnly, Metadata: valueOr(body.Metadata, nil),
-	}, conditions(c))
+	w, err := h.Blocks.Patch(c.Request.Context(), scope(c), id, body.Label, blockChange(body.Value, body.Description, body.Limit, body.ReadOnly, body.Metadata), conditions(c))
 	if err != nil {
 		return err
 	}
