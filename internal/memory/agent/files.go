@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
 )
 
@@ -22,7 +23,9 @@ func openFiles(ctx context.Context, r *run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.a.files.Open(ctx, r.s, r.view, names, line, p.Window)
+	return r.a.files.Open(ctx, r.s, r.view, names, line, p.Window, func(text string) memory.With {
+		return r.with(func([]memory.Note) string { return cut(text, r.chars) }).With
+	})
 }
 
 // grepFiles returns a page of the lines that match a pattern.

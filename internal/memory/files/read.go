@@ -218,7 +218,8 @@ func (c *content) render(l *located, from, chars int) string {
 
 // Open opens files from a line on, and returns what is shown (notes:write). Of the views that an agent has open, the
 // ones that were opened first are closed when there are too many for its window; no names close all.
-func (f *Service) Open(ctx context.Context, s tenant.Scope, v memory.View, names []string, line, window int) (string, error) {
+// What with returns for the text is written together with the views.
+func (f *Service) Open(ctx context.Context, s tenant.Scope, v memory.View, names []string, line, window int, with func(text string) memory.With) (string, error) {
 	most, chars := Views(window)
 	if len(names) > most {
 		return "", fault.InvalidField("names", "at most %d files are open at once", most)
@@ -251,10 +252,11 @@ func (f *Service) Open(ctx context.Context, s tenant.Scope, v memory.View, names
 		open, out = nil, []string{"all files are closed"}
 	}
 	open = open[max(0, len(open)-most):]
-	if err := f.keep(ctx, s, v, note, open); err != nil {
+	text := strings.Join(out, "\n")
+	if err := f.keep(ctx, s, v, note, open, with(text)); err != nil {
 		return "", err
 	}
-	return strings.Join(out, "\n"), nil
+	return text, nil
 }
 
 // opened returns the note with the open views, nil when there is none, and the views.
@@ -275,17 +277,17 @@ func (f *Service) opened(ctx context.Context, s tenant.Scope, v memory.View) (*m
 }
 
 // keep stores which views are open.
-func (f *Service) keep(ctx context.Context, s tenant.Scope, v memory.View, note *memory.Note, open []view) error {
+func (f *Service) keep(ctx context.Context, s tenant.Scope, v memory.View, note *memory.Note, open []view, with memory.With) error {
 	list := make([]any, len(open))
 	for i, o := range open {
 		list[i] = map[string]any{"folder": o.Folder.String(), "file": o.File.String(), "line": int64(o.Line)}
 	}
-	attributes, ref, no := map[string]any{attrViews: list}, v.Collection.ID.String(), false
+	attributes, ref, no, r := map[string]any{attrViews: list}, v.Collection.ID.String(), false, memory.Request{With: with}
 	var err error
 	if note == nil {
-		_, err = f.notes.Add(ctx, s, ref, notes.NewNote{Kind: memory.KindFile, Key: KeyOpen, Content: "open files", Attributes: attributes, Infer: &no}, memory.Request{})
+		_, err = f.notes.Add(ctx, s, ref, notes.NewNote{Kind: memory.KindFile, Key: KeyOpen, Content: "open files", Attributes: attributes, Infer: &no}, r)
 	} else {
-		_, err = f.notes.Patch(ctx, s, ref, note.ID, notes.NotePatch{Attributes: nullable.NewNullableWithValue(attributes)}, memory.Request{})
+		_, err = f.notes.Patch(ctx, s, ref, note.ID, notes.NotePatch{Attributes: nullable.NewNullableWithValue(attributes)}, r)
 	}
 	return err
 }

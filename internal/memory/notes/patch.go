@@ -157,7 +157,7 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{
-		cause: memory.CausePatch, action: "note.update", id: id, request: memory.Request{Guard: r.Guard},
+		cause: memory.CausePatch, action: "note.update", id: id, request: memory.Request{Guard: r.Guard, With: r.With},
 		affectsMeaning: p.Content != nil || p.OccurredAt.IsSpecified() || p.Attributes.IsSpecified(),
 		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 			if old == nil {
