@@ -57,6 +57,8 @@ type Completion struct {
 	fixedSampling   atomic.Bool  // the endpoint refuses a temperature
 	noTools         atomic.Bool  // the endpoint has no tool calls: turns are asked for as JSON
 	noParallel      atomic.Bool  // the endpoint refuses parallel_tool_calls
+	noStreamUsage   atomic.Bool  // the endpoint refuses stream_options
+	noStream        atomic.Bool  // the endpoint refuses to stream turns
 }
 
 // The ways to request JSON, best first.

@@ -29,26 +29,33 @@ func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dial
 			PromptTokens: out.PromptTokens, CompletionTokens: out.CompletionTokens,
 		})
 	}()
+	var e *ear
+	if d.Hearing != nil {
+		e = &ear{hearing: d.Hearing}
+	}
 	for range 2 {
 		sent := out.Requests
-		said, err := m.nextTurn(ctx, s, &d, &out)
+		said, err := m.nextTurn(ctx, s, &d, e, &out)
 		if err != nil {
+			e.finish(nil)
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
 				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
 			}
 			return out, err
 		}
 		if said.Text != "" || len(said.Calls) > 0 {
+			e.finish(&said)
 			out.Turn = said
 			return out, nil
 		}
 		m.log.WarnContext(ctx, "the model said nothing", "purpose", d.Purpose, "model", m.cfg.Model, "endpoint", m.endpoint.name)
 	}
+	e.finish(nil)
 	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.name)
 }
 
-// nextTurn gets one turn, in the best form that the endpoint supports.
-func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, out *memory.Said) (memory.Turn, error) {
+// nextTurn gets one turn, in the best form that the endpoint supports; with an ear, as a stream.
+func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, e *ear, out *memory.Said) (memory.Turn, error) {
 	// Each refusal that is understood changes one setting, as in send.
 	for {
 		asJSON := m.noTools.Load() && len(d.Tools) > 0
@@ -57,15 +64,26 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		if err != nil {
 			return memory.Turn{}, err
 		}
+		if e != nil && !m.noStream.Load() {
+			req.Stream = true
+			if !m.noStreamUsage.Load() {
+				req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+			}
+		}
 		var resp openai.ChatCompletionResponse
 		reached, err := m.endpoint.do(ctx, s, func(ctx context.Context, client *openai.Client) error {
+			e.begin(asJSON)
 			var err error
-			resp, err = client.CreateChatCompletion(ctx, req)
+			if req.Stream {
+				resp, err = m.receive(ctx, client, req, e)
+			} else {
+				resp, err = client.CreateChatCompletion(ctx, req)
+			}
 			return err
 		})
 		out.Requests += reached
 		if err != nil {
-			if m.learnTools(err, &req) || m.learn(err, format, req) {
+			if m.learnStream(err, &req) || m.learnTools(err, &req) || m.learn(err, format, req) {
 				continue
 			}
 			return memory.Turn{}, err
@@ -85,6 +103,28 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		out.CompletionTokens += answered
 		return said, nil
 	}
+}
+
+// learnStream adapts the settings to an endpoint that refuses streams, or a field beside them.
+func (m *Completion) learnStream(err error, req *openai.ChatCompletionRequest) bool {
+	f, ok := errors.AsType[*failure](err)
+	if !ok || !req.Stream {
+		return false
+	}
+	field, setting := "stream", &m.noStream
+	if errors.Is(err, errNotStreamed) {
+		setting.Store(true)
+		return true
+	}
+	if req.StreamOptions != nil && refuses(f, "stream_options") {
+		field, setting = "stream_options", &m.noStreamUsage
+	} else if !refuses(f, "stream") {
+		return false
+	}
+	if setting.CompareAndSwap(false, true) {
+		m.log.Warn("the model endpoint refuses a request field; continuing without it", "endpoint", m.endpoint.name, "model", m.cfg.Model, "field", field)
+	}
+	return true
 }
 
 // learnTools adapts the settings to an endpoint that refuses tools, or a field beside them.

@@ -56,6 +56,13 @@ func Tools(calls ...ToolCall) Reply {
 	return Reply{kind: kindMessage, tools: calls, finish: "tool_calls"}
 }
 
+// Also answers with a text and tool calls.
+func Also(content string, calls ...ToolCall) Reply {
+	r := Tools(calls...)
+	r.content = content
+	return r
+}
+
 // Calling answers with one tool call whose arguments are v as JSON.
 func Calling(tool string, v any) Reply {
 	return Tools(ToolCall{ID: "call_" + tool, Name: tool, Arguments: JSON(v).content})
