@@ -237,7 +237,7 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 				err = b.engine.RunPrepare(ctx, s, j)
 			case j.Kind == memory.JobNote || j.Kind == memory.JobExchange:
 				err = b.engine.RunDecide(ctx, s, j)
-			case j.Kind == memory.JobStep:
+			case j.Kind == memory.JobStep || j.Kind == memory.JobFlush:
 				err = b.agent.RunStep(ctx, s, j)
 			case j.Kind == memory.JobPolicy:
 				err = b.engine.RunPolicy(ctx, s, j)

@@ -41,7 +41,7 @@ func (h *core) postEvent(c *gin.Context) error {
 	}
 	e := agent.NewEvent{
 		Type: memory.EventType(valueOr(body.Type, "")), Role: memory.Role(valueOr(body.Role, "")), Name: valueOr(body.Name, ""),
-		Content: valueOr(body.Content, ""), At: body.At,
+		Content: valueOr(body.Content, ""), At: body.At, Stream: valueOr(body.Stream, false),
 	}
 	if body.Session != nil {
 		e.Session = *body.Session
@@ -81,6 +81,39 @@ func (h *core) waitForRun(c *gin.Context, ref string, w *agent.Started) (run age
 	}
 	setRevision(c, v.At)
 	return run, true
+}
+
+func (h *core) flushContext(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.FlushRequest](c)
+	if err != nil {
+		return err
+	}
+	job, err := h.Agent.Flush(c.Request.Context(), scope(c), ref, valueOr(body.Force, false))
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
+}
+
+func (h *core) pauseHeartbeats(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.PauseRequest](c)
+	if err != nil {
+		return err
+	}
+	out, err := h.Agent.Pause(c.Request.Context(), scope(c), ref, body.Minutes)
+	if err != nil {
+		return err
+	}
+	setRevision(c, out.Revision)
+	return reply(c, http.StatusOK, wire.Heartbeats{EveryMinutes: int(out.Every.Minutes()), PausedUntil: wireTime(out.Until)})
 }
 
 func (h *core) listRuns(c *gin.Context) error {
@@ -223,24 +256,46 @@ func (h *core) watchRun(ctx context.Context, s tenant.Scope, collection uuid.UUI
 	return run, nil
 }
 
-// streamRun sends the run now and whenever its job has changed, until it has ended or waits.
+// streamRun sends the run now and whenever its job has changed, until it has ended or waits, and between what the
+// agent says.
 func (h *core) streamRun(c *gin.Context, collection uuid.UUID, run agent.Run) error {
+	s := scope(c)
 	return h.stream(c, func(ctx context.Context, out *eventStream) error {
-		sent := ""
-		send := func(r *agent.Run) error {
-			data, err := json.Marshal(wireRun(r))
-			if err != nil || string(data) == sent {
-				return err
-			}
-			sent = string(data)
-			return out.write("event: run\ndata: %s\n\n", data)
+		heard := h.Agent.Listen(run.ID)
+		defer heard.Close()
+		first, err := json.Marshal(wireRun(&run))
+		if err == nil {
+			err = out.write("event: run\ndata: %s\n\n", first)
 		}
-		if err := send(&run); err != nil {
+		if err != nil {
 			return err
 		}
-		_, err := h.watchRun(ctx, scope(c), collection, run, send)
-		return err
+		return relay(ctx, out, func(ctx context.Context, send func(func() error) error) error {
+			last := string(first)
+			show := func(r *agent.Run) error {
+				data, err := json.Marshal(wireRun(r))
+				if err != nil || string(data) == last {
+					return err
+				}
+				last = string(data)
+				return send(func() error { return out.write("event: run\ndata: %s\n\n", data) })
+			}
+			_, err := h.watchRun(ctx, s, collection, run, show)
+			return err
+		}, func() (<-chan struct{}, error) { return out.say(heard) })
 	})
+}
+
+// say sends what was said in a run since the last time.
+func (e *eventStream) say(heard *agent.Listener) (changed <-chan struct{}, err error) {
+	restart, piece, changed := heard.Next()
+	if restart != nil {
+		err = e.event("restart", wire.RunRestart{Step: restart.Step, Reason: restart.Why})
+	}
+	if err == nil && piece.Text != "" {
+		err = e.event("delta", wire.RunDelta{Step: piece.Step, Text: piece.Text})
+	}
+	return changed, err
 }
 
 func (h *core) cancelRun(c *gin.Context) error {

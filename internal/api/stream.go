@@ -57,26 +57,50 @@ func (h *core) stream(c *gin.Context, send func(context.Context, *eventStream) e
 
 // follow sends the job at each change until it has ended or ctx ends.
 func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *eventStream) error {
+	return relay(ctx, out, func(ctx context.Context, send func(func() error) error) error {
+		return h.Waiter.Watch(ctx, s, id, func(j memory.Job) error {
+			return send(func() error { return out.event("job", wireJob(&j, h.now())) })
+		})
+	}, nil)
+}
+
+// relay runs watch beside a stream until it ends. What watch sends is done in the goroutine of the stream, as is say,
+// which is called at first, whenever the channel that it has returned is closed, and before what watch sends; nil: there is nothing to
+// say. Between, the connection is kept alive.
+func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context, send func(func() error) error) error, say func() (<-chan struct{}, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes, watched := make(chan memory.Job), make(chan error, 1)
+	sent, watched := make(chan func() error), make(chan error, 1)
 	go func() {
-		watched <- h.Waiter.Watch(ctx, s, id, func(j memory.Job) error {
+		watched <- watch(ctx, func(fn func() error) error {
 			select {
-			case changes <- j:
+			case sent <- fn:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		})
 	}()
+	var spoken <-chan struct{}
+	speak := func() (err error) {
+		if say != nil {
+			spoken, err = say()
+		}
+		return err
+	}
 	alive := time.NewTicker(streamAlive)
 	defer alive.Stop()
 	for {
-		var err error
+		err := speak()
+		if err != nil {
+			return err
+		}
 		select {
-		case j := <-changes:
-			err = out.event("job", wireJob(&j, h.now()))
+		case fn := <-sent:
+			if err = speak(); err == nil {
+				err = fn()
+			}
+		case <-spoken:
 		case <-alive.C:
 			err = out.write(": alive\n\n")
 		case err := <-watched:

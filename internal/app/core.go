@@ -246,6 +246,7 @@ func (c *core) buildServices(m *models) error {
 	}
 	if c.Agent, err = agent.New(agent.Deps{
 		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Policies: c.Policies, Models: c.Engine,
+		Spread: c.spread(),
 	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
@@ -343,12 +344,23 @@ func (c *core) forgetReads(ch store.Change) {
 // onNews handles news from any process: it wakes those who wait for the job, and updates a
 // loaded index before the next search.
 func (c *core) onNews(ctx context.Context, n redis.News) {
+	if n.Heard != nil && c.Agent != nil {
+		c.Agent.Hear(*n.Heard)
+	}
 	if n.Job != uuid.Nil {
 		c.Waiters.Notify(n.Job, !n.Unended)
 	}
 	if n.Revision > 0 && n.Tenant != uuid.Nil {
 		c.Recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)
 	}
+}
+
+// spread sends what agents say at this moment to all processes; nil without Redis: there are no others that could hear it.
+func (c *core) spread() func(memory.Heard) {
+	if c.redis == nil {
+		return nil
+	}
+	return func(h memory.Heard) { c.bus.Publish(context.Background(), redis.News{Heard: &h}) } // does not block
 }
 
 // room returns the limits of a tenant that is near one of them.

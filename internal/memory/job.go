@@ -25,11 +25,17 @@ const (
 	JobReembed     JobKind = "reembed" // vectors of another embedder
 	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
 	JobStep        JobKind = "step"    // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
+	JobFlush       JobKind = "flush"   // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
 )
 
 // ExchangeJob is the payload of a job of kind exchange.
 type ExchangeJob struct {
 	Messages []uuid.UUID `json:"messages"` // oldest first
+}
+
+// FlushJob is the payload of a job of kind flush.
+type FlushJob struct {
+	Force bool `json:"force"` // also while the window is not full
 }
 
 // Stage is the current step of a job. Prepare reads only its own note: parallel,

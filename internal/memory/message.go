@@ -25,16 +25,27 @@ const (
 	AttrRun   = "run"   // id of the run, which is that of its event's note
 	AttrStep  = "step"  // from 1; the event has none
 	AttrCall  = "call"  // of a result, or of what a tool has written: the id of the call
+	AttrUntil = "until" // of the message KeyPause: RFC 3339
 )
 
 // TaskTimer is the task of a policy that starts a run at a time. Its arguments are a TimedEvent.
 const TaskTimer = "timer"
+
+// TaskHeartbeat is the task of a policy that starts a run at regular times, when nothing else happens. It has
+// no key, so that a collection has one.
+const TaskHeartbeat = "heartbeat"
 
 // TimedEvent is an event that begins a run when its time has come.
 type TimedEvent struct {
 	Type    EventType `json:"type"`
 	Content string    `json:"content"`
 }
+
+// KeyPause is the key of the message that says until when an agent has no regular heartbeats.
+const KeyPause = "heartbeats:pause"
+
+// HeartbeatText is what a heartbeat says that has no text of its own.
+const HeartbeatText = "Nothing has happened for a while. Look whether there is something to do."
 
 // EventType is what makes an agent act.
 type EventType string

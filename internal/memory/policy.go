@@ -191,6 +191,7 @@ type Decision struct {
 	Deletes []uuid.UUID
 	Follow  []Follow
 	Runs    []uuid.UUID     // events among Puts that start a run of the agent
+	Idle    bool            // while a run of the agent is queued or under way, only Follow is done
 	Cause   Cause           // of the changeset; "": CauseEvolve
 	Evolved bool            // counts towards consolidation
 	Review  *ReviewProposal // changes that need approval
@@ -243,9 +244,10 @@ type Paging struct {
 	MaxCalls     int     // tool calls of one run
 	MaxTokens    int64   // prompts and turns of one run
 	MaxTime      time.Duration
-	Warning      string     // what the agent is told at Warn
-	Rules        []ToolRule // in what order tools may be called
-	Approve      []string   // tools that wait for approval
+	Heartbeat    time.Duration // after which an idle agent gets a heartbeat; 0: never
+	Warning      string        // what the agent is told at Warn
+	Rules        []ToolRule    // in what order tools may be called
+	Approve      []string      // tools that wait for approval
 	// SummaryModel is the name of the model that sums up; "": that of the agent. SummaryWindow is its window in
 	// tokens; 0: Window.
 	SummaryModel  string

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // News says that something happened in a collection. It is a hint: it may be lost, duplicated or
@@ -21,6 +23,8 @@ type News struct {
 	Revision   int64     `json:"r,omitempty"` // of the head; 0: not about a revision
 	Job        uuid.UUID `json:"j,omitzero"`  // whose state changed; zero: not about a job
 	Unended    bool      `json:"u,omitempty"` // the job has not ended; false: it may have
+
+	Heard *memory.Heard `json:"h,omitempty"` // what an agent says at this moment; nil: not about that
 }
 
 // Bus broadcasts news to all processes of an installation, the sender included.

@@ -61,7 +61,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.PolicyDeadline
 	case memory.JobAdopt:
 		return h.cfg.AdoptDeadline
-	case memory.JobStep:
+	case memory.JobStep, memory.JobFlush:
 		return h.cfg.StepDeadline
 	case memory.JobConsolidate:
 		return h.cfg.ConsolidateDeadline
@@ -117,7 +117,7 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
 	}
 	switch j.Kind {
-	case memory.JobStep:
+	case memory.JobStep, memory.JobFlush:
 		if h.step != nil {
 			return h.step(ctx, s, j)
 		}

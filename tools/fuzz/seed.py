@@ -163,8 +163,10 @@ def seed_runs(settings, paged):
     settings.dictionary("runs", [done])
     settings.everywhere("path.run", "runs")
     settings.everywhere("query.run", "runs")
-    for operation_id in ("listRuns", "getRun", "listSteps", "listApprovals", "postEvent"):
+    for operation_id in ("listRuns", "getRun", "listSteps", "listApprovals", "postEvent", "flushContext"):
         settings.operation(operation_id, path_collection="paged")
+    settings.dictionary("beating", [collection("beating", policy="memgpt", policy_config={"heartbeat_minutes": 60})])
+    settings.operation("pauseHeartbeats", path_collection="beating")
 
     asking = collection("asking", policy="memgpt", policy_config={"approve": ["core_memory_append"]})
     events, approvals = f"/v1/collections/{asking}/events", f"/v1/collections/{asking}/approvals"

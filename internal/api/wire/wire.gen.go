@@ -1149,6 +1149,9 @@ type EventInput struct {
 	// Session A name or number that identifies the conversation.
 	Session *any `json:"session,omitempty"`
 
+	// Stream Get the model's turns piece by piece, and show them to those who follow the run. Not with `at`.
+	Stream *bool `json:"stream,omitempty"`
+
 	// Type Default `message`.
 	Type *EventType      `json:"type,omitempty"`
 	Wait *EventInputWait `json:"wait,omitempty"`
@@ -1280,6 +1283,12 @@ type FileList struct {
 //
 // Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 type Filter = json.RawMessage
+
+// FlushRequest defines model for FlushRequest.
+type FlushRequest struct {
+	// Force Also while the window is not full.
+	Force *bool `json:"force,omitempty"`
+}
 
 // Folder defines model for Folder.
 type Folder struct {
@@ -1429,6 +1438,13 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// Heartbeats defines model for Heartbeats.
+type Heartbeats struct {
+	// EveryMinutes How long nothing has happened when one comes.
+	EveryMinutes int       `json:"every_minutes"`
+	PausedUntil  time.Time `json:"paused_until"`
+}
 
 // HistoryEntry A version with the change that made it; a deletion has `deleted` instead of `note`.
 type HistoryEntry struct {
@@ -1596,7 +1612,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2099,6 +2115,12 @@ type Passage struct {
 	Start int `json:"start"`
 }
 
+// PauseRequest Examples: {"minutes":60}
+type PauseRequest struct {
+	// Minutes From now on; 0 ends the pause.
+	Minutes int `json:"minutes"`
+}
+
 // PolicyDescription defines model for PolicyDescription.
 type PolicyDescription struct {
 	// Defaults Values of its constants.
@@ -2438,6 +2460,15 @@ type Run struct {
 	Type       EventType   `json:"type"`
 }
 
+// RunDelta defines model for RunDelta.
+type RunDelta struct {
+	// Step Index of the step that says it.
+	Step int `json:"step"`
+
+	// Text The next piece.
+	Text string `json:"text"`
+}
+
 // RunList defines model for RunList.
 type RunList struct {
 	Items      []Run   `json:"items"`
@@ -2445,6 +2476,14 @@ type RunList struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// RunRestart defines model for RunRestart.
+type RunRestart struct {
+	Reason string `json:"reason"`
+
+	// Step Index of the step whose pieces do not count.
+	Step int `json:"step"`
 }
 
 // RunState `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
@@ -3771,6 +3810,9 @@ type BuildContextJSONRequestBody = ContextRequest
 // PostEventJSONRequestBody defines body for PostEvent for application/json ContentType.
 type PostEventJSONRequestBody = EventInput
 
+// FlushContextJSONRequestBody defines body for FlushContext for application/json ContentType.
+type FlushContextJSONRequestBody = FlushRequest
+
 // AttachFolderJSONRequestBody defines body for AttachFolder for application/json ContentType.
 type AttachFolderJSONRequestBody = FolderRef
 
@@ -3779,6 +3821,9 @@ type DetachFolderJSONRequestBody = FolderRef
 
 // ForgetJSONRequestBody defines body for Forget for application/json ContentType.
 type ForgetJSONRequestBody = ForgetRequest
+
+// PauseHeartbeatsJSONRequestBody defines body for PauseHeartbeats for application/json ContentType.
+type PauseHeartbeatsJSONRequestBody = PauseRequest
 
 // AddMessagesJSONRequestBody defines body for AddMessages for application/json ContentType.
 type AddMessagesJSONRequestBody = MessagesInput

@@ -34,6 +34,8 @@ type stepper struct {
 	view   memory.View
 	paging memory.Paging
 	run    *runState
+	// speaker tells what the model says in this step; nil: nobody asked for it.
+	speaker *speaker
 }
 
 // RunStep does one step of a run, the job's: what is left of the last turn's calls, then one turn of the model and
@@ -41,10 +43,14 @@ type stepper struct {
 // calls are run, a result together with the effect of its tool. So a step that was cut off anywhere
 // continues from what is committed.
 //
-// A fault of the model is returned, so that the job is tried again; the run fails with the fifth one.
+// A fault of the model is returned, so that the job is tried again; the run fails with the fifth one. A job of the
+// kind flush is a step, too.
 func (a *Service) RunStep(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	if a.models == nil {
 		return fault.New(fault.Internal, "agent: no models; runs cannot be continued")
+	}
+	if job.Kind == memory.JobFlush {
+		return a.runFlush(ctx, s, &job)
 	}
 	st := &stepper{a: a, s: s, job: &job}
 	err := st.step(ctx)
@@ -121,6 +127,7 @@ func (st *stepper) ask(ctx context.Context, m *Main) error {
 	if len(st.run.calls()) == 0 && slices.ContainsFunc(st.paging.Rules, func(r memory.ToolRule) bool { return r.Rule == memory.RuleFirst }) {
 		d.Choice = memory.ChooseRequired
 	}
+	d.Hearing = st.hearing()
 	said, err := st.a.models.ModelFor(&st.view.Collection).Converse(ctx, st.s, d)
 	if err != nil {
 		return err
@@ -145,6 +152,20 @@ func (st *stepper) ask(ctx context.Context, m *Main) error {
 		n.Content = "…"
 	}
 	return st.write(ctx, memory.CauseAdd, func(ctx context.Context, tx memory.Tx) error { return st.put(ctx, tx, n) })
+}
+
+// hearing tells those who follow the run what the model says, if its event asks for it. What waits for an approval is not
+// told before.
+func (st *stepper) hearing() *memory.Hearing {
+	if st.run.event.Attributes[attrStream] != true {
+		return nil
+	}
+	st.speaker = &speaker{a: st.a, run: st.run.event.ID, step: len(st.run.turns) + 1}
+	h := &memory.Hearing{Tool: toolSend, Argument: "message", Say: st.speaker.say, Again: st.speaker.again}
+	if slices.Contains(st.paging.Approve, toolSend) {
+		h.Tool = ""
+	}
+	return h
 }
 
 // message returns a message of the run, to be completed.
@@ -194,7 +215,12 @@ func (st *stepper) put(ctx context.Context, tx memory.Tx, n memory.Note) error {
 func (st *stepper) runCalls(ctx context.Context) (waits bool, err error) {
 	turn := st.run.last()
 	var open []memory.Review
-	for _, c := range st.run.pending() {
+	for i, c := range st.run.pending() {
+		if i > 0 { // a call sees what those before it have changed
+			if st.view, err = st.a.recall.Open(ctx, st.s, st.job.Collection.String(), nil, 0); err != nil {
+				return false, err
+			}
+		}
 		before := st.run.calls()
 		before = before[:slices.Index(before, c)]
 		why := st.refusal(c, before)
@@ -296,6 +322,9 @@ func (st *stepper) runCall(ctx context.Context, turn *turnState, c *callState, w
 		}
 	}
 	if why != "" {
+		if c.Tool == toolSend && st.speaker != nil {
+			st.speaker.again("it was not sent: " + cut(why, maxError))
+		}
 		stored = result("Error: "+cut(why, maxError), false, true)
 	}
 	c.result = &stored

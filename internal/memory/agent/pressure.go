@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ import (
 const (
 	alertPressure = "pressure" // the window is nearly full
 	alertRule     = "rule"     // a rule forbids to end here
+	alertPause    = "pause"    // regular heartbeats pause
 )
 
 // alert adds what the agent has to be told: once until the next flush that its window is nearly full, and that a
@@ -57,12 +59,12 @@ func (st *stepper) tell(ctx context.Context, kind, key, text string) (told bool,
 
 // makeRoom flushes when the window is as full as it may be, and returns the context after it.
 func (st *stepper) makeRoom(ctx context.Context, m Main) (Main, error) {
-	if !m.Overflow && float64(m.Used) < m.Paging.Flush*float64(m.Window) {
+	if !m.full() {
 		return m, nil
 	}
-	hold := func(ctx context.Context, tx memory.Tx) error { return st.hold(ctx, tx) }
-	done, err := st.a.flush(ctx, st.s, st.view, &m, flushing{job: st.job.ID, retry: st.job.Attempts == 0, hold: hold})
-	if err != nil || !done {
+	hold := func(ctx context.Context, tx memory.Tx, _ int) error { return st.hold(ctx, tx) }
+	evicted, err := st.a.flush(ctx, st.s, st.view, &m, flushing{job: st.job.ID, retry: st.job.Attempts == 0, with: hold})
+	if err != nil || evicted == 0 {
 		return m, err
 	}
 	if err := st.read(ctx); err != nil {
@@ -71,22 +73,28 @@ func (st *stepper) makeRoom(ctx context.Context, m Main) (Main, error) {
 	return st.a.build(ctx, st.s, st.view, &st.run.event)
 }
 
+// full reports whether the window is as full as it may be.
+func (m *Main) full() bool {
+	return m.Overflow || float64(m.Used) >= m.Paging.Flush*float64(m.Window)
+}
+
 // flushing says under what a flush is done.
 type flushing struct {
 	job   uuid.UUID
 	retry bool // a model that cannot be reached is an error; else the messages leave without a summary
-	hold  func(ctx context.Context, tx memory.Tx) error
+	// with runs first in the transaction of the flush; evicted is how many messages leave.
+	with func(ctx context.Context, tx memory.Tx, evicted int) error
 }
 
 // flush evicts the oldest messages and sums them up together with the summary of those before. What stays are at most
-// the share 1 - evict of the tokens that there are, or that fit.
-func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *Main, f flushing) (bool, error) {
+// the share 1 - evict of the tokens that there are, or that fit. It returns how many have left.
+func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *Main, f flushing) (int, error) {
 	if a.models == nil {
-		return false, fault.New(fault.Internal, "agent: no models; nothing can be summed up")
+		return 0, fault.New(fault.Internal, "agent: no models; nothing can be summed up")
 	}
 	list, err := a.after(ctx, s, v, m.through)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	total, fixed := 0, m.Used
 	for i := range list {
@@ -100,7 +108,7 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	room := max(0, int(m.Paging.Flush*float64(m.Window))-fixed)
 	at := cutAt(list, int((1-m.Paging.Evict)*float64(min(total, room))))
 	if at == 0 {
-		return false, nil
+		return 0, nil
 	}
 	evicted := list[:at]
 	old := ""
@@ -109,7 +117,7 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	}
 	said, err := a.sumUp(ctx, s, v, m, old, evicted, f.retry)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	n := memory.Note{Kind: memory.KindSummary, Key: KeyQueue, Category: memory.DefaultCategory, Importance: memory.DefaultImportance}
 	if m.summary != nil {
@@ -123,7 +131,7 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	n = a.notes.Embedded(ctx, s, &v.Collection, n)
 	o := memory.WriteOptions{Cause: memory.CauseSummarize, Job: f.job}
 	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		if err := f.hold(ctx, tx); err != nil {
+		if err := f.with(ctx, tx, at); err != nil {
 			return err
 		}
 		switch now, err := tx.NoteByKey(ctx, memory.KindSummary, KeyQueue); {
@@ -137,7 +145,72 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 		_, err := a.notes.PutDerived(ctx, s, tx, put)
 		return err
 	})
-	return err == nil, err
+	if err != nil {
+		return 0, err
+	}
+	return at, nil
+}
+
+// Flush enqueues a job that evicts the oldest messages from the window and sums them up (notes:write); without force
+// only when the window is as full as it may be. It is done between the steps of runs.
+func (a *Service) Flush(ctx context.Context, s tenant.Scope, ref string, force bool) (memory.Job, error) {
+	var job memory.Job
+	v, err := a.openWritable(ctx, s, ref)
+	if err != nil {
+		return job, err
+	}
+	payload, err := json.Marshal(memory.FlushJob{Force: force})
+	if err != nil {
+		return job, fault.Wrap(err, fault.Internal, "encode a flush")
+	}
+	o := memory.WriteOptions{Cause: memory.CauseSummarize, Audit: []memory.AuditEntry{
+		{Action: "collection.flush", Target: v.Collection.ID.String(), Detail: map[string]any{"force": force}},
+	}}
+	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		waiting, err := tx.Unended(ctx, memory.JobFlush)
+		if err != nil {
+			return err
+		}
+		for _, j := range waiting {
+			var same memory.FlushJob
+			if j.State == memory.JobQueued && json.Unmarshal(j.Payload, &same) == nil && same.Force == force {
+				job = j
+				return nil
+			}
+		}
+		job, err = tx.Enqueue(ctx, memory.Job{Kind: memory.JobFlush, Stage: memory.StageDecide, Payload: payload})
+		return err
+	})
+	return job, err
+}
+
+// runFlush does the job that Flush enqueued. It ends in the transaction of the flush, so it is done once.
+func (a *Service) runFlush(ctx context.Context, s tenant.Scope, job *memory.Job) error {
+	var want memory.FlushJob
+	if err := json.Unmarshal(job.Payload, &want); err != nil {
+		return fault.Wrap(err, fault.Internal, "decode a flush")
+	}
+	v, err := a.recall.Open(ctx, s, job.Collection.String(), nil, 0)
+	if err != nil {
+		return err
+	}
+	m, err := a.build(ctx, s, v, nil)
+	if err != nil {
+		return err
+	}
+	end := func(evicted int) memory.JobEnd {
+		return memory.JobEnd{State: memory.JobDone, Stage: job.Stage, Attempts: job.Attempts, Result: fmt.Appendf(nil, `{"evicted":%d}`, evicted)}
+	}
+	if want.Force || m.full() {
+		with := func(ctx context.Context, tx memory.Tx, evicted int) error {
+			return tx.EndJob(ctx, job.ID, job.Lease, end(evicted))
+		}
+		evicted, err := a.flush(ctx, s, v, &m, flushing{job: job.ID, retry: job.Attempts == 0, with: with})
+		if err != nil || evicted > 0 {
+			return err
+		}
+	}
+	return a.store.ReleaseJob(ctx, s, job.ID, job.Lease, end(0))
 }
 
 // after returns all messages after one, oldest first, as the model sees them.

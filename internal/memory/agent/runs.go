@@ -25,6 +25,7 @@ type NewEvent struct {
 	Content string           // required of messages and alerts; others have a default
 	Session any
 	At      *time.Time // when a timer fires; nil: now
+	Stream  bool       // those who follow the run hear the model while it speaks
 }
 
 // Started is the result of Post.
@@ -43,7 +44,7 @@ func defaultContent(t memory.EventType) string {
 	case memory.EventTimer:
 		return "The time that was set has come."
 	case memory.EventHeartbeat:
-		return "Nothing has happened for a while. Look whether there is something to do."
+		return memory.HeartbeatText
 	case memory.EventMessage, memory.EventAlert:
 	}
 	return ""
@@ -53,6 +54,10 @@ func defaultContent(t memory.EventType) string {
 // of their events. A timer with a time is kept until then.
 func (a *Service) Post(ctx context.Context, s tenant.Scope, ref string, e NewEvent, r memory.Request) (Started, error) {
 	v, err := a.openWritable(ctx, s, ref)
+	if err != nil {
+		return Started{}, err
+	}
+	p, err := a.paging(&v.Collection)
 	if err != nil {
 		return Started{}, err
 	}
@@ -68,6 +73,9 @@ func (a *Service) Post(ctx context.Context, s tenant.Scope, ref string, e NewEve
 	in := notes.NewMessage{Role: e.Role, Name: e.Name, Content: e.Content, Session: e.Session, Attributes: map[string]any{
 		memory.AttrEvent: string(e.Type), memory.AttrRun: uuid.Nil.String(), // a placeholder, for its size
 	}}
+	if e.Stream {
+		in.Attributes[attrStream] = true
+	}
 	return memory.Once(ctx, a.store, s, memory.OnceKey{Key: r.Idempotency, Collection: v.Collection.ID}, func() (Started, *memory.Idempotency, error) {
 		if e.At != nil {
 			return a.schedule(ctx, s, &v.Collection, e, r.Idempotency)
@@ -91,6 +99,11 @@ func (a *Service) Post(ctx context.Context, s tenant.Scope, ref string, e NewEve
 				return err
 			}
 			out.Job = &j
+			if p.Heartbeat > 0 {
+				if err := nextHeartbeat(ctx, tx, tx.Now().Add(p.Heartbeat)); err != nil {
+					return err
+				}
+			}
 			tx.Answer(memory.AnswerIDs{Collection: v.Collection.ID, Notes: []uuid.UUID{event.ID}, Revision: tx.Revision(), Job: &j.ID}.Raw())
 			return nil
 		})
@@ -130,6 +143,9 @@ func (a *Service) checkEvent(e *NewEvent) error {
 	}
 	if strings.TrimSpace(e.Content) == "" {
 		r.Addf("content", "is required")
+	}
+	if e.Stream && e.At != nil {
+		r.Addf("stream", "nobody follows a run that begins later")
 	}
 	return r.Err()
 }

@@ -141,7 +141,7 @@ func (r *runState) reply() string {
 			said = append(said, t.text)
 		}
 	}
-	return strings.Join(said, "\n\n")
+	return strings.Join(said, memory.BetweenSaid)
 }
 
 // tokens returns what the run has cost.

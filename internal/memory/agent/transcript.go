@@ -36,6 +36,7 @@ const (
 	attrMillis     = "ms"         // how long the model or the tool took
 	attrPrompt     = "prompt"     // tokens of a turn's request
 	attrCompletion = "completion" // tokens of a turn
+	attrStream     = "stream"     // of an event: its run is heard while the model speaks
 	attrKind       = "alert"      // of an alert in a run: alertPressure or alertRule
 )
 

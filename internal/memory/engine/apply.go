@@ -47,6 +47,18 @@ func (w *applyTx) run(ctx context.Context) error {
 	if len(w.changedNotes)+len(w.changedSources)+len(w.changedLinks) > 0 && !w.last {
 		return memory.ErrMoved
 	}
+	if w.decision.Idle {
+		under, err := w.tx.Unended(ctx, memory.JobStep)
+		if err != nil {
+			return err
+		}
+		if len(under) > 0 {
+			if err := memory.EnqueueFollows(ctx, w.tx, w.desk.v.Collection.ID, w.decision.Follow); err != nil {
+				return err
+			}
+			return w.endJob(ctx)
+		}
+	}
 	// Deletes come first, so that their keys can be used again.
 	steps := []func(context.Context) error{w.unlink, w.remove, w.putEventNotes, w.putOthers, w.link, w.enqueueFollows, w.openReviews, w.countEvolved, w.endJob}
 	for _, step := range steps {

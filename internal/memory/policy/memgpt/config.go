@@ -27,6 +27,7 @@ type Config struct {
 	MaxCalls   int // tool calls of one run; 200
 	MaxTokens  int // prompts and turns of one run; 2,000,000
 	MaxSeconds int // of one run, from its first step on; 3,600
+	Heartbeat  int // minutes after which an idle agent gets a heartbeat; 0: never
 
 	ToolRules []memory.ToolRule // none
 	Approve   []string          // tools that wait for approval; none
@@ -47,6 +48,9 @@ func presetConfig(name string) Config {
 	return c
 }
 
+// maxHeartbeat is a week, in minutes.
+const maxHeartbeat = 7 * 24 * 60
+
 // settings returns the constants that a collection may override, in the order in which they are shown.
 func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
@@ -62,6 +66,8 @@ func settings() []policy.Setting[Config] {
 		policy.NumberSetting("max_calls", "tool calls of one run", 1, 10_000, func(c *Config) any { return &c.MaxCalls }),
 		policy.NumberSetting("max_tokens", "tokens of one run, prompts included", 1, 1_000_000_000, func(c *Config) any { return &c.MaxTokens }),
 		policy.NumberSetting("max_seconds", "time of one run, from its first step on", 1, 86_400, func(c *Config) any { return &c.MaxSeconds }),
+		policy.NumberSetting("heartbeat_minutes", "how long nothing has happened when the agent gets a heartbeat, from its first event on; 0: never",
+			0, maxHeartbeat, func(c *Config) any { return &c.Heartbeat }),
 		policy.ListSetting("tool_rules", "when tools may be called: first (the first call is one of these), last (the run ends with it, and not before), after (only after one of others), most (so often in a run)",
 			ruleSchema, func(c *Config) any { return &c.ToolRules }),
 		policy.ListSetting("approve", "tools whose calls wait for approval", `{"type":"string"}`, func(c *Config) any { return &c.Approve }),

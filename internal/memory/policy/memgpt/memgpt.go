@@ -171,9 +171,17 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 		return p.None.Decide(ctx, d, e)
 	}
 	var timed memory.TimedEvent
-	if e.Task.Name != memory.TaskTimer || json.Unmarshal(e.Task.Args, &timed) != nil {
+	switch {
+	case e.Task.Name == memory.TaskHeartbeat:
+		return p.heartbeat(ctx, d)
+	case e.Task.Name != memory.TaskTimer || json.Unmarshal(e.Task.Args, &timed) != nil:
 		return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
 	}
+	return begin(d, timed), nil
+}
+
+// begin writes an event that starts a run.
+func begin(d memory.Desk, timed memory.TimedEvent) memory.Decision {
 	id := d.NewID()
 	event := memory.Note{
 		ID: id, Kind: memory.KindMessage, Content: timed.Content, OccurredAt: d.Now(), Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
@@ -181,7 +189,47 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 			memory.AttrRole: string(memory.RoleUser), memory.AttrEvent: string(timed.Type), memory.AttrRun: id.String(), memory.AttrRecall: true,
 		},
 	}
-	return memory.Decision{Puts: []memory.Note{event}, Runs: []uuid.UUID{id}, Cause: memory.CauseAdd, Outcome: json.RawMessage(`{"decision":"event"}`)}, nil
+	return memory.Decision{Puts: []memory.Note{event}, Runs: []uuid.UUID{id}, Cause: memory.CauseAdd, Outcome: json.RawMessage(`{"decision":"event"}`)}
+}
+
+// heartbeat writes the event of a regular heartbeat, when nothing has happened for so long as the setting says and no
+// pause is on. Either way the next one follows.
+func (p *Policy) heartbeat(ctx context.Context, d memory.Desk) (memory.Decision, error) {
+	c, err := parseConfig(d.Config())
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	if c.Heartbeat == 0 {
+		return memory.Decision{Outcome: json.RawMessage(`{"decision":"off"}`)}, nil
+	}
+	every := time.Duration(c.Heartbeat) * time.Minute
+	due := d.Now()
+	newest, err := d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: 2})
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	for i := range newest {
+		if at := newest[i].CreatedAt.Add(every); newest[i].Key != memory.KeyPause && at.After(due) {
+			due = at
+		}
+	}
+	pause, ok, err := d.ByKey(ctx, memory.KindMessage, memory.KeyPause)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	if ok {
+		text, _ := pause.Attributes[memory.AttrUntil].(string)
+		if until, err := time.Parse(time.RFC3339, text); err == nil && until.After(due) {
+			due = until
+		}
+	}
+	task := memory.Task{Name: memory.TaskHeartbeat}
+	if due.After(d.Now()) {
+		return memory.Decision{Follow: []memory.Follow{{Task: task, After: due}}, Outcome: json.RawMessage(`{"decision":"later"}`)}, nil
+	}
+	out := begin(d, memory.TimedEvent{Type: memory.EventHeartbeat, Content: memory.HeartbeatText})
+	out.Idle, out.Follow = true, []memory.Follow{{Task: task, After: d.Now().Add(every)}}
+	return out, nil
 }
 
 // Paging returns what an agent with this memory works with.
@@ -192,7 +240,7 @@ func (p *Policy) Paging(raw json.RawMessage) memory.Paging {
 	}
 	return memory.Paging{
 		Instructions: p.instructions, Tools: slices.Clone(p.tools), Window: c.Window, Warn: c.Warn, Flush: c.Flush, Evict: c.Evict, MaxSteps: c.MaxSteps,
-		MaxCalls: c.MaxCalls, MaxTokens: int64(c.MaxTokens), MaxTime: time.Duration(c.MaxSeconds) * time.Second, Warning: p.warning,
+		MaxCalls: c.MaxCalls, MaxTokens: int64(c.MaxTokens), MaxTime: time.Duration(c.MaxSeconds) * time.Second, Heartbeat: time.Duration(c.Heartbeat) * time.Minute, Warning: p.warning,
 		Rules: c.ToolRules, Approve: c.Approve, SummaryModel: c.SummaryModel, SummaryWindow: c.SummaryWindow,
 	}
 }

@@ -1,0 +1,198 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// later advances the clock and runs what is due.
+func (b *system) later(t *testing.T, d time.Duration) {
+	t.Helper()
+	b.pass(d)
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kinds returns the types of an agent's runs, newest first.
+func (b *system) kinds(t *testing.T, c string) string {
+	t.Helper()
+	list := b.call(t, "one", "GET", c+"/runs", "").want(200)
+	out := make([]string, list.length("items"))
+	for i := range out {
+		out[i] = list.text(fmt.Sprintf("items.%d.type", i))
+	}
+	return strings.Join(out, " ")
+}
+
+// C130: with the setting, an agent that is idle gets regular heartbeats, from its first event on. What happens meanwhile
+// puts the next one off, and so does a pause of up to 360 minutes.
+func TestHeartbeats(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.agentWith(t, "beating", `{"heartbeat_minutes":30}`)
+	seen := b.script(memory.Turn{Text: "Done."})
+	expect := func(want string) {
+		t.Helper()
+		if got := b.kinds(t, c); got != want {
+			t.Errorf("the runs are %q, want %q", got, want)
+		}
+	}
+	b.later(t, 31*time.Minute)
+	expect("") // nothing has ever happened
+	b.says(t, c, "Hello")
+	b.later(t, 29*time.Minute)
+	expect("message")
+	b.later(t, 2*time.Minute)
+	expect("heartbeat message")
+	if last := (*seen)[1].Turns[len((*seen)[1].Turns)-1]; last.Role != memory.RoleUser || !strings.Contains(last.Text, `<event type="heartbeat">`) {
+		t.Errorf("the model saw %+v", last)
+	}
+	b.later(t, 31*time.Minute)
+	expect("heartbeat heartbeat message")
+	b.later(t, 20*time.Minute)
+	b.says(t, c, "Still here.")
+	b.later(t, 20*time.Minute) // 40 after the last heartbeat, 20 after the message
+	expect("message heartbeat heartbeat message")
+	b.later(t, 11*time.Minute)
+	expect("heartbeat message heartbeat heartbeat message")
+
+	pause := func(minutes int) response {
+		return b.call(t, "one", "POST", c+"/heartbeats/pause", fmt.Sprintf(`{"minutes":%d}`, minutes))
+	}
+	got := pause(360).want(200)
+	if got.number("every_minutes") != 30 || got.text("paused_until") != b.clock().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
+		t.Errorf("the pause is %s", got.Body)
+	}
+	b.says(t, c, "Sleep well.")
+	if turns := (*seen)[len(*seen)-1].Turns; !strings.Contains(fmt.Sprint(turns), "There are no regular heartbeats until") {
+		t.Errorf("the model does not know of the pause: %+v", turns)
+	}
+	for range 11 {
+		b.later(t, 32*time.Minute)
+	}
+	expect("message heartbeat message heartbeat heartbeat message")
+	b.later(t, 10*time.Minute)
+	expect("heartbeat message heartbeat message heartbeat heartbeat message")
+	// A pause ends early, and the last one counts.
+	pause(300).want(200)
+	b.later(t, 40*time.Minute)
+	expect("heartbeat message heartbeat message heartbeat heartbeat message")
+	pause(0).want(200)
+	b.later(t, 0)
+	expect("heartbeat heartbeat message heartbeat message heartbeat heartbeat message")
+
+	pause(361).refused(422, fault.Invalid, "minutes")
+	pause(-1).refused(422, fault.Invalid, "minutes")
+	b.call(t, "one", "POST", c+"/heartbeats/pause", `{}`).refused(422, fault.Invalid, "minutes")
+	b.call(t, "reader", "POST", c+"/heartbeats/pause", `{"minutes":1}`).refused(403, fault.Forbidden, "")
+	b.call(t, "two", "POST", c+"/heartbeats/pause", `{"minutes":1}`).refused(404, fault.NotFound, "")
+	b.call(t, "one", "POST", b.agentWith(t, "still", `{}`)+"/heartbeats/pause", `{"minutes":1}`).refused(422, fault.Invalid, "")
+	b.call(t, "one", "POST", b.space(t, "plain", "amem")+"/heartbeats/pause", `{"minutes":1}`).refused(422, fault.Invalid, "")
+	for _, bad := range []string{"-1", "10081", `"daily"`} {
+		b.call(t, "one", "POST", "/v1/collections", `{"name":"bad","policy":"memgpt","policy_config":{"heartbeat_minutes":`+bad+`}}`).refused(422, fault.Invalid, "policy_config.heartbeat_minutes")
+	}
+	// Without the setting there are none any more.
+	b.call(t, "one", "PATCH", c, `{"policy_config":{"heartbeat_minutes":0}}`).want(200)
+	n := len(*seen)
+	b.later(t, 2*time.Hour)
+	if len(*seen) != n {
+		t.Error("a heartbeat came although they are off")
+	}
+}
+
+// A heartbeat fires only when the agent is idle: while a run waits for its turn, there is none.
+func TestHeartbeatOfABusyAgent(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.agentWith(t, "busy", `{"heartbeat_minutes":30}`)
+	b.script(memory.Turn{Text: "Done."})
+	b.says(t, c, "Hello")
+	b.call(t, "one", "POST", c+"/events", `{"content":"Work for hours."}`).want(http.StatusAccepted)
+	b.pass(31 * time.Minute)
+	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
+	s := grant.Job(b.scopes["one"].Scope.Tenant(), uuid.New())
+	tasks, err := b.store.ClaimJobs(t.Context(), s, id, memory.StageTask, uuid.New(), b.clock().Add(time.Minute), 10)
+	if err != nil || len(tasks) != 1 {
+		t.Fatalf("%d tasks, %v", len(tasks), err)
+	}
+	if err := b.engine.RunPolicy(t.Context(), s, tasks[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.kinds(t, c); got != "message message" {
+		t.Errorf("the runs are %q", got)
+	}
+	b.later(t, 0)
+	b.later(t, 31*time.Minute)
+	if got := b.kinds(t, c); got != "heartbeat message message" {
+		t.Errorf("later the runs are %q", got)
+	}
+}
+
+// C152: without force nothing is evicted while the window is not full; with force, at once.
+func TestFlushRoute(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memgpt")
+	long := strings.Repeat("We walked along the harbor and counted boats. ", 20)
+	for i := range 6 {
+		b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{{"user": fmt.Sprint(i, long), "assistant": "I see."}}})).want(202)
+	}
+	flush := func(body string) float64 {
+		t.Helper()
+		job := b.call(t, "one", "POST", c+"/flush", body).want(202).text("job.id")
+		if _, err := b.work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		done := b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(200)
+		if done.text("state") != "done" || done.text("kind") != "flush" {
+			t.Fatalf("the job is %s", done.Body)
+		}
+		return done.number("result.evicted")
+	}
+	tokens := func(part int) float64 {
+		return b.call(t, "one", "GET", c+"/context", "").want(200).number(fmt.Sprintf("parts.%d.tokens", part))
+	}
+	before := tokens(5)
+	if flush("") != 0 || flush(`{"force":false}`) != 0 || tokens(5) != before || tokens(4) != 0 {
+		t.Error("messages were evicted from a window that is not full")
+	}
+	if n := flush(`{"force":true}`); n != 6 && n != 7 {
+		t.Errorf("%v messages were evicted of 12", n)
+	}
+	if now := tokens(5); now >= before*0.6 || tokens(4) == 0 {
+		t.Errorf("after the flush there are %v tokens of messages, before %v", now, before)
+	}
+	if n := b.call(t, "one", "GET", c+"/messages", "").want(200).length("items"); n != 12 {
+		t.Errorf("%d messages are in recall storage", n)
+	}
+	// Down to the last message, and never an error.
+	for range 4 {
+		flush(`{"force":true}`)
+	}
+	if n := flush(`{"force":true}`); n != 0 || tokens(5) == 0 {
+		t.Errorf("%v messages left at the end; %v tokens stay", n, tokens(5))
+	}
+	one, two := b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202), b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202)
+	if one.text("job.id") != two.text("job.id") {
+		t.Error("the same flush waits twice")
+	}
+	empty := b.space(t, "empty", "memgpt")
+	c = empty
+	if flush(`{"force":true}`) != 0 {
+		t.Error("something left an empty window")
+	}
+	b.call(t, "one", "POST", c+"/flush", `{"force":1}`).refused(422, fault.Invalid, "force")
+	b.call(t, "reader", "POST", c+"/flush", "").refused(403, fault.Forbidden, "")
+	b.call(t, "two", "POST", c+"/flush", "").refused(404, fault.NotFound, "")
+	b.call(t, "one", "POST", b.space(t, "plain", "amem")+"/flush", "").refused(422, fault.Invalid, "")
+}
