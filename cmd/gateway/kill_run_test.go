@@ -116,6 +116,67 @@ func TestKillRun(t *testing.T) {
 	}
 }
 
+// C155: 200 calls wait for approval when the gateway stops. It stops at once, the calls are there when it is back, and those
+// that are approved then are run.
+func TestApprovalsOutliveTheGateway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds: left out of -short")
+	}
+	const runs, atOnce = 13, 16
+	model := llmtest.New(t)
+	model.Handle(llmtest.Tool, func(r llmtest.Request) llmtest.Reply {
+		if r.Messages[len(r.Messages)-1].Role == "tool" {
+			return llmtest.Calling("send_message", object{"message": "all done"})
+		}
+		var calls []llmtest.ToolCall
+		for i := range atOnce {
+			calls = append(calls, llmtest.ToolCall{ID: fmt.Sprint(i), Name: "archival_insert", Arguments: fmt.Sprintf(`{"content":"entry %d","request_heartbeat":true}`, i)})
+		}
+		return llmtest.Tools(calls...)
+	})
+	env := []string{"SLIPBOX_LLM_BASE_URL=" + model.URL(), "SLIPBOX_LLM_MODEL=fake", "SLIPBOX_EMBEDDER=hash"}
+	data := t.TempDir()
+	p := serve(t, data, env)
+	key := newKey(t, data)
+	const agent = "/v1/collections/agent"
+	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "agent", "policy": "memgpt", "policy_config": object{"approve": []string{"archival_insert"}, "window": 100_000}})
+	for i := range runs {
+		p.must(t, key, 202, "POST", agent+"/events", object{"content": fmt.Sprintf("Write the entries, for the %d. time.", i)})
+	}
+	var open []any
+	waiting := func() bool {
+		open, _ = p.must(t, key, 200, "GET", agent+"/approvals", nil)["items"].([]any)
+		return len(open) == runs*atOnce
+	}
+	p.Await(t, "all calls wait", waiting)
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("the gateway stopped with %d", code)
+	}
+	p = serve(t, data, env)
+	if !waiting() {
+		t.Fatalf("%d calls wait after the restart, want %d", len(open), runs*atOnce)
+	}
+	first, _ := open[0].(object)
+	for _, o := range open[:atOnce] {
+		approval, _ := o.(object)
+		if approval["run"] != first["run"] {
+			t.Fatalf("the calls are not in order: %v", open)
+		}
+		p.must(t, key, 200, "POST", fmt.Sprintf("%s/approvals/%v", agent, approval["id"]), object{"approve": true})
+	}
+	var got object
+	p.Await(t, "the run is over", func() bool {
+		got = p.must(t, key, 200, "GET", fmt.Sprintf("%s/runs/%v", agent, first["run"]), nil)
+		return got["state"] == "done"
+	})
+	if steps, _ := got["steps"].([]any); got["stop_reason"] != "terminal_tool" || len(steps) != atOnce+1 {
+		t.Errorf("the run is %v", got)
+	}
+	if passages, _ := p.must(t, key, 200, "GET", agent+"/notes?kind=passage", nil)["items"].([]any); len(passages) != atOnce {
+		t.Errorf("%d passages", len(passages))
+	}
+}
+
 // runCheck stops a gateway and checks its store.
 func runCheck(t *testing.T, p *process, data string) (stdout, stderr string, code int) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,7 +11,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 )
 
 // labels returns the labels of a list of blocks.
@@ -298,4 +303,38 @@ func TestConcurrentBlocks(t *testing.T) {
 		}
 	}
 	b.call(t, "one", "PUT", c+"/blocks/new", `{"value":"x"}`, "If-Match", tag).refused(412, fault.Precondition, "")
+}
+
+// An agent has at most 1,000 blocks, attached ones included; the next one is refused, with the reason. The context with all of
+// them fits into the window.
+func TestThousandsOfBlocks(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada", "memgpt")
+	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
+	_, err := b.store.Write(t.Context(), b.scopes["one"].Scope, id, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		for i := range block.MaxBlocks - 3 { // human and persona are there
+			made := block.New(fmt.Sprint("block ", i))
+			n, _ := made.Note(nil)
+			if _, err := tx.Put(ctx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.call(t, "one", "PUT", c+"/blocks/last", `{"value":"the last one"}`).want(http.StatusCreated)
+	refused := b.call(t, "one", "PUT", c+"/blocks/another", `{"value":"x"}`)
+	refused.refused(422, fault.Invalid, "label")
+	if !strings.Contains(refused.Body.String(), "1000 blocks") {
+		t.Errorf("the reason is %s", refused.Body)
+	}
+	shared := b.call(t, "one", "POST", "/v1/blocks", `{"label":"shared"}`).want(http.StatusCreated).text("id")
+	b.call(t, "one", "POST", c+"/blocks/attach", encode(t, args{"block": shared})).refused(422, fault.Invalid, "block")
+	b.call(t, "one", "PUT", c+"/blocks/last", `{"value":"changed"}`).want(http.StatusOK)
+	if got := b.call(t, "one", "GET", c+"/context", "").want(200); got.number("used") > got.number("window") || got.number("parts.2.tokens") < 1000 {
+		t.Errorf("the context is %s", got.Body)
+	}
 }

@@ -49,7 +49,8 @@ func (b *system) says(t *testing.T, c, content string) response {
 }
 
 // C124, C128, C131, C156, C157: an event becomes a run. Each turn and each result is committed, a failing tool returns its
-// error and gets another step, and a chain of calls runs before the reply.
+// error and gets another step, and a chain of calls runs before the reply. C148: "make test/postgres" runs this and the others
+// here on the server database.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

@@ -21,6 +21,8 @@ type gatewayTest struct {
 	url     string
 	key     string
 	handler http.Handler // the one that serves url
+
+	listening func() bool // whether it gets news of other processes; nil for a worker
 }
 
 type object = map[string]any

@@ -109,7 +109,7 @@ func launch(t *testing.T, cfg Settings) (*gatewayTest, *commandtest.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gatewayTest{t: t, url: a.URL(), handler: a.api}
+	g := &gatewayTest{t: t, url: a.URL(), handler: a.api, listening: a.bus.Listening}
 	g.running = run(t, logs, func(ctx context.Context) error { return a.Run(ctx, stdout, false) })
 	g.ready()
 	return g, stdout

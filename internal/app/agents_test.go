@@ -1,0 +1,128 @@
+package app
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+)
+
+// A gateway hears what an agent says while a worker's model speaks. A call that waits when the worker stops is approved at another
+// gateway, and another worker continues the run (C155).
+func TestAgentsOverProcesses(t *testing.T) {
+	t.Parallel()
+	s, model := newServers(t, true), llmtest.New(t)
+	withModel := func(c *Settings) {
+		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "main"
+	}
+	a, b := s.gateway(withModel), s.gateway(withModel)
+	for _, g := range []*gatewayTest{a, b} {
+		g.until("the gateway gets news", g.listening)
+	}
+	a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "memgpt"})
+	run, ok := a.call(http.StatusAccepted, http.MethodPost, "/v1/collections/c/events", object{"content": "Where does the ferry leave?", "stream": true})["run"].(string)
+	if !ok {
+		t.Fatal("no run was started")
+	}
+	reading, whole := make(chan struct{}), make(chan struct{})
+	model.Handle(llmtest.Tool, func(llmtest.Request) llmtest.Reply {
+		<-reading
+		return llmtest.Calling("send_message", object{"message": "The ferry to Texel leaves at nine."})
+	})
+	var events []string
+	go func() {
+		defer close(whole)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/v1/collections/c/runs/"+run, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+b.key)
+		req.Header.Set("Accept", "text/event-stream")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = resp.Body.Close() }()
+		var once sync.Once
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			once.Do(func() { close(reading) })
+			if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+				events = append(events, name)
+			}
+		}
+	}()
+	worker := s.worker(withModel)
+	<-whole
+	if all := strings.Join(events, " "); !strings.HasPrefix(all, "run ") || !strings.Contains(all, " delta ") || !strings.HasSuffix(all, " run") {
+		t.Errorf("the stream was %s", all)
+	}
+
+	a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "careful", "policy": "memgpt", "policy_config": object{"approve": []string{"archival_insert"}}})
+	model.Script(llmtest.Tool, llmtest.Calling("archival_insert", object{"content": "The ferry leaves at nine.", "request_heartbeat": true}))
+	waits := a.call(http.StatusOK, http.MethodPost, "/v1/collections/careful/events", object{"content": "Remember it.", "wait": "done"})
+	if waits["state"] != "waiting" {
+		t.Fatalf("the run is %v", waits)
+	}
+	worker.stop()
+	open := b.call(http.StatusOK, http.MethodGet, "/v1/collections/careful/approvals", nil)["items"].([]any)
+	if len(open) != 1 {
+		t.Fatalf("%d calls wait", len(open))
+	}
+	b.call(http.StatusOK, http.MethodPost, "/v1/collections/careful/approvals/"+open[0].(object)["id"].(string), object{"approve": true})
+	s.worker(withModel)
+	var done object
+	a.until("the run is over", func() bool {
+		done = a.call(http.StatusOK, http.MethodGet, "/v1/collections/careful/runs/"+waits["id"].(string), nil)
+		return done["state"] == "done"
+	})
+	if steps := done["steps"].([]any); done["stop_reason"] != "terminal_tool" || len(steps) != 2 || steps[0].(object)["ok"] != true {
+		t.Errorf("the run is %v", done)
+	}
+}
+
+// C139, C140: each agent has the model and the embedder of its own settings; a supervisor and a worker with different ones
+// share a block of their organization.
+func TestAgentsWithModelsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	main, small := llmtest.New(t), llmtest.New(t)
+	g := startGateway(t, func(c *Settings) {
+		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", main.URL(), "main"
+		c.Models = map[string]config.Model{"small": {BaseURL: small.URL(), Model: "small"}}
+	})
+	block := g.call(http.StatusCreated, http.MethodPost, "/v1/blocks", object{"label": "organization", "value": "Nothing yet."})["id"]
+	for name, model := range map[string]string{"supervisor": "", "worker": "small"} {
+		made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{
+			"name": name, "policy": "memgpt", "policy_config": object{"model": model}, "blocks": []any{block}, "embedder": "hash-384-v2",
+		})
+		if made["embedder"] != "hash-384-v2" {
+			t.Errorf("the embedder of %s is %v", name, made["embedder"])
+		}
+	}
+	main.Script(llmtest.Tool, llmtest.Calling("core_memory_replace", object{"label": "organization", "old": "Nothing yet.", "new": "Count the boats.", "request_heartbeat": true}))
+	main.Always(llmtest.Tool, llmtest.Calling("send_message", object{"message": "Planned."}))
+	small.Handle(llmtest.Tool, func(r llmtest.Request) llmtest.Reply {
+		if !strings.Contains(r.System, "Count the boats.") {
+			t.Error("the worker does not see the plan")
+		}
+		return llmtest.Calling("send_message", object{"message": "Counted."})
+	})
+	for name, want := range map[string]string{"supervisor": "Planned."} {
+		if run := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+name+"/events", object{"content": "Go.", "wait": "done"}); run["reply"] != want {
+			t.Errorf("%s: %v", name, run)
+		}
+	}
+	if run := g.call(http.StatusOK, http.MethodPost, "/v1/collections/worker/events", object{"content": "Go.", "wait": "done"}); run["reply"] != "Counted." {
+		t.Errorf("the worker: %v", run)
+	}
+	if main.Calls(llmtest.Tool) != 2 || small.Calls(llmtest.Tool) != 1 {
+		t.Errorf("the main model was asked %d times, the small one %d times", main.Calls(llmtest.Tool), small.Calls(llmtest.Tool))
+	}
+	g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "x", "policy": "memgpt", "policy_config": object{"model": "large"}})
+	g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "x", "policy": "memgpt", "embedder": "large"})
+}
