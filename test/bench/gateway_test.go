@@ -83,6 +83,7 @@ func newGateway(b *testing.B) *gateway {
 	cfg := config.Default()
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
 	cfg.Limits.SingleTenant = true
+	cfg.LLM.EmbedProvider = "hash" // an encoder's time would hide all others
 	ctx, stop := context.WithCancel(context.Background())
 	a := must[*app.Gateway](b)(app.NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
 	g := &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7)}
