@@ -29,9 +29,11 @@ func (b *system) follow(t *testing.T, c, run string) (out followed) {
 	for event := range strings.SplitSeq(strings.TrimSpace(stream.Body.String()), "\n\n") {
 		name, data, _ := strings.Cut(strings.TrimPrefix(event, "event: "), "\ndata: ")
 		var v struct {
-			Step         float64
-			Text, Reason string
-			State, Reply string
+			Step   float64 `json:"step"`
+			Text   string  `json:"text"`
+			Reason string  `json:"reason"`
+			State  string  `json:"state"`
+			Reply  string  `json:"reply"`
 		}
 		if err := json.Unmarshal([]byte(data), &v); err != nil {
 			t.Fatalf("%q: %v", event, err)
