@@ -196,6 +196,7 @@ type NoteQuery struct {
 	Filter filter.Expr // nil: all
 	Kinds  []Kind      // empty: all
 	States []State     // empty: all
+	Keyed  bool        // only notes with a key; of kinds whose notes are few, they are read without looking at the others
 	After  uuid.UUID   // exclusive; zero: from the start
 	// ByTime orders by event time, then by id. After and AfterTime are the place to continue from.
 	ByTime    bool

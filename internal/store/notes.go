@@ -33,6 +33,7 @@ type NotePage struct {
 	Lacks  string // only notes without a vector of this embedder; "": all
 	Kinds  []memory.Kind
 	States []memory.State
+	Keyed  bool
 	Filter filter.Expr // its exact part is a condition of the statement; nil: all
 	After  uuid.UUID
 	ByTime bool
@@ -41,9 +42,10 @@ type NotePage struct {
 	Limit  int // 0: all
 }
 
-// IsMessageList reports whether a list holds messages only, which have an index of their times.
-func IsMessageList(kinds []memory.Kind) bool {
-	return len(kinds) == 1 && kinds[0] == memory.KindMessage
+// IsMessageList reports whether a page is of messages in the order of their times, for which there is an index. A page in
+// the order of ids must not name its condition: by it all messages would be read, and sorted.
+func (p *NotePage) IsMessageList() bool {
+	return p.ByTime && len(p.Kinds) == 1 && p.Kinds[0] == memory.KindMessage
 }
 
 // NoteRows are the rows of notes, of their vectors and their use.
@@ -148,7 +150,7 @@ func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq 
 		return nil, err
 	}
 	page := NotePage{
-		NoteReader: NewNoteReader(&v.Collection, nq.ReadOptions), Kinds: nq.Kinds, States: nq.States, Lacks: nq.Lacks, Filter: nq.Filter,
+		NoteReader: NewNoteReader(&v.Collection, nq.ReadOptions), Kinds: nq.Kinds, States: nq.States, Keyed: nq.Keyed, Lacks: nq.Lacks, Filter: nq.Filter,
 		After: nq.After, ByTime: nq.ByTime, Since: nq.AfterTime, Newest: nq.Newest, Limit: nq.Limit,
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -137,5 +138,27 @@ func TestStoreTurn(t *testing.T) {
 		if wrong := i == 2 || i == 3 || i == 4; wrong != (c.Problem != "") || wrong && c.Arguments != "{}" {
 			t.Errorf("call %d: %q, %q", i, c.Arguments, c.Problem)
 		}
+	}
+}
+
+// A count is found out once, and what is not asked for any more is forgotten.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	c, asked := newCounts(), 0
+	count := func(text string) int { return c.of(text, func() int { asked++; return len(text) }) }
+	const kept = "this text is asked for again and again"
+	for i := range 3 * maxCounts {
+		if got := count(fmt.Sprintf("a text of its own, number %d", i)); got < 26 {
+			t.Fatalf("%d", got)
+		}
+		if i%1000 == 0 && count(kept) != len(kept) {
+			t.Fatal("another count")
+		}
+	}
+	if asked != 3*maxCounts+1 {
+		t.Errorf("%d counts for %d texts", asked, 3*maxCounts+1)
+	}
+	if len(c.young)+len(c.old) > 2*maxCounts {
+		t.Errorf("%d counts are kept", len(c.young)+len(c.old))
 	}
 }

@@ -85,6 +85,7 @@ type Service struct {
 	encoding search.Encoding
 	spread   func(memory.Heard)
 	live     *live
+	counted  *counts
 }
 
 // New returns a service.
@@ -94,7 +95,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	a := &Service{
 		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, policies: deps.Policies, models: deps.Models, clock: deps.Clock,
-		encoding: cmp.Or(cfg.Encoding, search.O200k), spread: deps.Spread, live: newLive(),
+		encoding: cmp.Or(cfg.Encoding, search.O200k), spread: deps.Spread, live: newLive(), counted: newCounts(),
 	}
 	if !slices.Contains(search.Encodings(), a.encoding) {
 		return nil, fault.New(fault.Internal, "agent: no encoding %q", a.encoding)
@@ -143,9 +144,11 @@ func (a *Service) HasTool(c *memory.Collection, name string) bool {
 
 // count returns the tokens of a text, with a margin where the encoding only estimates.
 func (a *Service) count(text string) int {
-	n, err := a.encoding.Count(text)
-	if err != nil || a.encoding == search.Estimate {
-		return int(search.EstimateMargin*float64(search.EstimateTokens(text))) + 1
-	}
-	return n
+	return a.counted.of(text, func() int {
+		n, err := a.encoding.Count(text)
+		if err != nil || a.encoding == search.Estimate {
+			return int(search.EstimateMargin*float64(search.EstimateTokens(text))) + 1
+		}
+		return n
+	})
 }

@@ -35,7 +35,8 @@ func (b *Blocks) List(ctx context.Context, s tenant.Scope, v memory.View, after 
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, err
 	}
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}, After: after, Limit: limit}
+	// Only stand-alone blocks have no key.
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}, Keyed: v.Collection.Name != BlocksCollection, After: after, Limit: limit}
 	if limit == 0 {
 		q.Limit = block.MaxBlocks
 	}

@@ -36,8 +36,11 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	default:
 		common += " AND n.id " + beyond + " " + p.add(pg.After)
 	}
-	if store.IsMessageList(pg.Kinds) {
+	if pg.IsMessageList() {
 		common += " AND n.kind = 'message'" // the condition of their index
+	}
+	if pg.Keyed {
+		common += " AND n.key <> ''"
 	}
 	if len(pg.Kinds) > 0 {
 		common += " AND n.kind = ANY(" + p.add(storableTexts(pg.Kinds)) + "::text[])"

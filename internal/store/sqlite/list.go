@@ -51,8 +51,15 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 		common.WriteString(" AND n.id " + beyond + " ?")
 		commonArgs = append(commonArgs, p.After)
 	}
-	if store.IsMessageList(p.Kinds) {
+	if p.IsMessageList() {
 		common.WriteString(" AND n.kind = 'message'") // the condition of their index
+	}
+	index := ""
+	if p.Keyed {
+		common.WriteString(" AND n.key <> ''")
+		if len(p.Kinds) > 0 && !p.ByTime {
+			index = " INDEXED BY notes_key"
+		}
 	}
 	in := func(column string, n int) {
 		common.WriteString(" AND n." + column + " IN (" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")")
@@ -79,6 +86,12 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 			commonArgs = append(commonArgs, c.Args...)
 		}
 	}
+	// Without statistics SQLite takes the index of revisions, by which it would read and sort all notes of the layer for
+	// each page. The sign keeps a condition from being looked for in an index.
+	live := "n.from_rev <= ? AND n.to_rev > ?"
+	if index == "" && len(p.States) == 0 {
+		live = "+n.from_rev <= ? AND +n.to_rev > ?"
+	}
 	join, joinArgs := r.join()
 	var text strings.Builder
 	var args []any
@@ -87,8 +100,8 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 			text.WriteString(" UNION ALL ")
 		}
 		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
-		text.WriteString("SELECT * FROM (SELECT " + columns + " FROM notes n" + join +
-			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
+		text.WriteString("SELECT * FROM (SELECT " + columns + " FROM notes n" + index + join +
+			" WHERE n.tenant = ? AND n.layer = ? AND " + live + " AND n.deleted = 0" + common.String() + hidden +
 			" ORDER BY " + by + " LIMIT +?)")
 		args = append(args, joinArgs...)
 		args = append(args, tenantID, l.Collection, l.Bound, l.Bound)

@@ -113,6 +113,48 @@ func plan(t *testing.T, q *session, text string) (steps []string) {
 	return steps
 }
 
+// TestPlansOfPages: a page is read in the order of an index, from the first one on, so that it costs what it holds; the
+// blocks of a collection are found by their keys.
+func TestPlansOfPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	layers := []memory.Layer{{Collection: uuid.New(), Bound: 5}}
+	messages := []memory.Kind{memory.KindMessage}
+	for name, c := range map[string]struct {
+		page  store.NotePage
+		index string
+	}{
+		"first":                {store.NotePage{Limit: 5}, "sqlite_autoindex_notes_1"},
+		"newest":               {store.NotePage{Limit: 5, Newest: true}, "sqlite_autoindex_notes_1"},
+		"newest messages":      {store.NotePage{Limit: 5, Newest: true, Kinds: messages}, "sqlite_autoindex_notes_1"},
+		"messages after one":   {store.NotePage{Limit: 5, After: uuid.New(), Kinds: messages}, "sqlite_autoindex_notes_1"},
+		"messages by time":     {store.NotePage{Limit: 5, ByTime: true, Kinds: messages}, "notes_said"},
+		"newest of their time": {store.NotePage{Limit: 5, ByTime: true, Newest: true, Kinds: messages}, "notes_said"},
+		"blocks":               {store.NotePage{Limit: 5, Keyed: true, Kinds: []memory.Kind{memory.KindBlock}}, "notes_key"},
+	} {
+		conn, err := b.read.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
+		if _, err := q.ListNotes(t.Context(), uuid.New(), layers, c.page); err != nil {
+			t.Fatal(name, err)
+		}
+		for text := range q.stmts {
+			steps := strings.Join(plan(t, q, text), "; ")
+			if !strings.Contains(steps, "INDEX "+c.index+" ") || strings.Contains(steps, "TEMP B-TREE") && c.index != "notes_key" {
+				t.Errorf("%s: %s", name, steps)
+			}
+		}
+		for _, st := range q.stmts {
+			err = errors.Join(err, st.Close())
+		}
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestPlansOfScans: reading all vectors of a lineage reads no note that is live, a page of a log is found
 // where it begins, what has ended since is found without reading the log, and so are the jobs ahead of one.
 func TestPlansOfScans(t *testing.T) {

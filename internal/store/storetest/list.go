@@ -42,7 +42,11 @@ func notePages(_ *testing.T, w *world) {
 		if i%5 == 0 {
 			kind = memory.KindFact
 		}
-		all = append(all, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Kind: kind, State: memory.StateEvolved}).ID)
+		key := ""
+		if i%2 == 0 {
+			key = fmt.Sprint("key", i)
+		}
+		all = append(all, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Key: key, Kind: kind, State: memory.StateEvolved}).ID)
 	}
 	w.assertf(slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }), "ids are allocated in increasing order")
 	v := w.view(c.ID)
@@ -68,6 +72,10 @@ func notePages(_ *testing.T, w *world) {
 	slices.Reverse(back)
 	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
 	w.assertf(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
+	w.assertf(len(walk(memory.NoteQuery{Limit: 2, Keyed: true})) == 13, "with a key")
+	facts := []memory.Kind{memory.KindFact}
+	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 2, Kinds: facts, Keyed: true}), []uuid.UUID{all[0], all[10], all[20]}), "facts with a key")
+	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 2, Kinds: facts, Keyed: true, Newest: true}), []uuid.UUID{all[20], all[10], all[0]}), "newest facts with a key")
 	w.assertf(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
 }
 
