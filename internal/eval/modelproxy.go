@@ -35,8 +35,11 @@ type ModelRequest struct {
 	Status  int
 }
 
-// CallChat is the name of requests without a schema.
-const CallChat = "chat"
+// CallChat is the name of requests without a schema, CallStep that of requests that offer tools: steps of agents.
+const (
+	CallChat = "chat"
+	CallStep = "step"
+)
 
 // NewModelProxy returns a proxy for the base URL of an OpenAI-compatible endpoint, with /v1. The
 // gateway must use the proxy's address with /v1 as its endpoint.
@@ -175,14 +178,20 @@ var statedName = regexp.MustCompile(`JSON Schema, named \\"([a-z_]+)\\"`)
 // callName returns the call of a request.
 func callName(body []byte) string {
 	var req struct {
+		Tools          []json.RawMessage `json:"tools"`
 		ResponseFormat struct {
 			JSONSchema struct {
 				Name string `json:"name"`
 			} `json:"json_schema"`
 		} `json:"response_format"`
 	}
-	if json.Unmarshal(body, &req) == nil && req.ResponseFormat.JSONSchema.Name != "" {
-		return req.ResponseFormat.JSONSchema.Name
+	if json.Unmarshal(body, &req) == nil {
+		switch {
+		case req.ResponseFormat.JSONSchema.Name != "":
+			return req.ResponseFormat.JSONSchema.Name
+		case len(req.Tools) > 0:
+			return CallStep
+		}
 	}
 	if m := statedName.FindSubmatch(body); m != nil {
 		return string(m[1])

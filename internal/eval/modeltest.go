@@ -36,7 +36,7 @@ type Call struct {
 	Name     string
 	Requests int // to the endpoint, including repairs
 	// Questions by result: good at the first attempt, repaired, unusable (the fallback decided),
-	// or failed with the endpoint. Chats, which have no schema, have none.
+	// or failed with the endpoint. Chats and steps, which have no schema, have none.
 	Good, Repaired, Unusable, Failed int
 	In, Out                          float64 // tokens per request, mean
 	Seconds                          float64 // per request, median
@@ -57,11 +57,11 @@ type ModelReport struct {
 	Seconds  float64
 }
 
-// AllCalls returns the calls of all policies, and chat.
+// AllCalls returns the calls of all policies, steps of agents, and chat.
 func AllCalls() []string {
 	return []string{
 		"analyze", "evolve", "split", "relevance", "extract", "decide", "summarize", "procedure", "entities", "relations", "conflicts",
-		"daily_summary", "daily_personality", "overall_history", "overall_personality", CallChat,
+		"daily_summary", "daily_personality", "overall_history", "overall_personality", "queue_summary", CallStep, CallChat,
 	}
 }
 
@@ -85,6 +85,7 @@ type scenario struct {
 	config       map[string]any
 	canned       []string // calls
 	send         func(t *ModelTest, ctx context.Context, collection string) error
+	agent        bool // nothing is derived, and chats are steps
 }
 
 func scenarios() []scenario {
@@ -102,6 +103,7 @@ func scenarios() []scenario {
 		{name: "memorybank", policy: "memorybank", config: soon, send: (*ModelTest).addTalk},
 		{name: "memorybank-zh", policy: "memorybank", config: map[string]any{"summary_delay": 0, "language": "zh"}, send: (*ModelTest).addChineseTalk},
 		{name: "memorybank-moods", policy: "memorybank", config: soon, canned: []string{"daily_summary"}, send: (*ModelTest).addTalk},
+		{name: "memgpt", policy: "memgpt", config: map[string]any{"max_steps": 5}, send: (*ModelTest).askAgent, agent: true},
 		{name: "memorybank-days", policy: "memorybank", config: soon, canned: []string{"daily_summary", "daily_personality"}, send: (*ModelTest).addTalk},
 	}
 }
@@ -188,6 +190,10 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelRepor
 	}
 	out.Waiting += waiting
 	out.TimedOut = out.TimedOut || over
+	if s.agent {
+		t.Logf("%s: %d jobs wait for another attempt, %.0f s", s.name, waiting, time.Since(began).Seconds())
+		return nil
+	}
 	if len(s.canned) == 0 && !over {
 		out.Refused = append(out.Refused, t.askReaders(ctx, col.ID, s.policy == "amem")...)
 		if waiting, over, err = t.waitForJobs(ctx, col.ID); err != nil { // a chat adds messages
@@ -261,6 +267,19 @@ func (t *ModelTest) addMoves(ctx context.Context, collection string) error {
 		}
 	}
 	return nil
+}
+
+// askAgent makes an agent act, heard and not heard, and then makes room in its window.
+func (t *ModelTest) askAgent(ctx context.Context, collection string) error {
+	base := "/v1/collections/" + url.PathEscape(collection)
+	said := []string{"I live in Lisbon, and I love the light here. Keep that in mind.", "Where do I live?"}
+	for i := range t.Calls {
+		event := map[string]any{"content": said[i%len(said)], "stream": i%2 == 1}
+		if err := t.Client.do(ctx, http.MethodPost, base+"/events", event, nil); err != nil {
+			return err
+		}
+	}
+	return t.Client.do(ctx, http.MethodPost, base+"/flush", map[string]any{"force": true}, nil)
 }
 
 // chineseMessages are messages in Chinese, two days apart.

@@ -29,6 +29,7 @@ type conversationData struct {
 	Changes  []string  `json:"changes"`
 	Steps    []spoken  `json:"steps"`
 	Turns    []spoken  `json:"turns"`
+	Messages []spoken  `json:"messages"`
 	Days     []spoken  `json:"days"`
 	Person   string    `json:"person"`
 	Chars    int       `json:"chars"`
@@ -126,6 +127,8 @@ func ofConversations(req Request) any {
 		return map[string]any{"operation": "ADD", "target": nil, "text": nil}
 	case "summarize", "procedure":
 		return map[string]any{"summary": beginnings(append([]string{d.Old, d.Record}, slices.Concat(saidIn(d.Memories), saidIn(d.Steps), d.Changes)...), chars)}
+	case "queue_summary":
+		return map[string]any{"summary": "I remember: " + beginnings(append([]string{d.Old}, saidIn(d.Messages)...), chars)}
 	case "daily_summary":
 		lines := saidIn(d.Turns)
 		return map[string]any{"summary": beginnings(lines, chars), "events": lines[:min(len(lines), 1)]}
