@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -105,8 +106,16 @@ func (r Reference) Ask(d *Dataset) ([]Row, error) {
 }
 
 func (r Reference) asker(c *Conversation) Asker {
-	score, terms := r.make(c)
+	var score reference.Scorer
+	var terms func(string) []string
+	known := -1 // turns that score covers
 	return func(q *Question) (Ranking, error) {
+		if n := cmp.Or(q.Before, len(c.Turns)); n != known {
+			before := *c
+			before.Turns = c.Turns[:n]
+			score, terms = r.make(&before)
+			known = n
+		}
 		scores := score(terms(q.Text))
 		out := Ranking{Answerable: math.NaN()}
 		for _, i := range reference.Rank(scores) {

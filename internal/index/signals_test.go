@@ -208,7 +208,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	bare := func(list []Signals) []Signals {
 		list = slices.Clone(list)
 		for i := range list {
-			list[i].Layer, list[i].row, list[i].Record = 0, 0, nil
+			list[i].Layer, list[i].row, list[i].Record, list[i].InSession = 0, 0, nil, 0
 		}
 		return list
 	}
@@ -246,7 +246,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	for _, notes := range v.sessions {
 		contextual = contextual || len(notes) > 1
 	}
-	found := map[ID]int{}
+	found, numbers := map[ID]int{}, map[int32]string{}
 	for i := range all {
 		found[all[i].Note] = i
 	}
@@ -281,6 +281,14 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 		if s.Dense != (n.Vector != nil) || s.Record.Kind != n.Record.Kind || s.From != n.From || s.Layer != n.layer {
 			t.Fatalf("%+v is not of %+v", s, n)
 		}
+		_, named := n.Record.Attributes["session"].(string)
+		if own := !named; own != (s.InSession == 0) || own != (s.SessionNotes == 0) || !own && s.SessionNotes != len(v.sessions[v.of[i]]) {
+			t.Fatalf("%x is in session %d of %d notes, want %d", n.Note, s.InSession, s.SessionNotes, len(v.sessions[v.of[i]]))
+		}
+		if of, ok := numbers[s.InSession]; ok && of != v.of[i] && s.InSession != 0 {
+			t.Fatalf("two sessions have the number %d", s.InSession)
+		}
+		numbers[s.InSession] = v.of[i]
 		near := v.near(i, 2)
 		here := slices.Index(near, i)
 		if opens := here == 0 && len(near) > 1; s.Opens != opens || s.Replies != (here > 0 && strings.Contains(v.notes[near[here-1]].Content, "?")) {

@@ -82,6 +82,9 @@ type Candidate struct {
 	At        time.Time
 	Assistant bool // an assistant's message
 	Terms     int  // length in terms
+
+	Session      int32 // number of its session; 0 without one
+	SessionNotes int   // notes of that session, found or not
 }
 
 // Options are the options of one search.
@@ -105,7 +108,7 @@ const (
 )
 
 // Part explains one part of a score: its signal, the raw measure, the normalized measure, and its
-// weight. A hit's score is the sum of normalized × weight, times its prior.
+// weight. A hit's score is the sum of normalized × weight, times its prior and its repeat.
 type Part struct {
 	Name       string  `json:"signal"`
 	Raw        float64 `json:"raw"`
@@ -120,6 +123,7 @@ type Hit struct {
 	Candidate
 	Score      float64
 	Prior      float64 // a factor of the score
+	Repeat     float64 // another one, below 1 when better hits are of its session
 	Sources    []Source
 	IsNeighbor bool    // among the hits only because of a link
 	Via        *Linked // the link that raised its score or led to it
@@ -155,7 +159,7 @@ type Result struct {
 // cannot find: in lexical mode those without a word, in vector mode those without a vector. Each
 // note may occur once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
-	ranked := r.order(candidates, o, max(o.K, LinkedFrom))
+	ranked := r.order(candidates, o, max(o.K, LinkedFrom), o.Mode == ModeHybrid && r.Weighs(Pooled))
 	if o.Mode == ModeHybrid && !r.config.Mem0 {
 		ranked.reserveLexical()
 	}
@@ -164,7 +168,7 @@ func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	res.Hits = make([]Hit, 0, len(best))
 	for _, p := range best {
 		if o.MinScore == nil || ranked.scores[p] >= *o.MinScore {
-			res.Hits = append(res.Hits, r.newHit(ranked.found[p], o, &res.ranked.scale))
+			res.Hits = append(res.Hits, r.newHit(ranked.found[p], o, &res.ranked.scale, ranked.repeat(p)))
 		}
 	}
 	return res
@@ -184,7 +188,7 @@ func (r *Result) Best(n int) []ID {
 // Best returns up to n notes that would be ranked first, best first. It selects the notes for
 // measures that are too expensive to take of all candidates.
 func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
-	ranked := r.order(candidates, o, n)
+	ranked := r.order(candidates, o, n, false)
 	out := make([]ID, min(n, len(ranked.places)))
 	for i := range out {
 		out[i] = ranked.found[ranked.places[i]].Note
@@ -194,16 +198,19 @@ func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
 
 // ranking is a list of candidates and their order.
 type ranking struct {
-	found  []Candidate
-	scale  scale
-	scores []float64 // of found
-	places []int     // indexes into found: the best that were asked for, best first, then the others
+	found   []Candidate
+	scale   scale
+	scores  []float64 // of found
+	factors []float64 // of found, by repeats; nil is none
+	pools   pools
+	places  []int // indexes into found: the best that were asked for, best first, then the others
 
 	reserved int // index into found of the note with a reserved place; -1: none has one
 }
 
-// order ranks the candidates that the mode can find, the n best of them in their order.
-func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
+// order ranks the candidates that the mode can find, the n best of them in their order. bySession says that
+// sessions count, as session.go describes.
+func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool) ranking {
 	found := candidates
 	if r.Weighs(Recency) || slices.ContainsFunc(candidates, func(c Candidate) bool { return !r.isCandidate(&c, o.Mode) }) {
 		found = make([]Candidate, 0, len(candidates))
@@ -215,10 +222,21 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 			}
 		}
 	}
-	out := ranking{found: found, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found)), reserved: -1}
+	var shared pools
+	if bySession {
+		found = slices.Clone(found)
+		shared = pool(found)
+	}
+	out := ranking{found: found, pools: shared, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found)), reserved: -1}
 	for i := range found {
 		out.scores[i], _ = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
+	}
+	if bySession {
+		out.factors = repeats(found, out.scores)
+		for i, f := range out.factors {
+			out.scores[i] *= f
+		}
 	}
 	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(out.scores[b], out.scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:]))
@@ -227,6 +245,14 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 	Select(out.places, n, compare)
 	slices.SortFunc(out.places[:n], compare)
 	return out
+}
+
+// repeat returns the factor of a candidate by its index.
+func (r *ranking) repeat(i int) float64 {
+	if r.factors == nil {
+		return 1
+	}
+	return r.factors[i]
 }
 
 // reserveLexical reserves a place for the best note by words, if only words found it.
@@ -332,8 +358,8 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 }
 
 // newHit returns the hit of a candidate.
-func (r *Ranker) newHit(c Candidate, o Options, s *scale) Hit {
-	h := Hit{Candidate: c}
+func (r *Ranker) newHit(c Candidate, o Options, s *scale, repeat float64) Hit {
+	h := Hit{Candidate: c, Repeat: repeat}
 	if c.ByVector && c.Dense && o.Mode != ModeLexical {
 		h.Sources = append(h.Sources, SourceVector)
 	}
@@ -341,6 +367,7 @@ func (r *Ranker) newHit(c Candidate, o Options, s *scale) Hit {
 		h.Sources = append(h.Sources, SourceLexical)
 	}
 	h.Score, h.Prior = r.score(&c, &o, s, &h.Explain)
+	h.Score *= repeat
 	return h
 }
 

@@ -326,9 +326,13 @@ func TestNewRefuses(t *testing.T) {
 // genCandidates draws candidates, some without a vector.
 var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
 	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
+	sessions := rapid.IntRange(0, 5).Draw(t, "sessions")
 	out := make([]Candidate, rapid.IntRange(0, 30).Draw(t, "n"))
 	for i := range out {
 		c := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Assistant: rapid.Bool().Draw(t, "assistant"), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
+		if c.Session = int32(rapid.IntRange(0, sessions).Draw(t, "session")); c.Session > 0 {
+			c.SessionNotes = 41
+		}
 		c.Values[Lexical] = 10 * score.Draw(t, "lexical")
 		if c.Dense {
 			c.Values[Vector], c.ByVector = 1.5*score.Draw(t, "vector")-.4, rapid.Bool().Draw(t, "near")
@@ -338,12 +342,22 @@ var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
 	return out
 })
 
+// drawRanker draws one of the profiles that auto chooses.
+func drawRanker(t *rapid.T) *Ranker {
+	p := rapid.SampledFrom([]Profile{General, People, AssistantTalk}).Draw(t, "profile")
+	r, err := New(DefaultConfig(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestRankProperties checks, for any candidates: at most k hits, no repeats; the list for k is the
 // head of the list for any greater k; outside the reserved place hits are in order; and C318.
 func TestRankProperties(t *testing.T) {
 	t.Parallel()
-	r := ranker(t, nil)
 	rapid.Check(t, func(t *rapid.T) {
+		r := drawRanker(t)
 		in := genCandidates.Draw(t, "candidates")
 		k := rapid.IntRange(1, 12).Draw(t, "k")
 		hits := r.Rank(in, Options{Mode: ModeHybrid, K: k}).Hits
@@ -377,8 +391,8 @@ func TestRankProperties(t *testing.T) {
 // greater k, and no note has a lower score with links than without.
 func TestLinksForAnyK(t *testing.T) {
 	t.Parallel()
-	r := ranker(t, nil)
 	rapid.Check(t, func(t *rapid.T) {
+		r := drawRanker(t)
 		in := genCandidates.Draw(t, "candidates")
 		edges := make([]Edge, rapid.IntRange(0, 40).Draw(t, "edges"))
 		for i := range edges {

@@ -29,6 +29,7 @@ const (
 	Opening                  // 1 when it is the first of its session
 	Names                    // capitalized words inside its sentences, up to 3
 	Verbatim                 // how far it has the query word for word, 0..1; see [Wording]
+	Pooled                   // mean of how its session's best notes match, 0..1; see session.go
 	Entity                   // link to an entity that the query names, 0..1; see [EntityBoost]
 	signals
 )
@@ -55,12 +56,12 @@ type property struct {
 // table defines the name of each signal, how it is normalized, and its weight in each profile.
 var table = [signals]property{
 	Lexical:    {"lexical", byMaximum, true, .5, .5, .5, 1},
-	Window:     {"window", byMaximum, true, .5, 1, .5, 0},
+	Window:     {"window", byMaximum, true, .5, 1, 0, 0},
 	Session:    {"session", byMaximum, true, .5, .5, .5, 0},
-	Vector:     {"vector", byMaximum, false, 1.5, 1, 1.5, 1},
+	Vector:     {"vector", byMaximum, false, 2, 1, 1.5, 1},
 	Late:       {"late", asIs, false, 2, 2, 2, 0},
 	LateLead:   {"late_lead", asIs, false, 4, 4, 0, 0},
-	LateAround: {"late_around", asIs, false, 2, 3, 2, 0},
+	LateAround: {"late_around", asIs, false, 2, 3, 0, 0},
 	Attribute:  {"attribute", asIs, true, 1, 1.5, 1, 0},
 	Time:       {"time", asIs, true, 1, 1, 1, 0},
 	Recency:    {"recency", asIs, true, 0, 0, 0, 0},
@@ -70,6 +71,7 @@ var table = [signals]property{
 	Opening:    {"opening", asIs, false, 1, .5, 1, 0},
 	Names:      {"names", asIs, true, 0, .2, 0, 0},
 	Verbatim:   {"verbatim", asIs, true, .5, .5, .5, 0},
+	Pooled:     {"pooled", asIs, false, 0, 0, 10, 0},
 	Entity:     {"entity", asIs, false, 0, 0, 0, .5},
 }
 

@@ -25,7 +25,7 @@ func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
 	cfg := search.DefaultConfig(profile)
 	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
 		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() && profile != search.Mem0 {
-			cfg.Weights[search.Vector] = search.SpellingVector
+			cfg.Weights[search.Vector], cfg.Weights[search.Pooled] = search.SpellingVector, 0
 		}
 	}
 	err := cfg.Weights.Override(sr.q.Weights)
@@ -234,7 +234,7 @@ func (sr *searchRun) selection() *index.Selection {
 
 // usesLate reports whether late interaction has a weight.
 func usesLate(r *search.Ranker) bool {
-	return r.Weighs(search.Late) || r.Weighs(search.LateLead) || r.Weighs(search.LateAround)
+	return r.Weighs(search.Pooled) || r.Weighs(search.Late) || r.Weighs(search.LateLead) || r.Weighs(search.LateAround)
 }
 
 // indexOfNote finds a note in the signals of the index, which are in order of note id.
@@ -249,6 +249,7 @@ func (sr *searchRun) toCandidates(found []index.Signals) []search.Candidate {
 		s := &found[i]
 		out[i] = search.Candidate{
 			Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt, Assistant: s.Role == index.Assistant, Terms: s.Length,
+			Session: s.InSession, SessionNotes: s.SessionNotes,
 			Values: search.Values{
 				search.Lexical: s.Words, search.Window: s.Window, search.Session: s.Session, search.Vector: s.Vector,
 				search.Importance: s.Record.Importance, search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),
