@@ -25,7 +25,9 @@ func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
 	cfg := search.DefaultConfig(profile)
 	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
 		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() && profile != search.Mem0 {
-			cfg.Weights[search.Vector], cfg.Weights[search.Pooled] = search.SpellingVector, 0
+			cfg.Weights[search.Vector] = search.SpellingVector
+			// Without meaning, words are most of a score, and these would be much of it.
+			cfg.Weights[search.Opening], cfg.Weights[search.Pooled] = 0, 0
 		}
 	}
 	err := cfg.Weights.Override(sr.q.Weights)
