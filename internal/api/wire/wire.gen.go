@@ -1064,7 +1064,8 @@ type ContextRequest struct {
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
 	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
+	// sessions. `mem0` ranks by
 	// similarity as mem0 does. `auto` chooses among the first three by the content of the
 	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
@@ -2326,7 +2327,8 @@ type PurposeCost struct {
 }
 
 // RankingProfile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
+// sessions. `mem0` ranks by
 // similarity as mem0 does. `auto` chooses among the first three by the content of the
 // collection; the answer names the one that was used.
 type RankingProfile string
@@ -2558,7 +2560,8 @@ type SearchQuery struct {
 	Mode     *SearchMode `json:"mode,omitempty"`
 
 	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
+	// sessions. `mem0` ranks by
 	// similarity as mem0 does. `auto` chooses among the first three by the content of the
 	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
@@ -2621,7 +2624,8 @@ type SearchRequest struct {
 	Mode     *SearchMode `json:"mode,omitempty"`
 
 	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
+	// sessions. `mem0` ranks by
 	// similarity as mem0 does. `auto` chooses among the first three by the content of the
 	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
@@ -2660,7 +2664,8 @@ type SearchResult struct {
 	Mode     SearchMode `json:"mode"`
 
 	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks. `mem0` ranks by
+	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
+	// sessions. `mem0` ranks by
 	// similarity as mem0 does. `auto` chooses among the first three by the content of the
 	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
