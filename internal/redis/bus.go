@@ -16,7 +16,7 @@ import (
 )
 
 // News says that something happened in a collection. It is a hint: it may be lost, duplicated or
-// late, and its receivers read the store.
+// late, and its receivers read the store; what an agent says at this moment is stored nowhere before it is whole.
 type News struct {
 	Tenant     uuid.UUID `json:"t"`
 	Collection uuid.UUID `json:"c"`
