@@ -2,7 +2,7 @@
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
 # parts: recall, noise, growth, ablation, leftout, load. EVAL_TRACKS chooses the tracks of recall
-# and ablation (see "eval recall --help"), EVAL_SIZES the numbers of notes of growth. Each
+# and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SIZES the numbers of notes of growth. Each
 # run of recall leaves a JSON file in EVAL_RESULTS and fails when a metric is worse than in
 # the committed one. DATABASE_URL makes it a gateway over Postgres.
 set -euo pipefail
@@ -17,13 +17,18 @@ results=${EVAL_RESULTS:-.cache/eval}
 engine=embedded
 [[ -z ${DATABASE_URL:-} ]] || engine=postgres
 
+oracle=
+if [[ ${EVAL_TRACKS:-} == memgpt ]]; then
+	oracle=127.0.0.1:$(free_port)
+	export SLIPBOX_LLM=openai SLIPBOX_LLM_BASE_URL=http://$oracle/v1 SLIPBOX_LLM_MODEL=oracle
+fi
 start_gateway
 go build -o "$work/eval" ./cmd/eval
 for part in "${parts[@]}"; do
 	printf '=== %s\n' "$part"
 	flags=()
 	case $part in
-	recall) flags+=(--results "$results" --compare "$committed") ;;
+	recall) flags+=(--results "$results" --compare "$committed" ${oracle:+--oracle "$oracle"}) ;;
 	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
 	esac
 	if [[ $part == leftout ]]; then

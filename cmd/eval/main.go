@@ -39,6 +39,7 @@ type options struct {
 	signal                     string
 	weights                    []float64
 	mode, profile, document    string
+	oracle                     string
 }
 
 func root() *cobra.Command {

@@ -374,3 +374,22 @@ func TestChatIsARun(t *testing.T) {
 	b.model.mu.Unlock()
 	b.call(t, "one", "POST", c+"/chat", `{"message":"Hello?"}`).refused(502, fault.ModelFailed, "")
 }
+
+// A run that ended after its messages were read is read again: one that is done has its reply.
+func TestRunReadLate(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "late", "memgpt")
+	b.script(b.calls(t, "send_message", args{"message": "Hello."}))
+	posted := b.call(t, "one", "POST", c+"/events", `{"content":"Hi."}`).want(http.StatusAccepted)
+	s := b.scopes["one"].Scope
+	before, err := b.store.OpenView(t.Context(), s, strings.TrimPrefix(c, "/v1/collections/"), memory.At{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.runJobs(t)
+	run, err := b.agent.Run(t.Context(), s, before, uuid.MustParse(posted.text("run")))
+	if err != nil || run.State != "done" || run.Reply != "Hello." {
+		t.Errorf("the run is %+v (%v)", run, err)
+	}
+}

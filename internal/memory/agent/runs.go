@@ -242,8 +242,25 @@ func (a *Service) Run(ctx context.Context, s tenant.Scope, v memory.View, id uui
 	if err != nil {
 		return Run{}, err
 	}
+	if r.isBehind(job) {
+		if v, err = a.recall.Open(ctx, s, v.Collection.ID.String(), nil, 0); err != nil {
+			return Run{}, err
+		}
+		if r, err = a.load(ctx, s, v, id); err != nil {
+			return Run{}, err
+		}
+	}
 	out := r.shown(job)
 	return out, nil
+}
+
+// isBehind reports whether the job has ended after the messages were read, and has said more than they do.
+func (r *runState) isBehind(job *memory.Job) bool {
+	if job == nil || job.State != memory.JobDone {
+		return false
+	}
+	var end ended
+	return json.Unmarshal(job.Result, &end) == nil && (end.Steps > len(r.turns) || end.Reply != cutBytes(r.reply(), maxReply))
 }
 
 // newestJob returns the newest job of a run; nil: there is none in this collection, as in a fork.
