@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -326,4 +327,26 @@ func TestFilesOfAnyFormat(t *testing.T) {
 	c := b.owned(t, "agent", "ada")
 	b.call(t, "one", "POST", c+"/folders/attach", encode(t, map[string]any{"folder": uuid.NewString()})).refused(http.StatusNotFound, fault.NotFound, "")
 	b.call(t, "one", "POST", c+"/folders/attach", `{"folder":"agent"}`).refused(http.StatusNotFound, fault.NotFound, "")
+}
+
+// Files that are opened at once are all open: no view is lost.
+func TestFilesOpenedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"f"}`).want(http.StatusCreated)
+	c := b.space(t, "ada", "memgpt")
+	b.call(t, "one", "POST", c+"/folders/attach", `{"folder":"f"}`).want(http.StatusOK)
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		b.read(t, "/v1/folders/f", name+".txt", "This is file "+name+".\n")
+	}
+	var all sync.WaitGroup
+	for _, name := range names {
+		all.Go(func() { b.did(t, c, "open_files", args{"names": []string{name + ".txt"}}) })
+	}
+	all.Wait()
+	list := b.call(t, "one", "GET", c+"/notes?kind=file", "").want(http.StatusOK)
+	if n := list.length("items.0.attributes.views"); list.length("items") != 1 || n != len(names) {
+		t.Errorf("%d files are open: %s", n, list.Body)
+	}
 }

@@ -219,7 +219,21 @@ func (c *content) render(l *located, from, chars int) string {
 // Open opens files from a line on, and returns what is shown (notes:write). Of the views that an agent has open, the
 // ones that were opened first are closed when there are too many for its window; no names close all.
 // What with returns for the text is written together with the views.
-func (f *Service) Open(ctx context.Context, s tenant.Scope, v memory.View, names []string, line, window int, with func(text string) memory.With) (string, error) {
+func (f *Service) Open(ctx context.Context, s tenant.Scope, v memory.View, names []string, line, window int, with func(text string) memory.With) (text string, err error) {
+	const tries = 5
+	for try := 1; ; try++ {
+		text, err = f.open(ctx, s, v, names, line, window, with)
+		if try == tries || !fault.Is(err, fault.Exists) && !fault.Is(err, fault.Precondition) {
+			return text, err
+		}
+		// The views have changed since they were read.
+		if v, err = f.recall.Open(ctx, s, v.Collection.ID.String(), nil, 0); err != nil {
+			return "", err
+		}
+	}
+}
+
+func (f *Service) open(ctx context.Context, s tenant.Scope, v memory.View, names []string, line, window int, with func(text string) memory.With) (string, error) {
 	most, chars := Views(window)
 	if len(names) > most {
 		return "", fault.InvalidField("names", "at most %d files are open at once", most)
@@ -287,6 +301,8 @@ func (f *Service) keep(ctx context.Context, s tenant.Scope, v memory.View, note 
 	if note == nil {
 		_, err = f.notes.Add(ctx, s, ref, notes.NewNote{Kind: memory.KindFile, Key: KeyOpen, Content: "open files", Attributes: attributes, Infer: &no}, r)
 	} else {
+		read := note.Version().ETag()
+		r.Guard = func(etag string) bool { return etag == read }
 		_, err = f.notes.Patch(ctx, s, ref, note.ID, notes.NotePatch{Attributes: nullable.NewNullableWithValue(attributes)}, r)
 	}
 	return err
