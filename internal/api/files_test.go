@@ -225,9 +225,10 @@ func TestCitations(t *testing.T) {
 		got := b.did(t, c, tool, arguments)
 		_, first, _ := strings.Cut(got, "\n")
 		var m struct {
-			File       string
-			Page, Line int
-			Text       string
+			File string `json:"file"`
+			Page int    `json:"page"`
+			Line int    `json:"line"`
+			Text string `json:"text"`
 		}
 		line := map[string]int{"semantic_search_files": 9, "grep_files": 11}[tool] // a passage begins with its page
 		if err := json.Unmarshal([]byte(first), &m); err != nil || m.File != "books/novel.txt" || m.Page != 5 || m.Line != line || !strings.Contains(m.Text, "under the stairs") {

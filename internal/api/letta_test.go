@@ -44,7 +44,9 @@ func TestAgentFile(t *testing.T) {
 		t.Errorf("the report is %s", got.Body)
 	}
 	var report struct {
-		Left []struct{ Path, Reason string } `json:"not_carried"`
+		Left []struct {
+			Path string `json:"path"`
+		} `json:"not_carried"`
 	}
 	if err := json.Unmarshal(got.Body.Bytes(), &report); err != nil {
 		t.Fatal(err)
@@ -176,7 +178,9 @@ func TestAgentFileRoundTrip(t *testing.T) {
 	}
 	for _, path := range []string{"/messages?limit=200", "/notes?limit=200&kind=passage", "/notes?limit=200&kind=note", "/notes?limit=200&kind=summary"} {
 		shown := func(c string) string {
-			var page struct{ Items []map[string]any }
+			var page struct {
+				Items []map[string]any `json:"items"`
+			}
 			if err := json.Unmarshal(b.call(t, "one", "GET", c+path, "").want(http.StatusOK).Body.Bytes(), &page); err != nil {
 				t.Fatal(err)
 			}

@@ -98,8 +98,13 @@ func (Oracle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !req.Stream {
 		base["usage"] = usage
 		base["choices"] = []any{map[string]any{"index": 0, "finish_reason": "stop", "message": answer}}
+		raw, err := json.Marshal(base)
+		if err != nil {
+			http.Error(w, "unanswerable", http.StatusInternalServerError)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(base)
+		_, _ = w.Write(raw)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -175,7 +180,9 @@ func contents(result string) (texts []string, last bool) {
 	lines := strings.Split(result, "\n")
 	head := pageHead.FindStringSubmatch(lines[0])
 	for _, line := range lines[1:] {
-		var hit struct{ Content string }
+		var hit struct {
+			Content string `json:"content"`
+		}
 		if json.Unmarshal([]byte(line), &hit) == nil {
 			texts = append(texts, hit.Content)
 		}

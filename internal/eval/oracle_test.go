@@ -36,12 +36,14 @@ func TestOracle(t *testing.T) {
 		"no answer":           {documents + searched("the mill", 2, "Page 2 of 2: x"), `send_message {"message":"I do not know."}`},
 	} {
 		body := `{"tools":[{}],"messages":[{"role":"system","content":"x"},` + c.messages + `]}`
-		resp, err := http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(body)) //nolint:noctx // a server of the test
+		resp, err := http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var answer struct {
-			Choices []struct{ Message chatMessage }
+			Choices []struct {
+				Message chatMessage `json:"message"`
+			} `json:"choices"`
 		}
 		err = json.NewDecoder(resp.Body).Decode(&answer)
 		_ = resp.Body.Close()

@@ -66,7 +66,7 @@ func (p *Paging) keys(ctx context.Context) ([]PagingRow, error) {
 	id := func() string {
 		var b uuid.UUID
 		for i := range b {
-			b[i] = byte(r.UintN(256))
+			b[i] = byte(r.UintN(256)) //nolint:gosec // it is below 256
 		}
 		return b.String()
 	}

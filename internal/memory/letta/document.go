@@ -393,7 +393,9 @@ func (a *agentPart) readSlipbox(field string) error {
 	if err != nil {
 		return fault.Wrap(err, fault.Malformed, "the file is not JSON")
 	}
-	var version struct{ Version json.Number }
+	var version struct {
+		Version json.Number `json:"version"`
+	}
 	if err := decode(raw, &version, at); err != nil {
 		return err
 	}
@@ -436,7 +438,9 @@ func isEmpty(raw json.RawMessage) bool {
 func secretNames(raw json.RawMessage) string {
 	var names []string
 	var byName map[string]json.RawMessage
-	var list []struct{ Key string }
+	var list []struct {
+		Key string `json:"key"`
+	}
 	switch {
 	case json.Unmarshal(raw, &byName) == nil:
 		names = slices.Sorted(maps.Keys(byName))

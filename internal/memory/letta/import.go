@@ -1,6 +1,7 @@
 package letta
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -258,7 +259,7 @@ func (im *importRun) settings() (config, about map[string]any, err error) {
 func sameJSON(a, b any) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)
-	return err == nil && err2 == nil && string(x) == string(y)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // about returns what is kept about the agent, and sorts its tools into those that there are and those that are not carried.

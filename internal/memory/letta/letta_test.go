@@ -116,7 +116,8 @@ func read(t *testing.T, agent string) (*reader, error) {
 	}
 	c := &memory.Collection{ID: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), CreatedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	r := newReader(c, time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), a, "messages", out)
-	return r, r.read(a)
+	err = r.read(a)
+	return r, err
 }
 
 func TestMessagesRefused(t *testing.T) {

@@ -147,7 +147,10 @@ func summaryOf(role, text string) (string, bool) {
 	if role == roleSummary {
 		return text, strings.TrimSpace(text) != ""
 	}
-	var packed struct{ Type, Message string }
+	var packed struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
 	if role != string(memory.RoleUser) || json.Unmarshal([]byte(text), &packed) != nil || packed.Type != "system_alert" {
 		return "", false
 	}
@@ -188,7 +191,7 @@ func (r *reader) summarize(summary string, through uuid.UUID, outside int) error
 	if through != uuid.Nil {
 		attributes[agent.AttrThrough] = through.String()
 	}
-	content, _ := r.bounded(summary)
+	content := r.bounded(summary)
 	r.lines = append(r.lines, line{
 		lineID: r.nextID("summary").String(), lineKind: string(memory.KindSummary), lineKey: agent.KeyQueue, lineContent: content, lineAttributes: attributes, lineOccurred: stamp(r.at),
 	})
@@ -197,14 +200,14 @@ func (r *reader) summarize(summary string, through uuid.UUID, outside int) error
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// bounded returns a text that a note may have; ok is false when it was cut.
-func (r *reader) bounded(s string) (string, bool) {
+// bounded returns a text that a note may have.
+func (r *reader) bounded(s string) string {
 	const notice = "… [cut at import]"
 	if len(s) <= memory.MaxContentBytes {
-		return s, true
+		return s
 	}
 	r.cut++
-	return strings.ToValidUTF8(s[:memory.MaxContentBytes-len(notice)], "") + notice, false
+	return strings.ToValidUTF8(s[:memory.MaxContentBytes-len(notice)], "") + notice
 }
 
 // message adds the lines of a message.
@@ -279,11 +282,13 @@ func (r *reader) turn(m *messagePart, text string) error {
 		return err
 	}
 	for _, c := range turn.Calls {
-		var sent struct{ Message string }
+		var sent struct {
+			Message string `json:"message"`
+		}
 		if c.Name != toolSend || r.written[c.ID] || json.Unmarshal([]byte(c.Arguments), &sent) != nil || strings.TrimSpace(sent.Message) == "" {
 			continue
 		}
-		content, _ := r.bounded(sent.Message)
+		content := r.bounded(sent.Message)
 		r.put(line{
 			lineID: r.nextID(m.ID + " sent " + c.ID).String(), lineKind: string(memory.KindMessage), lineContent: content, lineOccurred: stamp(r.at),
 			lineAttributes: map[string]any{
@@ -359,7 +364,7 @@ func (r *reader) add(m *messagePart, place, content string, attributes map[strin
 		r.blank++
 		return nil
 	}
-	out[lineContent], _ = r.bounded(text)
+	out[lineContent] = r.bounded(text)
 	r.put(out)
 	return nil
 }
@@ -395,7 +400,7 @@ func (r *reader) known(id string) map[string]any {
 // of.
 func (r *reader) nextID(of string) uuid.UUID {
 	var id uuid.UUID
-	milli := uint64(max(0, r.at.UnixMilli())) //nolint:gosec // it is not negative
+	milli := uint64(max(0, r.at.UnixMilli()))
 	seq := uint64(0)
 	last := binary.BigEndian.Uint64(r.last[:8])
 	if before := last >> 16; before >= milli {
@@ -414,8 +419,8 @@ func (r *reader) nextID(of string) uuid.UUID {
 // unpackUser returns what a person said; Letta packs it with the time.
 func unpackUser(text string) string {
 	var packed struct {
-		Type    string
-		Message *string
+		Type    string  `json:"type"`
+		Message *string `json:"message"`
 	}
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") || json.Unmarshal([]byte(text), &packed) != nil || packed.Type != "user_message" || packed.Message == nil {
 		return text
@@ -426,9 +431,9 @@ func unpackUser(text string) string {
 // unpackResult returns the result of a tool, which Letta packs with a status and the time.
 func unpackResult(text string) (string, bool) {
 	var packed struct {
-		Status  string
-		Message json.RawMessage
-		Time    *string
+		Status  string          `json:"status"`
+		Message json.RawMessage `json:"message"`
+		Time    *string         `json:"time"`
 	}
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") || json.Unmarshal([]byte(text), &packed) != nil || packed.Time == nil || packed.Status != "OK" && packed.Status != "Failed" {
 		return text, true
