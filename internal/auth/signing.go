@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/seal"
 )
 
 const (
@@ -36,7 +37,7 @@ type keyring struct {
 	store SigningKeyStore
 	clock memory.Clock
 	log   *slog.Logger
-	wrap  wrapper
+	wrap  seal.Sealer
 	ttl   time.Duration
 	age   time.Duration
 
@@ -54,7 +55,7 @@ type signer struct {
 }
 
 func newKeyring(deps Deps, cfg Config) (*keyring, error) {
-	w, err := newWrapper(cfg.Secret)
+	w, err := seal.New(cfg.Secret, wrapPurpose)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (r *keyring) rotate(ctx context.Context, now time.Time) (signer, error) {
 	}
 	kid := thumbprint(public)
 	k := SigningKey{
-		KID: kid, Public: public, Wrapped: r.wrap.seal(kid, private.Seed()), CreatedAt: now.UTC().Truncate(time.Microsecond),
+		KID: kid, Public: public, Wrapped: r.wrap.Seal(kid, private.Seed()), CreatedAt: now.UTC().Truncate(time.Microsecond),
 	}
 	if err := r.store.AddSigningKey(ctx, k, r.sawKID, verifyFor); err != nil {
 		return signer{}, err
@@ -157,7 +158,7 @@ func (r *keyring) decrypt(k SigningKey) (signer, error) {
 	if r.signer.kid == k.KID {
 		return r.signer, nil
 	}
-	seed, err := r.wrap.open(k.KID, k.Wrapped)
+	seed, err := r.wrap.Open(k.KID, k.Wrapped)
 	if err != nil {
 		return signer{}, err
 	}

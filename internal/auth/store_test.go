@@ -222,12 +222,12 @@ func TestStoreTenants(t *testing.T) {
 		}
 	}
 	seven, minus := int64(7), int64(-7)
-	must(p.tenants.PatchLimits(ctx, p.op, "a", tenant.LimitsPatch{Notes: &seven}))(t)
-	got := must(p.tenants.PatchLimits(ctx, p.op, "a", tenant.LimitsPatch{Forks: &seven}))(t)
+	must(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &seven}}))(t)
+	got := must(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Forks: &seven}}))(t)
 	if got.Limits != (tenant.Limits{Notes: 7, Forks: 7}) {
 		t.Errorf("limits are %+v", got.Limits)
 	}
-	if _, err := p.tenants.PatchLimits(ctx, p.op, "a", tenant.LimitsPatch{Notes: &minus}); !fault.Is(err, fault.Invalid) {
+	if _, err := p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &minus}}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("error is %v", err)
 	}
 	if got := must(p.tenants.Get(ctx, p.op, "a"))(t); got.Limits.Notes != 7 {
@@ -245,7 +245,7 @@ func TestStoreConcurrentTenantChanges(t *testing.T) {
 	n := int64(5)
 	for _, patch := range []tenant.LimitsPatch{{Notes: &n}, {Forks: &n}, {Collections: &n}, {StoredBytes: &n}} {
 		wg.Go(func() {
-			if _, err := p.tenants.PatchLimits(t.Context(), p.op, "acme", patch); err != nil {
+			if _, err := p.tenants.Patch(t.Context(), p.op, "acme", tenant.Patch{Limits: patch}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -399,7 +399,7 @@ func TestStoreQuotaCountsModelTokens(t *testing.T) {
 	ctx := t.Context()
 	_, scope := p.tenant(t, "acme")
 	limit := int64(100)
-	must(p.tenants.PatchLimits(ctx, p.op, "acme", tenant.LimitsPatch{ModelTokensPerDay: &limit}))(t)
+	must(p.tenants.Patch(ctx, p.op, "acme", tenant.Patch{Limits: tenant.LimitsPatch{ModelTokensPerDay: &limit}}))(t)
 	use := func(day string, n int64) {
 		t.Helper()
 		if err := p.store.AddModelUse(ctx, scope, []memory.ModelUse{{Purpose: "analyze", Day: day, Calls: 1, PromptTokens: n, CompletionTokens: n}}); err != nil {

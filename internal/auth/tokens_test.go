@@ -544,33 +544,3 @@ func TestInvalidSigningKeyRowsAreIgnored(t *testing.T) {
 	b.principal(t, tok)
 	b.wantRefused(t, b.forge(t, map[string]any{"alg": "EdDSA", "kid": "short"}, payload(t, tok)))
 }
-
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	w, err := newWrapper([]byte("a secret of thirty-two bytes, or more"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed := w.seal("kid", []byte("private"))
-	if bytes.Contains(sealed, []byte("private")) || bytes.Equal(sealed, w.seal("kid", []byte("private"))) {
-		t.Error("not encrypted, or encrypted twice with the same result")
-	}
-	if got, err := w.open("kid", sealed); err != nil || string(got) != "private" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	for i := range sealed {
-		bad := slices.Clone(sealed)
-		bad[i] ^= 1
-		if _, err := w.open("kid", bad); err == nil {
-			t.Errorf("opened with byte %d changed", i)
-		}
-	}
-	for _, bad := range [][]byte{nil, sealed[:1], sealed[:20]} {
-		if _, err := w.open("kid", bad); err == nil {
-			t.Errorf("opened %d bytes", len(bad))
-		}
-	}
-	if _, err := w.open("other", sealed); err == nil {
-		t.Error("opened with another kid")
-	}
-}

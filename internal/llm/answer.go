@@ -15,8 +15,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+
+	"github.com/slipboxhq/slipbox/internal/schema"
 )
 
 // maxAnswer bounds an answer, in bytes. The longest useful one, new keywords for five neighbors,
@@ -127,7 +127,7 @@ type schemas struct {
 // ignored.
 type answerSchema struct {
 	raw      map[string]any
-	compiled *jsonschema.Schema
+	compiled *schema.Schema
 }
 
 func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
@@ -149,16 +149,9 @@ func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
 		return nil, errors.New("the schema is not an object")
 	}
 	relax(object, true)
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noLoader{})
-	const name = "answer.json"
-	if err := c.AddResource(name, doc); err != nil {
-		return nil, fmt.Errorf("add schema: %w", err)
-	}
-	compiled, err := c.Compile(name)
+	compiled, err := schema.Compile(doc)
 	if err != nil {
-		return nil, fmt.Errorf("compile schema: %w", err)
+		return nil, err
 	}
 	if s.seen == nil {
 		s.seen = map[[sha256.Size]byte]*answerSchema{}
@@ -167,11 +160,6 @@ func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
 	s.seen[key] = a
 	return a, nil
 }
-
-// noLoader refuses references to other schemas.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schema is loaded: %s", url) }
 
 // relax turns the schema that is sent into the one that validates answers. Which top-level
 // properties are required depends on the call, see requiredBy; entries of a list must be complete.
@@ -239,7 +227,7 @@ func (a *answerSchema) check(raw json.RawMessage, required []string) (json.RawMe
 		}
 	}
 	if err := a.compiled.Validate(object); err != nil {
-		return nil, problem{short: "does not fit the schema", full: "the object does not fit the schema: " + explain(err)}
+		return nil, problem{short: "does not fit the schema", full: "the object does not fit the schema: " + schema.Explain(err)}
 	}
 	out, err := json.Marshal(object)
 	if err != nil {
@@ -302,28 +290,4 @@ func wholeNumber(v any, schema map[string]any) (any, bool) {
 		return nil, false
 	}
 	return json.Number(r.Num().String()), true
-}
-
-// maxComplaints bounds how many errors of one answer are shown.
-const maxComplaints = 5
-
-// explain lists what the validator found, with its location.
-func explain(err error) string {
-	var ve *jsonschema.ValidationError
-	if !errors.As(err, &ve) {
-		return err.Error()
-	}
-	p := message.NewPrinter(language.English)
-	var lines []string
-	var walk func(e *jsonschema.ValidationError)
-	walk = func(e *jsonschema.ValidationError) {
-		if len(e.Causes) == 0 && len(lines) < maxComplaints {
-			lines = append(lines, "/"+strings.Join(e.InstanceLocation, "/")+": "+e.ErrorKind.LocalizedString(p))
-		}
-		for _, c := range e.Causes {
-			walk(c)
-		}
-	}
-	walk(ve)
-	return strings.Join(lines, "; ")
 }
