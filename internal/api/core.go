@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -29,6 +30,7 @@ type Core struct {
 	Blocks      *notes.Blocks
 	Files       *files.Service
 	Agent       *agent.Service
+	Tools       *tools.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Clone       *clone.Service
@@ -93,7 +95,7 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil,
@@ -162,6 +164,14 @@ func (s *Server) mountCore(deps Core) error {
 		"redoBlock":    h.redoBlock,
 		"attachBlock":  h.attachBlock,
 		"detachBlock":  h.detachBlock,
+
+		"createHTTPTool": h.createHTTPTool,
+		"listHTTPTools":  h.listHTTPTools,
+		"getHTTPTool":    h.getHTTPTool,
+		"patchHTTPTool":  h.patchHTTPTool,
+		"deleteHTTPTool": h.deleteHTTPTool,
+		"attachTool":     h.attachTool,
+		"detachTool":     h.detachTool,
 
 		"createFolder": h.createFolder,
 		"listFolders":  h.listFolders,

@@ -36,7 +36,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tools"
+	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/rules"
+	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -182,7 +185,13 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Nearest: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
-	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
+	sealer, err := seal.New([]byte("a wrapping key of this test system"), tools.Purpose)
+	must(err)
+	allowed, err := outbound.ParseHosts("127.0.0.1")
+	must(err)
+	ownTools, err := tools.New(tools.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: policies})
+	must(err)
+	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
 	must(err)
 	importing := &imports{system: b, notes: service}
 	agentFiles, err := letta.New(letta.Deps{Store: b.store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.agent, Clock: b.clock})
@@ -192,7 +201,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Recall: found, Clone: b.clone, Imports: importing,
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},

@@ -14,7 +14,7 @@ func (h *core) listTools(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	tools, err := h.Agent.Tools(&v)
+	tools, err := h.Agent.Tools(c.Request.Context(), scope(c), &v)
 	if err != nil {
 		return err
 	}

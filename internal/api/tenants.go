@@ -17,7 +17,7 @@ func (h *access) createTenant(c *gin.Context) error {
 		return err
 	}
 	l := valueOr(body.Limits, wire.Limits{})
-	t, err := h.Tenants.Create(c.Request.Context(), principal(c).Operator, tenant.NewTenant{Name: body.Name, Limits: tenant.Limits{
+	t, err := h.Tenants.Create(c.Request.Context(), principal(c).Operator, tenant.NewTenant{Name: body.Name, AllowedHosts: body.AllowedHosts, Limits: tenant.Limits{
 		RequestsPerMinute: valueOr(l.RequestsPerMinute, 0), Notes: valueOr(l.Notes, 0), Collections: valueOr(l.Collections, 0),
 		Forks: valueOr(l.Forks, 0), StoredBytes: valueOr(l.StoredBytes, 0), ModelTokensPerDay: valueOr(l.ModelTokensPerDay, 0),
 		RequestsPerSecond: valueOr(l.RequestsPerSecond, 0), QueuedJobs: valueOr(l.QueuedJobs, 0),
@@ -55,14 +55,18 @@ func (h *access) patchTenant(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	var hosts *[]string
+	if body.AllowedHosts != nil {
+		hosts = &body.AllowedHosts
+	}
 	l := valueOr(body.Limits, wire.LimitsPatch{})
-	p := tenant.LimitsPatch{
+	p := tenant.Patch{AllowedHosts: hosts, Limits: tenant.LimitsPatch{
 		RequestsPerMinute: limitPatch(l.RequestsPerMinute), Notes: limitPatch(l.Notes), Collections: limitPatch(l.Collections),
 		Forks: limitPatch(l.Forks), StoredBytes: limitPatch(l.StoredBytes), ModelTokensPerDay: limitPatch(l.ModelTokensPerDay),
 		RequestsPerSecond: limitPatch(l.RequestsPerSecond), QueuedJobs: limitPatch(l.QueuedJobs),
-	}
+	}}
 	return h.tenant(c, func(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error) {
-		return h.Tenants.PatchLimits(ctx, op, ref, p)
+		return h.Tenants.Patch(ctx, op, ref, p)
 	})
 }
 
@@ -106,7 +110,7 @@ func limitPatch(n nullable.Nullable[int64]) *int64 {
 }
 
 func wireTenant(t *tenant.Tenant) wire.Tenant {
-	return wire.Tenant{ID: t.ID, Name: t.Name, State: wire.TenantState(t.State), Limits: wireLimits(t.Limits), CreatedAt: wireTime(t.CreatedAt)}
+	return wire.Tenant{ID: t.ID, Name: t.Name, State: wire.TenantState(t.State), Limits: wireLimits(t.Limits), AllowedHosts: append([]string{}, t.Hosts()...), CreatedAt: wireTime(t.CreatedAt)}
 }
 
 func wireLimits(l tenant.Limits) wire.Limits {

@@ -33,9 +33,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tools"
+	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/rules"
+	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -85,6 +88,7 @@ type Services struct {
 	Notes       *notes.Service
 	Blocks      *notes.Blocks
 	Files       *files.Service
+	Tools       *tools.Service
 	Agent       *agent.Service
 	Collections *notes.Collections
 	Clones      *clone.Service
@@ -244,8 +248,11 @@ func (c *core) buildServices(m *models) error {
 	}, engine.Config{}); err != nil {
 		return err
 	}
+	if c.Tools, err = c.newTools(); err != nil {
+		return err
+	}
 	if c.Agent, err = agent.New(agent.Deps{
-		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Policies: c.Policies, Models: c.Engine,
+		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Tools: c.Tools, Policies: c.Policies, Models: c.Engine,
 		Spread: c.spread(),
 	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
@@ -268,6 +275,23 @@ func (c *core) buildServices(m *models) error {
 	}
 	c.Bank, err = bank.New(bank.Deps{Store: c.Store, Notes: c.Notes, Collections: c.Collections, Quota: quota{c.quotas}})
 	return err
+}
+
+// newTools builds the service of the tenants' own tools.
+func (c *core) newTools() (*tools.Service, error) {
+	secret, err := wrappingSecret(c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := seal.New(secret, tools.Purpose)
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := outbound.ParseHosts(c.cfg.Outbound.AllowHosts...)
+	if err != nil {
+		return nil, err
+	}
+	return tools.New(tools.Deps{Store: c.Store, Directory: c.Store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: c.Policies})
 }
 
 // buildWorker builds the worker that runs jobs in this process. At a stop, running jobs have

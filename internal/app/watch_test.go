@@ -44,6 +44,7 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	w.model.EmbedDim(384)
 	cfg := config.Default()
 	cfg.Addr, cfg.WorkerAddr, cfg.Data = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+	cfg.Outbound.AllowHosts = []string{"127.0.0.1:9"}         // where no service is
 	cfg.LLM.BaseURL, cfg.LLM.Model = w.model.URL(), "a-model" // which make the provider openai
 	cfg.LLM.EmbedProvider, cfg.LLM.EmbedModel, cfg.LLM.EmbedDim = "openai", "an-embedder", 384
 	cfg.LLM.APIKey = "sk-of-the-model"

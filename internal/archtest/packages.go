@@ -66,9 +66,9 @@ func Map() []Package {
 		{"cmd", LayerCommand, "the binaries: commands and flags over app", []string{app}, false},
 		{"cmd/eval", LayerCommand, "the evaluation as a command", []string{eval}, false},
 
-		{app, LayerApp, "builds, starts and stops everything, for the commands and for end-to-end tests",
+		{app, LayerApp, "builds, starts and stops everything",
 			[]string{layer(LayerConfig), edge, layer(LayerAdapter), core, grant}, false},
-		{"internal/config", LayerConfig, "gathers the packages' settings: file, environment, validation, redacted printing",
+		{"internal/config", LayerConfig, "gathers the packages' settings",
 			[]string{edge, layer(LayerAdapter), core}, false},
 
 		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core}, false},
@@ -86,15 +86,16 @@ func Map() []Package {
 		{graph, LayerCore, "a graph of facts on notes and links: entities, edges with intervals, triples", []string{memory}, false},
 		{policy, LayerCore, "shared by the memory systems: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
-		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts that are added, updated and retired; a graph of them", policyMay(graph, "internal/grammar"), true},
-		{policy + "/memgpt", LayerCore, "MemGPT: the instructions and tools of an agent that pages its memory", policyMay(block, "internal/search"), true},
+		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts, and a graph of them", policyMay(graph, "internal/grammar"), true},
+		{policy + "/memgpt", LayerCore, "MemGPT: instructions and tools of an agent", policyMay(block, "internal/search"), true},
 		{policy + "/memorybank", LayerCore, "MemoryBank: summaries of days, a portrait, a forgetting curve", policyMay(), true},
 		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, true},
-		{policy + "/policytest", LayerCore, "for tests of policies: a desk with fixed notes and scripted answers, golden prompts", []string{memory}, true},
+		{policy + "/policytest", LayerCore, "for tests of policies: a desk, scripted answers, golden prompts", []string{memory}, true},
 		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},
-		{"internal/memory/agent", LayerCore, "context and tools of an agent that pages its memory", []string{memory, notes, block, recall, "internal/memory/files", tenant}, false},
+		{"internal/memory/agent", LayerCore, "an agent's context, tools, runs", []string{memory, notes, block, recall, "internal/memory/files", "internal/memory/tools", tenant}, false},
 		{"internal/memory/files", LayerCore, "folders and files", []string{memory, notes, recall, tenant}, false},
+		{"internal/memory/tools", LayerCore, "tenants' own tools", []string{memory, tenant}, false},
 		{"internal/memory/bank", LayerCore, "MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/memory/letta", LayerCore, "Letta's agent files, in and out", []string{memory, notes, block, "internal/memory/agent", tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
@@ -103,15 +104,15 @@ func Map() []Package {
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
 		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},
 
-		{store, LayerAdapter, "the composed contract, what both engines do alike, migration runner, decorators that observe and notify", []string{core}, false},
+		{store, LayerAdapter, "the composed contract, what both engines do alike, migrations, decorators", []string{core}, false},
 		{"internal/store/sqlite", LayerAdapter, "the embedded engine", []string{core, store}, false},
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
 		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, false},
-		{"internal/redis", LayerAdapter, "what processes share through Redis: the guarded client, limits, news, wake-ups of workers", []string{core}, false},
-		{"internal/cache", LayerAdapter, "the cache of note versions, in this process and in Redis", []string{core, "internal/redis"}, false},
+		{"internal/redis", LayerAdapter, "what processes share through Redis: limits, news, wake-ups", []string{core}, false},
+		{"internal/cache", LayerAdapter, "the cache of note versions", []string{core, "internal/redis"}, false},
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
 		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
@@ -124,6 +125,9 @@ func Map() []Package {
 		{"internal/document", LayerLeaf, "the text of files", nil, false},
 		{"internal/fair", LayerLeaf, "turns by tenant: a queue, a gate", nil, false},
 		{"internal/fault", LayerLeaf, "error codes", nil, false},
+		{"internal/outbound", LayerLeaf, "requests to tenants' addresses", nil, false},
+		{"internal/schema", LayerLeaf, "JSON schemas", nil, false},
+		{"internal/seal", LayerLeaf, "encryption of secrets", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
 		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},
 		{"migrations", LayerLeaf, "the numbered SQL of each engine, embedded", nil, false},
@@ -166,7 +170,7 @@ type Dependency struct {
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
 	redis := []string{"internal/redis", "internal/cache"}
-	http := []string{"cmd", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/telemetry",
+	http := []string{"cmd", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/outbound", "internal/telemetry",
 		"internal/eval", "docs", "test"}
 	// It calls methods by name, for which the linker keeps every exported method of a program.
 	template := []string{"internal/api/docs"}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
@@ -53,6 +54,7 @@ type Config struct {
 	Cache    Cache            `yaml:"cache"`
 	Context  Context          `yaml:"context"`
 	Chat     Chat             `yaml:"chat"`
+	Outbound Outbound         `yaml:"outbound"`
 	Jobs     Jobs             `yaml:"jobs"`
 	Limits   Limits           `yaml:"limits"`
 }
@@ -201,6 +203,14 @@ type Chat struct {
 	RemoteImages bool `yaml:"remote_images" env:"SLIPBOX_CHAT_REMOTE_IMAGES"`
 }
 
+// Outbound are the settings of requests to addresses that tenants choose: their tools.
+type Outbound struct {
+	// AllowHosts are the hosts that every tenant may reach, also at addresses that are not public:
+	// example.com, example.com:8443, *.example.com, 192.0.2.1. Default: none; tenants reach the public
+	// hosts of their allowed_hosts.
+	AllowHosts []string `yaml:"allow_hosts" env:"SLIPBOX_ALLOW_HOSTS"`
+}
+
 // Jobs are the settings of background work.
 type Jobs struct {
 	// Workers is the number of prepare jobs, and of decide jobs, at once in one process; default 8.
@@ -344,6 +354,11 @@ func (c Config) Validate() error {
 	}
 	if c.Chat.MaxTokens < 0 {
 		report("chat.max_tokens (SLIPBOX_CHAT_MAX_TOKENS)", "must be 0 (no limit) or more")
+	}
+	if allowed, err := outbound.ParseHosts(c.Outbound.AllowHosts...); err != nil {
+		report("outbound.allow_hosts (SLIPBOX_ALLOW_HOSTS)", "%v", err)
+	} else if allowed.HasAll() {
+		report("outbound.allow_hosts (SLIPBOX_ALLOW_HOSTS)", "must name hosts: * would open this network to every tenant")
 	}
 	c.Jobs.validate(report)
 	if c.Limits.JobShare < 0 || c.Limits.JobShare > 100 {

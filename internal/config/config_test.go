@@ -136,8 +136,10 @@ func TestServersSettings(t *testing.T) {
 		set  func(*Config)
 		want []string
 	}{
-		"no wrapping key": {func(c *Config) { c.DatabaseURL, c.Auth.WrappingKey = "postgres://db/x", "" }, []string{"SLIPBOX_WRAPPING_KEY", "required"}},
-		"redis alone":     {func(c *Config) { c.RedisURL = "redis://cache" }, []string{"REDIS_URL", "DATABASE_URL"}},
+		"a host that is none": {func(c *Config) { c.Outbound.AllowHosts = []string{"https://example.com"} }, []string{"SLIPBOX_ALLOW_HOSTS", "is no host"}},
+		"every host":          {func(c *Config) { c.Outbound.AllowHosts = []string{"*"} }, []string{"SLIPBOX_ALLOW_HOSTS", "must name hosts"}},
+		"no wrapping key":     {func(c *Config) { c.DatabaseURL, c.Auth.WrappingKey = "postgres://db/x", "" }, []string{"SLIPBOX_WRAPPING_KEY", "required"}},
+		"redis alone":         {func(c *Config) { c.RedisURL = "redis://cache" }, []string{"REDIS_URL", "DATABASE_URL"}},
 		"other schemes": {func(c *Config) {
 			c.DatabaseURL, c.MigrateDatabaseURL, c.RedisURL = "mysql://u:s3cret@db", "db.internal:s3cret", "http://:s3cret@cache"
 		}, []string{"(DATABASE_URL): must begin with postgres://", "(MIGRATE_DATABASE_URL): must", "(REDIS_URL): must begin with redis://"}},
@@ -180,7 +182,7 @@ func TestServersSettings(t *testing.T) {
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
 	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
-	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Limits.RequestsPerMinute",
+	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
 	"Limits.SingleTenant", "Limits.ModelTokensPerDay",
 }
 

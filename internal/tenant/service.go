@@ -44,7 +44,7 @@ type ServiceDeps struct {
 type Service struct {
 	deps ServiceDeps
 	// writing makes read-modify-write of a tenant atomic within this process,
-	// because the store replaces state and limits together.
+	// because the store replaces what can change of it together.
 	writing sync.Mutex
 }
 
@@ -61,8 +61,9 @@ func NewService(deps ServiceDeps) (*Service, error) {
 
 // NewTenant describes a tenant to create.
 type NewTenant struct {
-	Name   string
-	Limits Limits
+	Name         string
+	Limits       Limits
+	AllowedHosts []string // see Tenant.AllowedHosts
 }
 
 // Create creates an active tenant. It returns Invalid for a bad name or a
@@ -77,12 +78,16 @@ func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant,
 	if err := n.Limits.Check("limits"); err != nil {
 		return Tenant{}, err
 	}
+	hosts, err := JoinHosts("allowed_hosts", n.AllowedHosts)
+	if err != nil {
+		return Tenant{}, err
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Tenant{}, fault.Wrap(err, fault.Internal, "cannot generate the id of the tenant")
 	}
 	t, err := s.deps.Admin.CreateTenant(ctx, op, Tenant{
-		ID: id, Name: n.Name, State: Active, Limits: n.Limits, CreatedAt: s.deps.Clock().UTC().Truncate(time.Microsecond),
+		ID: id, Name: n.Name, State: Active, Limits: n.Limits, AllowedHosts: hosts, CreatedAt: s.deps.Clock().UTC().Truncate(time.Microsecond),
 	})
 	if err != nil {
 		return Tenant{}, err
@@ -115,12 +120,24 @@ func (s *Service) Get(ctx context.Context, op Operator, ref string) (Tenant, err
 	return t, err
 }
 
-// PatchLimits changes the limits of a tenant that p sets.
-func (s *Service) PatchLimits(ctx context.Context, op Operator, ref string, p LimitsPatch) (Tenant, error) {
+// Patch changes a tenant: nil keeps a part.
+type Patch struct {
+	Limits       LimitsPatch
+	AllowedHosts *[]string // see Tenant.AllowedHosts
+}
+
+// Patch changes what p sets of a tenant.
+func (s *Service) Patch(ctx context.Context, op Operator, ref string, p Patch) (Tenant, error) {
 	return s.change(ctx, op, ref, "tenant.limits", func(t *Tenant) (bool, error) {
-		before := t.Limits
-		p.apply(&t.Limits)
-		return t.Limits != before, t.Limits.Check("limits")
+		before := *t
+		p.Limits.apply(&t.Limits)
+		if p.AllowedHosts != nil {
+			var err error
+			if t.AllowedHosts, err = JoinHosts("allowed_hosts", *p.AllowedHosts); err != nil {
+				return false, err
+			}
+		}
+		return *t != before, t.Limits.Check("limits")
 	})
 }
 
@@ -180,7 +197,7 @@ func (s *Service) change(ctx context.Context, op Operator, ref, action string, f
 		return Tenant{}, err
 	}
 	s.deps.OnChange(t.ID)
-	return t, s.record(ctx, op, t.ID, action, map[string]any{"state": t.State, "limits": t.Limits})
+	return t, s.record(ctx, op, t.ID, action, map[string]any{"state": t.State, "limits": t.Limits, "allowed_hosts": t.AllowedHosts})
 }
 
 func (s *Service) record(ctx context.Context, op Operator, id uuid.UUID, action string, detail map[string]any) error {

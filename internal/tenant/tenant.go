@@ -10,11 +10,13 @@ package tenant
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
 )
 
@@ -106,6 +108,27 @@ type Tenant struct {
 	// AllowedHosts are the public hosts that its tools may reach, separated by commas; "*": all; "": none.
 	AllowedHosts string
 	CreatedAt    time.Time
+}
+
+// Hosts returns AllowedHosts as a list.
+func (t *Tenant) Hosts() []string {
+	if t.AllowedHosts == "" {
+		return nil
+	}
+	return strings.Split(t.AllowedHosts, ",")
+}
+
+// JoinHosts returns a list as the text of AllowedHosts. Invalid for what is no list of hosts.
+func JoinHosts(field string, list []string) (string, error) {
+	if _, err := outbound.ParseHosts(list...); err != nil {
+		return "", fault.InvalidField(field, "%s", err)
+	}
+	for _, h := range list {
+		if strings.TrimSpace(h) != h || h == "" || strings.Contains(h, ",") {
+			return "", fault.InvalidField(field, "must be a list of hosts, each without spaces")
+		}
+	}
+	return strings.Join(list, ","), nil
 }
 
 // Agent is an identity inside a tenant.

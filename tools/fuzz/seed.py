@@ -157,6 +157,33 @@ def seed_folders(settings, paged):
     settings.operation("detachFolder", path_collection="paged", body_folder="folders_to_detach")
 
 
+def seed_tools(settings, paged):
+    """Creates tools, whose service does not answer, and attaches some."""
+    def tool(name):
+        parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
+        return call("POST", "/v1/tools", {
+            "name": name, "description": "The weather in a city.", "url": "http://127.0.0.1:9/", "parameters": parameters,
+            "headers": {"Authorization": "Bearer {{key}}"}, "secrets": {"key": "a secret of the fuzz"},
+        })["id"]
+
+    kept = tool("forecast")
+    settings.dictionary("own_tools", [kept, "forecast"])
+    settings.everywhere("path.tool", "own_tools")
+    settings.dictionary("tool_addresses", ["http://127.0.0.1:9/", "https://example.com/", "http://169.254.169.254/", "file:///etc/passwd"])
+    settings.operation("createHTTPTool", body_url="tool_addresses")
+    settings.operation("patchHTTPTool", path_tool="own_tools", body_url="tool_addresses")
+    settings.dictionary("tools_to_delete", [tool(f"brief-{n}") for n in range(EACH)])
+    settings.operation("deleteHTTPTool", path_tool="tools_to_delete")
+    settings.dictionary("tools_to_attach", [tool(f"lent-{n}") for n in range(EACH)])
+    settings.operation("attachTool", path_collection="paged", body_tool="tools_to_attach")
+    call("POST", f"/v1/collections/{paged}/tools/attach", {"tool": kept})
+    attached = [tool(f"returned-{n}") for n in range(EACH)]
+    for i in attached:
+        call("POST", f"/v1/collections/{paged}/tools/attach", {"tool": i})
+    settings.dictionary("tools_to_detach", attached)
+    settings.operation("detachTool", path_collection="paged", body_tool="tools_to_detach")
+
+
 def seed_runs(settings, paged):
     """Creates runs of agents, some of which wait for an approval."""
     done = call("POST", f"/v1/collections/{paged}/events", {"content": "Hello.", "wait": "done"})["id"]
@@ -272,6 +299,7 @@ def seed_tenant(settings):
 
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)
+    seed_tools(settings, paged)
     asking = seed_runs(settings, paged)
 
     # Each pair of notes leads to one proposal, independent of the others.

@@ -76,6 +76,24 @@ const (
 	ForgetModeThreshold ForgetMode = "threshold"
 )
 
+// Defines values for HTTPToolInputMethod.
+const (
+	HTTPToolInputMethodDELETE HTTPToolInputMethod = "DELETE"
+	HTTPToolInputMethodGET    HTTPToolInputMethod = "GET"
+	HTTPToolInputMethodPATCH  HTTPToolInputMethod = "PATCH"
+	HTTPToolInputMethodPOST   HTTPToolInputMethod = "POST"
+	HTTPToolInputMethodPUT    HTTPToolInputMethod = "PUT"
+)
+
+// Defines values for HTTPToolPatchMethod.
+const (
+	HTTPToolPatchMethodDELETE HTTPToolPatchMethod = "DELETE"
+	HTTPToolPatchMethodGET    HTTPToolPatchMethod = "GET"
+	HTTPToolPatchMethodPATCH  HTTPToolPatchMethod = "PATCH"
+	HTTPToolPatchMethodPOST   HTTPToolPatchMethod = "POST"
+	HTTPToolPatchMethodPUT    HTTPToolPatchMethod = "PUT"
+)
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -350,6 +368,12 @@ const (
 // Defines values for ToolType.
 const (
 	ToolTypeFunction ToolType = "function"
+)
+
+// Defines values for ToolApproval.
+const (
+	ToolApprovalAlways ToolApproval = "always"
+	ToolApprovalNever  ToolApproval = "never"
 )
 
 // Defines values for Include.
@@ -1430,6 +1454,120 @@ type GraphNode struct {
 	// waits.
 	State NoteState `json:"state"`
 	Tags  []string  `json:"tags"`
+}
+
+// HTTPTool defines model for HTTPTool.
+type HTTPTool struct {
+	// Approval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
+	Approval ToolApproval `json:"approval"`
+
+	// Attached Collections that it is attached to, as far as the caller reaches them.
+	Attached    []uuid.UUID `json:"attached"`
+	CreatedAt   time.Time   `json:"created_at"`
+	Description string      `json:"description"`
+
+	// Headers With the names of secrets, as `{{name}}`.
+	Headers    map[string]string `json:"headers"`
+	ID         uuid.UUID         `json:"id"`
+	MaxBytes   int               `json:"max_bytes"`
+	Method     string            `json:"method"`
+	Name       string            `json:"name"`
+	Parameters json.RawMessage   `json:"parameters"`
+
+	// Secrets Names of the secrets that have a value.
+	Secrets   []string  `json:"secrets"`
+	TimeoutMs int       `json:"timeout_ms"`
+	UpdatedAt time.Time `json:"updated_at"`
+	URL       string    `json:"url"`
+}
+
+// HTTPToolInput Examples: {"description":"The weather of the next days in a city.","headers":{"Authorization":"Bearer {{weather_key}}"},"method":"GET","name":"forecast","parameters":{"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"},"secrets":{"weather_key":"2f1c9a7d40"},"url":"https://weather.example.com/forecast"}
+type HTTPToolInput struct {
+	// Approval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
+	Approval *ToolApproval `json:"approval,omitempty"`
+
+	// Description What it does and when to call it, for models.
+	Description string `json:"description"`
+
+	// Headers Values name secrets as `{{name}}`.
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// MaxBytes Of an answer. Default 262,144.
+	MaxBytes *int `json:"max_bytes,omitempty"`
+
+	// Method Default POST.
+	Method *HTTPToolInputMethod `json:"method,omitempty"`
+
+	// Name By which models call it; unique in the tenant, and none of the memory tools.
+	//
+	// Examples: forecast
+	Name string `json:"name"`
+
+	// Parameters JSON schema (draft 2020-12) of the arguments, an object; default without arguments. References are to the schema
+	// itself and not recursive; nothing is loaded.
+	Parameters *json.RawMessage `json:"parameters,omitempty"`
+
+	// Secrets Secrets by name, each named by a header.
+	Secrets map[string]string `json:"secrets,omitempty"`
+
+	// TimeoutMs Of a whole call. Default 10,000.
+	TimeoutMs *int `json:"timeout_ms,omitempty"`
+
+	// URL http or https, without user, password and fragment.
+	//
+	// Examples: https://weather.example.com/forecast
+	URL string `json:"url"`
+}
+
+// HTTPToolInputMethod Default POST.
+type HTTPToolInputMethod string
+
+// HTTPToolList defines model for HTTPToolList.
+type HTTPToolList struct {
+	Items      []HTTPTool `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
+// HTTPToolPatch defines model for HTTPToolPatch.
+type HTTPToolPatch struct {
+	// Approval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
+	Approval *ToolApproval `json:"approval,omitempty"`
+
+	// Description What it does and when to call it, for models.
+	Description *string `json:"description,omitempty"`
+
+	// Headers Values name secrets as `{{name}}`.
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// MaxBytes Of an answer. Default 262,144.
+	MaxBytes *int `json:"max_bytes,omitempty"`
+
+	// Method Default POST.
+	Method *HTTPToolPatchMethod `json:"method,omitempty"`
+
+	// Parameters JSON schema (draft 2020-12) of the arguments, an object; default without arguments. References are to the schema
+	// itself and not recursive; nothing is loaded.
+	Parameters *json.RawMessage `json:"parameters,omitempty"`
+
+	// Secrets Secrets by name; `null` removes one.
+	Secrets map[string]*string `json:"secrets,omitempty"`
+
+	// TimeoutMs Of a whole call. Default 10,000.
+	TimeoutMs *int `json:"timeout_ms,omitempty"`
+
+	// URL http or https, without user, password and fragment.
+	//
+	// Examples: https://weather.example.com/forecast
+	URL *string `json:"url,omitempty"`
+}
+
+// HTTPToolPatchMethod Default POST.
+type HTTPToolPatchMethod string
+
+// HTTPToolRef defines model for HTTPToolRef.
+type HTTPToolRef struct {
+	// Tool Id or name.
+	Tool ToolName `json:"tool"`
 }
 
 // Health defines model for Health.
@@ -2878,8 +3016,10 @@ type TTL = int64
 
 // Tenant defines model for Tenant.
 type Tenant struct {
-	CreatedAt time.Time `json:"created_at"`
-	ID        uuid.UUID `json:"id"`
+	// AllowedHosts Public hosts that its tools may reach.
+	AllowedHosts []string  `json:"allowed_hosts"`
+	CreatedAt    time.Time `json:"created_at"`
+	ID           uuid.UUID `json:"id"`
 
 	// Limits Limits of a tenant. Absent means unlimited.
 	Limits Limits      `json:"limits"`
@@ -2892,6 +3032,10 @@ type TenantState string
 
 // TenantInput defines model for TenantInput.
 type TenantInput struct {
+	// AllowedHosts Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+	// `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
+	AllowedHosts []string `json:"allowed_hosts,omitempty"`
+
 	// Limits Limits of a tenant. Absent means unlimited.
 	Limits *Limits `json:"limits,omitempty"`
 
@@ -2909,6 +3053,10 @@ type TenantList struct {
 
 // TenantPatch defines model for TenantPatch.
 type TenantPatch struct {
+	// AllowedHosts Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+	// `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
+	AllowedHosts []string `json:"allowed_hosts,omitempty"`
+
 	// Limits Sets the named limits; `null` or 0 removes a limit.
 	Limits *LimitsPatch `json:"limits,omitempty"`
 }
@@ -2957,6 +3105,9 @@ type Tool struct {
 // ToolType defines model for Tool.Type.
 type ToolType string
 
+// ToolApproval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
+type ToolApproval string
+
 // ToolCall defines model for ToolCall.
 type ToolCall struct {
 	Arguments json.RawMessage `json:"arguments"`
@@ -2979,6 +3130,9 @@ type ToolFunction struct {
 type ToolList struct {
 	Items []Tool `json:"items"`
 }
+
+// ToolName Id or name.
+type ToolName = string
 
 // Usage defines model for Usage.
 type Usage struct {
@@ -3070,6 +3224,9 @@ type RunPath = uuid.UUID
 
 // TenantPath defines model for tenantPath.
 type TenantPath = string
+
+// ToolPath Id or name.
+type ToolPath = ToolName
 
 // Wait defines model for wait.
 type Wait string
@@ -3740,6 +3897,15 @@ type ListTenantsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListHTTPToolsParams defines parameters for ListHTTPTools.
+type ListHTTPToolsParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // GetUsageParams defines parameters for GetUsage.
 type GetUsageParams struct {
 	// From First day (UTC) of the model use; default 30 days ago.
@@ -3860,6 +4026,12 @@ type SearchJSONRequestBody = SearchRequest
 // StepJSONRequestBody defines body for Step for application/json ContentType.
 type StepJSONRequestBody = StepRequest
 
+// AttachToolJSONRequestBody defines body for AttachTool for application/json ContentType.
+type AttachToolJSONRequestBody = HTTPToolRef
+
+// DetachToolJSONRequestBody defines body for DetachTool for application/json ContentType.
+type DetachToolJSONRequestBody = HTTPToolRef
+
 // CreateFolderJSONRequestBody defines body for CreateFolder for application/json ContentType.
 type CreateFolderJSONRequestBody = FolderInput
 
@@ -3883,3 +4055,12 @@ type PatchTenantJSONRequestBody = TenantPatch
 
 // PatchTenantApplicationMergePatchPlusJSONRequestBody defines body for PatchTenant for application/merge-patch+json ContentType.
 type PatchTenantApplicationMergePatchPlusJSONRequestBody = TenantPatch
+
+// CreateHTTPToolJSONRequestBody defines body for CreateHTTPTool for application/json ContentType.
+type CreateHTTPToolJSONRequestBody = HTTPToolInput
+
+// PatchHTTPToolJSONRequestBody defines body for PatchHTTPTool for application/json ContentType.
+type PatchHTTPToolJSONRequestBody = HTTPToolPatch
+
+// PatchHTTPToolApplicationMergePatchPlusJSONRequestBody defines body for PatchHTTPTool for application/merge-patch+json ContentType.
+type PatchHTTPToolApplicationMergePatchPlusJSONRequestBody = HTTPToolPatch

@@ -113,7 +113,7 @@ func (st *stepper) read(ctx context.Context) (err error) {
 	if st.view, err = st.a.recall.Open(ctx, st.s, st.job.Collection.String(), nil, 0); err != nil {
 		return err
 	}
-	if st.paging, err = st.a.paging(&st.view.Collection); err != nil {
+	if st.paging, err = st.a.equipped(ctx, st.s, &st.view.Collection); err != nil {
 		return err
 	}
 	st.run, err = st.a.load(ctx, st.s, st.view, st.job.Note)
@@ -269,15 +269,10 @@ func (st *stepper) refusal(c *callState, before []*callState) string {
 	if c.Problem != "" {
 		return c.Problem
 	}
-	if !st.has(c.Tool) {
+	if st.a.executor(&st.paging, c.Tool) == nil {
 		return fmt.Sprintf("there is no tool %q; there are %s", c.Tool, strings.Join(allowed(&st.paging, before), ", "))
 	}
 	return violation(&st.paging, c.Tool, before)
-}
-
-func (st *stepper) has(tool string) bool {
-	_, known := executors()[tool]
-	return known && slices.ContainsFunc(st.paging.Tools, func(t memory.Tool) bool { return t.Name == tool })
 }
 
 // runCall runs a call, or answers it with why it is not run. Its result is committed with the effect of the
@@ -308,7 +303,7 @@ func (st *stepper) runCall(ctx context.Context, turn *turnState, c *callState, w
 			stored = result(text, true, r.args.given[argHeartbeat] == true)
 			return st.put(ctx, tx, stored)
 		}
-		out, err := executors()[c.Tool].run(ctx, r, json.RawMessage(c.Arguments))
+		out, err := st.a.executor(&st.paging, c.Tool).run(ctx, r, json.RawMessage(c.Arguments))
 		switch {
 		case err != nil:
 			return err

@@ -85,7 +85,7 @@ func (a *Service) Main(ctx context.Context, s tenant.Scope, v memory.View) (Main
 
 // build builds the main context of a run; nil: of the next one.
 func (a *Service) build(ctx context.Context, s tenant.Scope, v memory.View, event *memory.Note) (Main, error) {
-	p, err := a.paging(&v.Collection)
+	p, err := a.equipped(ctx, s, &v.Collection)
 	if err != nil {
 		return Main{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -59,6 +60,7 @@ type Deps struct {
 	Blocks   *notes.Blocks
 	Recall   *recall.Service
 	Files    *files.Service
+	Tools    *tools.Service // nil: no tools of the tenant's own
 	Policies memory.Policies
 	Models   Models       // nil: runs are stored and not done
 	Clock    memory.Clock // nil: time.Now
@@ -79,6 +81,7 @@ type Service struct {
 	blocks   *notes.Blocks
 	recall   *recall.Service
 	files    *files.Service
+	tools    *tools.Service
 	policies memory.Policies
 	models   Models
 	clock    memory.Clock
@@ -94,7 +97,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "agent: store, notes, blocks, recall, files and policies are required")
 	}
 	a := &Service{
-		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, policies: deps.Policies, models: deps.Models, clock: deps.Clock,
+		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, tools: deps.Tools, policies: deps.Policies, models: deps.Models, clock: deps.Clock,
 		encoding: cmp.Or(cfg.Encoding, search.O200k), spread: deps.Spread, live: newLive(), counted: newCounts(),
 	}
 	if !slices.Contains(search.Encodings(), a.encoding) {
@@ -130,9 +133,18 @@ func (a *Service) Pages(c *memory.Collection) bool {
 	return ok
 }
 
+// equipped returns what an agent works with in a collection, with the tools of the tenant's own.
+func (a *Service) equipped(ctx context.Context, s tenant.Scope, c *memory.Collection) (memory.Paging, error) {
+	p, err := a.paging(c)
+	if err == nil {
+		err = a.equip(ctx, s, c, &p)
+	}
+	return p, err
+}
+
 // Tools returns the tools of an agent (notes:read).
-func (a *Service) Tools(v *memory.View) ([]memory.Tool, error) {
-	p, err := a.paging(&v.Collection)
+func (a *Service) Tools(ctx context.Context, s tenant.Scope, v *memory.View) ([]memory.Tool, error) {
+	p, err := a.equipped(ctx, s, &v.Collection)
 	return p.Tools, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -99,12 +98,12 @@ func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Cal
 	if err != nil {
 		return Result{}, err
 	}
-	p, err := a.paging(&v.Collection)
+	p, err := a.equipped(ctx, s, &v.Collection)
 	if err != nil {
 		return Result{}, err
 	}
-	execute, known := executors()[call.Tool]
-	if !known || !slices.ContainsFunc(p.Tools, func(t memory.Tool) bool { return t.Name == call.Tool }) {
+	execute := a.executor(&p, call.Tool)
+	if execute == nil {
 		names := make([]string, len(p.Tools))
 		for i := range p.Tools {
 			names[i] = p.Tools[i].Name
