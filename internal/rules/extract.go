@@ -89,7 +89,7 @@ func listenersOf(all []memory.Utterance, speaker string) *regexp.Regexp {
 // facts returns the facts of the utterance in order.
 func (r *utteranceReader) facts() []string {
 	var out []string
-	if said := answered(r.question, r.u.Content); said != "" && !r.agent {
+	if said := answered(r.question, r.u.Content); said != "" && !r.agent && !comparesWithListener.MatchString(said) {
 		out = append(out, r.stated(said)...)
 		r.hear(said)
 	}
@@ -413,6 +413,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	if agent {
 		return promisedFact(s, name, saidAt)
 	}
+	s = possiblePart.ReplaceAllString(byTheWay.ReplaceAllString(s, "$1"), "$1")
 	if s == "" || requests.MatchString(s) || injectedInstructions.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
 		return ""
 	}
@@ -598,7 +599,7 @@ func continuesLastFact(s string) bool {
 	if anchors(grammar.English(t)) < fullAnchor {
 		return false
 	}
-	if words[0] == "it" && generalRemark.MatchString(t) || fleeting.MatchString(t) {
+	if words[0] == "it" && generalRemark.MatchString(t) || fleeting.MatchString(t) || passing.MatchString(t) {
 		return false
 	}
 	need := minContentWords

@@ -94,7 +94,7 @@ var feelings = regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are| have| had|'v
 
 // mutualStatement matches what is said about several people together and cannot be said about one
 // of them.
-var mutualStatement = regexp.MustCompile(`(?i)\b(?:each other|one another|we(?:'re|'ve|'d|'ll)?(?: are| were| have| had| can)? (?:both|all)|both of us|us both|between us)\b`)
+var mutualStatement = regexp.MustCompile(`(?i)\b(?:each other|one another|we(?:'re|'ve|'d|'ll)?(?: are| were| have| had| can)? (?:both|all)|both of us|us both|our time together|between us)\b`)
 
 // pronounFirst matches a sentence whose first word refers to the sentence before.
 var pronounFirst = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|they|he|she|there|here|him|her|them|his|their|its|one|both|some|everyone|everything|nothing|something|who|which|what|such|then)\b(?:'\w+)?`)

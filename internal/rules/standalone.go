@@ -145,10 +145,11 @@ func explainsOther(words []grammar.Word, i int) bool {
 	if i > 0 && (strings.EqualFold(words[i-1].Text, "each") || strings.EqualFold(words[i-1].Text, "every")) {
 		return true
 	}
-	for _, w := range words[i+1:] {
+	rest := words[i+1:]
+	for j, w := range rest {
 		switch strings.ToLower(w.Text) {
 		case "as", "to", "like":
-			if low != "other" {
+			if low != "other" && (j+1 == len(rest) || !strings.EqualFold(rest[j+1].Text, "well")) {
 				return true
 			}
 		case "than":
@@ -176,6 +177,11 @@ func definiteNoun(words []grammar.Word, i int) (end int, head string) {
 	for j < len(words) && strings.HasPrefix(words[j].Tag, "NN") {
 		j++
 	}
+	if before := strings.ToLower(words[max(0, i-1)].Text); j < len(words) && words[j].Tag == "TO" && j+1 < len(words) && words[j+1].Tag == "VB" && wishVerbs[before] && j == first+1 && anaphoricNouns[strings.ToLower(words[first].Text)] {
+		return j, strings.ToLower(words[first].Text) // "I wanted the painting to have"
+	} else if j == first+2 && causeVerbs[before] && strings.EqualFold(words[first+1].Text, "look") && anaphoricNouns[strings.ToLower(words[first].Text)] {
+		return j - 1, strings.ToLower(words[first].Text) // "make the place look", where the tagger reads a compound
+	}
 	if j == first || j > first+1 && !genericModifiers[strings.ToLower(words[first].Text)] {
 		return 0, "" // no noun, or a compound that says which one: "the charity race"
 	}
@@ -202,6 +208,12 @@ func definiteNoun(words []grammar.Word, i int) (end int, head string) {
 	return j, head
 }
 
+// wishVerbs and causeVerbs take a noun with what it is to be or do.
+var (
+	wishVerbs  = wordSet("want wanted wants need needed needs like expect expected ask asked get got")
+	causeVerbs = wordSet("make made makes making let lets help helped helps see saw")
+)
+
 // explainingWords are words behind a noun that say which one it is.
 var explainingWords = wordSet("of for in at from with on by about near where that which who whose to between called named when over through around inside outside next across")
 
@@ -212,7 +224,7 @@ var uniqueAdjectives = wordSet("last first next second third fourth fifth only b
 var genericModifiers = wordSet("whole part top team group main side home end weekend day night morning evening")
 
 // anaphoricNouns are nouns that, with "the", mostly refer to what was said before.
-var anaphoricNouns = wordSet(`event events show shows project projects team group class classes course process idea plan plans story stories book books movie film song songs painting paintings picture
+var anaphoricNouns = wordSet(`destination deficit event events show shows project projects team group class classes course process idea plan plans story stories book books movie film song songs painting paintings picture
 	pictures photo photos pic pics look results result support response audience crowd feedback view views feeling feelings experience experiences opportunity opportunities chance position
 	offer challenge challenges problem problems issue issues situation test race logo session sessions meeting tour workshop workshops program campaign cause product products collection design
 	designs character characters series ending plot message meaning colors color name person people man woman guy kid boy girl animal animals accident injury incident funds bowl recipe dish cake atmosphere
@@ -223,7 +235,7 @@ var anaphoricNouns = wordSet(`event events show shows project projects team grou
 	decision option options method methods system list topic topics subject quote message note letter gift gifts present card necklace bracelet tattoo costume costumes outfit dress shirt jersey shoes`)
 
 // hollowNouns name nothing that a reader could use, alone.
-var hollowNouns = wordSet(`grit purpose surge bill stroke turnout reception sacrifice sacrifices compassion trust gratitude precaution fan highlight best worst bummer hurdle drive ride change changes goal goals dream dreams passion passions life lives world idea ideas fun encouragement positivity growth success challenge challenges
+var hollowNouns = wordSet(`zen groove flow destiny awareness worry worries deficit outlook headspace weakness shots grit purpose surge bill stroke turnout reception sacrifice sacrifices compassion trust gratitude precaution fan highlight best worst bummer hurdle drive ride change changes goal goals dream dreams passion passions life lives world idea ideas fun encouragement positivity growth success challenge challenges
 	situation situations choice choices decision decisions tip tips view views peace happiness beauty creativity spirit spirits heart word words conversation conversations
 	talk talks chat chats message messages question questions answer answers reminder appreciation gratitude hope luck stuff example examples option options detail details
 	problem problems solution solutions process approach purpose level levels skill skills future past road path scene smile smiles laugh laughs look dedication determination

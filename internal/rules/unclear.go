@@ -8,7 +8,7 @@ import (
 )
 
 // emptyTalk matches statements in the first person that say nothing that lasts.
-var emptyTalk = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re| have| am| are)?(?: just| also| really| still| got| had| even)* (?:(?:got |some |a few |more |great |good |bad |exciting |big |awesome |amazing )+news\b|been (?:ages|a while|so long|forever)\b|trying to (?:stay|keep|remain|be) (?:positive|motivated|strong|calm|hopeful|going|patient)|(?:hoping|looking) for (?:some |the )?(?:positive |good |big |best)*(?:changes?|luck|future|best)\b|determined to (?:make (?:it|a |some )|keep|stay|succeed)|gonna (?:stay|keep))|` +
+var emptyTalk = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re| have| am| are)?(?: just| also| really| still| got| had| even)* (?:(?:got |some |a few |more |great |good |bad |exciting |big |awesome |amazing |cool |crazy |fun |sad |huge |wonderful |fantastic )+news\b|been (?:ages|a while|so long|forever)\b|trying to (?:stay|keep|remain|be) (?:positive|motivated|strong|calm|hopeful|going|patient)|(?:hoping|looking) for (?:some |the )?(?:positive |good |big |best)*(?:changes?|luck|future|best)\b|determined to (?:make (?:it|a |some )|keep|stay|succeed)|gonna (?:stay|keep))|` +
 	`\bsince (?:we|i) (?:last |both )?(?:spoke|talked|chatted|met|caught up|saw)\b|\b(?:i|we) (?:don't|do not|can't|didn't) (?:really |quite |even |exactly )?(?:remember|recall|know (?:what|how|why|where|if|when|who)|mind|care|think)\b|` +
 	`\bmak(?:e|es|ing) (?:a |some )?(?:real |big |bigger |positive |huge |lasting |meaningful )*(?:difference|impact|change)s?\b|` +
 	`\b(?:staying|stay|stayed|keep|kept|keeping|feel|feeling) (?:motivated|focused|positive|strong|determined|hopeful|calm|true|optimistic|inspired|going)\b|\b(?:on cloud nine|over the moon)\b|` +
@@ -26,6 +26,9 @@ func isUnclear(s string) bool {
 		return true
 	}
 	words := grammar.English(s)
+	if saysLittle(s, words) {
+		return true
+	}
 	if capability.MatchString(s) && !abilityVerbs.MatchString(s) && !statedWishes.MatchString(s) {
 		return true
 	}
