@@ -223,9 +223,11 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool)
 		}
 	}
 	var shared pools
+	var groups sessionGroups
 	if bySession {
 		found = slices.Clone(found)
-		shared = pool(found)
+		groups = groupBySession(found)
+		shared = pool(found, groups)
 	}
 	out := ranking{found: found, pools: shared, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found)), reserved: -1}
 	for i := range found {
@@ -233,7 +235,7 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool)
 		out.places[i] = i
 	}
 	if bySession {
-		out.factors = repeats(found, out.scores)
+		out.factors = repeats(found, groups, out.scores)
 		for i, f := range out.factors {
 			out.scores[i] *= f
 		}

@@ -20,15 +20,19 @@ const (
 	RepeatMost      = 4
 )
 
-// sessionsOf returns the place of each candidate's session in a list of all, and their number. Notes without a
-// session have -1.
-func sessionsOf(found []Candidate) (of []int, n int) {
-	of = make([]int, len(found))
-	known := map[int32]int{}
+// sessionGroups are candidates by session.
+type sessionGroups struct {
+	of []int // by candidate, the number of its session among those of all candidates; -1 without one
+	n  int   // sessions
+}
+
+func groupBySession(found []Candidate) sessionGroups {
+	g := sessionGroups{of: make([]int, len(found))}
+	known := make(map[int32]int, len(found))
 	for i := range found {
 		number := found[i].Session
 		if number == 0 {
-			of[i] = -1
+			g.of[i] = -1
 			continue
 		}
 		at, ok := known[number]
@@ -36,9 +40,10 @@ func sessionsOf(found []Candidate) (of []int, n int) {
 			at = len(known)
 			known[number] = at
 		}
-		of[i] = at
+		g.of[i] = at
 	}
-	return of, len(known)
+	g.n = len(known)
+	return g
 }
 
 // pools holds what the notes of each session have in common.
@@ -50,40 +55,44 @@ type pools struct {
 // pool sets Pooled of the candidates: the mean of the best PooledNotes of their session, by the mean of cosine and
 // late interaction with the notes around. Of a note without a session it is its own value. Without sessions it
 // is 0 for all, so it does not count.
-func pool(found []Candidate) pools {
-	p := pools{bySession: map[int32]float64{}}
-	of, n := sessionsOf(found)
-	if n == 0 {
+func pool(found []Candidate, g sessionGroups) pools {
+	p := pools{bySession: make(map[int32]float64, g.n)}
+	if g.n == 0 {
 		return p
 	}
 	for i := range found {
 		p.highest = max(p.highest, found[i].Values[Vector])
 	}
-	best := make([][PooledNotes]float64, n)
+	best := make([][PooledNotes]float64, g.n)
 	for i := range found {
-		if of[i] < 0 {
+		if g.of[i] < 0 {
 			continue
 		}
-		list := &best[of[i]]
+		list := &best[g.of[i]]
 		for x, at := p.match(&found[i]), 0; at < len(list); at++ {
 			if x > list[at] {
 				x, list[at] = list[at], x
 			}
 		}
 	}
+	values := make([]float64, g.n)
 	for i := range found {
 		c := &found[i]
-		if _, ok := p.bySession[c.Session]; ok || of[i] < 0 {
+		if g.of[i] < 0 || values[g.of[i]] > 0 {
 			continue
 		}
-		sum := 0.0
-		for _, x := range best[of[i]] {
-			sum += x
+		for _, x := range best[g.of[i]] {
+			values[g.of[i]] += x / speakers(c)
 		}
-		p.bySession[c.Session] = sum / speakers(c)
+		p.bySession[c.Session] = values[g.of[i]]
 	}
 	for i := range found {
-		found[i].Values[Pooled] = p.of(&found[i])
+		c := &found[i]
+		if g.of[i] < 0 {
+			c.Values[Pooled] = p.of(c)
+		} else {
+			c.Values[Pooled] = values[g.of[i]]
+		}
 	}
 	return p
 }
@@ -112,17 +121,16 @@ func (p *pools) of(c *Candidate) float64 {
 }
 
 // repeats returns the factor of each candidate: RepeatInSession for each better one of its session, up to RepeatMost.
-func repeats(found []Candidate, scores []float64) []float64 {
-	of, n := sessionsOf(found)
-	best := make([][RepeatMost]int, n) // places of the best, each one more than it is
+func repeats(found []Candidate, g sessionGroups, scores []float64) []float64 {
+	best := make([][RepeatMost]int, g.n) // places of the best, each one more than it is
 	better := func(a, b int) bool {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:])) < 0
 	}
 	for i := range found {
-		if of[i] < 0 {
+		if g.of[i] < 0 {
 			continue
 		}
-		list := &best[of[i]]
+		list := &best[g.of[i]]
 		for x, at := i+1, 0; at < len(list) && x > 0; at++ {
 			if list[at] == 0 || better(x-1, list[at]-1) {
 				x, list[at] = list[at], x
@@ -132,10 +140,10 @@ func repeats(found []Candidate, scores []float64) []float64 {
 	out := make([]float64, len(found))
 	for i := range found {
 		out[i] = 1
-		if of[i] < 0 {
+		if g.of[i] < 0 {
 			continue
 		}
-		for _, x := range best[of[i]] {
+		for _, x := range best[g.of[i]] {
 			if x == i+1 {
 				break
 			}
