@@ -12,12 +12,14 @@ import (
 // J. Callan, "Deeper text understanding for IR", SIGIR 2019), and each further hit of a session counts less
 // than the one before.
 
+// How sessions count.
 const (
 	// PooledNotes is how many notes speak for a session. Of a shorter one, all.
 	PooledNotes = 3
-	// RepeatInSession is the factor of a note for each better candidate of its session, up to RepeatMost of them.
+	// RepeatInSession is the factor of a note for each better candidate of its session.
 	RepeatInSession = 0.75
-	RepeatMost      = 4
+	// RepeatMost is how many better candidates count.
+	RepeatMost = 4
 )
 
 // sessionGroups are candidates by session.
