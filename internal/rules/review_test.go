@@ -26,7 +26,7 @@ import (
 
 // reviewSeed selects what the pages of docs/reviews judge. If the rules change after a review,
 // change the seed and review again.
-const reviewSeed = 20261123
+const reviewSeed = 20261201
 
 // draw is a folder in which TestUnderReview writes what is to be judged, with the texts. The data
 // may not be passed on, so the folder is outside of the tree.
