@@ -53,7 +53,11 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	e.updating.Store(true)
 	defer e.updating.Store(false)
 	if !e.filled.Load() {
-		g.loadSnapshot(waiting, s, v, i, e)
+		g.loadSnapshot(ctx, s, v, i, e)
+		if e.index.Revision() > 0 { // little is left, so the time that the file took does not count
+			waiting, cancel = context.WithTimeout(ctx, timeout)
+			defer cancel()
+		}
 	}
 	if e.index.Revision() < bound {
 		if err := g.readLog(waiting, s, v, i, e); err != nil {
