@@ -52,7 +52,7 @@ func (r *Result) plots(dir string) error {
 	}{
 		{"growth-search.svg", "Time of a search (median, one caller)", "ms", func(f *Figure) float64 { return f.P50 }, []string{whatHybrid, whatVector, whatNew}},
 		{"growth-add.svg", "Time of a durable add (median, one caller)", "ms", func(f *Figure) float64 { return f.P50 }, []string{whatAdd}},
-		{"growth-start.svg", "After a start", "ms", func(f *Figure) float64 { return f.P50 }, []string{whatFill, whatFirst, whatFirstAdd}},
+		{"growth-start.svg", "After a start", "ms", func(f *Figure) float64 { return f.P50 }, []string{whatAfter, whatFill, whatFirst, whatFirstAdd}},
 		{"growth-memory.svg", "Resident memory after a search", "MiB", func(f *Figure) float64 { return f.Value }, []string{whatResident, whatOwn}},
 	} {
 		lines := map[curve]plotter.XYs{}
