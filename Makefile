@@ -61,13 +61,13 @@ ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEve
 # Figures, and tests that compare much data with what it should be.
 FIGURES := Recall|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
 # One thing after another: what a policy decides, what a body may hold, the encoder by itself, what is exported after each call.
-ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent
+ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|ApprovalsOutliveTheGateway
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
 WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)
 WITHOUT_RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/index internal/encoder internal/api internal/llm \
+	internal/index internal/encoder internal/api internal/llm internal/document \
 	internal/memory/policy/mem0
 
 # The tests of these packages are tables and stories, one step after another. The race detector runs

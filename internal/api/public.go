@@ -108,6 +108,6 @@ func (s *Server) getOpenAPI(c *gin.Context) error {
 func (s *Server) getDocs(c *gin.Context) error {
 	c.Header("Cache-Control", "public, max-age=300")
 	c.Header("Content-Security-Policy", s.docsPolicy)
-	c.Data(http.StatusOK, "text/html; charset=utf-8", docsHTML)
+	c.Data(http.StatusOK, "text/html; charset=utf-8", s.docsPage)
 	return nil
 }

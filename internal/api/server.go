@@ -140,8 +140,9 @@ type Server struct {
 	now     func() time.Time
 	cfg     Config
 
-	doc *document
-	// docsPolicy is the Content-Security-Policy of the reference page.
+	doc      *document
+	docsPage []byte // the reference page
+	// docsPolicy is its Content-Security-Policy.
 	docsPolicy string
 	engine     *gin.Engine
 	mounted    map[string]bool
@@ -173,13 +174,17 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	policy, err := newDocsPolicy(docsHTML)
+	page, err := docsHTML()
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	policy, err := newDocsPolicy(page)
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
-		cfg: cfg, doc: doc, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
+		cfg: cfg, doc: doc, docsPage: page, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
 		turns: fair.NewGate(cfg.Connections, deps.AtOnce),
 		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
