@@ -73,7 +73,7 @@ func (st *stepper) step(ctx context.Context) error {
 				return err
 			}
 		}
-		m, err := st.a.build(ctx, st.s, st.view, &st.run.event)
+		m, err := st.build(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (st *stepper) step(ctx context.Context) error {
 			if err := st.read(ctx); err != nil {
 				return err
 			}
-			if m, err = st.a.build(ctx, st.s, st.view, &st.run.event); err != nil {
+			if m, err = st.build(ctx); err != nil {
 				return err
 			}
 		}
@@ -118,6 +118,11 @@ func (st *stepper) read(ctx context.Context) (err error) {
 	}
 	st.run, err = st.a.load(ctx, st.s, st.view, st.job.Note)
 	return err
+}
+
+// build builds the context of the run as it was read.
+func (st *stepper) build(ctx context.Context) (Main, error) {
+	return st.a.build(ctx, st.s, st.view, st.paging, &st.run.event)
 }
 
 // ask gets the next turn of the model and commits it.

@@ -80,15 +80,15 @@ func (a *Service) Main(ctx context.Context, s tenant.Scope, v memory.View) (Main
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return Main{}, err
 	}
-	return a.build(ctx, s, v, nil)
-}
-
-// build builds the main context of a run; nil: of the next one.
-func (a *Service) build(ctx context.Context, s tenant.Scope, v memory.View, event *memory.Note) (Main, error) {
 	p, err := a.equipped(ctx, s, &v.Collection)
 	if err != nil {
 		return Main{}, err
 	}
+	return a.build(ctx, s, v, p, nil)
+}
+
+// build builds the main context of a run from what the agent works with; nil: of the next run.
+func (a *Service) build(ctx context.Context, s tenant.Scope, v memory.View, p memory.Paging, event *memory.Note) (Main, error) {
 	m := Main{Tools: p.Tools, Window: p.Window, Paging: p}
 	described, err := json.Marshal(p.Tools)
 	if err != nil {

@@ -70,7 +70,7 @@ func (st *stepper) makeRoom(ctx context.Context, m Main) (Main, error) {
 	if err := st.read(ctx); err != nil {
 		return m, err
 	}
-	return st.a.build(ctx, st.s, st.view, &st.run.event)
+	return st.build(ctx)
 }
 
 // full reports whether the window is as full as it may be.
@@ -194,7 +194,7 @@ func (a *Service) runFlush(ctx context.Context, s tenant.Scope, job *memory.Job)
 	if err != nil {
 		return err
 	}
-	m, err := a.build(ctx, s, v, nil)
+	m, err := a.Main(ctx, s, v)
 	if err != nil {
 		return err
 	}
