@@ -70,11 +70,7 @@ func (a *Service) fitting(p *memory.Paging, list []memory.HTTPTool) (shown []mem
 // AttachTool shows a tool of the tenant's own to the agents of a collection (notes:write, base:write). Invalid "tool"
 // when it does not fit into the window.
 func (a *Service) AttachTool(ctx context.Context, s tenant.Scope, ref, tool string) (memory.HTTPTool, error) {
-	v, err := a.openWritable(ctx, s, ref)
-	if err != nil {
-		return memory.HTTPTool{}, err
-	}
-	p, err := a.paging(&v.Collection)
+	v, p, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return memory.HTTPTool{}, err
 	}

@@ -26,11 +26,7 @@ type Heartbeats struct {
 // agent reads of it. Timers and heartbeats that were posted are not affected. Invalid without the setting
 // heartbeat_minutes.
 func (a *Service) Pause(ctx context.Context, s tenant.Scope, ref string, minutes int) (Heartbeats, error) {
-	v, err := a.openWritable(ctx, s, ref)
-	if err != nil {
-		return Heartbeats{}, err
-	}
-	p, err := a.paging(&v.Collection)
+	v, p, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return Heartbeats{}, err
 	}

@@ -230,11 +230,12 @@ func (st *stepper) runCalls(ctx context.Context) (waits bool, err error) {
 		before = before[:slices.Index(before, c)]
 		why := st.refusal(c, before)
 		if why == "" && slices.Contains(st.paging.Approve, c.Tool) {
-			review, err := st.a.store.Review(ctx, st.s, reviewID(turn.note.ID, slices.Index(turn.calls, c)))
+			id := reviewID(turn.note.ID, slices.Index(turn.calls, c))
+			review, err := st.a.store.Review(ctx, st.s, id)
 			switch {
 			case fault.Is(err, fault.NotFound):
 				open = append(open, memory.Review{
-					ID: reviewID(turn.note.ID, slices.Index(turn.calls, c)), Job: st.job.ID, Trigger: turn.note.ID, State: memory.ReviewOpen,
+					ID: id, Job: st.job.ID, Trigger: turn.note.ID, State: memory.ReviewOpen,
 					Changes: []memory.ReviewChange{{Note: turn.note.ID, Call: &memory.ReviewCall{Run: st.run.event.ID, ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}}},
 				})
 				waits = true

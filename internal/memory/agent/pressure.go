@@ -155,7 +155,7 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 // only when the window is as full as it may be. It is done between the steps of runs.
 func (a *Service) Flush(ctx context.Context, s tenant.Scope, ref string, force bool) (memory.Job, error) {
 	var job memory.Job
-	v, err := a.openWritable(ctx, s, ref)
+	v, _, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return job, err
 	}

@@ -53,11 +53,7 @@ func defaultContent(t memory.EventType) string {
 // Post stores an event and starts the run that answers it (notes:write). Runs of a collection are done in the order
 // of their events. A timer with a time is kept until then.
 func (a *Service) Post(ctx context.Context, s tenant.Scope, ref string, e NewEvent, r memory.Request) (Started, error) {
-	v, err := a.openWritable(ctx, s, ref)
-	if err != nil {
-		return Started{}, err
-	}
-	p, err := a.paging(&v.Collection)
+	v, p, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return Started{}, err
 	}
@@ -180,22 +176,22 @@ func (a *Service) schedule(ctx context.Context, s tenant.Scope, c *memory.Collec
 // maxTimers is how many timers may wait in a collection.
 const maxTimers = 1_000
 
-// openWritable opens a collection whose agent the scope may use.
-func (a *Service) openWritable(ctx context.Context, s tenant.Scope, ref string) (memory.View, error) {
+// openWritable opens a collection whose agent the scope may use, and returns what the agent works with, without the
+// tools of the tenant's own.
+func (a *Service) openWritable(ctx context.Context, s tenant.Scope, ref string) (v memory.View, p memory.Paging, err error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
-		return memory.View{}, err
+		return v, p, err
 	}
-	v, err := a.recall.Open(ctx, s, ref, nil, 0)
-	if err != nil {
-		return v, err
+	if v, err = a.recall.Open(ctx, s, ref, nil, 0); err != nil {
+		return v, p, err
 	}
 	if v.Collection.Shared() {
 		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
-			return v, err
+			return v, p, err
 		}
 	}
-	_, err = a.paging(&v.Collection)
-	return v, err
+	p, err = a.paging(&v.Collection)
+	return v, p, err
 }
 
 // Run is a run as callers see it.
@@ -380,7 +376,7 @@ func (a *Service) Runs(ctx context.Context, s tenant.Scope, v memory.View, after
 // Cancel ends a run (notes:write). What is committed stays; nothing is written after it. Conflict when the run has
 // ended.
 func (a *Service) Cancel(ctx context.Context, s tenant.Scope, ref string, run uuid.UUID) (Run, error) {
-	v, err := a.openWritable(ctx, s, ref)
+	v, _, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return Run{}, err
 	}
@@ -467,7 +463,7 @@ func (a *Service) Answer(ctx context.Context, s tenant.Scope, review uuid.UUID, 
 	if call == nil {
 		return r, fault.New(fault.Internal, "the review %s is about no call", review)
 	}
-	v, err := a.openWritable(ctx, s, r.Collection.String())
+	v, _, err := a.openWritable(ctx, s, r.Collection.String())
 	if err != nil {
 		return r, err
 	}

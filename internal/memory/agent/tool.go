@@ -94,12 +94,11 @@ func executors() map[string]executor {
 // Invalid "tool" for a name that is not one of Tools. The request's idempotency key makes a tool that
 // writes safe to repeat.
 func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Call, r memory.Request) (Result, error) {
-	v, err := a.openWritable(ctx, s, ref)
+	v, p, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return Result{}, err
 	}
-	p, err := a.equipped(ctx, s, &v.Collection)
-	if err != nil {
+	if err := a.equip(ctx, s, &v.Collection, &p); err != nil {
 		return Result{}, err
 	}
 	execute := a.executor(&p, call.Tool)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -173,16 +174,13 @@ func turnFor(n *memory.Note) memory.Turn {
 	case said.Role == memory.RoleTool && callOf(n) != "":
 		return memory.Turn{Role: memory.RoleTool, Answers: callOf(n), Text: body}
 	case said.Role == memory.RoleAssistant:
-		stored, ok := readTurn(n)
+		t, ok := CallsOf(n)
 		if !ok {
 			return memory.Turn{Role: memory.RoleAssistant, Text: body}
 		}
-		t := memory.Turn{Role: memory.RoleAssistant, Text: text.EscapeTags(stored.Text)}
-		for _, c := range stored.Calls {
-			if c.Arguments == "" {
-				c.Arguments = "{}"
-			}
-			t.Calls = append(t.Calls, memory.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+		t.Text = text.EscapeTags(t.Text)
+		for i := range t.Calls {
+			t.Calls[i].Arguments = cmp.Or(t.Calls[i].Arguments, "{}")
 		}
 		return t
 	case event != "" && event != string(memory.EventMessage):
