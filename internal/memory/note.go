@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -212,3 +213,23 @@ const MaxEventAhead = 5 * time.Minute
 // ErrMoved is the cause of a Conflict fault when a version that was read or is
 // changed has been replaced meanwhile.
 var ErrMoved = fault.New(fault.Conflict, "a note or link that was read has changed")
+
+// EachNote calls each for every note of a query, in its order, until an error. It reads page by page, of the query's
+// limit; the note is valid afterwards, too.
+func EachNote(ctx context.Context, list func(context.Context, NoteQuery) ([]Note, error), q NoteQuery, each func(*Note) error) error {
+	for {
+		page, err := list(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := each(&page[i]); err != nil {
+				return err
+			}
+		}
+		if len(page) < q.Limit {
+			return nil
+		}
+		q.After = page[len(page)-1].ID
+	}
+}

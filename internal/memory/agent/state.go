@@ -60,33 +60,19 @@ func (a *Service) load(ctx context.Context, s tenant.Scope, v memory.View, run u
 		Kinds: []memory.Kind{memory.KindMessage}, After: run, Limit: memory.MaxPage,
 		Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRun}, Op: filter.Eq, Values: textValues([]string{run.String()})},
 	}
-	for {
-		page, err := a.store.ListNotes(ctx, s, v, q)
-		if err != nil {
-			return nil, err
+	err = a.eachNote(ctx, s, v, q, func(n *memory.Note) error {
+		switch {
+		case roleOf(n) == memory.RoleTool:
+			results[callOf(n)] = n
+		case roleOf(n) == memory.RoleAssistant && !isWritten(n):
+			r.turns = append(r.turns, turnOf(n))
+		case n.Attributes[attrKind] != nil:
+			r.alerts = append(r.alerts, *n)
 		}
-		for i := range page {
-			n := page[i]
-			switch step := int(memory.NumberOf(n.Attributes, memory.AttrStep)); {
-			case roleOf(&n) == memory.RoleTool:
-				results[callOf(&n)] = &n
-			case roleOf(&n) == memory.RoleAssistant && !isWritten(&n):
-				t := &turnState{note: n, step: step, text: n.Content}
-				if stored, ok := readTurn(&n); ok {
-					t.text = stored.Text
-					for _, c := range stored.Calls {
-						t.calls = append(t.calls, &callState{storedCall: c})
-					}
-				}
-				r.turns = append(r.turns, t)
-			case n.Attributes[attrKind] != nil:
-				r.alerts = append(r.alerts, n)
-			}
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = page[len(page)-1].ID
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(r.turns, func(x, y *turnState) int { return x.step - y.step })
 	for _, t := range r.turns {
@@ -95,6 +81,18 @@ func (a *Service) load(ctx context.Context, s tenant.Scope, v memory.View, run u
 		}
 	}
 	return r, nil
+}
+
+// turnOf reads a turn, whose calls have no results yet.
+func turnOf(n *memory.Note) *turnState {
+	t := &turnState{note: *n, step: int(memory.NumberOf(n.Attributes, memory.AttrStep)), text: n.Content}
+	if stored, ok := readTurn(n); ok {
+		t.text = stored.Text
+		for _, c := range stored.Calls {
+			t.calls = append(t.calls, &callState{storedCall: c})
+		}
+	}
+	return t
 }
 
 // last returns the newest turn; nil before the first.

@@ -125,31 +125,27 @@ func (ex *exportRun) document(ctx context.Context) (*document, error) {
 // read reads the notes. Those that are no messages of the queue go into the metadata.
 func (ex *exportRun) read(ctx context.Context) error {
 	q := memory.NoteQuery{Kinds: carriedKinds(), Limit: pageNotes}
-	for {
-		page, err := ex.l.store.ListNotes(ctx, ex.s, ex.v, q)
-		if err != nil {
-			return err
+	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+		return ex.l.store.ListNotes(ctx, ex.s, ex.v, q)
+	}
+	err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		if ex.size += n.Size(); ex.size > maxExport {
+			return fault.New(fault.Conflict, "the memory has more than %d MiB of text, too much for one file; page through messages and notes instead", maxExport>>20)
 		}
-		for i := range page {
-			n := &page[i]
-			if ex.size += n.Size(); ex.size > maxExport {
-				return fault.New(fault.Conflict, "the memory has more than %d MiB of text, too much for one file; page through messages and notes instead", maxExport>>20)
-			}
-			switch {
-			case n.Kind == memory.KindMessage && !agent.IsWritten(n):
-				ex.messages = append(ex.messages, *n)
-				continue
-			case n.Kind == memory.KindSummary && n.Key == agent.KeyQueue:
-				ex.summary = n
-			}
-			l := lineOf(n)
-			l[lineKind], l[lineContent] = string(n.Kind), n.Content
-			ex.own.Notes = append(ex.own.Notes, l)
+		switch {
+		case n.Kind == memory.KindMessage && !agent.IsWritten(n):
+			ex.messages = append(ex.messages, *n)
+			return nil
+		case n.Kind == memory.KindSummary && n.Key == agent.KeyQueue:
+			ex.summary = n
 		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = page[len(page)-1].ID
+		l := lineOf(n)
+		l[lineKind], l[lineContent] = string(n.Kind), n.Content
+		ex.own.Notes = append(ex.own.Notes, l)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(ex.messages) > MaxMessages || len(ex.own.Notes) > MaxMessages {
 		return fault.New(fault.Conflict, "the memory has more than %d messages or passages, too much for one file", MaxMessages)

@@ -42,18 +42,15 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	d := derivation{policy: policy, head: v.At, anyHead: last}
 	sources := map[uuid.UUID][]uuid.UUID{}
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile}, Limit: 500}
-	for {
-		page, err := n.store.ListNotes(ctx, s, v, q)
-		if err != nil {
-			return derivation{}, err
-		}
-		for i := range page {
-			sources[page[i].ID] = page[i].Provenance.Sources
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = page[len(page)-1].ID
+	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+		return n.store.ListNotes(ctx, s, v, q)
+	}
+	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		sources[n.ID] = n.Provenance.Sources
+		return nil
+	})
+	if err != nil {
+		return derivation{}, err
 	}
 	for from := []uuid.UUID{id}; len(from) > 0; {
 		var next []uuid.UUID

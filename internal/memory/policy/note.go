@@ -18,19 +18,10 @@ const PageSize = 500
 // page; the note is valid until each returns.
 func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
 	q.Limit = PageSize
-	for {
-		page, err := d.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page {
-			each(&page[i])
-		}
-		if len(page) < q.Limit {
-			return nil
-		}
-		q.After = page[len(page)-1].ID
-	}
+	return memory.EachNote(ctx, d.List, q, func(n *memory.Note) error {
+		each(n)
+		return nil
+	})
 }
 
 // DerivedNote returns a note that an analyst wrote from sources: the next version of
