@@ -200,31 +200,45 @@ func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, me
 // request builds the request of a call.
 func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMessage, format int32) openai.ChatCompletionRequest {
 	system := strings.TrimSpace(c.System + "\n\n" + jsonOnly)
+	req := m.newRequest(c.MaxTokens, c.Temperature)
+	var how string
+	req.ResponseFormat, how = objectFormat(format, c.Name, c.Schema)
+	req.Messages = append([]openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleSystem, Content: system + how}}, messages...)
+	return req
+}
+
+// newRequest returns a request without messages, in the form that the endpoint takes. A limit or temperature of 0 is the
+// configured one.
+func (m *Completion) newRequest(maxTokens int, temperature float64) openai.ChatCompletionRequest {
 	req := openai.ChatCompletionRequest{Model: m.cfg.Model}
-	switch {
-	case len(c.Schema) == 0 && format == formatSchema, format == formatObject:
-		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
-	case format == formatSchema:
-		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
-			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: c.Name, Schema: c.Schema, Strict: true},
-		}
-	}
-	if format != formatSchema && len(c.Schema) > 0 {
-		system += fmt.Sprintf("\n\nThe object must fit this JSON Schema, named %q:\n%s", c.Name, c.Schema)
-	}
-	req.Messages = append([]openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleSystem, Content: system}}, messages...)
-	limit := c.MaxTokens
-	limit = cmp.Or(limit, m.cfg.MaxTokens)
+	limit := cmp.Or(maxTokens, m.cfg.MaxTokens)
 	if m.completionLimit.Load() {
 		req.MaxCompletionTokens = limit
 	} else {
 		req.MaxTokens = limit //nolint:staticcheck // the only name that Ollama, llama.cpp and older servers know
 	}
 	if !m.fixedSampling.Load() {
-		req.Temperature = requestTemperature(c.Temperature, m.cfg.Temperature)
+		req.Temperature = requestTemperature(temperature, m.cfg.Temperature)
 	}
 	return req
+}
+
+// objectFormat returns how a JSON object is requested, and what the instructions say of a schema that is not sent
+// beside them.
+func objectFormat(format int32, name string, schema json.RawMessage) (f *openai.ChatCompletionResponseFormat, how string) {
+	switch {
+	case len(schema) == 0 && format == formatSchema, format == formatObject:
+		f = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	case format == formatSchema:
+		f = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: name, Schema: schema, Strict: true},
+		}
+	}
+	if format != formatSchema && len(schema) > 0 {
+		how = fmt.Sprintf("\n\nThe object must fit this JSON Schema, named %q:\n%s", name, schema)
+	}
+	return f, how
 }
 
 // requestTemperature returns the temperature of a call, or the default when the call has none (0).

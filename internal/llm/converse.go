@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -150,18 +149,9 @@ func (m *Completion) learnTools(err error, req *openai.ChatCompletionRequest) bo
 
 // dialogueRequest builds the request of a dialogue.
 func (m *Completion) dialogueRequest(d *memory.Dialogue, asJSON bool, format int32) (openai.ChatCompletionRequest, error) {
-	req := openai.ChatCompletionRequest{Model: m.cfg.Model}
-	limit := cmp.Or(d.MaxTokens, m.cfg.MaxTokens)
-	if m.completionLimit.Load() {
-		req.MaxCompletionTokens = limit
-	} else {
-		req.MaxTokens = limit //nolint:staticcheck // as in request
-	}
-	if !m.fixedSampling.Load() {
-		req.Temperature = requestTemperature(d.Temperature, m.cfg.Temperature)
-	}
+	req := m.newRequest(d.MaxTokens, d.Temperature)
 	if asJSON {
-		err := m.dialogueAsJSON(&req, d, format)
+		err := dialogueAsJSON(&req, d, format)
 		return req, err
 	}
 	for _, t := range d.Turns {
@@ -208,7 +198,7 @@ const jsonTurnSchema = `{"type":"object","properties":{"text":{"type":"string"},
 
 // dialogueAsJSON writes the messages of a dialogue for a model without tool calls: tools are described in
 // the instructions, calls and results are texts.
-func (m *Completion) dialogueAsJSON(req *openai.ChatCompletionRequest, d *memory.Dialogue, format int32) error {
+func dialogueAsJSON(req *openai.ChatCompletionRequest, d *memory.Dialogue, format int32) error {
 	tools, err := json.Marshal(d.Tools)
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "encode the tools")
@@ -222,20 +212,8 @@ func (m *Completion) dialogueAsJSON(req *openai.ChatCompletionRequest, d *memory
 		how += "\nCall none now."
 	case memory.ChooseAuto:
 	}
-	switch format {
-	case formatSchema:
-		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
-			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name: d.Purpose, Schema: json.RawMessage(jsonTurnSchema), Strict: true,
-			},
-		}
-	case formatObject:
-		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
-	}
-	if format != formatSchema {
-		how += fmt.Sprintf("\n\nThe object must fit this JSON Schema, named %q:\n%s", d.Purpose, jsonTurnSchema)
-	}
+	f, form := objectFormat(format, d.Purpose, json.RawMessage(jsonTurnSchema))
+	req.ResponseFormat, how = f, how+form
 	for i, t := range d.Turns {
 		msg := openai.ChatCompletionMessage{Role: string(t.Role), Content: t.Text}
 		switch {
