@@ -46,9 +46,16 @@ func answerObject(s string, lenient func(string) json.RawMessage) (json.RawMessa
 
 // stripThinking removes the marked reasoning of a model.
 func stripThinking(s string) string {
+	text, _ := splitThinking(s)
+	return text
+}
+
+// splitThinking removes the marked reasoning of a model. open reports that the end of the last one is missing.
+func splitThinking(s string) (text string, open bool) {
 	s = thinking.ReplaceAllString(s, "")
 	s = endThink.ReplaceAllString(s, "")
-	return openThink.ReplaceAllString(s, "")
+	text = openThink.ReplaceAllString(s, "")
+	return text, len(text) < len(s)
 }
 
 // outermostObject finds the JSON object of an answer. It removes reasoning, also where only its end

@@ -19,7 +19,7 @@ type ear struct {
 	asJSON  bool
 
 	said    strings.Builder
-	content strings.Builder
+	content visibleText
 	texts   *textsOf      // of the content, in the JSON form
 	fed     int           // bytes of the visible content that were fed to it
 	text    string        // what is said outside of calls
@@ -41,7 +41,7 @@ func (e *ear) begin(asJSON bool) {
 	}
 	e.again("the model is asked again")
 	e.asJSON, e.text, e.calls, e.fed = asJSON, "", nil, 0
-	e.content.Reset()
+	e.content = visibleText{}
 	e.texts = &textsOf{emit: e.inObject}
 }
 
@@ -59,7 +59,7 @@ func (e *ear) hear(d *openai.ChatCompletionStreamChoiceDelta) {
 	if e == nil {
 		return
 	}
-	e.content.WriteString(d.Content)
+	e.content.add(d.Content)
 	for i := range d.ToolCalls {
 		c := e.call(*d.ToolCalls[i].Index)
 		if c == nil {
@@ -68,7 +68,7 @@ func (e *ear) hear(d *openai.ChatCompletionStreamChoiceDelta) {
 		c.tool.WriteString(d.ToolCalls[i].Function.Name)
 		c.arguments.feed(d.ToolCalls[i].Function.Arguments)
 	}
-	visible := visibleText(e.content.String())
+	visible := e.content.String()
 	if !e.asJSON {
 		e.text = visible
 		e.tell(e.now())
@@ -178,17 +178,6 @@ func (e *ear) finish(turn *memory.Turn) {
 	default:
 		e.tell(e.hearing.Said(turn))
 	}
-}
-
-// visibleText returns what of an answer so far is no reasoning. The end is held back while it may become a mark.
-func visibleText(s string) string {
-	if strings.Contains(s, "<") {
-		if at := strings.LastIndexByte(s, '<'); !strings.Contains(s[at:], ">") && len(s)-at <= len("</reasoning>") {
-			s = s[:at]
-		}
-		s = stripThinking(s)
-	}
-	return s
 }
 
 // errNotStreamed is the error of an endpoint that answers the request for a stream with something else.
