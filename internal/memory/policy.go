@@ -99,6 +99,29 @@ type Reading struct {
 	// OnePerson is set where the memory is of one person: messages of a user with another name
 	// are refused.
 	OnePerson bool
+	// Parts are searched instead of all Kinds at once, at the same time. What they find is ranked together. A
+	// part that fails leaves the others, and the answer says so. Empty: one search of Kinds. A caller's
+	// condition on kinds replaces them.
+	Parts []Part
+}
+
+// Part is one of the searches that a reading consists of.
+type Part struct {
+	Name   string      // names it where it fails
+	Kinds  []Kind      // of the reading's; empty: all of them
+	Filter filter.Expr // a further condition; nil: none
+	K      int         // hits at most; 0: no bound but that of the query
+	Floor  float64     // least cosine of a hit that has no word of the query
+	Stage  *PartStage  // nil: none
+}
+
+// PartStage is a search before that of a part: the part finds only notes that are linked from those of the stage.
+type PartStage struct {
+	Kinds    []Kind
+	Filter   filter.Expr // nil: none
+	K        int         // notes at most; 0: no bound
+	Floor    float64     // as in [Part]
+	Relation string      // of the links; "": any
 }
 
 // Pin names a note by its natural key, or all notes of a kind, oldest first.

@@ -96,6 +96,9 @@ func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, apply
 	if rd.Messages {
 		with := *rd
 		with.Kinds = append(slices.Clone(rd.Kinds), memory.KindMessage)
+		if len(rd.Parts) > 0 {
+			with.Parts = append(slices.Clone(rd.Parts), memory.Part{Name: "messages", Kinds: []memory.Kind{memory.KindMessage}})
+		}
 		rd = &with
 	}
 	applyReading(rd, &candidates)

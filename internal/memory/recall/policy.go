@@ -23,6 +23,8 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 // which kinds, and that expired notes are no hits. A condition of the filter replaces the policy's:
 // one on kind selects from all kinds, one on attributes.expires_at from expired notes, too.
 //
+// A reading of several parts is searched part by part; see searchParts.
+//
 // For a policy without a reading of its own, attributes belong to the callers, and nothing expires.
 func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
@@ -36,7 +38,7 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 		q.expiredBy = cmp.Or(q.Reference, r.clock())
 	}
 	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
-		q.Filter = and(and(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter)
+		q.Filter, q.parts = and(and(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter), rd.Parts
 	}
 }
 

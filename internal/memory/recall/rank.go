@@ -173,30 +173,44 @@ func (sr *searchRun) embedWords(ctx context.Context) (memory.Embedding, error) {
 	return memory.Embedding{Vector: mean, Tokens: made.Tokens}, nil
 }
 
+// find returns the candidates of the search: those of its parts, or of all that may be hit.
+func (sr *searchRun) find(ctx context.Context, ranker *search.Ranker, o search.Options) ([]search.Candidate, error) {
+	ctx, end := sr.service.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(sr.mode)))
+	defer end(nil)
+	if len(sr.q.parts) > 0 {
+		return sr.searchParts(ctx, ranker, o)
+	}
+	found := sr.candidates(sr.selection(), ranker, o)
+	sr.signals = found.signals
+	return found.candidates, nil
+}
+
+// foundNotes are candidates with the signals of the index, in order of note id; a search by meaning alone has none.
+type foundNotes struct {
+	candidates []search.Candidate
+	signals    []index.Signals
+}
+
 // candidates returns the notes that the signals find, with their measures. Only the best of them are
 // measured by late interaction, the most expensive signal.
-func (sr *searchRun) candidates(ctx context.Context, ranker *search.Ranker, o search.Options) []search.Candidate {
-	_, end := sr.service.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(sr.mode)))
-	defer end(nil)
+func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker, o search.Options) foundNotes {
 	depth := search.Depth(o.K)
 	if sr.usedProfile == search.Mem0 {
 		depth = search.Mem0Depth(o.K)
 	}
-	selected := sr.selection()
 	if sr.mode == Vector {
 		hits := distinct(sr.indexQuery.Vector(selected, depth), func(h *index.Hit) int64 { return h.Digest })
 		out := make([]search.Candidate, len(hits))
 		for i, h := range hits {
 			out[i] = search.Candidate{Note: h.Note, Values: search.Values{search.Vector: h.Score}, Dense: true, ByVector: true}
 		}
-		return out
+		return foundNotes{candidates: out}
 	}
 	found := distinct(sr.indexQuery.Signals(selected, depth), digestOf)
-	sr.signals = found
 	out := sr.toCandidates(found)
 	markNearest(out, depth)
 	if len(sr.queryTokens) == 0 || sr.mode == Lexical || !usesLate(ranker) {
-		return out
+		return foundNotes{out, found}
 	}
 	best := ranker.Best(out, o, search.LateDepth)
 	late, places := make([]index.Signals, len(best)), make([]int, len(best))
@@ -207,7 +221,7 @@ func (sr *searchRun) candidates(ctx context.Context, ranker *search.Ranker, o se
 	for i, l := range sr.indexQuery.Late(sr.queryTokens, late) {
 		setLate(&out[places[i]], l)
 	}
-	return out
+	return foundNotes{out, found}
 }
 
 // distinct returns a list without the items that have the digest of one before them: of notes that say the same,

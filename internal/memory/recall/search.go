@@ -149,7 +149,10 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 			return nil, err
 		}
 	}
-	found := sr.candidates(ctx, ranker, o)
+	found, err := sr.find(ctx, ranker, o)
+	if err != nil {
+		return nil, err
+	}
 	_, ranked := sr.service.spans.start(ctx, spanRank)
 	result := ranker.Rank(found, o)
 	ranked(nil)

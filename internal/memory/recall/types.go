@@ -81,6 +81,7 @@ type Query struct {
 
 	expiredBy time.Time // notes that have expired by then are no hits; zero: none expires
 	useGraph  bool      // triples near the entities that the query names join the hits
+	parts     []memory.Part
 }
 
 // Source is what found a hit: vector, lexical, link or graph.
