@@ -30,6 +30,8 @@ PACKAGES ?= ./...
 COVERAGE ?= coverage.out
 # Tests of a package that run at once. Many of them wait: for servers, for time limits.
 PARALLEL ?= 4
+# Packages tested at once: one more than this kind of machine has processors, because many tests wait.
+AT_ONCE ?= 3
 
 MODULE  := github.com/slipboxhq/slipbox
 APP     := $(MODULE)/internal/app
@@ -80,7 +82,7 @@ RACE_BY_NAME := AtOnce|Batch|Budget|Cancel|Concurrent|Delivery|Duplicates|Events
 # they are not ours, and make the tests four times as slow.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
-GOTEST := go test -shuffle=on -timeout=20m -parallel=$(PARALLEL)
+GOTEST := go test -shuffle=on -timeout=20m -p=$(AT_ONCE) -parallel=$(PARALLEL)
 
 # What a test finds Postgres and Redis by; without them it fails instead of being skipped.
 WITH_SERVICES := env="$$(scripts/services.sh env)"; eval "$$env"; export SLIPBOX_REQUIRE_SERVICES=1;

@@ -16,39 +16,45 @@ step() {
 	summary+=("$(printf '%6d s  %s' $((SECONDS - start)) "$name")")
 }
 
-# beside NAME COMMAND... starts a program that runs beside the next steps, in the time that they leave it.
-# await_beside must follow.
+# What runs beside the steps, by its place: name, start, process and the file of its output.
+beside_names=() beside_starts=() beside_pids=() beside_outputs=()
+
+# beside NAME COMMAND... starts a program that runs beside the next steps. await_beside must follow.
 beside() {
-	beside_name=$1 beside_start=$SECONDS
+	local name=$1 output
 	shift
-	printf '\n=== %s, beside what follows: %s\n' "$beside_name" "$*"
-	beside_output=$(mktemp)
+	printf '\n=== %s, beside what follows: %s\n' "$name" "$*"
+	output=$(mktemp)
 	# A session of its own, so that end_beside ends all that it started.
-	setsid nice -n 10 "$@" >"$beside_output" 2>&1 &
-	beside_pid=$!
+	setsid "$@" >"$output" 2>&1 &
+	beside_names+=("$name") beside_starts+=("$SECONDS") beside_pids+=("$!") beside_outputs+=("$output")
 }
 
-# await_beside waits for what beside started, prints what it said, and ends the script when it failed.
+# await_beside waits for all that beside started, prints what it said, and ends the script when one failed.
 await_beside() {
-	local pid=$beside_pid
-	printf '\n=== %s\n' "$beside_name"
-	if ! wait "$pid"; then
-		cat "$beside_output" >&2
-		printf '\n=== %s FAILED\n' "$beside_name" >&2
-		exit 1
-	fi
-	beside_pid=
-	cat "$beside_output"
-	rm -f "$beside_output"
-	summary+=("$(printf '%6d s  %s (beside others)' $((SECONDS - beside_start)) "$beside_name")")
+	local i
+	for i in "${!beside_pids[@]}"; do
+		printf '\n=== %s\n' "${beside_names[i]}"
+		if ! wait "${beside_pids[i]}"; then
+			cat "${beside_outputs[i]}" >&2
+			printf '\n=== %s FAILED\n' "${beside_names[i]}" >&2
+			exit 1
+		fi
+		cat "${beside_outputs[i]}"
+		rm -f "${beside_outputs[i]}"
+		summary+=("$(printf '%6d s  %s (until it was awaited, beside others)' $((SECONDS - beside_starts[i])) "${beside_names[i]}")")
+		unset "beside_pids[i]"
+	done
+	beside_names=() beside_starts=() beside_pids=() beside_outputs=()
 }
 
 # end_beside ends what beside started, if it still runs. For an EXIT trap.
 end_beside() {
-	if [[ -n ${beside_pid:-} ]]; then
-		kill -TERM -- "-$beside_pid" 2>/dev/null || true
-		rm -f "$beside_output"
-	fi
+	local i
+	for i in "${!beside_pids[@]}"; do
+		kill -TERM -- "-${beside_pids[i]}" 2>/dev/null || true
+		rm -f "${beside_outputs[i]}"
+	done
 }
 
 # print_summary prints the time of each step and of all.
