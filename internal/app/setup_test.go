@@ -230,13 +230,13 @@ func (s *servers) worker(set func(*Settings)) *gatewayTest {
 	return g
 }
 
-// until waits until done returns true, for at most a minute.
+// until waits until done returns true, for at most three minutes: other tests run beside.
 func (g *gatewayTest) until(what string, done func() bool) {
 	g.t.Helper()
-	for deadline := time.After(60 * time.Second); !done(); {
+	for deadline := time.After(3 * time.Minute); !done(); {
 		select {
 		case <-deadline:
-			g.t.Fatalf("not within 60 s: %s", what)
+			g.t.Fatalf("not within three minutes: %s", what)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

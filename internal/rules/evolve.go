@@ -130,23 +130,19 @@ func roundScore(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 // first, then those with the rarest and the most shared keywords.
 func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 	names := speakerNames(in)
-	own := keywordStems(in.New, names)
-	stems := make([]map[string]bool, len(in.Neighbors))
+	own := stemKeywords(in.New, names)
+	shared := make([][]string, len(in.Neighbors))
 	notesWith := map[string]int{}
 	for i, n := range in.Neighbors {
-		stems[i] = stringSet(keywordStems(n, names))
-		for st := range stems[i] {
+		stems := stemKeywords(n, names)
+		shared[i] = own.shared(&stems)
+		for _, st := range shared[i] {
 			notesWith[st]++
 		}
 	}
 	var out []relatedNeighbor
 	for i, n := range in.Neighbors {
-		r := relatedNeighbor{index: i, note: n, kind: kindComplement, reason: "shared_keywords"}
-		for _, st := range own {
-			if stems[i][st] {
-				r.shared = append(r.shared, st)
-			}
-		}
+		r := relatedNeighbor{index: i, note: n, kind: kindComplement, reason: "shared_keywords", shared: shared[i]}
 		if len(r.shared) == 0 || len(r.shared) == 1 && weakAlone[r.shared[0]] {
 			continue
 		}
@@ -227,36 +223,65 @@ func speakerNames(in amem.EvolveInput) map[string]bool {
 	return names
 }
 
-// keywordStems returns the stems of the words of a note's keywords, most important first, without
-// names and generic words. Once evolution has added keywords, only those count that the note's
-// own content has. Otherwise each union would make the next one more likely, until all notes were
-// related.
-func keywordStems(n memory.Described, names map[string]bool) []string {
+// keywordStems are the stems of the words of a note's keywords, by which notes are related.
+type keywordStems struct {
+	order   []string // most important first
+	known   map[string]bool
+	content map[string]bool
+	text    string
+	lang    text.Language
+	// subjects are the stems that name what the content is about; nil: not looked for yet. It takes a
+	// tagger, so only notes that share a stem with another one are asked.
+	subjects map[string]bool
+}
+
+// stemKeywords returns the stems of a note's keywords without names and generic words. Once
+// evolution has added keywords, only those count that the note's own content has. Otherwise each
+// union would make the next one more likely, until all notes were related.
+func stemKeywords(n memory.Described, names map[string]bool) keywordStems {
 	lang, _ := text.Guess(n.Content)
-	content := map[string]bool{}
+	out := keywordStems{known: map[string]bool{}, content: map[string]bool{}, text: n.Content, lang: lang}
 	for _, w := range text.Words(n.Content) {
-		content[text.Stem(w, lang)] = true
+		out.content[text.Stem(w, lang)] = true
 	}
-	said := n.Content
-	if lang != text.Chinese {
-		body, _ := splitSpeaker(said, "")
-		said = substance(body)
-	}
-	subjects := subjectStems(said, lang)
 	grown := len(n.Keywords) > maxKeywords
-	var out []string
-	seen := map[string]bool{}
 	for _, k := range n.Keywords {
 		for _, w := range text.Words(k) {
 			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) || numberWords[w] || abstractNouns[w] || vagueNouns[w] {
 				continue
 			}
-			// A word that the content has must name a subject there: "run the hospital" is not
-			// related to "run a marathon".
-			if st := text.Stem(w, lang); !seen[st] && (!grown || content[st]) && (!content[st] || subjects[st]) {
-				seen[st] = true
-				out = append(out, st)
+			if st := text.Stem(w, lang); !out.known[st] && (!grown || out.content[st]) {
+				out.known[st] = true
+				out.order = append(out.order, st)
 			}
+		}
+	}
+	return out
+}
+
+// names reports whether a stem of the keywords names a subject of the note. A word that the content
+// has must name a subject there: "run the hospital" is not related to "run a marathon".
+func (k *keywordStems) names(stem string) bool {
+	if !k.content[stem] {
+		return true
+	}
+	if k.subjects == nil {
+		said := k.text
+		if k.lang != text.Chinese {
+			body, _ := splitSpeaker(said, "")
+			said = substance(body)
+		}
+		k.subjects = subjectStems(said, k.lang)
+	}
+	return k.subjects[stem]
+}
+
+// shared returns the stems that name a subject of both notes, in the order of k.
+func (k *keywordStems) shared(other *keywordStems) []string {
+	var out []string
+	for _, st := range k.order {
+		if other.known[st] && k.names(st) && other.names(st) {
+			out = append(out, st)
 		}
 	}
 	return out
