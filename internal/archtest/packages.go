@@ -88,6 +88,8 @@ func Map() []Package {
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
 		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts, and a graph of them", policyMay(graph, "internal/grammar"), true},
 		{policy + "/memgpt", LayerCore, "MemGPT: instructions and tools of an agent", policyMay(block, "internal/search"), true},
+		{policy + "/memoryos", LayerCore, "MemoryOS: a short, a middle and a long tier", policyMay(), true},
+		{policy + "/layered", LayerCore, "working, episodic and semantic layers: calls and rules", policyMay(), true},
 		{policy + "/memorybank", LayerCore, "MemoryBank: summaries of days, a portrait, a forgetting curve", policyMay(), true},
 		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, true},
 		{policy + "/policytest", LayerCore, "for tests of policies: a desk, scripted answers, golden prompts", []string{memory}, true},
@@ -110,7 +112,7 @@ func Map() []Package {
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
-		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, false},
+		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos", policy + "/layered"}, false},
 		{"internal/redis", LayerAdapter, "what processes share through Redis: limits, news, wake-ups", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions", []string{core, "internal/redis"}, false},
 

@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -35,14 +36,19 @@ func Table() string {
 func writeRows(b *strings.Builder, packages []Package) {
 	for _, p := range packages {
 		var may []string
-		for _, m := range p.May {
+		rest, shared := p.May, policyMay()
+		isPolicy := len(rest) >= len(shared) && slices.Equal(rest[:len(shared)], shared)
+		if isPolicy {
+			may, rest = []string{"as policies"}, rest[len(shared):]
+		}
+		for _, m := range rest {
 			if name, ok := strings.CutPrefix(m, "layer:"); ok {
 				may = append(may, "every "+name)
 			} else {
 				may = append(may, "`"+m+"`")
 			}
 		}
-		if p.Strict {
+		if p.Strict && !isPolicy {
 			may = append(may, "no other leaf")
 		}
 		b.WriteString("| `" + p.Path + "` | " + p.Owns + " | " + strings.Join(may, ", ") + " |\n")

@@ -257,7 +257,7 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 	for _, raw := range facts {
 		fact := policy.CleanLine(raw, memory.MaxContentBytes/4)
 		switch {
-		case !strings.ContainsFunc(fact, unicode.IsLetter) || isEmptyAnswer(fact):
+		case !strings.ContainsFunc(fact, unicode.IsLetter) || policy.IsEmptyAnswer(fact):
 			drop.Malformed++
 			continue
 		case len([]rune(fact)) > c.FactChars:

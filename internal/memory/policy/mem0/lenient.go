@@ -3,54 +3,23 @@ package mem0
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
 // Models answer in many forms: facts as objects, lists in lists, "none" for nothing. The
 // functions in this file accept them. They return nil for an answer that they cannot
 // read, which is then repaired or refused like any answer that does not fit its schema.
 
-// emptyAnswers are texts that mean that there is nothing.
-var emptyAnswers = []string{"", "none", "<none>", "[none]", "(none)", "null", "nil", "n/a", "na", "no facts", "no new facts", "nothing", "无", "没有"}
-
-// isEmptyAnswer reports whether a text means that there is nothing.
-func isEmptyAnswer(s string) bool {
-	return slices.Contains(emptyAnswers, strings.ToLower(strings.Trim(strings.TrimSpace(s), "\"'`.。 ")))
-}
-
-// findJSON returns the longest JSON object or list in a model's text.
-func findJSON(said string) (v any, ok bool) {
-	if json.Unmarshal([]byte(said), &v) == nil {
-		return v, true
-	}
-	best := 0
-	for at := strings.IndexAny(said, "{["); at >= 0; {
-		var raw json.RawMessage
-		step := 1
-		if json.NewDecoder(strings.NewReader(said[at:])).Decode(&raw) == nil {
-			step = len(raw)
-			if len(raw) > best && json.Unmarshal(raw, &v) == nil {
-				best, ok = len(raw), true
-			}
-		}
-		next := strings.IndexAny(said[at+step:], "{[")
-		if next < 0 {
-			break
-		}
-		at += step + next
-	}
-	return v, ok
-}
-
 // lenientFacts reads the answer of "extract". An entry without text becomes an empty one,
 // so that it is counted as malformed.
 func lenientFacts(said string) json.RawMessage {
-	if isEmptyAnswer(said) {
+	if policy.IsEmptyAnswer(said) {
 		return json.RawMessage(`{"facts":[]}`)
 	}
-	v, ok := findJSON(said)
+	v, ok := policy.FindJSON(said)
 	if !ok {
 		return nil
 	}
@@ -76,18 +45,15 @@ func lenientFacts(said string) json.RawMessage {
 	return raw
 }
 
-// maxEntries bounds what is read of one answer. Far fewer are kept.
-const maxEntries = 2000
-
 // collectFacts appends the facts in a JSON value, which may be nested lists.
 func collectFacts(v any, depth int, into *[]string) {
-	if len(*into) >= maxEntries {
+	if len(*into) >= policy.MaxEntries {
 		return
 	}
 	switch v := v.(type) {
 	case nil, bool:
 	case string:
-		if !isEmptyAnswer(v) {
+		if !policy.IsEmptyAnswer(v) {
 			*into = append(*into, v)
 		}
 	case float64:
@@ -108,13 +74,13 @@ func collectFacts(v any, depth int, into *[]string) {
 // factFromObject returns the fact in an object; "" when there is none.
 func factFromObject(v map[string]any) string {
 	for _, name := range []string{"fact", "text", "content", "memory", "statement", "description", "value"} {
-		if s, ok := v[name].(string); ok && !isEmptyAnswer(s) {
+		if s, ok := v[name].(string); ok && !policy.IsEmptyAnswer(s) {
 			return s
 		}
 	}
 	subject, _ := v["subject"].(string)
-	relation, _ := firstValue(v, "predicate", "relation", "relationship", "verb").(string)
-	object, _ := firstValue(v, "object", "destination", "target").(string)
+	relation, _ := policy.FirstValue(v, "predicate", "relation", "relationship", "verb").(string)
+	object, _ := policy.FirstValue(v, "object", "destination", "target").(string)
 	if subject != "" && relation != "" && object != "" {
 		return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
 	}
@@ -128,19 +94,9 @@ func factFromObject(v map[string]any) string {
 	return ""
 }
 
-// firstValue returns the value under the first of the names that exists; nil without one.
-func firstValue(v map[string]any, names ...string) any {
-	for _, name := range names {
-		if x, ok := v[name]; ok {
-			return x
-		}
-	}
-	return nil
-}
-
 // lenientDecision reads the answer of "decide".
 func lenientDecision(said string) json.RawMessage {
-	v, ok := findJSON(said)
+	v, ok := policy.FindJSON(said)
 	if list, isList := v.([]any); isList && len(list) == 1 {
 		v = list[0]
 	}
@@ -148,7 +104,7 @@ func lenientDecision(said string) json.RawMessage {
 	if !ok || !isObject {
 		return nil
 	}
-	named, _ := firstValue(object, "operation", "event", "action").(string)
+	named, _ := policy.FirstValue(object, "operation", "event", "action").(string)
 	var out FactDecision
 	switch op := Operation(strings.ToUpper(strings.TrimSpace(named))); op {
 	case OpAdd, OpUpdate, OpDelete, OpNoop:
@@ -158,7 +114,7 @@ func lenientDecision(said string) json.RawMessage {
 	default:
 		return nil
 	}
-	switch t := firstValue(object, "target", "target_memory_id", "handle", "id").(type) {
+	switch t := policy.FirstValue(object, "target", "target_memory_id", "handle", "id").(type) {
 	case float64:
 		if t == math.Trunc(t) && math.Abs(t) < 1<<31 {
 			out.Target = new(int(t))
@@ -168,7 +124,7 @@ func lenientDecision(said string) json.RawMessage {
 			out.Target = &n
 		}
 	}
-	if s, isText := firstValue(object, "text", "new_memory", "memory").(string); isText && !isEmptyAnswer(s) {
+	if s, isText := policy.FirstValue(object, "text", "new_memory", "memory").(string); isText && !policy.IsEmptyAnswer(s) {
 		out.Text = &s
 	}
 	raw, err := json.Marshal(out)

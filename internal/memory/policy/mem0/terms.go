@@ -99,7 +99,7 @@ func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 		return f.text
 	}
 	s := policy.CleanLine(*f.decision.Text, l.c.FactChars)
-	if s == "" || isEmptyAnswer(s) {
+	if s == "" || policy.IsEmptyAnswer(s) {
 		return f.text
 	}
 	w, known := termsOf(s), termsOf(f.text)

@@ -1,0 +1,59 @@
+// Package layered is memory in three layers: working, episodic and semantic.
+//
+// The files call_*.go hold its model calls: the payloads, which internal/rules answers too, the
+// prompts and schemas, and what is read of an answer. The files importance.go, intent.go and
+// relations.go hold its published rules, in English and Chinese.
+package layered
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+//go:embed prompts schemas
+var callFiles embed.FS
+
+// The names of the calls, and what holds when an answer cannot be used (memory.ErrBadAnswer).
+const (
+	CallTriples  = "triples"  // else: RuleTriples
+	CallAbstract = "abstract" // else: the items stay as they are
+)
+
+// TriplesTemperature is the published temperature of "triples".
+const TriplesTemperature = 0.1
+
+// maxMessageChars is how much of a message or an item a prompt shows.
+const maxMessageChars = 8000
+
+// Calls builds the model calls of the layers. The caller sets MaxTokens of the calls that it
+// returns, and the Temperature of "abstract". It is safe for concurrent use.
+type Calls struct{ triples, abstract policy.Prompt }
+
+// LoadCalls returns the calls with their prompts and schemas.
+func LoadCalls() (*Calls, error) {
+	triples, err := policy.LoadPrompt(callFiles, "layered/"+CallTriples+"@1")
+	if err != nil {
+		return nil, err
+	}
+	abstract, err := policy.LoadPrompt(callFiles, "layered/"+CallAbstract+"@1")
+	if err != nil {
+		return nil, err
+	}
+	return &Calls{triples, abstract}, nil
+}
+
+// build returns a call about count entries of material.
+func build(name string, p *policy.Prompt, material any, count int, input any, lenient func(string) json.RawMessage, check func(json.RawMessage) error) (memory.Call, error) {
+	body, err := p.Render(material, count)
+	if err != nil {
+		return memory.Call{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return memory.Call{
+		Name: name, Version: p.Version, System: p.System, Prompt: body, Schema: p.Schema, Input: input,
+		Lenient: lenient, Check: check,
+	}, nil
+}

@@ -1,0 +1,208 @@
+package memoryos
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+)
+
+func page(user, assistant string) CallPage {
+	var p CallPage
+	if user != "" {
+		p.Messages = append(p.Messages, memory.Utterance{Role: memory.RoleUser, Name: "Ana", Content: user, Time: policytest.Noon})
+	}
+	if assistant != "" {
+		p.Messages = append(p.Messages, memory.Utterance{Role: memory.RoleAssistant, Content: assistant, Time: policytest.Noon})
+	}
+	return p
+}
+
+func loadCalls(t *testing.T) *Calls {
+	t.Helper()
+	c, err := LoadCalls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sampleCalls returns one call of each name, about a page with hostile text and one with one side.
+func sampleCalls(t *testing.T) []memory.Call {
+	t.Helper()
+	c := loadCalls(t)
+	pages := []CallPage{page(policytest.Hostile, "I see."), page("", "One side only.")}
+	old := Profile{Dimensions: []Dimension{{"order", LevelHigh, "plans every day"}}, Text: "Likes order."}
+	var out []memory.Call
+	for _, build := range []func() (memory.Call, error){
+		func() (memory.Call, error) {
+			return c.Continuity(ContinuityInput{Previous: pages[0], Next: pages[1], Similarity: 0.5})
+		},
+		func() (memory.Call, error) { return c.Meta(MetaInput{Old: policytest.Hostile, Page: pages[0]}) },
+		func() (memory.Call, error) { return c.Themes(ThemesInput{pages}) },
+		func() (memory.Call, error) { return c.Profile(ProfileInput{old, "Ana", pages}) },
+		func() (memory.Call, error) { return c.Knowledge(KnowledgeInput{Pages: pages}) },
+	} {
+		call, err := build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, call)
+	}
+	return out
+}
+
+// TestCallPrompts compares the prompts with their golden files. Hostile text stays data.
+func TestCallPrompts(t *testing.T) {
+	t.Parallel()
+	for _, c := range sampleCalls(t) {
+		policytest.Golden(t, "golden/"+c.Name+".v1.txt", policytest.PromptText(c))
+		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
+		data, _, _ := strings.Cut(rest, "</memory-data>")
+		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {
+			t.Errorf("%s: the marks are forged:\n%s", c.Name, c.Prompt)
+		}
+	}
+}
+
+// C237: the catalog has 90 named dimensions in three groups, and the prompt names them all. A name
+// is found in any letter case, with hyphens, and in Chinese.
+func TestCatalog(t *testing.T) {
+	t.Parallel()
+	groups, names := map[DimensionGroup]int{}, map[string]bool{}
+	prompt := loadCalls(t).prompts[CallProfile].System
+	for _, e := range Catalog() {
+		groups[e.Group]++
+		names[e.Name], names[e.Han] = true, true
+		if !strings.Contains(prompt, e.Name) {
+			t.Errorf("the prompt does not name %s", e.Name)
+		}
+		for _, form := range []string{e.Name, e.Han, strings.ToUpper(e.Name), strings.ReplaceAll(e.Name, " ", "_")} {
+			if name, ok := DimensionName(form); !ok || name != e.Name {
+				t.Errorf("%s is %q", form, name)
+			}
+		}
+	}
+	if len(groups) != 3 || groups[GroupPersonality] != 30 || groups[GroupExpectations] != 20 || groups[GroupInterests] != 40 || len(names) != 180 {
+		t.Errorf("%v, %d names", groups, len(names))
+	}
+	if name, ok := DimensionName("Self-Actualisation"); !ok || name != "self-actualization" {
+		t.Errorf("%q", name)
+	}
+	if name, ok := DimensionName("zodiac"); ok {
+		t.Errorf("zodiac is %q", name)
+	}
+}
+
+// A page is in one theme, handles that were not shown are dropped and counted, and pages that no
+// theme names are reported.
+func TestReadThemes(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]ThemesRead{
+		`{"themes":[{"theme":"Boat","keywords":["boat","boat"],"content":"The boat leaks.","pages":[0,2,2,9]},{"theme":"","keywords":[],"content":"Tea is out.","pages":[1,0]}]}`: {
+			Themes: []Theme{{"Boat", []string{"boat"}, "The boat leaks.", []int{0, 2}}, {"Tea is out.", []string{}, "Tea is out.", []int{1}}}, Rest: []int{3}, Unknown: 3,
+		},
+		`{"themes":[{"theme":"Boat","keywords":[],"content":"The boat leaks.","pages":[-1]},{"theme":"x","keywords":[],"content":"None","pages":[1]}]}`: {
+			Themes: []Theme{{"Boat", []string{}, "The boat leaks.", []int{0, 1, 2, 3}}}, Unknown: 1,
+		},
+	} {
+		got, err := ReadThemes(json.RawMessage(answer), 4)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n%+v, %v", answer, got, err)
+		}
+	}
+	g := GeneralTheme([]CallPage{page("The boat leaks again.", ""), page("", "Call the yard.")})
+	if g.Theme != "General" || g.Content == "" || !slices.Equal(g.Pages, []int{0, 1}) {
+		t.Errorf("%+v", g)
+	}
+}
+
+// C231: the new profile keeps old findings and adds new ones. A dimension that is not in the
+// catalog, or has no evidence, is dropped and counted, and a poor answer is refused.
+func TestReadProfile(t *testing.T) {
+	t.Parallel()
+	old := Profile{[]Dimension{{"order", LevelHigh, "plans every day"}, {"music", LevelLow, "hums"}}, "Likes order, and hums at work now and then."}
+	got, err := ReadProfile(json.RawMessage(`{"dimensions":[{"name":"Music","level":"High","evidence":"plays in a band"},{"name":"zodiac","level":"High","evidence":"Leo"},
+		{"name":"travel","level":"Low","evidence":"None"},{"name":"开放性","level":"Medium","evidence":"tries all"}],"text":"Likes order, plays in a band."}`), &old)
+	want := []Dimension{{"openness", LevelMedium, "tries all"}, {"order", LevelHigh, "plans every day"}, {"music", LevelHigh, "plays in a band"}}
+	if err != nil || !slices.Equal(got.Profile.Dimensions, want) || got.Unknown != 2 || !got.Changed || got.Profile.Text != "Likes order, plays in a band." {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := ReadProfile(json.RawMessage(`{"dimensions":[],"text":"None"}`), &old); err != nil || got.Changed || got.Profile.Text != old.Text {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c, err := loadCalls(t).Profile(ProfileInput{Old: old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, poor := range []string{`{"dimensions":[],"text":""}`, `{"dimensions":[],"text":"None"}`, `{"dimensions":[],"text":"Hums."}`, `{"dimensions":"none","text":""}`} {
+		if c.Check(json.RawMessage(poor)) == nil {
+			t.Errorf("accepted %s", poor)
+		}
+	}
+}
+
+// C332: the sentinel "None" and its like are never knowledge.
+func TestReadKnowledge(t *testing.T) {
+	t.Parallel()
+	raw := lenientKnowledge(`{"user_knowledge":"- None\n- Ana has a cat.\n- ana has a cat.\nNo new user information was mentioned.\n无。","assistant":["none found","N/A","", "Sent Ana a recipe."]}`)
+	got, dropped, err := ReadKnowledge(raw, 0)
+	if err != nil || !slices.Equal(got.User, []string{"Ana has a cat."}) || !slices.Equal(got.Assistant, []string{"Sent Ana a recipe."}) || dropped != 7 {
+		t.Errorf("%+v %d %v", got, dropped, err)
+	}
+	got, _, err = ReadKnowledge(json.RawMessage(`{"user":["a b","c d","e f"],"assistant":[]}`), 2)
+	if err != nil || len(got.User) != 2 || got.Assistant == nil {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// Models answer in many forms. What cannot be read is nil, and then asked again.
+func TestLenientCalls(t *testing.T) {
+	t.Parallel()
+	calls := map[string]memory.Call{}
+	for _, c := range sampleCalls(t) {
+		calls[c.Name] = c
+	}
+	for _, c := range []struct{ name, said, want string }{
+		{CallContinuity, "Yes.", `{"continuous":true}`},
+		{CallContinuity, `{"continuous":"false"}`, `{"continuous":false}`},
+		{CallContinuity, `perhaps`, ``},
+		{CallMeta, "Ana repairs her boat.", `{"meta":"Ana repairs her boat."}`},
+		{CallMeta, `{"meta_info":"Ana."}`, `{"meta":"Ana."}`},
+		{CallMeta, `{"x":1}`, ``},
+		{CallThemes, `[{"topic":"Boat","keywords":"boat, yard","summary":"It leaks.","pages":["0","page 1",2.5]}]`, `{"themes":[{"theme":"Boat","keywords":["boat"," yard"],"content":"It leaks.","pages":[0,1]}]}`},
+		{CallThemes, `{"theme":"Boat","content":"It leaks."}`, `{"themes":[{"theme":"Boat","keywords":[],"content":"It leaks.","pages":[]}]}`},
+		{CallThemes, "I cannot do that.", ``},
+		{CallProfile, `{"dimensions":{"music":"High (plays)","order":{"level":"low","reason":"plans"},"zodiac":"High (Leo)"},"text":"x"}`, `{"dimensions":[{"name":"order","level":"Low","evidence":"plans"},{"name":"music","level":"High","evidence":"plays"}],"text":"x"}`},
+		{CallProfile, `{"dimensions":[{"dimension":"music","level":"huge","evidence":"plays"}],"text":"x"}`, `{"dimensions":[{"name":"music","level":"Low","evidence":""}],"text":"x"}`},
+		{CallProfile, `{"x":1}`, ``},
+		{CallKnowledge, "None", `{"user":[],"assistant":[]}`},
+		{CallKnowledge, `{"user":[{"fact":"a"}],"assistant":null}`, `{"user":["a"],"assistant":[]}`},
+		{CallKnowledge, "nothing that is JSON", ``},
+	} {
+		if got := string(calls[c.name].Lenient(c.said)); got != c.want {
+			t.Errorf("%s %q is %s", c.name, c.said, got)
+		}
+	}
+}
+
+// A prompt is bounded: long messages are shortened, and what does not fit is left out, oldest first.
+func TestPromptsAreBounded(t *testing.T) {
+	t.Parallel()
+	var pages []CallPage
+	for range 300 {
+		pages = append(pages, page(strings.Repeat("boat ", 5000), ""))
+	}
+	c, err := loadCalls(t).Within(8000).Themes(ThemesInput{pages})
+	if err != nil || len(c.Prompt) > 20_000 || !strings.Contains(c.Prompt, `"page":299`) || strings.Contains(c.Prompt, `"page":0,`) {
+		t.Errorf("%d bytes, %v", len(c.Prompt), err)
+	}
+	if err := c.Check(json.RawMessage(`{"themes":[]}`)); err == nil || errors.Is(err, memory.ErrBadAnswer) {
+		t.Error("no themes are accepted")
+	}
+}
