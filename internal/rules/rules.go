@@ -14,7 +14,9 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -106,6 +108,15 @@ func (a *Analyst) rulesByCall() map[string]rule {
 		"overall_personality": ruleFor(overallPersonality),
 		// MemGPT
 		memgpt.CallSummary: ruleFor(queueSummary),
+		// MemoryOS
+		memoryos.CallContinuity: ruleFor(continuity),
+		memoryos.CallMeta:       ruleFor(metaInfo),
+		memoryos.CallThemes:     ruleFor(a.multiSummary),
+		memoryos.CallProfile:    ruleFor(profile),
+		memoryos.CallKnowledge:  ruleFor(knowledge),
+		// the three layers
+		layered.CallTriples:  ruleFor(takeTriples),
+		layered.CallAbstract: ruleFor(abstract),
 		// recall
 		"relevance": ruleFor(scoreRelevance),
 	}
