@@ -1,11 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -30,30 +31,33 @@ func saidAbout(messages []memory.Utterance) []string {
 	var out []string
 	for i, u := range messages {
 		if u.Role == memory.RoleUser {
-			out = append(out, extract(mem0.ExtractInput{Recent: messages[:i], New: []memory.Utterance{u}}).Facts...)
+			out = append(out, personFacts(append(slices.Clone(messages[:i]), u), memoryos.MaxKnowledge)...)
 		}
 	}
 	if len(out) > 0 {
 		return out
 	}
 	for _, u := range messages {
-		said := strings.TrimLeft(text.ExtractiveSentence(u.Content), "-*•# ")
-		if said == "" {
-			said = strings.Join(strings.Fields(text.Shorten(u.Content, maxEventLine)), " ")
-		}
-		if said == "" || injectedInstructions.MatchString(said) {
-			continue
-		}
-		name := u.Name
-		zh := isHan(said)
-		if name == "" {
-			name = roleName(u.Role, languageOf(said))
-		}
-		if zh {
-			out = append(out, name+"："+said)
-		} else {
-			out = append(out, name+": "+said)
+		if said := quoted(u); said != "" {
+			out = append(out, said)
 		}
 	}
 	return out
+}
+
+// quoted returns the most telling sentence of a message, with who said it; "" if there is nothing to quote.
+func quoted(u memory.Utterance) string {
+	sentences := utteredSentences(addressForm.ReplaceAllString(markup.ReplaceAllString(u.Content, "$1"), "$1"))
+	if u.Role != memory.RoleUser {
+		sentences = slices.DeleteFunc(sentences, func(s string) bool { return strings.ContainsAny(s, "?？") || strings.HasSuffix(s, ":") })
+	}
+	said := strings.TrimLeft(text.ExtractiveSentence(strings.Join(sentences, "\n")), "-*•# ")
+	if said == "" || injectedInstructions.MatchString(said) {
+		return ""
+	}
+	name := cmp.Or(u.Name, roleName(u.Role, languageOf(said)))
+	if isHan(said) {
+		return name + "：" + said
+	}
+	return name + ": " + said
 }

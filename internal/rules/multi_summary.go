@@ -4,8 +4,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -30,38 +32,98 @@ func (a *Analyst) multiSummary(in memoryos.ThemesInput) memoryos.ThemesAnswer {
 
 // theme describes the pages with these handles.
 func (a *Analyst) theme(pages []memoryos.CallPage, handles []int) memoryos.Theme {
-	var messages []memory.Utterance
-	var all strings.Builder
 	var names []string
-	for _, h := range handles {
-		messages = append(messages, pages[h].Messages...)
+	texts := make([]string, len(handles)) // of each page, what names its topic
+	for i, h := range handles {
 		for _, m := range pages[h].Messages {
 			if m.Name != "" && !slices.Contains(names, m.Name) {
 				names = append(names, m.Name)
 			}
-			for _, s := range utteredSentences(m.Content) {
-				all.WriteString(s + "\n")
+			sentences := utteredSentences(m.Content)
+			if m.Role != memory.RoleUser { // what is asked names the topic, a long answer much beside it
+				sentences = sentences[:min(len(sentences), maxLeadSentences)]
 			}
+			texts[i] += strings.Join(sentences, "\n") + "\n"
 		}
 	}
-	t := memoryos.Theme{Keywords: keywords(all.String(), strings.Join(names, " ")), Pages: handles}
-	t.Theme = strings.Join(t.Keywords[:min(2, len(t.Keywords))], ", ")
+	t := memoryos.Theme{Keywords: sharedKeywords(texts, strings.Join(names, " ")), Pages: handles}
+	t.Theme = text.Shorten(strings.Join(t.Keywords[:min(2, len(t.Keywords))], ", "), memoryos.MaxThemeChars)
+	all := strings.Join(texts, "")
 	if t.Theme == "" {
-		t.Theme = text.Shorten(text.ExtractiveSentence(all.String()), memoryos.MaxThemeChars)
+		t.Theme = text.Shorten(text.ExtractiveSentence(all), memoryos.MaxThemeChars)
 	}
-	said := saidAbout(messages)
-	t.Content = extractiveSummary(said, memoryos.MaxContentChars, languageOf(strings.Join(said, "\n")))
+	var parts []string
+	for _, h := range handles {
+		if said := pageSummary(&pages[h], memoryos.MaxContentChars/len(handles)); said != "" {
+			parts = append(parts, said)
+		}
+	}
+	t.Content = text.Shorten(joinParts(parts, isHan(strings.Join(parts, ""))), memoryos.MaxContentChars)
 	if t.Content == "" {
-		t.Content = text.Shorten(strings.Join(strings.Fields(all.String()), " "), memoryos.MaxContentChars)
+		t.Content = text.Shorten(strings.Join(strings.Fields(all), " "), memoryos.MaxContentChars)
 	}
 	return t
 }
+
+// maxLeadSentences is how much of an answer names its topic.
+const maxLeadSentences = 3
+
+// sharedKeywords returns the keywords of several texts together; those of more texts come first.
+func sharedKeywords(texts []string, names string) []string {
+	found := keywords(strings.Join(texts, ""), names)
+	folded := make([]string, len(texts))
+	for i, t := range texts {
+		folded[i] = text.Fold(t)
+	}
+	in := func(k string) int {
+		n := 0
+		for _, t := range folded {
+			if strings.Contains(t, text.Fold(k)) {
+				n++
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(found, func(a, b string) int { return in(b) - in(a) })
+	return found
+}
+
+// pageSummary returns what a page says within so many characters: the facts of the people; what a person
+// asked where there are none; and what was answered.
+func pageSummary(p *memoryos.CallPage, chars int) string {
+	var said, more []string
+	for i, u := range p.Messages {
+		var facts []string
+		if u.Role == memory.RoleUser {
+			facts = personFacts(append(slices.Clone(p.Messages[:i]), u), memoryos.MaxKnowledge)
+		}
+		if len(facts) > 0 {
+			said = append(said, facts...)
+			continue
+		}
+		if quote := quoted(u); quote != "" && len(said) == 0 {
+			said = append(said, quote)
+		} else if quote != "" {
+			more = append(more, quote)
+		}
+	}
+	lang := languageOf(strings.Join(said, "") + strings.Join(more, ""))
+	out := extractiveSummary(said, chars, lang)
+	if left := chars - utf8.RuneCountInString(out) - 1; left >= minQuoteChars && len(more) > 0 {
+		out = joinParts([]string{out, text.Shorten(more[0], left)}, lang == policy.Chinese)
+	}
+	return out
+}
+
+// minQuoteChars is the least room for what was answered.
+const minQuoteChars = 60
 
 // groupPages returns the handles of at most two groups of pages, each sorted, the group of the first page
 // first.
 func groupPages(pages []memoryos.CallPage) [][]int {
 	var groups [][]int
-	likeness := pageLikeness(pages)
+	vectors := pageVectors(pages)
+	likeness := pageLikeness(vectors)
 	for i := range pages {
 		groups = append(groups, []int{i})
 	}
@@ -74,7 +136,7 @@ func groupPages(pages []memoryos.CallPage) [][]int {
 				}
 			}
 		}
-		if len(groups) <= memoryos.MaxThemes && best < sameTopic {
+		if len(groups) <= memoryos.MaxThemes && best < sameTopic && saysEnough(vectors, groups[0]) && saysEnough(vectors, groups[1]) {
 			break
 		}
 		for k := range groups {
@@ -94,12 +156,24 @@ func groupPages(pages []memoryos.CallPage) [][]int {
 	return groups
 }
 
+// minThemeTerms is how many terms a group of pages has at least if it has a theme of its own: a page of small
+// talk has none.
+const minThemeTerms = 12
+
+// saysEnough reports whether pages say enough for a theme.
+func saysEnough(vectors []map[string]float64, group []int) bool {
+	n := 0
+	for _, i := range group {
+		n += len(vectors[i])
+	}
+	return n >= minThemeTerms
+}
+
 // pageLikeness returns how alike each two pages are.
-func pageLikeness(pages []memoryos.CallPage) [][]float64 {
-	vectors := pageVectors(pages)
-	out := make([][]float64, len(pages))
+func pageLikeness(vectors []map[string]float64) [][]float64 {
+	out := make([][]float64, len(vectors))
 	for i := range out {
-		out[i] = make([]float64, len(pages))
+		out[i] = make([]float64, len(vectors))
 		for j := range i {
 			out[i][j] = dot(vectors[i], vectors[j])
 			if i-j == 1 {

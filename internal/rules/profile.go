@@ -19,14 +19,14 @@ func profile(in memoryos.ProfileInput) memoryos.Profile {
 	said := pagesSaid(in.Pages)
 	toAssistant := slices.ContainsFunc(said, func(u memory.Utterance) bool { return u.Role == memory.RoleAssistant })
 	for i := range said {
-		if said[i].Role != memory.RoleUser {
+		if said[i].Role != memory.RoleUser || isPasted(said[i].Content) {
 			continue
 		}
 		if said[i].Name == "" {
 			said[i].Name = in.Person
 		}
 		for _, s := range utteredSentences(said[i].Content) {
-			noteFindings(strings.TrimLeft(s, "-*•# "), toAssistant, found)
+			noteFindings(addressForm.ReplaceAllString(strings.TrimLeft(s, "-*•# "), "$1"), toAssistant, found)
 		}
 	}
 	out := memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: profileText(in, said)}
@@ -88,7 +88,7 @@ func noteFindings(s string, toAssistant bool, found map[string]*finding) {
 	strong := strongFeeling.MatchString(s)
 	for i := range dimensionCues {
 		d := &dimensionCues[i]
-		if d.addressed && !toAssistant || !d.addressed && !own || !d.form.MatchString(s) || d.not != nil && d.not.MatchString(s) {
+		if d.addressed && !(toAssistant && asksListener(s, d.form)) || !d.addressed && !own || !d.form.MatchString(s) || d.not != nil && d.not.MatchString(s) {
 			continue
 		}
 		f := found[d.name]
@@ -111,7 +111,7 @@ func noteFindings(s string, toAssistant bool, found map[string]*finding) {
 var (
 	strongFeeling = regexp.MustCompile(`(?i)\b(?:love|loved|adore|passion\w*|favou?rite|obsessed|addicted|crazy about|huge|always|every (?:day|morning|evening|night|week|weekend)|daily|can't live without|for years|my life|most important|means (?:everything|the world|a lot)|never miss|big fan|lifelong)\b|最喜欢|最爱|热爱|每天|每周|一直|从小|非常喜欢|特别喜欢|酷爱|痴迷|离不开`)
 	// denied matches a sentence in which the speaker does not do or like something.
-	denied = regexp.MustCompile(`(?i)\b(?:don't|do not|didn't|doesn't|never|not (?:really|much|a|into|interested|good)|can't stand|hate|dislike|no longer|stopped|quit|gave up|isn't|wasn't|haven't|wouldn't|couldn't|if i|wish i)\b|不喜欢|不爱|讨厌|不想|没有?兴趣|不会|不太|不怎么|从不|没去过|如果`)
+	denied = regexp.MustCompile(`(?i)\b(?:don't|do not|didn't|doesn't|never|won't|can't|cannot|not (?:really|much|a|into|interested|good)|can't stand|hate|dislike|no longer|stopped|quit|gave up|isn't|wasn't|haven't|wouldn't|couldn't|if i|wish i)\b|不喜欢|不爱|讨厌|不想|没有?兴趣|不会|不太|不怎么|从不|没去过|如果`)
 )
 
 // isOwnStatement reports whether a sentence states something about the speaker.
@@ -123,13 +123,42 @@ func isOwnStatement(s string) bool {
 		s = hanLeadIns.ReplaceAllString(strings.TrimSpace(s), "")
 		return hanOwnSubject.MatchString(s) && !hanQuestion.MatchString(s) && !hanSupposed.MatchString(s) && !denied.MatchString(s)
 	}
-	plain := restoreSubject(stripFiller(s))
+	plain := stripFiller(s)
+	if plain == "" {
+		return false
+	}
+	plain = restoreSubject(plain)
 	words := lowerWords(plain)
 	if len(words) < 3 || denied.MatchString(plain) || suppositions.MatchString(plain) || requests.MatchString(plain) {
 		return false
 	}
-	return startsWithSpeaker(words) && words[0] != "my" && words[0] != "our" || ownLiking.MatchString(plain)
+	return speakerActs(words) || ownLiking.MatchString(plain)
 }
+
+// speakerActs reports whether the speaker, and not a thing of the speaker's, is the subject of a sentence.
+func speakerActs(words []string) bool {
+	if !startsWithSpeaker(words) {
+		return false
+	}
+	at := slices.IndexFunc(words, func(w string) bool { return selfWords[w] })
+	switch words[at] {
+	case "my", "our", "me", "us", "myself", "ourselves", "mine", "ours":
+		return false
+	}
+	return true
+}
+
+// asksListener reports whether a sentence asks the listener for what a form matches: it is a question, names
+// the listener, or begins with it.
+func asksListener(s string, form *regexp.Regexp) bool {
+	at := form.FindStringIndex(s)
+	return len(at) > 0 && (at[0] <= maxAskOpening || strings.ContainsAny(s, "?？你您") || addressesListener(lowerWords(s)) || politely.MatchString(s))
+}
+
+// maxAskOpening is how many bytes may be in front of a request.
+const maxAskOpening = 12
+
+var politely = regexp.MustCompile(`(?i)\b(?:please|i (?:want|need|expect|prefer|would like))\b|请|希望`)
 
 var (
 	ownLiking     = regexp.MustCompile(`(?i)^(?:my|our) (?:biggest |main |all-time |absolute |other |new )*(?:hobby|hobbies|passions?|favou?rite|interests?|love of|dream|goals?)\b`)

@@ -28,22 +28,22 @@ var englishPhrases = []phrase{
 	english(RelationAddress, `i `+enAdverb+`(?:go by|prefer to be called|like to be called|want to be called) `, acceptAddress),
 	english(RelationJob, `i `+enAdverb+`work as (?:an? |the )?`, nil),
 	english(RelationJob, enAm+`(?:working|employed|training) as (?:an? |the )?`, nil),
-	english(RelationJob, `my (?:current |day |main |new )?(?:job|profession|occupation|job title|line of work) is (?:being |as |to be )?(?:an? |the )?`, acceptThing),
+	english(RelationJob, `my (?:current |day |main |new )?(?:job|profession|occupation|job title|line of work) is (?:being |as |to be )?(?:an? |the )?`, acceptJob),
 	english(RelationJob, enAm+`(?:an?|the|one of the) `, acceptJob),
 	english(RelationName, `my (?:full |real |first |given )?name(?:'s| is|s) `+enAdverb, acceptSpelledName),
 	english(RelationName, enAm+`(?:called|named) `, acceptSpelledName),
 	english(RelationName, enAm, acceptName),
-	english(RelationPlace, `i `+enAdverb+`(?:live|reside) `+enAdverb+`(?:in|at|near|on|outside|close to) `, nil),
-	english(RelationPlace, enAm+`(?:living|based|located|staying|residing|settled) `+enAdverb+`(?:in|at|near|on|outside) `, nil),
+	english(RelationPlace, `i `+enAdverb+`(?:live|reside) `+enAdverb+`(?:in|at|near|on|outside|close to) `, acceptHome),
+	english(RelationPlace, enAm+`(?:living|based|located|staying|residing|settled) `+enAdverb+`(?:in|at|near|on|outside) `, acceptHome),
 	english(RelationPlace, `i(?:'ve| have)? `+enAdverb+`(?:moved|relocated) (?:back )?(?:here )?to `, acceptPlaceStart),
 	english(RelationPlace, `my (?:home |current )?address is `, nil),
 	english(RelationPlace, `my (?:home|house|flat|apartment|place) is `+enAdverb+`(?:in|at|near) `, nil),
 	english(RelationPlace, enAm+`(?:(?:back|over|here|down|up|out) )?(?:in|at) `, acceptPlace),
-	english(RelationSkills, enAm+`(?:very |pretty |extremely |fairly |rather )?(?:good|great|excellent|skilled|proficient|experienced|fluent|an expert|talented|decent) (?:at|in|with) `, acceptThing),
+	english(RelationSkills, enAm+`(?:very |pretty |extremely |fairly |rather )?(?:good|great|excellent|skilled|proficient|experienced|fluent|an expert|talented|decent) (?:at|in) `, acceptThing),
 	english(RelationSkills, `my (?:main |biggest |greatest |core )?(?:strength|strengths|strong point|strong suit|specialty|speciality|forte|skill|skills|talent) (?:is|are|lies in|include) `, acceptThing),
 	english(RelationSkills, `i `+enAdverb+`(?:know how to|specialize in|excel at|excel in) `, nil),
 	english(RelationSkills, `i can `+enAdverb, acceptSkill),
-	english(RelationGoals, `my (?:main |biggest |ultimate |next |long-term |short-term |big |current |first |life |career |personal )*(?:goal|aim|dream|ambition|objective|target|aspiration)s? (?:is|are|would be|for [^,]{2,30}? is)(?: to)? `, acceptThing),
+	english(RelationGoals, `my (?:main |biggest |ultimate |next |long-term |short-term |big |current |first |life |career |personal )*(?:goal|aim|dream|ambition|objective|target|aspiration)s? (?:is|are|would be|for [^,]{2,30}? is)(?: definitely)?(?: to)? `, acceptThing),
 	english(RelationGoals, `i(?:'m|'ve been| am| have been)? `+enAdverb+`(?:want|hope|aim|aspire|intend|plan|dream|wish|wanted|hoping|planning|aiming|trying|dreaming)(?: of| to) `, acceptGoal),
 	english(RelationGoals, `i(?:'d| would) `+enAdverb+`(?:like|love) to `, acceptGoal),
 	english(RelationGoals, enAm+`(?:working towards?|aiming for|training for|saving (?:up )?for) `, acceptThing),
@@ -175,6 +175,11 @@ var (
 	stay         = regexp.MustCompile(`(?i) (?:(?:with|together with) (?:my|our|two|three|a) .*|for (?:about |over |almost |nearly )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|many|several|a few) years.*|(?:last|this) (?:year|month|week|summer|winter|spring|fall|autumn).*|(?:two|three|\d+) (?:years|months|weeks) ago.*|in \d{4}.*)$`)
 )
 
+// acceptHome accepts where somebody lives, unless it names no place.
+func acceptHome(o string) (string, bool) { return o, !anyPlace.MatchString(o) }
+
+var anyPlace = regexp.MustCompile(`(?i)^(?:an?|my|our) (?:[\p{L}-]+ )*(?:country|place|city|town|area|house|apartment|flat|world|neighborhood|home|space|bubble|way)$`)
+
 // acceptJob accepts an object behind "I'm a" that names an occupation.
 func acceptJob(o string) (string, bool) {
 	words := strings.Fields(o)
@@ -236,16 +241,18 @@ var (
 
 // acceptGoal accepts a goal that lasts: one that begins with a verb of achieving.
 func acceptGoal(o string) (string, bool) {
+	o = strings.TrimPrefix(strings.TrimPrefix(o, "definitely "), "to ")
 	words := strings.Fields(strings.ToLower(o))
-	if !goalVerbs[words[0]] || len(words) < 2 && words[0] != "graduate" || addressesListener.MatchString(strings.ToLower(o)) || passingGoal.MatchString(o) {
+	if len(words) == 0 || !goalVerbs[words[0]] && !startsOwn.MatchString(o) || len(words) < 2 && words[0] != "graduate" || addressesListener.MatchString(strings.ToLower(o)) || passingGoal.MatchString(o) {
 		return "", false
 	}
 	return o, !vagueObject.MatchString(strings.TrimSpace(strings.TrimPrefix(strings.ToLower(o), words[0])))
 }
 
 var (
-	goalVerbs = policy.WordSet(`achieve become reach realize realise learn master improve start open launch run finish complete lose save earn own write publish build found graduate
-		quit get win climb retire travel study qualify compete create publish volunteer becoming achieving learning improving reaching mastering opening starting running writing
+	startsOwn = regexp.MustCompile(`(?i)^start(?:ing)? (?:an?|my|our) (?:own |new |small |online )*(?:business|company|family|studio|shop|store|band|blog|farm|career|garden|school|restaurant|podcast)`)
+	goalVerbs = policy.WordSet(`achieve become reach realize realise learn master improve open launch run finish complete lose save earn own write publish build found graduate
+		quit get win climb retire travel study qualify compete create publish volunteer becoming achieving learning improving reaching mastering opening running writing
 		publishing building losing saving climbing winning owning finishing traveling travelling grow expand pursue earning pass visit buy eat own`)
 	passingGoal = regexp.MustCompile(`(?i)\b(?:today|tonight|now|this (?:morning|evening|afternoon)|for (?:lunch|dinner|breakfast))\b|^(?:get (?:back|some|this|that|out|up|going|home|started|a (?:drink|coffee|bite))|eat (?:something|now|lunch|dinner)|start (?:with|by|over|now)|finish (?:this|that|my (?:coffee|lunch))|save (?:this|that|it|time)|buy (?:some|a few)|run (?:to|it|this))`)
 )

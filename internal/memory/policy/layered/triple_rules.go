@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -131,10 +132,25 @@ func cleanObject(s string, open bool) string {
 	if open && utf8.RuneCountInString(s) > OpenObjectChars {
 		s = cutObject(s)
 	}
-	if s == "" || utf8.RuneCountInString(s) > MaxObjectChars || vagueObject.MatchString(s) {
+	if s == "" || utf8.RuneCountInString(s) > MaxObjectChars || pointsBack.MatchString(s) || definiteThing(s) || vagueObject.MatchString(s) || addressesListener.MatchString(strings.ToLower(s)) {
 		return ""
 	}
 	return s
+}
+
+// definiteThing reports whether an object is "the" and a thing that only the talk knows: "the plan", and not
+// "the sea" or "the Alps".
+func definiteThing(s string) bool {
+	words := strings.Fields(s)
+	if len(words) < 2 || !strings.EqualFold(words[0], "the") {
+		return false
+	}
+	for _, w := range words[1:min(len(words), 4)] {
+		if first, _ := utf8.DecodeRuneInString(w); unicode.IsUpper(first) || commonlyKnown[strings.ToLower(strings.Trim(w, ".,"))] {
+			return false
+		}
+	}
+	return true
 }
 
 // cutObject returns the first OpenObjectChars characters of s, without a word that was cut.
@@ -199,6 +215,7 @@ var (
 var (
 	ownClause    = regexp.MustCompile(`(?i),? (?:and|but|so|because|although|though|while|since|however|plus) (i(?:'m|'ve|'d|'ll)?|my) `)
 	sharedVerb   = regexp.MustCompile(`(?i),? (?:and|but) ((?:also |really |now |currently )*(?:work as|live in|love|like|enjoy|hate|dislike|prefer|don't like|do not like|can't stand))\s`)
+	ownVerb      = regexp.MustCompile(enOpening + `i(?:'m| am)? ` + enAdverb + `(?:live|work|like|love|enjoy|hate|prefer|into|a|an|called|from|based)\b[^,.;!]*$`)
 	hanOwnClause = regexp.MustCompile(`(?:而且|并且|但是|不过|可是|同时|所以|因为|也|还|但|和|又|，)(我)`)
 	clauseMark   = regexp.MustCompile("[,，。！!；;：:？?\n、…（(]|\\.(?:\\s|$)|\\s[–—-]+\\s|[–—]")
 )
@@ -207,7 +224,9 @@ var (
 // another statement about the person.
 func clauses(s string) []clause {
 	s = ownClause.ReplaceAllString(s, ", $1 ")
-	s = sharedVerb.ReplaceAllString(s, ", I $1 ")
+	if m := sharedVerb.FindStringIndex(s); m != nil && ownVerb.MatchString(s[:m[0]]) {
+		s = s[:m[0]] + sharedVerb.ReplaceAllString(s[m[0]:], ", I $1 ")
+	}
 	s = hanOwnClause.ReplaceAllString(s, "，$1")
 	var out []clause
 	for s != "" {
@@ -251,9 +270,15 @@ func isHan(s string) bool {
 
 var (
 	// objectEnd matches where the object ends without punctuation.
-	objectEnd = regexp.MustCompile(`(?i) (?:because|but|although|though|since|while|whenever|when|if|so that|so i|so we|as well as i|which|who|and (?:i|we|it|he|she|they|that|this|my|so|am|was|would|will|have|then))\b|因为|所以|但是|不过|而且|的时候`)
+	objectEnd = regexp.MustCompile(`(?i) (?:because|but|although|though|since|while|whenever|when|if|so that|so i|so we|as well as i|which|who|and (?:i|we|it|he|she|they|that|this|my|our|his|her|their|there|so|am|was|would|will|have|then))\b|因为|所以|但是|不过|而且|的时候`)
+	// pointsBack matches a pronoun that only the talk explains.
+	pointsBack = regexp.MustCompile(`(?i)\b(?:it|this|these|those|him|them|both of|such)\b`)
+	// commonlyKnown are things that "the" names for everybody.
+	commonlyKnown = policy.WordSet(`ocean sea beach beaches outdoors mountains mountain countryside sun rain snow water gym piano guitar violin drums cello flute
+		opera theater theatre cinema movies internet morning mornings evening evenings night summer winter autumn fall spring cold heat color colors arts city forest woods
+		sky stars moon smell taste sound freedom harp saxophone trumpet bass country suburbs desert lake river park library zoo environment news weather market`)
 	// afterthought matches words at the end of an object that are not part of it.
 	afterthought = regexp.MustCompile(`(?i)(?:^|\s)(?:a lot|very much|so much|too|as well|either|right now|now|these days|at the moment|currently|though|actually|lol|haha|please|by the way|btw|the most|most|best|more than anything|at all|anymore|any more|today|instead|again|you know|of course|for sure)$|(?:啊|呀|呢|哦|吧|啦|哈|嘛|噢|呗|喔|诶|的说|哈哈+|了)$`)
 	// vagueObject matches an object that names nothing without the words around it.
-	vagueObject = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|them|him|her|you|your|yours|u|me|us|one|some|any|what|how|when|where|why|who|whether|the way|there|here|so|not|all|both|everything|anything|nothing|something|everyone|to (?:be|do|go|have|get|say|see|know|think|tell|ask|talk|make|try) (?:it|that|this|so|you|them)|to (?:see|hear|tell|ask|thank|help|talk to|meet|do|be|know)\b.*\b(?:you|your|it|that|this)|to|a lot|very much|the (?:idea|sound|thought|look|one|same|other)(?:\s.*)?)(?:\s+(?:too|all|so|when|if|how|that|is|are|was|all|guys|both|of (?:it|them|that)|idea|one|ones|kind|sort|sound|sounds|so much|for|about|because|and|more|better|best)\b.*|'.*)?$|^(?:你|您|他|她|它|这|那|什么|怎么|谁|哪|啥|自己$|吗|不|了$|的$|一下|一点|过$|着$)`)
+	vagueObject = regexp.MustCompile(`(?i)^(?:it|it's|that|that's|this|these|those|them|him|her$|you|your|yours|u|me|us|one|some|any|what|how|when|where|why|who|whether|there|here|everywhere|so|not|all|both|everything|anything|nothing|something|everyone|exist|clear|simple|to|in|a lot|very much)(?:[\s'].*)?$|^to (?:be|do|go|have|get|say|see|know|think|tell|ask|talk|make|try|hear) (?:it|that|this|so|you|them)\b|^to (?:see|hear|tell|ask|thank|help|talk to|meet|do|be|know)\b.*\b(?:you|your|it|that|this)\b|^(?:the|our|their|its|such an?|an?) (?:[\p{L}\d-]+ ){0,4}(?:ideas?|sounds?|thoughts?|look|one|same|other|direction|breakdowns?|updates?|plan|approach|design|layout|structure|way|point|parts?|concept|version|draft|framing|focus|loop|list|suggestions?|tips?|bit|stuff|detail|details|flow|setup|option|options|format|style|tone|logic|vibe|way|work|sentence|answer|wording|addition|fact)(?:\s.*)?$|(?:^|\s)(?:a|an|the|my|your|and|or|of|to|with|safe|better|more|very)$|^(?:你|您|他|她|它|这|那|什么|怎么|谁|哪|啥|自己$|吗|不|了$|的$|一下|一点|过$|着$)`)
 )
