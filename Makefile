@@ -207,6 +207,11 @@ bench/peers: ## The same, beside Chroma with the same vectors; installs it by py
 eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load", EVAL_TRACKS=systems,…)
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
 
+.PHONY: compare
+compare: encoder ## Lay all memory systems and baselines side by side over DIALOGUE, and write a report into OUT (COMPARE='--policies mem0 --seeds 3')
+	@scripts/build.sh '$(LDFLAGS)' ./cmd/eval
+	bin/eval compare --out '$(or $(OUT),comparison)' $(COMPARE) $(DIALOGUE)
+
 .PHONY: eval/leftout
 eval/leftout: encoder ## Choose weights on all data sets but one, and measure them on that one (EVAL_DATA=folder)
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh leftout

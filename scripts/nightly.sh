@@ -32,6 +32,8 @@ step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP=
 step "a release beside the next one" rollback
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
+step "a history of a million tokens, side by side" run compare OUT="$(mktemp -d)" \
+	COMPARE='--generate 1000000 --policies none --baselines full-context,sliding-window --per-add 20'
 step "contract fuzz" env FUZZ_EXAMPLES=25 scripts/fuzz.sh
 step "faults" run test/faults
 step "faults, 120 kills" run test/faults SLIPBOX_FAULT_SECONDS=900

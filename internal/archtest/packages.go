@@ -64,7 +64,7 @@ func Map() []Package {
 	)
 	return []Package{
 		{"cmd", LayerCommand, "the binaries: commands and flags over app", []string{app}, false},
-		{"cmd/eval", LayerCommand, "the evaluation as a command", []string{eval}, false},
+		{"cmd/eval", LayerCommand, "the evaluation as a command", []string{eval, app}, false},
 
 		{app, LayerApp, "builds, starts and stops everything",
 			[]string{layer(LayerConfig), edge, layer(LayerAdapter), core, grant}, false},

@@ -75,18 +75,21 @@ func decodeBEAM(raw []byte) ([]Conversation, error) {
 			text := m.Role + ": " + m.Content
 			known[m.ID] = true
 			c.Turns = append(c.Turns, Turn{
-				ID: strconv.Itoa(m.ID), Speaker: m.Role, Session: strconv.Itoa(m.Session), At: day.Add(time.Duration(m.ID) * time.Second),
+				ID: strconv.Itoa(m.ID), Speaker: m.Role, Role: m.Role, Session: strconv.Itoa(m.Session), At: day.Add(time.Duration(m.ID) * time.Second),
 				Text: truncate(text, contentLimit), Rendered: "[" + when + "] " + text,
 			})
 		}
 		for _, q := range chat.Questions {
-			var ids []string
+			question := Question{Text: q.Question, Category: q.Category, Answer: q.Answer}
 			for _, id := range q.Evidence {
 				if known[id] {
-					ids = append(ids, strconv.Itoa(id))
+					question.Gold = append(question.Gold, strconv.Itoa(id))
+				} else {
+					question.Unknown = append(question.Unknown, strconv.Itoa(id))
 				}
 			}
-			c.Questions = append(c.Questions, Question{Text: q.Question, Category: q.Category, Answer: q.Answer, Gold: ids, Audited: ids})
+			question.Audited = question.Gold
+			c.Questions = append(c.Questions, question)
 		}
 		out = append(out, c)
 	}

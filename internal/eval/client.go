@@ -212,12 +212,17 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 // AddMessages sends messages of a conversation in one request and returns the ids of their notes, in
 // order.
 func (c *Client) AddMessages(ctx context.Context, collection string, messages []Message) ([]string, error) {
+	return c.addMessages(ctx, collection, messages, "")
+}
+
+// addMessages is AddMessages with a query of the request, such as "?wait=evolved".
+func (c *Client) addMessages(ctx context.Context, collection string, messages []Message, query string) ([]string, error) {
 	var out struct {
 		Messages []struct {
 			ID string `json:"id"`
 		} `json:"messages"`
 	}
-	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/messages", map[string]any{"messages": messages, "on_duplicate": "keep"}, &out)
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/messages"+query, map[string]any{"messages": messages, "on_duplicate": "keep"}, &out)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 type Turn struct {
 	ID       string // "D3:7": session 3, turn 7
 	Speaker  string
+	Role     string // user or assistant; "" for a person among persons
 	Session  string
 	At       time.Time // the session's time plus one second per turn
 	Text     string    // the content of its note
@@ -35,6 +36,7 @@ type Question struct {
 	Before       int
 	Dialogue     []Message // that Text ends; nil when the data has none
 	GoldSessions []string  // the sessions with the answer; nil when the data does not say
+	Unknown      []string  // published evidence that is no turn
 }
 
 // Conversation is the content of one collection.

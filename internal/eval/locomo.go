@@ -117,7 +117,7 @@ func (f *locomoFile) conversation(corrections []correction) (Conversation, error
 		if !ok {
 			return c, fmt.Errorf("question %d: category %d is none of 1 to 5", i, q.Category)
 		}
-		out := Question{Text: q.Question, Category: category, Gold: gold(q.Evidence, known)}
+		out := Question{Text: q.Question, Category: category, Gold: gold(q.Evidence, known), Unknown: unknown(q.Evidence, known)}
 		if q.Answer != nil {
 			out.Answer = fmt.Sprint(q.Answer)
 		}
@@ -173,6 +173,23 @@ func gold(evidence []string, known map[string]bool) []string {
 		if known[id] && !seen[id] {
 			seen[id] = true
 			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// unknown returns the published evidence ids that no turn has.
+func unknown(evidence []string, known map[string]bool) []string {
+	var out []string
+	for _, e := range evidence {
+		found := evidenceID.FindAllStringSubmatch(e, -1)
+		if len(found) == 0 {
+			out = append(out, e)
+		}
+		for _, m := range found {
+			if id := "D" + m[1] + ":" + m[2]; !known[id] {
+				out = append(out, id)
+			}
 		}
 	}
 	return out

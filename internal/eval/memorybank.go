@@ -23,6 +23,14 @@ func ReadMemoryBank(path string) ([]BankUser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read memory bank: %w", err)
 	}
+	out, err := decodeMemoryBank(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}
+
+func decodeMemoryBank(raw []byte) ([]BankUser, error) {
 	var file map[string]struct {
 		History map[string][]struct {
 			Query    string `json:"query"`
@@ -30,7 +38,7 @@ func ReadMemoryBank(path string) ([]BankUser, error) {
 		} `json:"history"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, fmt.Errorf("%s: not a MemoryBank file: %w", path, err)
+		return nil, fmt.Errorf("not a MemoryBank file: %w", err)
 	}
 	out := make([]BankUser, 0, len(file))
 	for _, name := range slices.Sorted(maps.Keys(file)) {
@@ -38,13 +46,13 @@ func ReadMemoryBank(path string) ([]BankUser, error) {
 		for i, day := range slices.Sorted(maps.Keys(file[name].History)) {
 			start, err := time.ParseInLocation(time.DateOnly, day, time.UTC)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: day: %w", path, name, err)
+				return nil, fmt.Errorf("%s: day: %w", name, err)
 			}
 			for j, x := range file[name].History[day] {
 				at := start.Add(time.Duration(2*j) * time.Second)
 				u.Turns = append(u.Turns,
-					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j), Speaker: name, Session: strconv.Itoa(i + 1), At: at, Text: name + ": " + x.Query},
-					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j+1), Speaker: "assistant", Session: strconv.Itoa(i + 1), At: at.Add(time.Second), Text: "assistant: " + x.Response})
+					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j), Speaker: name, Role: "user", Session: strconv.Itoa(i + 1), At: at, Text: name + ": " + x.Query},
+					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j+1), Speaker: "assistant", Role: "assistant", Session: strconv.Itoa(i + 1), At: at.Add(time.Second), Text: "assistant: " + x.Response})
 			}
 		}
 		out = append(out, u)

@@ -186,8 +186,9 @@ type pagedRun struct {
 	Reply string `json:"reply"`
 	Error string `json:"error"`
 	Steps []struct {
-		Index int    `json:"index"`
-		Tool  string `json:"tool"`
+		Index  int    `json:"index"`
+		Tool   string `json:"tool"`
+		Result string `json:"result"`
 	} `json:"steps"`
 	Tokens struct {
 		Prompt int64 `json:"prompt"`

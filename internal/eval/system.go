@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -124,22 +125,34 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 
 // addConversation creates a collection and adds the turns.
 func addConversation(ctx context.Context, c *Client, name string, s System, turns []Turn) (Loaded, error) {
-	start := time.Now()
 	col, err := c.CreateConfigured(ctx, name, s.Policy, s.Config)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
+	return addTurns(ctx, c, col, turns, messagesPerAdd, func(out *Loaded, messages []Message) ([]string, error) {
+		ids, err := c.AddMessages(ctx, col.ID, messages)
+		if err == nil && s.Step {
+			err = drain(ctx, c, col.ID, len(out.IDs), nil)
+		}
+		return ids, err
+	})
+}
+
+// addTurns adds the turns of a conversation, up to perAdd of a session at a time, and waits until all jobs
+// have ended, including deferred ones. add sends the messages and returns the ids of their notes.
+func addTurns(ctx context.Context, c *Client, col Collection, turns []Turn, perAdd int, add func(out *Loaded, messages []Message) ([]string, error)) (Loaded, error) {
+	start := time.Now()
 	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns))}
 	for len(turns) > 0 {
 		n := 1
-		for n < min(messagesPerAdd, len(turns)) && turns[n].Session == turns[0].Session {
+		for n < min(perAdd, len(turns)) && turns[n].Session == turns[0].Session {
 			n++
 		}
 		messages := make([]Message, n)
 		for i := range messages {
 			messages[i] = turns[i].message()
 		}
-		ids, err := c.AddMessages(ctx, col.ID, messages)
+		ids, err := add(&out, messages)
 		if err != nil {
 			return out, err
 		}
@@ -147,11 +160,6 @@ func addConversation(ctx context.Context, c *Client, name string, s System, turn
 			out.IDs[id] = turns[i].ID
 		}
 		turns = turns[n:]
-		if s.Step {
-			if err := drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
-				return out, err
-			}
-		}
 	}
 	if err := drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
 		return out, err
@@ -171,10 +179,14 @@ func addConversation(ctx context.Context, c *Client, name string, s System, turn
 
 // message returns the message of a turn: the speaker is a field, not a part of the text.
 func (t *Turn) message() Message {
-	return Message{
-		Role: "user", Name: t.Speaker, Content: strings.TrimPrefix(t.Text, t.Speaker+": "), OccurredAt: &t.At, Session: t.Session,
+	m := Message{
+		Role: cmp.Or(t.Role, "user"), Name: t.Speaker, Content: strings.TrimPrefix(t.Text, t.Speaker+": "), OccurredAt: &t.At, Session: t.Session,
 		Attributes: map[string]any{"dia_id": t.ID},
 	}
+	if t.Speaker == t.Role { // a role is no name
+		m.Name = ""
+	}
+	return m
 }
 
 // PrintStored writes a Markdown table of what the systems derived, with a row for each track. It
