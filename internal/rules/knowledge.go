@@ -60,7 +60,9 @@ func personFacts(said []memory.Utterance, limit int) []string {
 		}
 	}
 	facts := extract(mem0.ExtractInput{New: plain}).Facts
-	facts = slices.DeleteFunc(facts, func(f string) bool { return wantsAnswer.MatchString(f) || talkOfMoment.MatchString(f) })
+	facts = slices.DeleteFunc(facts, func(f string) bool {
+		return wantsAnswer.MatchString(f) || talkOfMoment.MatchString(f) || passingState.MatchString(f)
+	})
 	return facts[:min(len(facts), limit)]
 }
 
@@ -168,6 +170,8 @@ var (
 	wantsAnswer = regexp.MustCompile(`(?i)^\S+(?: \S+){0,2}? (?:needs?|wants?|would like|is looking for|requires?|expects?)(?: to| \S+'s)? (?:see|know|hear|understand how|get|have|a|an|the|some|more|that|this|your|help|it)\b.*\b(?:outlines?|lists?|summar\w+|recommendations?|drafts?|reports?|code|examples?|explanations?|breakdown|versions?|responses?|templates?|scripts?|tables?|e-?mails?|letters?|articles?|posts?|campaigns?|analysis|details?|steps?|ideas?|suggestions?|questions?|answers?|content|prompts?|essay|story|paragraphs?|document|update|confirmation|data|output|text|tips|advice)\b`)
 	// talkOfMoment matches a fact about the talk itself: what somebody wants next, is ready for, or approves of.
 	talkOfMoment = regexp.MustCompile(`(?i)\basks the assistant\b|\bplease\b|^just \p{L}+ |\b(?:is|are|was) (?:exactly|just|precisely) what\b|\b(?:sounds?|looks?|feels?) (?:like|great|good|perfect|right|fine)\b|\bmakes? (?:perfect |proper |total |complete |a lot of )?sense\b|\bis (?:ready|good to go|all set|set)\b|\b(?:expects?|wants?|needs?|would like) (?:\p{L}+ )?to (?:see|start|begin|make sure|ensure|know|confirm|focus|work on|review|proceed|move on|finali[sz]e|discuss|check|go over|continue|understand|update|add|set up|get started|talk about|brainstorm|define|adjust|revise|tackle)\b|\bexpects? (?:the|a|an|confirmation|immediate)\b|\bwill (?:go|try|do|check|start|use|get|have|take a look|look|keep|wait|send|let|be)\b.*\b(?:now|first|later|tonight|right away|it|that|this|then)\b|\bdoesn't (?:see|need|have) any\b|\b(?:screenshot|link|the file|the quiz|the plan|the list|the draft)s?\b|\b(?:thinks?|guess(?:es)?|reckons?|hopes?|feels? like|appreciates?|agrees?)\b`)
+	// passingState matches a state of the moment, or a figure of speech for one.
+	passingState = regexp.MustCompile(`(?i)'s (?:patience|brain|head|mind|nerves|tongue|eyes|blood|plate|words?)\b|\b(?:is|are) (?:now |still |just |already |finally |totally |completely |absolutely |so |really |not )*(?:back|here|done|going anywhere|waiting|tired|exhausted|drained|annoyed|frustrated|confused|sorry|all ears|on (?:deck|it|board)|good|fine|okay|sure|listening|stuck|lost|not (?:ready|sure|surprised)|glad|happy to|pleased)\b[^,.]{0,30}[.!]*$|\b(?:makes?|made) \S+(?: \S+)?(?:'s)? (?:head|heart|stomach|skin)\b|\btoo right\b|\bmomentum\b|\bhad a (?:few|couple of) minutes\b|\b(?:wouldn't|couldn't|won't) (?:say|believe|want)\b|\bmust have been\b`)
 	// labeled matches a line with a label in bold, as documents have them.
 	labeled = regexp.MustCompile(`(?m)^\s*(?:[-*] )?\*\*[^*\n]{2,40}:\*\*|^(?:Task|Situation|Action|Result|Context|Title|Background)\b[^\n]{0,30}:`)
 	// asksToCompose matches a request for a text, composed a text in somebody's voice.

@@ -54,7 +54,7 @@ func (a *Analyst) theme(pages []memoryos.CallPage, handles []int) memoryos.Theme
 	}
 	var parts []string
 	for _, h := range handles {
-		if said := pageSummary(&pages[h], memoryos.MaxContentChars/len(handles)); said != "" {
+		if said := pageSummary(&pages[h], memoryos.MaxContentChars/len(handles)); said != "" && !slices.Contains(parts, said) {
 			parts = append(parts, said)
 		}
 	}
@@ -85,8 +85,22 @@ func sharedKeywords(texts []string, names string) []string {
 		return n
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return in(b) - in(a) })
+	topics := slices.DeleteFunc(slices.Clone(found), func(k string) bool {
+		return !slices.ContainsFunc(text.Words(k), func(w string) bool { return !talkWords[w] })
+	})
+	if len(topics) > 0 {
+		return topics
+	}
 	return found
 }
+
+// talkWords are words of talks, by which people address each other or speak about the talk itself. They name no
+// topic.
+var talkWords = wordSet(`mate guy buddy bro dude man boss friend friends ai assistant companion chat chatbot bot name hi hello bye thanks alright okay
+	understood understand hear share hang stay touch ready answer answers question questions suggestion suggestions recommendation recommendations
+	approach idea ideas problem problems issue issues thing things detail details information help continue start step steps next plan plans part parts
+	goodness sakes reminder promise immediately perfect exactly absolutely awesome great glad luck ages option options example examples task tasks
+	mas pak halo saya yang anda untuk dan ini itu`)
 
 // pageSummary returns what a page says within so many characters: the facts of the people; what a person
 // asked where there are none; and what was answered.

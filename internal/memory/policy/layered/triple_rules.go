@@ -132,7 +132,7 @@ func cleanObject(s string, open bool) string {
 	if open && utf8.RuneCountInString(s) > OpenObjectChars {
 		s = cutObject(s)
 	}
-	if s == "" || utf8.RuneCountInString(s) > MaxObjectChars || pointsBack.MatchString(s) || definiteThing(s) || vagueObject.MatchString(s) || addressesListener.MatchString(strings.ToLower(s)) {
+	if s == "" || utf8.RuneCountInString(s) > MaxObjectChars || pointsBack.MatchString(thisTime.ReplaceAllString(s, "")) || definiteThing(s) || vagueObject.MatchString(s) || addressesListener.MatchString(strings.ToLower(s)) {
 		return ""
 	}
 	return s
@@ -217,7 +217,9 @@ var (
 	sharedVerb   = regexp.MustCompile(`(?i),? (?:and|but) ((?:also |really |now |currently )*(?:work as|live in|love|like|enjoy|hate|dislike|prefer|don't like|do not like|can't stand))\s`)
 	ownVerb      = regexp.MustCompile(enOpening + `i(?:'m| am)? ` + enAdverb + `(?:live|work|like|love|enjoy|hate|prefer|into|a|an|called|from|based)\b[^,.;!]*$`)
 	hanOwnClause = regexp.MustCompile(`(?:而且|并且|但是|不过|可是|同时|所以|因为|也|还|但|和|又|，)(我)`)
-	clauseMark   = regexp.MustCompile("[,，。！!；;：:？?\n、…（(]|\\.(?:\\s|$)|\\s[–—-]+\\s|[–—]")
+	// hanSharedVerb matches a verb that continues what the person says about themselves.
+	hanSharedVerb = regexp.MustCompile(`[，,、](?:也|还|更|同时也?)(不?喜欢|讨厌|擅长|爱|反感)`)
+	clauseMark    = regexp.MustCompile("[,，。！!；;：:？?\n、…（(]|\\.(?:\\s|$)|\\s[–—-]+\\s|[–—]")
 )
 
 // clauses returns the parts of a sentence between punctuation marks and before conjunctions that begin
@@ -228,6 +230,9 @@ func clauses(s string) []clause {
 		s = s[:m[0]] + sharedVerb.ReplaceAllString(s[m[0]:], ", I $1 ")
 	}
 	s = hanOwnClause.ReplaceAllString(s, "，$1")
+	if strings.HasPrefix(s, "我") {
+		s = hanSharedVerb.ReplaceAllString(s, "，我$1")
+	}
 	var out []clause
 	for s != "" {
 		end, next, open := len(s), len(s), true
@@ -273,6 +278,8 @@ var (
 	objectEnd = regexp.MustCompile(`(?i) (?:because|but|although|though|since|while|whenever|when|if|so that|so i|so we|as well as i|which|who|and (?:i|we|it|he|she|they|that|this|my|our|his|her|their|there|so|am|was|would|will|have|then))\b|因为|所以|但是|不过|而且|的时候`)
 	// pointsBack matches a pronoun that only the talk explains.
 	pointsBack = regexp.MustCompile(`(?i)\b(?:it|this|these|those|him|them|both of|such)\b`)
+	// thisTime matches a span of time, which is no such pronoun.
+	thisTime = regexp.MustCompile(`(?i)\bthis (?:year|month|week|summer|winter|spring|fall|autumn|season|semester|weekend)\b`)
 	// commonlyKnown are things that "the" names for everybody.
 	commonlyKnown = policy.WordSet(`ocean sea beach beaches outdoors mountains mountain countryside sun rain snow water gym piano guitar violin drums cello flute
 		opera theater theatre cinema movies internet morning mornings evening evenings night summer winter autumn fall spring cold heat color colors arts city forest woods
