@@ -173,7 +173,7 @@ func (s *Server) cors(c *gin.Context) {
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers",
-		"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Slipbox-Job, Slipbox-Revision, X-Request-Id")
+		"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Slipbox-Job, Slipbox-Redacted, Slipbox-Revision, X-Request-Id")
 	if c.Request.Method != http.MethodOptions || c.Request.Header.Get("Access-Control-Request-Method") == "" {
 		return
 	}

@@ -348,5 +348,8 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		return err
 	}
 	defer endTurn(c)
+	if op.method != http.MethodGet {
+		reportSecrets(c)
+	}
 	return h(c)
 }

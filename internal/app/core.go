@@ -116,7 +116,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.Store, c.checks = store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.room), checks
+	c.Store, c.checks = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.room)), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {

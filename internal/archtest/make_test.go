@@ -28,6 +28,7 @@ var notRaced = map[string]string{
 	"internal/store/storetest":             "the tests of its users run it with the race detector",
 	"internal/telemetry/telemetrytest":     "the tests of its users run it with the race detector",
 	"internal/grammar":                     "reads its tables once",
+	"internal/secret":                      "reads its table once",
 	"internal/text":                        "reads its tables once",
 	"test/load":                            "a program that measures, without tests",
 }

@@ -129,6 +129,7 @@ func Map() []Package {
 		{"internal/fault", LayerLeaf, "error codes", nil, false},
 		{"internal/outbound", LayerLeaf, "requests to tenants' addresses", nil, false},
 		{"internal/schema", LayerLeaf, "JSON schemas", nil, false},
+		{"internal/secret", LayerLeaf, "secrets in texts", nil, false},
 		{"internal/seal", LayerLeaf, "encryption of secrets", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
 		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},

@@ -155,6 +155,9 @@ func (im *importRun) findNote(ctx context.Context, kind memory.Kind, key string)
 // add queues a note to be written, unless one of its kind and key exists; that one is returned
 // unchanged.
 func (im *importRun) add(ctx context.Context, path string, it item) (memory.Note, error) {
+	if _, err := im.c.ScreenNote(ctx, &it.note); err != nil {
+		return memory.Note{}, fault.InvalidField(path, "%s", err)
+	}
 	old, ok, err := im.findNote(ctx, it.note.Kind, it.note.Key)
 	if err != nil {
 		return old, err

@@ -73,7 +73,10 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if q.Began != nil {
 		q.Began(v.At)
 	}
-	memo := s.newMemo(scope, &v, q.Turns[len(q.Turns)-1], !q.Forget)
+	memo, err := s.newMemo(ctx, scope, &v, q.Turns[len(q.Turns)-1], !q.Forget)
+	if err != nil {
+		return nil, err
+	}
 	if model == nil {
 		a, err := s.answerOffline(ctx, scope, v, &q)
 		if err != nil {

@@ -79,7 +79,10 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 		return nil, err
 	}
 	question, ok := b.question()
-	memo := s.newMemo(scope, &v, question, ok)
+	memo, err := s.newMemo(ctx, scope, &v, question, ok)
+	if err != nil {
+		return nil, err
+	}
 	c := &Completion{Stream: b.stream, Revision: v.At, Remembered: memo.wanted, said: &transcript{}, memo: memo, clock: s.clock, cancel: cancel, ctx: ctx}
 	if model == nil {
 		c.offline = true

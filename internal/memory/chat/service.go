@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -95,12 +96,21 @@ type pendingExchange struct {
 
 // newMemo returns the memo of a question. A caller who may not write notes is answered, but nothing
 // is stored.
-func (s *Service) newMemo(scope tenant.Scope, v *memory.View, question Turn, wanted bool) pendingExchange {
+//
+// What is remembered is without secrets, as the collection has it; Invalid when it refuses that of the question. The model
+// reads what the caller sent.
+func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.View, question Turn, wanted bool) (pendingExchange, error) {
 	may := tenant.Check(scope, tenant.NotesWrite) == nil
 	if v.Collection.Shared() {
 		may = may && tenant.Check(scope, tenant.BaseWrite) == nil
 	}
-	return pendingExchange{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
+	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
+	if !m.wanted {
+		return m, nil
+	}
+	var err error
+	m.question.Content, err = v.Collection.ScreenText(ctx, "content", question.Content)
+	return m, err
 }
 
 // remember stores the exchange. It ignores the end of the request's context and takes at most
@@ -117,7 +127,11 @@ func (m *pendingExchange) remember(ctx context.Context) {
 		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
 		Content: storedText(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
-	if reply := storedText(withoutThinking(m.reply)); reply != "" {
+	reply := withoutThinking(m.reply)
+	if m.view.Collection.Secrets() != memory.SecretsKeep {
+		reply, _ = secret.Redact(reply) // refusing it would lose the exchange
+	}
+	if reply = storedText(reply); reply != "" {
 		said = append(said, notes.NewMessage{
 			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled,
 		})

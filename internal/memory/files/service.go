@@ -311,7 +311,7 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 	if err := f.set(ctx, s, &file, map[string]any{attrState: string(Running)}); err != nil {
 		return err
 	}
-	err = f.read(ctx, s, job, &p, &file, progress)
+	err = f.read(ctx, s, &v.Collection, job, &p, &file, progress)
 	if err == nil {
 		_, err = f.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0)
 		return err
@@ -336,7 +336,7 @@ func (f *Service) set(ctx context.Context, s tenant.Scope, file *File, attribute
 	return err
 }
 
-func (f *Service) read(ctx context.Context, s tenant.Scope, job memory.Job, p *payload, file *File, progress memory.ReportProgress) error {
+func (f *Service) read(ctx context.Context, s tenant.Scope, c *memory.Collection, job memory.Job, p *payload, file *File, progress memory.ReportProgress) error {
 	var data []byte
 	parts := 0
 	if err := f.store.Parts(ctx, s, job.ID, memory.SpoolBody, func(part []byte) error {
@@ -352,6 +352,12 @@ func (f *Service) read(ctx context.Context, s tenant.Scope, job memory.Job, p *p
 	pages, err := f.parse(ctx, p.Media, data, f.limits)
 	if err != nil {
 		return err
+	}
+	// Before it is cut, or half a secret would end one passage and half begin the next.
+	for i := range pages {
+		if pages[i], err = c.ScreenText(ctx, "file", pages[i]); err != nil {
+			return err
+		}
 	}
 	lines, tokens := chunk(file.ID, pages)
 	const batch = 200

@@ -201,6 +201,11 @@ func (im *importRun) putBlocks(ctx context.Context, changes []blockChange) error
 		return err
 	}
 	for _, c := range changes {
+		screened, err := im.c.ScreenText(ctx, "value", *c.change.Value)
+		if err != nil {
+			return under(err, c.path)
+		}
+		c.change.Value = &screened
 		at := slices.IndexFunc(list, func(n memory.Note) bool { return block.Label(&n) == c.label })
 		if at >= 0 {
 			old := block.Of(&list[at])

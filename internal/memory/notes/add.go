@@ -30,6 +30,9 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 
 func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
 	note, err := in.build(n.clock(), s.Actor())
+	if err == nil {
+		_, err = c.ScreenNote(ctx, &note)
+	}
 	if err != nil {
 		return NoteWritten{}, nil, err
 	}

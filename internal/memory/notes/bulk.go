@@ -48,6 +48,9 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 			b.note, err = lines[i].Note.build(n.clock(), s.Actor())
 		}
 		if err == nil {
+			_, err = c.ScreenNote(ctx, &b.note)
+		}
+		if err == nil {
 			b.note.ID, err = uuid.NewV7()
 		}
 		if err != nil {

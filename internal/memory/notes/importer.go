@@ -80,6 +80,9 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 	for i, l := range lines {
 		results[i].Line = l.Line
 		in, err := decodeImport(l.Raw, n.clock(), im.scope.Actor())
+		if err == nil {
+			_, err = im.collection.ScreenNote(ctx, &in.note)
+		}
 		if err != nil {
 			results[i].Err = lineFault(err)
 			continue

@@ -76,6 +76,7 @@ func (im *Imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 
 // enqueue writes the body to the spool and enqueues the job.
 func (im *Imports) enqueue(ctx context.Context, s tenant.Scope, c memory.Collection, id uuid.UUID, body io.Reader) (job memory.Job, err error) {
+	body = screenLines(ctx, &c, body)
 	p := importPayload{Agent: s.Agent()}
 	count := &lineCounter{}
 	part := make([]byte, memory.MaxPart)

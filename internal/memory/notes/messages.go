@@ -75,7 +75,7 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err := r.Err(); err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	list, err := newMessages(in.Messages, n.clock(), s.Actor())
+	list, err := n.newMessages(ctx, s, c, in.Messages)
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
@@ -180,8 +180,9 @@ type message struct {
 	exists   bool      // it existed before the call
 }
 
-// newMessages validates messages, allocates their ids and groups them into exchanges.
-func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, error) {
+// newMessages validates messages, applies the collection's setting about secrets to them, allocates their ids and groups
+// them into exchanges.
+func (n *Service) newMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in []NewMessage) ([]*message, error) {
 	var r memory.Validation
 	switch {
 	case len(in) == 0:
@@ -195,7 +196,14 @@ func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, erro
 	list := make([]*message, len(in))
 	for i := range in {
 		list[i] = &message{}
-		r.AddUnder(list[i].validate(&in[i], now, actor), "messages", i)
+		err := list[i].validate(&in[i], n.clock(), s.Actor())
+		if err == nil {
+			_, err = c.ScreenNote(ctx, &list[i].note)
+		}
+		r.AddUnder(err, "messages", i)
+	}
+	if len(r.Fields) == 0 {
+		r.Add(n.screenHalves(ctx, s, c, list))
 	}
 	checkRepeatedIDs(&r, list)
 	if err := r.Err(); err != nil {

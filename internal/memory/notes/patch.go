@@ -213,6 +213,7 @@ func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection
 func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit, d *derivation, known map[string]memory.Embedding, ask bool) (NoteWritten, *memory.Idempotency, error) {
 	var out NoteWritten
 	var wanted *wantVector
+	request := ctx // a transaction may run in another one
 	o := memory.WriteOptions{
 		Cause: e.cause, Trigger: e.id, Idempotency: e.request.Idempotency,
 		Audit: []memory.AuditEntry{audit(e.action, e.id, c)},
@@ -230,6 +231,9 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 		}
 		next, analyze, err := e.change(ctx, tx, old)
 		if err != nil {
+			return err
+		}
+		if _, err := c.ScreenNote(request, &next); err != nil {
 			return err
 		}
 		if old != nil && !analyze && SameContent(old, &next) && old.State == next.State {

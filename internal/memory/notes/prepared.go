@@ -13,7 +13,7 @@ type Prepared struct{ w messageWriter }
 // Prepare validates messages, checks the quotas and embeds them. Put writes them; no policy learns from
 // them. events is how many of them start a job.
 func (n *Service) Prepare(ctx context.Context, s tenant.Scope, c *memory.Collection, in []NewMessage, events int64) (*Prepared, error) {
-	list, err := newMessages(in, n.clock(), s.Actor())
+	list, err := n.newMessages(ctx, s, c, in)
 	if err != nil {
 		return nil, err
 	}

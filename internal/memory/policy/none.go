@@ -4,42 +4,35 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // None is the policy that changes nothing: notes stay as the caller wrote them.
-type None struct{}
+type None struct{ description memory.PolicyDescription }
 
 // NewNone returns the policy.
-func NewNone() None { return None{} }
+func NewNone() None {
+	d := memory.PolicyDescription{
+		Name: "none", Title: "No policy",
+		Description: "Notes stay as they are given. They can be searched, linked by hand, forked and merged.",
+	}
+	var err error
+	if d.Defaults, d.Schema, err = DescribeSettings(struct{}{}, nil); err != nil {
+		panic("policy: " + err.Error()) // texts always encode
+	}
+	return None{d}
+}
 
 // Name returns "none".
 func (None) Name() string { return "none" }
 
 // Describe returns the description for callers of the API.
-func (None) Describe() memory.PolicyDescription {
-	return memory.PolicyDescription{
-		Name: "none", Title: "No policy",
-		Description: "Notes stay as they are given. They can be searched, linked by hand, forked and merged.",
-		Defaults:    json.RawMessage(`{}`),
-		Schema:      json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{},"additionalProperties":false}`),
-	}
-}
+func (p None) Describe() memory.PolicyDescription { return p.description }
 
-// CheckConfig refuses every override: the policy has no settings.
+// CheckConfig refuses every override but of the settings that all policies have.
 func (None) CheckConfig(config json.RawMessage) error {
-	if len(config) == 0 || string(config) == "null" {
-		return nil
-	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(config, &given); err != nil {
-		return fault.InvalidField("policy_config", "must be an object")
-	}
-	for _, name := range sortedKeys(given) {
-		return fault.InvalidField("policy_config."+name, "unknown; the policy none has no settings")
-	}
-	return nil
+	_, err := ParseSettings(config, struct{}{}, nil)
+	return err
 }
 
 // Prepare returns the note unchanged.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // The analysts that a collection can ask for.
@@ -75,6 +76,12 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 		return c, fault.InvalidField("policy_config", "must be an object")
 	}
 	for _, name := range sortedKeys(given) {
+		if name == memory.SettingSecrets {
+			if err := secrets.set(new(memory.Secrets), given[name]); err != nil {
+				return c, err
+			}
+			continue
+		}
 		i := slices.IndexFunc(all, func(s Setting[C]) bool { return s.Name == name })
 		if i < 0 {
 			return c, fault.InvalidField("policy_config."+name, "unknown setting; GET /v1/policies lists those of the policy")
@@ -84,6 +91,15 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 		}
 	}
 	return c, nil
+}
+
+// secrets is the setting that every policy has. The store and the writers of notes read it from the collection.
+var secrets = Setting[memory.Secrets]{
+	Name: memory.SettingSecrets,
+	Doc: "What happens to keys, card numbers and passwords in what is written: redact replaces them with a mark that names their kind, " +
+		"refuse answers 422, keep leaves them.",
+	Choices: []string{string(memory.SecretsRedact), string(memory.SecretsRefuse), string(memory.SecretsKeep)},
+	Field:   func(s *memory.Secrets) any { return (*string)(s) },
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -140,7 +156,8 @@ func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMe
 		Enum        []string        `json:"enum,omitempty"`
 		Items       json.RawMessage `json:"items,omitempty"`
 	}
-	values, properties := map[string]any{}, map[string]property{}
+	values := map[string]any{secrets.Name: memory.SecretsRedact}
+	properties := map[string]property{secrets.Name: {Type: "string", Description: secrets.Doc, Default: memory.SecretsRedact, Enum: secrets.Choices}}
 	for _, s := range all {
 		p := property{Description: s.Doc, Enum: s.Choices}
 		if s.Max > s.Min {

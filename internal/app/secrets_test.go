@@ -1,0 +1,64 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// C261, C262: an API key, a card number and a password are redacted by default in every policy, refused or kept by setting, and
+// neither the log of the collection, nor a fork, nor the log of the process has them. The caller is told.
+func TestSecretsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
+		g := start(nil)
+		const secret = "hunter2x9"
+		said := "My password is " + secret + "."
+		const mark = "My password is [redacted: password]."
+		all := func(collection string) string {
+			page := g.call(http.StatusOK, http.MethodGet, "/v1/collections/"+collection+"/notes?limit=200", nil)
+			raw, err := json.Marshal(page)
+			if err != nil {
+				t.Error(err)
+			}
+			return string(raw)
+		}
+		for _, policy := range []string{"none", "amem", "mem0", "mem0g", "memgpt", "memorybank"} {
+			c := "/v1/collections/" + policy
+			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": policy, "policy": policy})
+			note := g.call(http.StatusCreated, http.MethodPost, c+"/notes", object{"content": said, "attributes": object{"api_key": secret + "abc", "deep": []any{said}}})["note"].(object)
+			if note["content"] != mark {
+				t.Errorf("%s: a note is %v", policy, note)
+			}
+			id := note["id"].(string)
+			g.call(http.StatusOK, http.MethodPatch, c+"/notes/"+id, object{"context": said})
+			g.call(http.StatusAccepted, http.MethodPost, c+"/messages", object{"messages": []object{
+				{"role": "user", "content": said, "id": "m1"}, {"role": "user", "content": "My card is 4111 1111"}, {"role": "user", "content": "1111 1111"},
+			}})
+			g.call(http.StatusAccepted, http.MethodPost, c+"/messages", object{"messages": []object{{"role": "user", "content": said, "id": "m1"}}})
+			g.call(http.StatusOK, http.MethodPost, c+"/chat", object{"messages": []object{{"role": "user", "content": said + " Now"}}})
+			g.call(http.StatusCreated, http.MethodPost, c+"/clone", object{"name": policy + "-fork"})
+			for _, name := range []string{policy, policy + "-fork"} {
+				if text := all(name); strings.Contains(text, secret) || strings.Contains(text, "1111 1111") || !strings.Contains(text, "[redacted: card number]") {
+					t.Errorf("%s has %s", name, text)
+				}
+			}
+		}
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "strict", "policy": "none", "policy_config": object{"secrets": "refuse"}})
+		refused := g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections/strict/messages", object{"messages": []object{{"content": "Hello."}, {"content": said}}})
+		if raw, err := json.Marshal(refused); err != nil || strings.Contains(string(raw), secret) || !strings.Contains(string(raw), "messages.1.content") || !strings.Contains(string(raw), "password") {
+			t.Errorf("refused with %s, %v", raw, err)
+		}
+		g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections/strict/chat", object{"messages": []object{{"role": "user", "content": said}}})
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "lax", "policy": "none", "policy_config": object{"secrets": "keep"}})
+		if kept := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/lax/notes", object{"content": said})["note"].(object); kept["content"] != said {
+			t.Errorf("kept: %v", kept)
+		}
+		g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "odd", "policy": "none", "policy_config": object{"secrets": "maybe"}})
+		if strings.Contains(g.logs.String(), secret) {
+			t.Error("the log of the process has the secret")
+		}
+	})
+}

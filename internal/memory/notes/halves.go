@@ -1,0 +1,84 @@
+package notes
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/secret"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// halfBytes is how much of the end of one message, and of the beginning of the next, may be parts of one secret.
+const halfBytes = 256
+
+const space = " \t\r\n"
+
+// screenHalves applies the collection's setting to secrets that are cut in two: the end of one message and the beginning
+// of the next one of its session. Both parts are redacted. Of a message that is stored already only the next one's part
+// is: what is stored does not change, and half a secret opens nothing. A refusal names the second message.
+func (n *Service) screenHalves(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
+	var r memory.Validation
+	for i, m := range list {
+		if !secret.MayContinue(m.note.Content) {
+			continue
+		}
+		before := &memory.Note{}
+		stored := i == 0 || list[i-1].session != m.session
+		switch {
+		case !stored:
+			before = &list[i-1].note
+		case i == 0:
+			var err error
+			if before, err = n.lastMessage(ctx, s, c, m.session); err != nil {
+				return err
+			}
+		}
+		if before.Content == "" {
+			continue
+		}
+		first, second, kind := secret.Halves(tail(before.Content), head(m.note.Content))
+		if kind == "" {
+			continue
+		}
+		switch c.Secrets() {
+		case memory.SecretsKeep:
+			return nil
+		case memory.SecretsRefuse:
+			r.Addf(memory.ElementField("messages", i)+".content", "has the end of a secret (%s), which the collection refuses", kind)
+			continue
+		}
+		secret.Note(ctx, kind)
+		m.note.Content = secret.Mark(kind) + m.note.Content[second:]
+		if !stored && first > 0 {
+			said := strings.TrimRight(before.Content, space)
+			before.Content = said[:len(said)-first] + secret.Mark(kind)
+		}
+	}
+	return r.Err()
+}
+
+func tail(s string) string {
+	s = strings.TrimRight(s, space)
+	return s[max(0, len(s)-halfBytes):]
+}
+
+func head(s string) string { return s[:min(len(s), halfBytes)] }
+
+// lastMessage returns the newest message of a session, or an empty note.
+func (n *Service) lastMessage(ctx context.Context, s tenant.Scope, c *memory.Collection, session filter.Value) (*memory.Note, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return nil, err
+	}
+	of := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{session}}
+	if session.Type == 0 {
+		of.Op, of.Values = filter.Exists, nil // Want is false: notes without a session
+	}
+	newest, err := n.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: of, Newest: true, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return &memory.Note{}, err
+	}
+	return &newest[0], nil
+}
