@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,7 @@ func (s *screen) after(field, name, text string) string {
 	case SecretsRefuse:
 		s.fields.Addf(field, "has a secret (%s), which the collection refuses", strings.Join(kinds, ", "))
 		return text
+	case SecretsRedact:
 	}
 	s.kinds = append(s.kinds, kinds...)
 	return secret.Replace(text, found)
@@ -179,9 +181,7 @@ func (s *screen) value(at, name string, v any) any {
 			}
 			if !cloned {
 				out, cloned = make(map[string]any, len(x)), true
-				for k, e := range x {
-					out[k] = e
-				}
+				maps.Copy(out, x)
 			}
 			out[k] = clean
 		}

@@ -88,7 +88,7 @@ func noteFindings(s string, toAssistant bool, found map[string]*finding) {
 	strong := strongFeeling.MatchString(s)
 	for i := range dimensionCues {
 		d := &dimensionCues[i]
-		if d.addressed && !(toAssistant && asksListener(s, d.form)) || !d.addressed && !own || !d.form.MatchString(s) || d.not != nil && d.not.MatchString(s) {
+		if d.addressed && (!toAssistant || !asksListener(s, d.form)) || !d.addressed && !own || !d.form.MatchString(s) || d.not != nil && d.not.MatchString(s) {
 			continue
 		}
 		f := found[d.name]

@@ -42,7 +42,7 @@ var rules = sync.OnceValue(func() []rule {
 		}
 	}
 	if err == nil {
-		err = json.Unmarshal(raw, &t)
+		err = json.Unmarshal(raw, &t) //nolint:musttag // the generator has the same struct
 	}
 	if err != nil { // it is a part of the program
 		panic("secret: the embedded table cannot be read: " + err.Error())
@@ -134,7 +134,7 @@ func entropy(s string) float64 {
 		n[s[i]]++
 	}
 	h := 0.0
-	for _, k := range n {
+	for _, k := range &n {
 		if k > 0 {
 			p := float64(k) / float64(len(s))
 			h -= p * math.Log2(p)

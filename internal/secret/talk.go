@@ -27,7 +27,7 @@ func telling(v string) bool {
 		return false
 	}
 	low := strings.ToLower(v)
-	return !plainWords[low] && !(strings.Contains(low, "password") && strings.Trim(low, "abcdefghijklmnopqrstuvwxyz_-") == "")
+	return !plainWords[low] && (!strings.Contains(low, "password") || strings.Trim(low, "abcdefghijklmnopqrstuvwxyz_-") != "")
 }
 
 // privateKey takes a private key in PEM, to its end or that of the text. It reports false for anything else in PEM.
@@ -100,7 +100,7 @@ func startsNumber(before string) bool {
 		before = strings.TrimRight(before, " -")
 		return before == "" || class[before[len(before)-1]]&digit == 0
 	}
-	return r >= utf8.RuneSelf || class[byte(r)]&inRun == 0
+	return r >= utf8.RuneSelf || class[byte(r)]&inRun == 0 //nolint:gosec // below RuneSelf it is a byte
 }
 
 // printed reports whether groups are those of cards: one, fours, or 4-6-5 and 4-6-4.
@@ -165,7 +165,7 @@ var (
 	tellsPINCode  = regexp.MustCompile(`(?i)^pin(?: ?code|码|碼)\s{0,3}(?:is now|is|was|=|:|：|是|为|為)\s{0,3}["“]?(\d{4})(?:\D|$)`)
 	tellsCardCode = regexp.MustCompile(`(?i)^(?:cvv|cvc)2?(?: (?:code|number))?\s{0,3}(?:is|was|=|:|：|是|为|為)?\s{0,3}(\d{3,4})(?:\D|$)`)
 	tellsCurl     = regexp.MustCompile(`^curl\s[^\n]{0,300}?\s(?:-u|--user)[\s=]{1,3}["']?[^\s:"']{1,64}:([^\s"']{3,128})`)
-	tellsHan      = regexp.MustCompile(`^(?:密码|密碼|口令)[^\n。，！？,:：=!-~]{0,10}?(?:是|为|為|：|:|=|成|成了|为了|用)\s{0,3}["“「『']?([!-~]{4,64})`)
+	tellsHan      = regexp.MustCompile(`^(?:密码|密碼|口令)[^\n。，！？：\x21-\x7e]{0,10}?(?:是|为|為|：|:|=|成|成了|为了|用)\s{0,3}["“「『']?([\x21-\x7e]{4,64})`)
 )
 
 // cue looks at what follows a word for a password, a PIN or the code of a card.
@@ -176,7 +176,7 @@ func (f *finder) cue(from int) {
 		return
 	}
 	take := func(m []int, group int, kind string, is func(v string, next rune) bool) {
-		if m == nil || m[2*group] < 0 {
+		if len(m) == 0 || m[2*group] < 0 {
 			return
 		}
 		start, end := m[2*group], m[2*group+1]
@@ -262,7 +262,7 @@ func mixedCase(v string) bool { return strings.ToLower(v[1:]) != v[1:] }
 // plainWords describe a password, or are written in place of one.
 var plainWords = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(`
+	for w := range strings.FieldsSeq(`
 		wrong right weak strong safe secure insecure long short longer shorter same old new correct incorrect okay fine unique gone bad
 		good better great simple complex easy hard valid invalid private secret public string text number required optional none null true
 		false yes hidden empty blank missing here there below above this that these those what something anything nothing everything enough

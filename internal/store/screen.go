@@ -50,7 +50,7 @@ func (t *screening) CreateCollection(ctx context.Context, s tenant.Scope, c memo
 type screeningTx struct {
 	memory.Tx
 
-	request context.Context
+	request context.Context //nolint:containedctx // a transaction may run in another context than the request
 	c       *memory.Collection
 }
 

@@ -48,6 +48,7 @@ func (n *Service) screenHalves(ctx context.Context, s tenant.Scope, c *memory.Co
 		case memory.SecretsRefuse:
 			r.Addf(memory.ElementField("messages", i)+".content", "has the end of a secret (%s), which the collection refuses", kind)
 			continue
+		case memory.SecretsRedact:
 		}
 		secret.Note(ctx, kind)
 		m.note.Content = secret.Mark(kind) + m.note.Content[second:]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -44,7 +45,7 @@ func (l *lineScreen) Read(p []byte) (int, error) {
 		if screened, err := l.of.ScreenJSON(l.ctx, "", line[:end]); err != nil {
 			l.err = err
 		} else if len(screened) != end || string(screened) != string(line[:end]) {
-			l.line = append(screened, line[end:]...)
+			l.line = slices.Concat(screened, line[end:])
 		}
 	}
 	n := copy(p, l.line)

@@ -13,7 +13,7 @@ import (
 // emptyAnswers are texts that mean that there is nothing.
 var emptyAnswers = []string{"", "none", "<none>", "[none]", "(none)", "null", "nil", "n/a", "na", "no facts", "no new facts", "nothing", "无", "没有"}
 
-// nothingFound matches an answer that says in words that there is nothing: "None found.", "No new user information was mentioned."
+// nothingFound matches an answer that says in words that there is nothing: "None found.", "No new user information was mentioned.".
 var nothingFound = regexp.MustCompile(`(?i)^(?:none|nothing|not applicable|no (?:(?:new|relevant|private|personal|specific|additional|user|assistant) )*(?:information|data|knowledge|facts?|details))(?: (?:was|is|were|are|to be|new|relevant))*(?: (?:mentioned|found|available|provided|given|extracted|identified|stated))?(?: (?:here|in (?:the|this) (?:conversation|dialogue|text)))?$|^(?:暂无|无|没有|未提及|未发现|不适用)(?:相关|新的?|任何)*(?:信息|内容|知识|数据|事实)?$`)
 
 // IsEmptyAnswer reports whether a text means that there is nothing.

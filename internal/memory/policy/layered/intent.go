@@ -57,7 +57,7 @@ func RouteQuery(query string) Route {
 		r.Subject = SubjectUser
 	}
 	for _, f := range relationQuestions {
-		if f.form.MatchString(q) && !(f.relation == RelationLikes && len(r.Relations) > 0 && r.Relations[len(r.Relations)-1] == RelationDislikes) {
+		if f.form.MatchString(q) && (f.relation != RelationLikes || len(r.Relations) == 0 || r.Relations[len(r.Relations)-1] != RelationDislikes) {
 			r.Relations = append(r.Relations, f.relation)
 		}
 	}
@@ -76,7 +76,7 @@ func RouteQuery(query string) Route {
 }
 
 // asksPast reports whether a question that names a relation asks for what happened all the same: "When did I
-// tell you my name?"
+// tell you my name?".
 func asksPast(q string) bool { return happened.MatchString(q) }
 
 var happened = regexp.MustCompile(`(?i)\b(?:when did|when was|last (?:time|week|month|year|night)|yesterday|(?:days?|weeks?|months?|years?) ago|what happened|did we|we (?:talked|discussed))\b|什么时候|上次|昨天|上周|去年|聊过|讨论过`)

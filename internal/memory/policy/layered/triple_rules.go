@@ -66,7 +66,7 @@ type clause struct {
 	open bool
 }
 
-// jobBehindName returns the job in a clause behind a name: "I'm Ana, a nurse."
+// jobBehindName returns the job in a clause behind a name: "I'm Ana, a nurse.".
 func jobBehindName(c clause) ruleFinding {
 	m := jobInApposition.FindStringIndex(c.text)
 	if m == nil {
@@ -226,7 +226,7 @@ var (
 // another statement about the person.
 func clauses(s string) []clause {
 	s = ownClause.ReplaceAllString(s, ", $1 ")
-	if m := sharedVerb.FindStringIndex(s); m != nil && ownVerb.MatchString(s[:m[0]]) {
+	if m := sharedVerb.FindStringIndex(s); len(m) > 0 && ownVerb.MatchString(s[:m[0]]) {
 		s = s[:m[0]] + sharedVerb.ReplaceAllString(s[m[0]:], ", I $1 ")
 	}
 	s = hanOwnClause.ReplaceAllString(s, "，$1")
@@ -287,5 +287,5 @@ var (
 	// afterthought matches words at the end of an object that are not part of it.
 	afterthought = regexp.MustCompile(`(?i)(?:^|\s)(?:a lot|very much|so much|too|as well|either|right now|now|these days|at the moment|currently|though|actually|lol|haha|please|by the way|btw|the most|most|best|more than anything|at all|anymore|any more|today|instead|again|you know|of course|for sure)$|(?:啊|呀|呢|哦|吧|啦|哈|嘛|噢|呗|喔|诶|的说|哈哈+|了)$`)
 	// vagueObject matches an object that names nothing without the words around it.
-	vagueObject = regexp.MustCompile(`(?i)^(?:it|it's|that|that's|this|these|those|them|him|her$|you|your|yours|u|me|us|one|some|any|what|how|when|where|why|who|whether|there|here|everywhere|so|not|all|both|everything|anything|nothing|something|everyone|exist|clear|simple|to|in|a lot|very much)(?:[\s'].*)?$|^to (?:be|do|go|have|get|say|see|know|think|tell|ask|talk|make|try|hear) (?:it|that|this|so|you|them)\b|^to (?:see|hear|tell|ask|thank|help|talk to|meet|do|be|know)\b.*\b(?:you|your|it|that|this)\b|^(?:the|our|their|its|such an?|an?) (?:[\p{L}\d-]+ ){0,4}(?:ideas?|sounds?|thoughts?|look|one|same|other|direction|breakdowns?|updates?|plan|approach|design|layout|structure|way|point|parts?|concept|version|draft|framing|focus|loop|list|suggestions?|tips?|bit|stuff|detail|details|flow|setup|option|options|format|style|tone|logic|vibe|way|work|sentence|answer|wording|addition|fact)(?:\s.*)?$|(?:^|\s)(?:a|an|the|my|your|and|or|of|to|with|safe|better|more|very)$|^(?:你|您|他|她|它|这|那|什么|怎么|谁|哪|啥|自己$|吗|不|了$|的$|一下|一点|过$|着$)`)
+	vagueObject = regexp.MustCompile(`(?i)^(?:it|it's|that|that's|this|these|those|them|him|her$|you|your|yours|u|me|us|one|some|any|what|how|when|where|why|who|whether|there|here|everywhere|so|not|all|both|everything|anything|nothing|something|everyone|exist|clear|simple|to|in|a lot|very much)(?:[\s'].*)?$|^to (?:be|do|go|have|get|say|see|know|think|tell|ask|talk|make|try|hear) (?:it|that|this|so|you|them)\b|^to (?:see|hear|tell|ask|thank|help|talk to|meet|do|be|know)\b.*\b(?:you|your|it|that|this)\b|^(?:the|our|their|its|such an?|an?) (?:[\p{L}\d-]+ ){0,4}(?:ideas?|sounds?|thoughts?|look|one|same|other|direction|breakdowns?|updates?|plan|approach|design|layout|structure|way|point|parts?|concept|version|draft|framing|focus|loop|list|suggestions?|tips?|bit|stuff|detail|details|flow|setup|option|options|format|style|tone|logic|vibe|work|sentence|answer|wording|addition|fact)(?:\s.*)?$|(?:^|\s)(?:a|an|the|my|your|and|or|of|to|with|safe|better|more|very)$|^(?:你|您|他|她|它|这|那|什么|怎么|谁|哪|啥|自己$|吗|不|了$|的$|一下|一点|过$|着$)`)
 )
