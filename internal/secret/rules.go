@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/google/uuid"
 )
 
 //go:embed rules.bin
@@ -57,7 +59,7 @@ var rules = sync.OnceValue(func() []rule {
 			x.kind, stop = genericKind, t.Stopwords
 		}
 		x.is = func(secret, match string) bool {
-			return !anyMatch(allow(), secret) && !anyMatch(own(), secret) && !anyMatch(matches(), match) && !containsAny(strings.ToLower(secret), stop)
+			return (x.kind != genericKind || !names(secret, match)) && !anyMatch(allow(), secret) && !anyMatch(own(), secret) && !anyMatch(matches(), match) && !containsAny(strings.ToLower(secret), stop)
 		}
 		out = append(out, x)
 	}
@@ -78,10 +80,17 @@ func ownRules() []rule {
 		},
 		{
 			kind: Key, keywords: []string{"key", "token", "secret", "密钥", "密鑰", "令牌", "秘钥"},
-			expr: lazily(`(?i)(?:\b(?:key|token|secret)|密钥|密鑰|秘钥|令牌)(?: (?:for|to|of) [^\n.!?;:"]{1,40}?)?\s{0,3}(?:is now|is|was|=>|=|:|：|是|为|為)\s{0,3}["'“\x60]?([\w+/.~-]{8,150}={0,2})`),
-			is:   func(s, _ string) bool { return random(s) },
+			expr: lazily(`(?i)(?:\b(?:(?:api|access|secret|private)[ _-]?)?(?:key|token|secret)|密钥|密鑰|秘钥|令牌)(?: (?:for|to|of) [^\n.!?;:"]{1,40}?)?\s{0,3}(?:is now|is|was|=>|=|:|：|是|为|為)\s{0,3}["'“\x60]?([\w+/.~-]{8,150}={0,2})`),
+			is:   func(s, match string) bool { return random(s) && !names(s, match) },
 		},
 	}
+}
+
+// names reports whether a secret is a UUID that its match calls no more than a key: "key 43fd93a3-…" names a thing
+// far more often than it opens one.
+func names(secret, match string) bool {
+	secret = strings.TrimRight(secret, ".")
+	return len(secret) == 36 && uuid.Validate(secret) == nil && !containsAny(strings.ToLower(match), []string{"api", "secret", "token", "密", "令牌"})
 }
 
 // random reports whether one part of a word, between its hyphens, periods and slashes, has letters and digits as no

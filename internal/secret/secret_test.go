@@ -20,6 +20,7 @@ func TestFind(t *testing.T) {
 		"My key is " + aws + ".":                             "[redacted: AWS access token]",
 		"use " + key("ghp_", 36) + ", please":                "[redacted: GitHub personal access token]",
 		"my API key is " + key("sk-", 24):                    "[redacted: API key]",
+		"my API key is 43fd93a3-f235-4ebc-b7fe-3b1b11f12270": "[redacted: API key",
 		"my password is hunter2, remember it":                "[redacted: password]",
 		"My password is swordfish.":                          "[redacted: password]",
 		"db_password=Tr0ub4dor":                              "[redacted: password]",
@@ -44,6 +45,7 @@ func TestFind(t *testing.T) {
 		"The password is 8-character long", "The key is to listen.", "We met on 2023-05-08 at 19:30:00.", "Call me at +49 170 1234567.",
 		"order 4111 1111 1111 1112", "0.4111111111111111", "see https://example.com/a/1234567890abcdef", "我忘了密码。", "密码：必填",
 		"id 0198c1de-7d2f-7c3a-9b60-6a1f0f0e8a11", "turkey and monkey are no keys: fine", "the pin is stuck", "[redacted: password]",
+		"Key: 43fd93a3-f235-4ebc-b7fe-3b1b11f12270. Value: 9a6f8a53-2d4a-48c1-9582-cc843bb64722.",
 	} {
 		if found := Find(text); len(found) > 0 {
 			t.Errorf("%q: %v", text, found)
