@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 		"My key is " + aws + ".":                             "[redacted: AWS access token]",
 		"use " + key("ghp_", 36) + ", please":                "[redacted: GitHub personal access token]",
 		"my API key is " + key("sk-", 24):                    "[redacted: API key]",
-		"my API key is 43fd93a3-f235-4ebc-b7fe-3b1b11f12270": "[redacted: API key",
+		"my API key is 43fd93a3-f235-4ebc-b7fe-3b1b11f12270": "[redacted: key]",
 		"my password is hunter2, remember it":                "[redacted: password]",
 		"My password is swordfish.":                          "[redacted: password]",
 		"db_password=Tr0ub4dor":                              "[redacted: password]",
