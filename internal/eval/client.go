@@ -271,30 +271,45 @@ func (c *Client) Version(ctx context.Context) (version, commit string, err error
 	return out.Version, out.Commit, err
 }
 
-// OpenJobs counts jobs of a collection that have not ended, up to 200 each of
-// queued and running.
+// OpenJobs counts jobs of a collection that have not ended, up to 200 of each state.
 func (c *Client) OpenJobs(ctx context.Context, collection string) (int, error) {
-	return c.countJobs(ctx, collection, "queued", "scheduled", "running")
+	jobs, err := c.openJobs(ctx, collection)
+	return len(jobs), err
 }
 
 // FailedJobs counts the failed and dead jobs of a collection, up to 200 each.
 func (c *Client) FailedJobs(ctx context.Context, collection string) (int, error) {
-	return c.countJobs(ctx, collection, "failed", "dead")
+	jobs, err := c.jobs(ctx, collection, "failed", "dead")
+	return len(jobs), err
 }
 
-func (c *Client) countJobs(ctx context.Context, collection string, states ...string) (int, error) {
-	n := 0
+// openJobs returns the jobs that have not ended, by id. It reads the queued ones twice: a job may begin, or fail and wait
+// again, between two requests, and would be in neither answer.
+func (c *Client) openJobs(ctx context.Context, collection string) (map[string]job, error) {
+	return c.jobs(ctx, collection, "scheduled", "queued", "running", "queued")
+}
+
+type job struct {
+	ID       string `json:"id"`
+	State    string `json:"state"`
+	Attempts int    `json:"attempts"`
+}
+
+func (c *Client) jobs(ctx context.Context, collection string, states ...string) (map[string]job, error) {
+	out := map[string]job{}
 	for _, state := range states {
 		var page struct {
-			Items []json.RawMessage `json:"items"`
+			Items []job `json:"items"`
 		}
 		q := url.Values{"collection": {collection}, "state": {state}, "limit": {"200"}}
 		if err := c.do(ctx, http.MethodGet, "/v1/jobs?"+q.Encode(), nil, &page); err != nil {
-			return 0, err
+			return nil, err
 		}
-		n += len(page.Items)
+		for _, j := range page.Items {
+			out[j.ID] = j
+		}
 	}
-	return n, nil
+	return out, nil
 }
 
 // CountNotes calls count with each note of a collection.

@@ -626,8 +626,8 @@ func (u *unit) feedAs(ctx context.Context, p *Part, turns []Turn) (*Loaded, erro
 // settle waits until no job of a collection can run now.
 func (u *unit) settle(ctx context.Context, collection string) error {
 	for {
-		open, err := u.Client.countJobs(ctx, collection, "queued", "running")
-		if err != nil || open == 0 {
+		open, err := u.Client.jobs(ctx, collection, "queued", "running", "queued")
+		if err != nil || len(open) == 0 {
 			return err
 		}
 		if err := pause(ctx); err != nil {

@@ -329,29 +329,31 @@ func (t *ModelTest) askReaders(ctx context.Context, collection string, judged bo
 	return refused
 }
 
-// waitForJobs waits until a collection has no open jobs, or until they make no progress.
+// waitForJobs waits until a collection has no open jobs, or until they make no progress: none runs, and none changes.
 func (t *ModelTest) waitForJobs(ctx context.Context, collection string) (waiting int, over bool, err error) {
-	last, since := "", time.Now()
+	var last map[string]job
+	since := time.Now()
 	for ended := 0; ; {
-		n, state, err := t.Client.openJobs(ctx, collection)
+		open, err := t.Client.openJobs(ctx, collection)
 		switch {
 		case err != nil:
 			return 0, false, err
-		case n > 0:
+		case len(open) > 0:
 			ended = 0
 		default:
 			if ended++; ended == 2 { // a job that has just ended may have enqueued another
 				return 0, false, nil
 			}
 		}
-		if state != last || !t.Proxy.idle() {
-			last, since = state, time.Now()
+		runs := slices.ContainsFunc(slices.Collect(maps.Values(open)), func(j job) bool { return j.State == "running" })
+		if runs || !maps.Equal(open, last) || !t.Proxy.idle() {
+			last, since = open, time.Now()
 		}
-		if n > 0 && time.Since(since) >= t.Patience {
-			return n, false, nil
+		if len(open) > 0 && time.Since(since) >= t.Patience {
+			return len(open), false, nil
 		}
 		if !time.Now().Before(t.Until) {
-			return n, true, nil
+			return len(open), true, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -359,28 +361,6 @@ func (t *ModelTest) waitForJobs(ctx context.Context, collection string) (waiting
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-// openJobs counts the open jobs of a collection. state changes when they make progress.
-func (c *Client) openJobs(ctx context.Context, collection string) (n int, state string, err error) {
-	var b strings.Builder
-	for _, state := range []string{"running", "queued", "scheduled"} {
-		var page struct {
-			Items []struct {
-				ID       string `json:"id"`
-				Attempts int    `json:"attempts"`
-			} `json:"items"`
-		}
-		q := url.Values{"collection": {collection}, "state": {state}, "limit": {"200"}}
-		if err := c.do(ctx, http.MethodGet, "/v1/jobs?"+q.Encode(), nil, &page); err != nil {
-			return 0, "", err
-		}
-		for _, j := range page.Items {
-			fmt.Fprintf(&b, "%s %s %d\n", state, j.ID, j.Attempts)
-		}
-		n += len(page.Items)
-	}
-	return n, b.String(), nil
 }
 
 var (
