@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,5 +115,45 @@ func TestGuideToGoodPractice_C089(t *testing.T) {
 	status, out := g.send(http.Header{"Content-Type": {"application/json"}}, http.MethodPost, "/v1/collections/c/search", `{"query": "bicycle repairs", "filter": `+rule[1]+`}`)
 	if found, _ := out["hits"].([]any); status != http.StatusOK || len(found) != 1 {
 		t.Errorf("the filter of the guide finds %d notes, status %d, want the one of the project: %v", len(found), status, out)
+	}
+}
+
+var systemRow = regexp.MustCompile(`(?m)^\| [^|]+ \| \[` + "`([a-z0-9]+)`" + `\]\(#([a-z0-9-]+)\)`)
+
+// C246, C315: the table to choose a memory system by names policies that exist, and leads to a section for
+// each, which says as what each of its concepts is stored.
+func TestChoosingASystem(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, nil)
+	var policies []any
+	for _, p := range g.call(http.StatusOK, http.MethodGet, "/v1/policies", nil)["items"].([]any) {
+		policies = append(policies, p.(object)["name"])
+	}
+	doc, err := os.ReadFile("../../docs/systems.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "\n## Which one\n")
+	table, _, _ := strings.Cut(rest, "\n## ")
+	rows := systemRow.FindAllStringSubmatch(table, -1)
+	if len(rows) == 0 {
+		t.Fatal("the table has no row")
+	}
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(doc), "\n## ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		sections[strings.ReplaceAll(strings.ToLower(heading), " ", "-")] = text
+	}
+	for _, row := range rows {
+		if !slices.Contains(policies, any(row[1])) {
+			t.Errorf("the table names %s, and the policies are %v", row[1], policies)
+		}
+		text, ok := sections[row[2]]
+		if !ok || !strings.Contains(text, "`"+row[1]+"`") {
+			t.Errorf("no section #%s says what %s is for", row[2], row[1])
+		}
+		if row[1] != "none" && !strings.Contains(text, "| concept | stored as |") {
+			t.Errorf("the section of %s does not say what is stored where", row[1])
+		}
 	}
 }

@@ -14,7 +14,7 @@ type None struct{ description memory.PolicyDescription }
 func NewNone() None {
 	d := memory.PolicyDescription{
 		Name: "none", Title: "No policy",
-		Description: "Notes stay as they are given. They can be searched, linked by hand, forked and merged.",
+		Description: "Notes stay as they are given. They can be searched, linked by hand and forked.",
 	}
 	var err error
 	if d.Defaults, d.Schema, err = DescribeSettings(struct{}{}, nil); err != nil {
