@@ -29,7 +29,8 @@ type Collection struct {
 	AgentName    string    // filled on reads; "" for a shared base
 	Name         string
 	DisplayName  string
-	Policy       string // "amem", "none", …
+	External     External // what an application calls it by; a fork or copy has its own, or none
+	Policy       string   // "amem", "none", …
 	PolicyConfig json.RawMessage
 	Embedder     string // name of the embedder it is bound to
 	Dim          int    // its dimensions

@@ -38,6 +38,9 @@ type CollectionReader interface {
 	// Without an agent in the scope, a name that several owners use is Ambiguous. Deleting and expired
 	// collections are NotFound.
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (Collection, error)
+	// CollectionByExternal finds the collection that has exactly these ids of an application; NotFound.
+	// Deleting and expired collections are NotFound.
+	CollectionByExternal(ctx context.Context, s tenant.Scope, e External) (Collection, error)
 	// ListCollections lists collections by name, then id.
 	ListCollections(ctx context.Context, s tenant.Scope, q CollectionQuery) ([]Collection, error)
 }
@@ -46,8 +49,8 @@ type CollectionReader interface {
 type CollectionWriter interface {
 	// CreateCollection inserts one row and, for a fork, one adopt job when the parent's view holds raw or
 	// pending notes. The store sets ID, Head, State and CreatedAt. Exists when the owner has another
-	// collection of that name. With Parent set, the parent is checked for reach, floor and depth
-	// (LineageTooDeep).
+	// collection of that name, or the tenant another one with the same External. With Parent set, the parent is
+	// checked for reach, floor and depth (LineageTooDeep).
 	CreateCollection(ctx context.Context, s tenant.Scope, c NewCollection) (CollectionCreated, error)
 	// UpdateCollection changes DisplayName, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
 	// Another PolicyConfig gets a changeset of cause config. fn may fill in audit.Detail.
@@ -103,6 +106,8 @@ type CollectionQuery struct {
 	After  string     // cursor: "name\x00id" of the last one
 	Limit  int
 	Parent uuid.UUID // only forks of this collection
+	// External lists only collections that have every id that is set in it.
+	External External
 }
 
 // At is the revision to read; nil AsOf is the head at the time of the request.

@@ -43,6 +43,9 @@ type CollectionRows interface {
 	CollectionsByRef(ctx context.Context, s tenant.Scope, ref string, now time.Time) ([]CollectionRow, error)
 	// CollectionsByName lists collections of an owner that have the name and are not being deleted.
 	CollectionsByName(ctx context.Context, tenantID, agent uuid.UUID, name string) ([]CollectionRow, error)
+	// CollectionsByExternal lists the collections of a tenant with exactly these ids of an application that are not
+	// being deleted: at most one.
+	CollectionsByExternal(ctx context.Context, tenantID uuid.UUID, e memory.External) ([]CollectionRow, error)
 	// ListCollections lists the visible collections that the scope reaches, by name and then id, after
 	// a place; zero: from the start.
 	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery, after CollectionPlace, now time.Time) ([]CollectionRow, error)
@@ -76,9 +79,11 @@ type CollectionHeads interface {
 
 // CollectionWrites add and change collections.
 type CollectionWrites interface {
-	// InsertCollection inserts a collection with its head. Exists when the name is taken.
+	// InsertCollection inserts a collection with its head. Exists when the name or the External is taken.
 	InsertCollection(ctx context.Context, tenantID uuid.UUID, c memory.Collection, h Head) error
 	RenameCollection(ctx context.Context, tenantID, id uuid.UUID, name string) error
+	// ClearExternal removes the ids of an application from a collection.
+	ClearExternal(ctx context.Context, tenantID, id uuid.UUID) error
 	// UpdateCollection writes DisplayName, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
 	UpdateCollection(ctx context.Context, tenantID uuid.UUID, c memory.Collection) error
 	// LogConfig writes a changeset of cause config after the head.
@@ -174,6 +179,28 @@ func (b *Base) ResolveCollection(ctx context.Context, s tenant.Scope, ref string
 	return c, err
 }
 
+// CollectionByExternal implements memory.CollectionStore.
+func (b *Base) CollectionByExternal(ctx context.Context, s tenant.Scope, e memory.External) (c memory.Collection, err error) {
+	if err := s.Check(); err != nil {
+		return c, err
+	}
+	if e.IsZero() || e.Check("") != nil {
+		return c, fault.Missing("collection") // no collection has such ids
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		found, err := q.CollectionsByExternal(ctx, s.Tenant(), e)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 || !s.Reaches(found[0].Agent) || !Visible(&found[0].Collection, b.now()) {
+			return fault.Missing("collection")
+		}
+		c = found[0].Collection
+		return nil
+	})
+	return c, err
+}
+
 // ListCollections implements memory.CollectionStore.
 func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery) (out []memory.Collection, err error) {
 	if err := s.Check(); err != nil {
@@ -181,6 +208,9 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 	}
 	if cq.Agent != nil && !s.Reaches(*cq.Agent) {
 		return nil, fault.Missing("agent")
+	}
+	if cq.External.Check("") != nil {
+		return nil, nil // no collection has such ids
 	}
 	var after CollectionPlace
 	if cq.After != "" {

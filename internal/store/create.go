@@ -20,6 +20,9 @@ func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	if err := Text("display_name", n.DisplayName); err != nil {
 		return err
 	}
+	if err := n.External.Check("external."); err != nil {
+		return err
+	}
 	if !s.Reaches(n.Agent) {
 		return fault.Missing("agent")
 	}
@@ -155,6 +158,9 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 	if err := freeName(ctx, q, s.Tenant(), c, now); err != nil {
 		return c, err
 	}
+	if err := freeExternal(ctx, q, s.Tenant(), c.External, now); err != nil {
+		return c, err
+	}
 	h := Head{Counted: true}
 	adopt := false
 	if c.Parent != uuid.Nil {
@@ -227,6 +233,32 @@ func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memor
 		}
 	}
 	return nil
+}
+
+// freeExternal returns Exists when another collection of the tenant has the ids. An expired collection that was
+// not swept yet loses them.
+func freeExternal(ctx context.Context, q CollectionRows, tenantID uuid.UUID, e memory.External, now time.Time) error {
+	if e.IsZero() {
+		return nil
+	}
+	found, err := q.CollectionsByExternal(ctx, tenantID, e)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if Visible(&found[i].Collection, now) {
+			return ExternalTaken()
+		}
+		if err := q.ClearExternal(ctx, tenantID, found[i].ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExternalTaken is the fault for ids of an application that another collection of the tenant has.
+func ExternalTaken() error {
+	return fault.New(fault.Exists, "a collection with these external ids exists")
 }
 
 // NameTaken is the fault for a name that another collection of the same owner has.

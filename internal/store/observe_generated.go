@@ -103,6 +103,13 @@ func (ob *observed) ClaimJobs(ctx context.Context, s tenant.Scope, collection uu
 	return ob.Store.ClaimJobs(ctx, s, collection, stage, lease, until, limit)
 }
 
+// CollectionByExternal implements Store.
+func (ob *observed) CollectionByExternal(ctx context.Context, s tenant.Scope, e memory.External) (out1 memory.Collection, err error) {
+	ctx, finish := ob.begin(ctx, "CollectionByExternal", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CollectionByExternal(ctx, s, e)
+}
+
 // CopyRows implements Store.
 func (ob *observed) CopyRows(ctx context.Context, s tenant.Scope, v memory.View, target uuid.UUID, cursor string, limit int) (out1 int, out2 string, err error) {
 	ctx, finish := ob.begin(ctx, "CopyRows", s.Tenant(), target)

@@ -14,6 +14,7 @@ import (
 
 const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
  c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state, c.parent, c.parent_revision, c.expires_at, c.created_at,
+ c.external_user, c.external_agent, c.external_app, c.external_run,
  h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch`
 
 const collectionTables = ` FROM collections c
@@ -24,7 +25,8 @@ const collectionTables = ` FROM collections c
 func collectionDest(r *store.CollectionRow) []any {
 	return []any{
 		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded, objectColumn{&r.Metadata},
-		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt), &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch,
+		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
+		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run, &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch,
 	}
 }
 
@@ -84,6 +86,15 @@ func (q *session) CollectionsByName(ctx context.Context, tenantID, agent uuid.UU
 	return q.collections(ctx, "WHERE c.tenant = $1 AND c.name = $2 AND c.agent = $3 AND c.state <> 'deleting'", tenantID, name, agent)
 }
 
+// hasExternal is the condition of the index of external ids, as it is written there.
+const hasExternal = "c.external_user || c.external_agent || c.external_app || c.external_run <> ''"
+
+// CollectionsByExternal implements store.CollectionRows.
+func (q *session) CollectionsByExternal(ctx context.Context, tenantID uuid.UUID, e memory.External) ([]store.CollectionRow, error) {
+	return q.collections(ctx, "WHERE c.tenant = $1 AND c.external_user = $2 AND c.external_agent = $3 AND c.external_app = $4 AND c.external_run = $5 AND "+
+		hasExternal+" AND c.state <> 'deleting'", tenantID, e.User, e.Agent, e.App, e.Run)
+}
+
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after store.CollectionPlace, now time.Time) ([]store.CollectionRow, error) {
 	p := params{args: []any{s.Tenant()}}
@@ -93,6 +104,14 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	}
 	if cq.Parent != uuid.Nil {
 		where += " AND c.parent = " + p.add(cq.Parent)
+	}
+	if !cq.External.IsZero() {
+		where += " AND " + hasExternal
+	}
+	for _, id := range cq.External.IDs() {
+		if id.Value != "" {
+			where += " AND c.external_" + id.Name + " = " + p.add(id.Value)
+		}
 	}
 	if cq.After != "" { // the id is zero for the place just before a name
 		where += " AND (c.name, c.id) > (" + p.add(after.Name) + ", " + p.add(after.ID) + ")"
@@ -112,11 +131,15 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
- state, parent, parent_revision, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+ state, parent, parent_revision, expires_at, created_at, external_user, external_agent, external_app, external_run)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 		tenantID, c.ID, c.Agent, c.Name, c.DisplayName, c.Policy, nullJSON(c.PolicyConfig), c.Embedder, c.Dim, c.Reembedded, orNull(metadata), c.Ephemeral,
-		string(c.State), c.Parent, rev(c.ParentRevision), nullTime(c.ExpiresAt), c.CreatedAt)
+		string(c.State), c.Parent, rev(c.ParentRevision), nullTime(c.ExpiresAt), c.CreatedAt, c.External.User, c.External.Agent, c.External.App, c.External.Run)
 	if isUniqueViolation(err, "collections_name") {
 		err = store.NameTaken(c.Name) // inserted by another transaction meanwhile
+	}
+	if isUniqueViolation(err, "collections_external") {
+		err = store.ExternalTaken()
 	}
 	if err != nil {
 		return err
@@ -130,6 +153,12 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 // RenameCollection implements store.CollectionWrites. It goes with the next statement.
 func (q *session) RenameCollection(_ context.Context, tenantID, id uuid.UUID, name string) error {
 	q.later("UPDATE collections SET name = $3 WHERE tenant = $1 AND id = $2", tenantID, id, name)
+	return nil
+}
+
+// ClearExternal implements store.CollectionWrites. It goes with the next statement.
+func (q *session) ClearExternal(_ context.Context, tenantID, id uuid.UUID) error {
+	q.later("UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '' WHERE tenant = $1 AND id = $2", tenantID, id)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
  c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state, c.parent, c.parent_revision, c.expires_at, c.created_at,
+ c.external_user, c.external_agent, c.external_app, c.external_run,
  h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch`
 
 const collectionTables = ` FROM collections c
@@ -27,6 +28,7 @@ func (q *session) collections(ctx context.Context, where string, args ...any) (o
 		var metadata string
 		err := rows.Scan(&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded,
 			&metadata, &r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
+			&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run,
 			&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch)
 		if err != nil {
 			return err
@@ -71,6 +73,15 @@ func (q *session) CollectionsByName(ctx context.Context, tenantID, agent uuid.UU
 	return q.collections(ctx, "WHERE c.tenant = ? AND c.name = ? AND c.agent = ? AND c.state <> 'deleting'", tenantID, name, agent)
 }
 
+// hasExternal is the condition of the index of external ids, as it is written there.
+const hasExternal = "c.external_user || c.external_agent || c.external_app || c.external_run <> ''"
+
+// CollectionsByExternal implements store.CollectionRows.
+func (q *session) CollectionsByExternal(ctx context.Context, tenantID uuid.UUID, e memory.External) ([]store.CollectionRow, error) {
+	return q.collections(ctx, "WHERE c.tenant = ? AND c.external_user = ? AND c.external_agent = ? AND c.external_app = ? AND c.external_run = ? AND "+
+		hasExternal+" AND c.state <> 'deleting'", tenantID, e.User, e.Agent, e.App, e.Run)
+}
+
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after store.CollectionPlace, now time.Time) ([]store.CollectionRow, error) {
 	seen, args := seenCollections(s, now)
@@ -80,6 +91,14 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	}
 	if cq.Parent != uuid.Nil {
 		where, args = where+" AND c.parent = ? AND c.parent <> zeroblob(16)", append(args, cq.Parent)
+	}
+	if !cq.External.IsZero() {
+		where += " AND " + hasExternal
+	}
+	for _, id := range cq.External.IDs() {
+		if id.Value != "" {
+			where, args = where+" AND c.external_"+id.Name+" = ?", append(args, id.Value)
+		}
 	}
 	if cq.After != "" { // the id is zero for the place just before a name
 		where, args = where+" AND (c.name, c.id) > (?, ?)", append(args, after.Name, after.ID)
@@ -102,9 +121,10 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
- state, parent, parent_revision, expires_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ state, parent, parent_revision, expires_at, created_at, external_user, external_agent, external_app, external_run)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		tenantID, c.ID, c.Agent, c.Name, c.DisplayName, c.Policy, c.PolicyConfig, c.Embedder, c.Dim, c.Reembedded, metadata, c.Ephemeral,
-		c.State, c.Parent, c.ParentRevision, c.ExpiresAt, c.CreatedAt)
+		c.State, c.Parent, c.ParentRevision, c.ExpiresAt, c.CreatedAt, c.External.User, c.External.Agent, c.External.App, c.External.Run)
 	if err != nil {
 		return err
 	}
@@ -121,6 +141,12 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 // RenameCollection implements store.CollectionWrites.
 func (q *session) RenameCollection(ctx context.Context, tenantID, id uuid.UUID, name string) error {
 	_, err := q.exec(ctx, "UPDATE collections SET name = ? WHERE tenant = ? AND id = ?", name, tenantID, id)
+	return err
+}
+
+// ClearExternal implements store.CollectionWrites.
+func (q *session) ClearExternal(ctx context.Context, tenantID, id uuid.UUID) error {
+	_, err := q.exec(ctx, "UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '' WHERE tenant = ? AND id = ?", tenantID, id)
 	return err
 }
 

@@ -98,7 +98,7 @@ func (f *filler) history() {
 	full := must(f.CreateCollection(f.ctx, f.all, memory.NewCollection{
 		Collection: memory.Collection{
 			Name: "full", DisplayName: "全 <full>", Policy: "amem", PolicyConfig: json.RawMessage(`{"max_links": 2, "b":1.0 }`), Metadata: f.object(),
-			ExpiresAt: f.clock.Now().Add(time.Hour),
+			ExpiresAt: f.clock.Now().Add(time.Hour), External: memory.External{User: "auth0|日本", Agent: "a/b", App: "../x", Run: "'"},
 		},
 		Audit: memory.AuditEntry{Action: "collection.create"},
 	}))(f.t).Collection

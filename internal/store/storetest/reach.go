@@ -31,6 +31,7 @@ const (
 type targets struct {
 	collection, note, job, lease, review, key, tool uuid.UUID
 	view                                            memory.View
+	external                                        memory.External
 }
 
 // reachCase calls one method with targets.
@@ -81,6 +82,9 @@ func reachTable() map[string]reachCase {
 				return err
 			}
 			return errOf(w.ResolveCollection(w.ctx, s, g.collection.String()))
+		}),
+		"CollectionByExternal": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.CollectionByExternal(w.ctx, s, g.external))
 		}),
 		"ListCollections": none(func(w *world, s tenant.Scope, _ targets) error {
 			return noneVisible(w.ListCollections(w.ctx, s, memory.CollectionQuery{}))
@@ -358,8 +362,8 @@ func everyMethodHasACase(t *testing.T, _ *world) {
 // and a key, an audit row and model use of alice.
 func privateData(w *world) targets {
 	w.t.Helper()
-	g := targets{key: uuid.New()}
-	g.collection = w.collectionOf(w.alice.ID, "private").ID
+	g := targets{key: uuid.New(), external: memory.External{User: "alice@example.com"}}
+	g.collection = must(w.external(w.aliceS, "private", g.external))(w.t).ID
 	w.write(g.collection, func(tx memory.Tx) error {
 		a, err := tx.Put(w.ctx, memory.Note{Content: "secret", Key: "k", Vector: []float32{1, 0, 0, 0}})
 		if err != nil {
@@ -421,7 +425,7 @@ func stateOf(w *world, g targets) string {
 // Refusals of existing and of absent targets must have the same message.
 func checkNoAccess(t *testing.T, w *world, s tenant.Scope, want func(reachCase) wantOutcome) {
 	g := privateData(w)
-	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), view: g.view}
+	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), view: g.view, external: memory.External{User: "nobody"}}
 	before := stateOf(w, g)
 	for name, c := range reachTable() {
 		err := c.call(w, s, g)

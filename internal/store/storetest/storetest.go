@@ -73,6 +73,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Removal", removalCases()},
 		{"Attachments", attachmentCases()},
 		{"Tools", toolCases()},
+		{"External", externalCases()},
 		{"Queue", queueCases()},
 		{"Spool", spoolCases()},
 		{"Texts", textCases()},
