@@ -27,6 +27,9 @@ func (h *core) createCollection(c *gin.Context) error {
 		TTLSeconds: body.TTLSeconds, DisplayName: valueOr(body.DisplayName, ""), Metadata: valueOr(body.Metadata, nil),
 		Blocks: body.Blocks, Folders: body.Folders,
 	}
+	if e := body.External; e != nil {
+		in.External = memory.External{User: valueOr(e.User, ""), Agent: valueOr(e.Agent, ""), App: valueOr(e.App, ""), Run: valueOr(e.Run, "")}
+	}
 	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
 	if err != nil {
 		return err
@@ -40,7 +43,11 @@ func (h *core) listCollections(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := notes.CollectionList{Agent: query(c).Get("agent"), Name: query(c).Get("name"), Limit: pageLimit(c)}
+	given := query(c)
+	q := notes.CollectionList{
+		Agent: given.Get("agent"), Name: given.Get("name"), Limit: pageLimit(c),
+		External: memory.External{User: given.Get("user"), Agent: given.Get("agent_id"), App: given.Get("app"), Run: given.Get("run")},
+	}
 	if cur != nil {
 		q.After = cur.Position
 	}

@@ -86,6 +86,9 @@ func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection
 	if len(c.Metadata) > 0 {
 		out.Metadata = c.Metadata
 	}
+	if e := c.External; !e.IsZero() {
+		out.External = &wire.External{User: optional(e.User), Agent: optional(e.Agent), App: optional(e.App), Run: optional(e.Run)}
+	}
 	if c.Parent != uuid.Nil {
 		out.Parent = &wire.Layer{Collection: c.Parent, Revision: int64(c.ParentRevision)}
 	}

@@ -67,13 +67,15 @@ var (
 	requiredColumn = regexp.MustCompile(`\bNOT NULL\b`)
 	withDefault    = regexp.MustCompile(`\b(?:DEFAULT|GENERATED)\b`)
 	uniqueColumn   = regexp.MustCompile(`\b(?:UNIQUE|PRIMARY KEY)\b`)
+	emptyDefault   = regexp.MustCompile(`\bNOT NULL DEFAULT ''$`)
+	alternative    = regexp.MustCompile(`\b(?:OR|NOT|CASE)\b`)
 )
 
 // notOnlyAdded returns why older builds may not work on the schema after a step, a sentence for each
 // statement that does more than add.
 func notOnlyAdded(sql string) (reasons []string) {
 	up, _, _ := strings.Cut(sql, "-- +goose Down")
-	created, added := map[string]bool{}, map[string]bool{}
+	created, added := map[string]bool{}, map[string]string{}
 	for _, statement := range statements(up) {
 		reason := judgeStatement(statement, created, added)
 		if reason != "" {
@@ -84,14 +86,14 @@ func notOnlyAdded(sql string) (reasons []string) {
 }
 
 // judgeStatement returns what is wrong with a statement. created and added hold the tables and the columns
-// ("TABLE.COLUMN") of this step, which older builds do not know.
-func judgeStatement(statement string, created, added map[string]bool) string {
+// ("TABLE.COLUMN", with their definitions) of this step, which older builds do not know.
+func judgeStatement(statement string, created map[string]bool, added map[string]string) string {
 	if m := createTable.FindStringSubmatch(statement); m != nil {
 		created[m[1]] = true
 		return ""
 	}
 	if m := createIndex.FindStringSubmatch(statement); m != nil {
-		if m[1] != "" && !created[m[2]] {
+		if m[1] != "" && !created[m[2]] && !withoutDefaults(statement, m[2], added) {
 			return "can refuse rows that older builds write"
 		}
 		return ""
@@ -111,7 +113,7 @@ func judgeStatement(statement string, created, added map[string]bool) string {
 				return reason
 			}
 			if c := addColumn.FindStringSubmatch(action); c != nil {
-				added[m[1]+"."+c[1]] = true
+				added[m[1]+"."+c[1]] = c[2]
 			}
 		}
 		return ""
@@ -131,6 +133,21 @@ func judgeStatement(statement string, created, added map[string]bool) string {
 	return "does more than add"
 }
 
+// withoutDefaults reports whether an index leaves out the rows that older builds insert: a part of its condition
+// says that columns of this step, joined by ||, are not the empty text, which is the default of each of them.
+func withoutDefaults(statement, table string, added map[string]string) bool {
+	_, where, _ := strings.Cut(statement, " WHERE ")
+	if alternative.MatchString(where) {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(where, " AND "), func(part string) bool {
+		columns, found := strings.CutSuffix(strings.TrimSpace(part), " <> ''")
+		return found && !slices.ContainsFunc(strings.Split(columns, "||"), func(column string) bool {
+			return !emptyDefault.MatchString(added[table+"."+strings.TrimSpace(column)])
+		})
+	})
+}
+
 // judgeAction judges an action of ALTER TABLE on a table that older builds know.
 func judgeAction(action string) string {
 	switch m := addColumn.FindStringSubmatch(action); {
@@ -147,13 +164,17 @@ func judgeAction(action string) string {
 }
 
 // judgeUpdate allows changes of rows that fill columns of this step.
-func judgeUpdate(statement, table string, added map[string]bool) string {
+func judgeUpdate(statement, table string, added map[string]string) string {
 	m := updateSet.FindStringSubmatch(statement)
 	if m == nil {
 		return "removes rows that older builds may read"
 	}
 	for _, part := range atCommas(m[1]) {
-		if column := assigned.FindStringSubmatch(part); len(column) < 2 || !added[table+"."+column[1]] {
+		column := assigned.FindStringSubmatch(part)
+		if len(column) < 2 {
+			return "changes values that older builds read"
+		}
+		if _, ok := added[table+"."+column[1]]; !ok {
 			return "changes values that older builds read"
 		}
 	}
@@ -180,7 +201,7 @@ func atCommas(text string) (parts []string) {
 var sqlToken = regexp.MustCompile(`(?s)(--[^\n]*)|(/\*.*?\*/)|('(?:[^']|'')*')|"([^"]+)"|(\$(\w*)\$)|(;)|(\s+)|([^\s;'"$/-]+|.)`)
 
 // statements splits SQL into statements, in upper case, without comments and quotes, with one space
-// between words. Texts are empty in it, and so are the bodies of functions.
+// between words. Texts that are not empty, and the bodies of functions, are '…' in it.
 func statements(sql string) (out []string) {
 	var b strings.Builder
 	end := func() {
@@ -203,12 +224,14 @@ func statements(sql string) (out []string) {
 			if s := b.String(); s != "" && !strings.HasSuffix(s, " ") {
 				b.WriteByte(' ')
 			}
+		case m[3] == "''":
+			b.WriteString(m[3])
 		case m[3] != "":
-			b.WriteString("''")
+			b.WriteString("'…'")
 		case m[4] != "":
 			b.WriteString(strings.ToUpper(m[4]))
 		case m[5] != "":
-			b.WriteString("''")
+			b.WriteString("'…'")
 			if _, after, ok := strings.Cut(sql, m[5]); ok {
 				sql = after
 			}

@@ -906,6 +906,11 @@ type Collection struct {
 	Ephemeral   *bool      `json:"ephemeral,omitempty"`
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 
+	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
+	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
+	// not change. A fork or copy has none.
+	External *External `json:"external,omitempty"`
+
 	// FloorRevision A position in a collection's log.
 	FloorRevision *Revision `json:"floor_revision,omitempty"`
 
@@ -949,6 +954,11 @@ type CollectionInput struct {
 
 	// Extend Return the existing collection of this name, if any.
 	Extend *bool `json:"extend,omitempty"`
+
+	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
+	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
+	// not change. A fork or copy has none.
+	External *External `json:"external,omitempty"`
 
 	// Folders Ids or names of folders whose files the agents of the new collection read (`notes:write`).
 	Folders []Ref `json:"folders,omitempty"`
@@ -1195,6 +1205,26 @@ type EventTime = string
 
 // EventType defines model for EventType.
 type EventType string
+
+// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
+// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
+// not change. A fork or copy has none.
+type External struct {
+	// Agent At most 256 bytes.
+	Agent *ExternalID `json:"agent,omitempty"`
+
+	// App At most 256 bytes.
+	App *ExternalID `json:"app,omitempty"`
+
+	// Run At most 256 bytes.
+	Run *ExternalID `json:"run,omitempty"`
+
+	// User At most 256 bytes.
+	User *ExternalID `json:"user,omitempty"`
+}
+
+// ExternalID At most 256 bytes.
+type ExternalID = string
 
 // Fact defines model for Fact.
 type Fact struct {
@@ -3388,6 +3418,18 @@ type ListCollectionsParams struct {
 
 	// Name Only collections with this name.
 	Name *Name `form:"name,omitempty" json:"name,omitempty"`
+
+	// User Only collections with this `user` in `external`.
+	User *ExternalID `form:"user,omitempty" json:"user,omitempty"`
+
+	// AgentID Only collections with this `agent` in `external`.
+	AgentID *ExternalID `form:"agent_id,omitempty" json:"agent_id,omitempty"`
+
+	// App Only collections with this `app` in `external`.
+	App *ExternalID `form:"app,omitempty" json:"app,omitempty"`
+
+	// Run Only collections with this `run` in `external`.
+	Run *ExternalID `form:"run,omitempty" json:"run,omitempty"`
 }
 
 // CreateCollectionParams defines parameters for CreateCollection.

@@ -49,6 +49,7 @@ type CollectionInput struct {
 	Ephemeral    bool
 	TTLSeconds   *int64
 	DisplayName  string
+	External     memory.External // Exists when another collection of the tenant has these ids
 	Metadata     map[string]any
 	// Blocks are stand-alone blocks that the new collection shows, for editing (base:write). A block that the
 	// policy would begin with is left out when one of these has its label.
@@ -83,6 +84,8 @@ type CollectionView struct {
 type CollectionList struct {
 	Agent string // reference of an agent; "": all that the scope reaches
 	Name  string // only this name
+	// External lists only collections that have every id that is set in it.
+	External memory.External
 	After string // cursor that the previous page returned
 	Limit int    // default 50, at most 200
 }
@@ -293,12 +296,15 @@ func (c *Collections) seed(ctx context.Context, s tenant.Scope, row *memory.Coll
 func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
 	row := memory.Collection{
 		Name: in.Name, DisplayName: in.DisplayName, Policy: in.Policy, PolicyConfig: in.PolicyConfig,
-		Embedder: in.Embedder, Metadata: in.Metadata, Ephemeral: in.Ephemeral,
+		Embedder: in.Embedder, Metadata: in.Metadata, Ephemeral: in.Ephemeral, External: in.External,
 	}
 	if err := tenant.CheckName("name", in.Name); err != nil {
 		return row, err
 	}
 	if err := tenant.CheckDisplayName("display_name", in.DisplayName); err != nil {
+		return row, err
+	}
+	if err := in.External.Check("external."); err != nil {
 		return row, err
 	}
 	var r memory.Validation
@@ -373,6 +379,9 @@ func (c *Collections) openExisting(ctx context.Context, s tenant.Scope, in *Coll
 	if in.Embedder != "" && in.Embedder != found.Embedder {
 		r.Addf("embedder", "the collection uses %q; vectors of different embedders are never mixed", found.Embedder)
 	}
+	if !in.External.IsZero() && in.External != found.External {
+		r.Addf("external", "the collection has other ids, which do not change")
+	}
 	if in.Policy != "" && in.Policy != found.Policy {
 		r.Addf("policy", "the collection has the policy %q", found.Policy)
 	}
@@ -417,7 +426,7 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 	if q.Limit < 1 || q.Limit > memory.MaxPage {
 		return nil, "", fault.InvalidField("limit", "must be between 1 and %d", memory.MaxPage)
 	}
-	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1}
+	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External}
 	if q.Agent != "" {
 		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
 		if err != nil {
