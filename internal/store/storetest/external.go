@@ -81,7 +81,7 @@ func externalTexts(_ *testing.T, w *world) {
 	}
 }
 
-// listExternal: a list by ids has what has all of them, whatever else it has.
+// listExternal: a list by ids has what has all of them, also when it has others.
 func listExternal(_ *testing.T, w *world) {
 	for name, e := range map[string]memory.External{
 		"a": {User: "u"}, "b": {User: "u", Agent: "x"}, "c": {User: "u", Agent: "x", Run: "1"}, "d": {User: "v", Agent: "x"}, "e": {App: "u"},
