@@ -86,8 +86,8 @@ type CollectionList struct {
 	Name  string // only this name
 	// External lists only collections that have every id that is set in it.
 	External memory.External
-	After string // cursor that the previous page returned
-	Limit int    // default 50, at most 200
+	After    string // cursor that the previous page returned
+	Limit    int    // default 50, at most 200
 }
 
 // Collections is the use-cases over collections. Every method checks permissions first.
