@@ -35,7 +35,7 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (CheckResult, er
 	if out.Problems, err = st.Verify(ctx); err != nil || cfg.RedisURL == "" {
 		return out, err
 	}
-	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, redis.Deps{})
+	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix, Timeout: cfg.Redis.Timeout}, redis.Deps{})
 	if err != nil {
 		return out, err
 	}

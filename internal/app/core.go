@@ -119,7 +119,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 	c.Store, c.checks = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.room)), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
-		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
+		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix, Timeout: c.cfg.Redis.Timeout}, deps); err != nil {
 			return err
 		}
 		if c.wakeups, err = redis.NewWakeups(c.redis, c.telemetry.Meter("slipbox/queue")); err != nil {

@@ -75,7 +75,7 @@ func postgresFix(err error) string {
 }
 
 func doctorRedis(ctx context.Context, cfg Settings) []Finding {
-	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, redis.Deps{})
+	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix, Timeout: cfg.Redis.Timeout}, redis.Deps{})
 	if err != nil {
 		return []Finding{{Name: "redis", State: Bad, Detail: OneLine(err), Fix: "correct REDIS_URL"}}
 	}

@@ -171,6 +171,8 @@ type Redis struct {
 	Prefix string `yaml:"prefix" env:"SLIPBOX_REDIS_PREFIX"`
 	// CacheTTL is the life of a cached note version; default 1 h.
 	CacheTTL time.Duration `yaml:"cache_ttl" env:"SLIPBOX_REDIS_CACHE_TTL"`
+	// Timeout is how long a call may take; then the request continues without Redis. Default 50 ms.
+	Timeout time.Duration `yaml:"timeout" env:"SLIPBOX_REDIS_TIMEOUT"`
 }
 
 // Cache are the settings of a process's cache of note versions.
@@ -293,7 +295,7 @@ func Default() Config {
 		Database: Database{
 			ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app",
 		},
-		Redis:   Redis{Prefix: "slipbox", CacheTTL: time.Hour},
+		Redis:   Redis{Prefix: "slipbox", CacheTTL: time.Hour, Timeout: 50 * time.Millisecond},
 		Index:   Index{Bytes: recall.DefaultIndexBytes},
 		Cache:   Cache{Bytes: 64 << 20},
 		Context: Context{Encoding: search.O200k},
@@ -432,6 +434,9 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 	}
 	if c.Redis.CacheTTL < time.Minute {
 		report("redis.cache_ttl (SLIPBOX_REDIS_CACHE_TTL)", "must be 1m or more")
+	}
+	if c.Redis.Timeout < time.Millisecond || c.Redis.Timeout > 10*time.Second {
+		report("redis.timeout (SLIPBOX_REDIS_TIMEOUT)", "must be between 1ms and 10s")
 	}
 	if c.Cache.Bytes < 0 {
 		report("cache.bytes (SLIPBOX_CACHE_BYTES)", "must be 0 (no cache) or more")

@@ -147,7 +147,7 @@ func TestServersSettings(t *testing.T) {
 		"connections": {func(c *Config) { c.Database.Connections = -1 }, []string{"database.connections"}},
 		"timeouts":    {func(c *Config) { c.Database.LockTimeout = -1 }, []string{"lock_timeout"}},
 		"prefix":      {func(c *Config) { c.Redis.Prefix = "a*b" }, []string{"redis.prefix"}},
-		"cache":       {func(c *Config) { c.Cache.Bytes, c.Redis.CacheTTL = -1, 0 }, []string{"cache.bytes", "redis.cache_ttl"}},
+		"cache":       {func(c *Config) { c.Cache.Bytes, c.Redis.CacheTTL, c.Redis.Timeout = -1, 0, time.Minute }, []string{"cache.bytes", "redis.cache_ttl", "redis.timeout"}},
 		"jobs": {func(c *Config) { c.Jobs.Decides, c.Jobs.Tasks, c.Jobs.Stages = -1, 0, []string{"dance"} }, []string{
 			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide, task",
 		}},

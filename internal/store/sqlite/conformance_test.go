@@ -15,20 +15,29 @@ import (
 // is restored). No statement of it is prepared again for a bound value.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		clock := storetest.NewClock()
-		s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, Deps{Clock: clock.Now})
-		if err != nil {
-			t.Fatal(err)
+	storetest.Run(t, open)
+}
+
+// TestRandomHistories compares what a store holds after random operations with a model of plain maps.
+func TestRandomHistories(t *testing.T) {
+	t.Parallel()
+	storetest.RandomHistories(t, open(t))
+}
+
+func open(t *testing.T) storetest.Harness {
+	t.Helper()
+	clock := storetest.NewClock()
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, Deps{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if checkReprepared(t, s) == 0 {
+			t.Error("no statement was found")
 		}
-		t.Cleanup(func() {
-			if checkReprepared(t, s) == 0 {
-				t.Error("no statement was found")
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return storetest.Harness{Store: s, Clock: clock}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	})
+	return storetest.Harness{Store: s, Clock: clock}
 }

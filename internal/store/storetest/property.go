@@ -15,10 +15,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// property compares random histories of a tenant with a model. The model has a map of
+// RandomHistories compares random histories of a tenant with a model. The model has a map of
 // the visible notes for each revision of each collection; it has no layers, tombstones
-// or intervals.
-func property(t *testing.T, h Harness) {
+// or intervals. Nothing happens at once.
+func RandomHistories(t *testing.T, h Harness) {
+	t.Helper()
 	var runs atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t.Context(), rt, h, fmt.Sprint("run-", runs.Add(1)))

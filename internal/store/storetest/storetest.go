@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of stores. Every engine runs the same
 // suite, and new behavior is added to the suite before it is added to an engine.
 //
-// Run runs the cases in parallel, each with its own empty store. The case Property
+// Run runs the cases in parallel, each with its own empty store. RandomHistories
 // compares random histories with a model of plain maps. The package does not depend on
 // any engine; the tests of store/sqlite and store/postgres call it.
 package storetest
@@ -93,8 +93,4 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 			}
 		})
 	}
-	t.Run("Property", func(t *testing.T) {
-		t.Parallel()
-		property(t, open(t))
-	})
 }
