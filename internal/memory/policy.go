@@ -86,6 +86,7 @@ type Reading struct {
 	Pinned []Pin
 	Recent int  // newest messages that a context shows; 0: none
 	K      int  // hits of a search or candidates of a context; 0: the usual number
+	ChatK  int  // hits that the prompt of a chat shows at most; 0: as a context
 	ByDate bool // a context groups its hits by date, oldest first, across kinds
 	Graph  bool // triples of the entities named in the query are hits too
 	// Messages adds the messages to what contexts draw on, so that a context finds what was said and not
@@ -103,6 +104,9 @@ type Reading struct {
 	// part that fails leaves the others, and the answer says so. Empty: one search of Kinds. A caller's
 	// condition on kinds replaces them.
 	Parts []Part
+	// Layers are the layers of a memory that consists of several, in the order that wins ties. Each is
+	// recalled alone, by a formula of its own. Empty: the memory has no layers.
+	Layers []LayerReading
 }
 
 // Part is one of the searches that a reading consists of.
@@ -124,10 +128,61 @@ type PartStage struct {
 	Relation string      // of the links; "": any
 }
 
+// LayerReading is a part of a memory that is filled, recalled and counted alone.
+type LayerReading struct {
+	Name     string
+	Kinds    []Kind
+	Filter   filter.Expr // a further condition; nil: none
+	Formula  Formula
+	Capacity int // items at most after a consolidation; 0: no bound
+	// A recall of all layers that asks for k items gets k/Share of them from this layer, but at least
+	// Least. Share 0 is 1.
+	Share, Least int
+}
+
+// Formula ranks notes by a weighted sum of raw signals, none of which depends on the other candidates.
+type Formula struct {
+	Cosine     float64 // weight of the cosine of query and note
+	Overlap    float64 // of the share of the query's distinct terms that the note has, 0..1
+	Importance float64 // of the note's importance, 0..1
+	Recency    float64 // of exp(-age/RecencyScale)
+	Access     float64 // of the note's accesses divided by AccessCap, at most 1
+	Confidence float64 // of the attribute "confidence", 0..1
+	Relation   float64 // of 1 when the query names the relation of a triple, see [Aim]
+	Object     float64 // of 1 when the query has the object of a triple
+
+	RecencyScale time.Duration // above 0 when Recency has a weight
+	AccessCap    float64       // above 0 when Access has a weight
+
+	// NeedsOverlap leaves out notes that share no term with the query. NeedsSubject leaves out triples
+	// of which the query names neither subject nor object, unless their cosine is at least Floor.
+	NeedsOverlap, NeedsSubject bool
+	Floor                      float64
+}
+
+// Aim is what a query asks for, in the terms of a policy.
+type Aim struct {
+	Layer     string   // that answers it best; "": none in particular
+	Subjects  []string // of triples that it names, lower case; the speaker is one
+	Relations []string // of triples that it names, in any wording
+}
+
+// Aimer is a policy that understands queries.
+type Aimer interface {
+	Aim(query string) Aim
+}
+
+// Consolidator is a policy with work of its own over a whole collection. Callers may ask for it at any
+// time.
+type Consolidator interface {
+	Consolidate() Task
+}
+
 // Pin names a note by its natural key, or all notes of a kind, oldest first.
 type Pin struct {
-	Kind Kind
-	Key  string // "": all
+	Kind   Kind
+	Key    string      // "": all
+	Filter filter.Expr // of all of a kind; nil: none
 }
 
 // Desk is what a policy works with: a view of the collection, a clock, a random
@@ -220,6 +275,7 @@ type Decision struct {
 	Review  *ReviewProposal // changes that need approval
 	Applied *ReviewProposal // risky ones among the applied changes, listed for periodic review
 	Outcome json.RawMessage // stored as the job's result: what was decided and why
+	Named   []uuid.UUID     // notes that the answer to a caller names, and names again when the request is repeated
 	Learned []Learned       // changes of what is known; the engine stores those that were written
 	Pending string          // reason to mark the event's notes pending and retry: a call used its fallback
 }

@@ -91,11 +91,12 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 		a.memo, a.Remembered = memo, memo.wanted
 		return a, nil
 	}
-	built, err := s.context(ctx, scope, v, q.Turns, recall.ContextQuery{TokenBudget: q.TokenBudget, MinAnswerable: q.MinAnswerable})
+	built, err := s.context(ctx, scope, v, q.Turns, recall.ContextQuery{TokenBudget: q.TokenBudget, MinAnswerable: q.MinAnswerable, Chat: true})
 	if err != nil {
 		return nil, err
 	}
-	body, err := newRequest(model.Name(), withMemory(built.Text), q.Turns, delta != nil, true)
+	turns := lastTurns(q.Turns, built.Turns)
+	body, err := newRequest(model.Name(), withMemory(built.Text), turns, delta != nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	t, err := s.readAnswer(ctx, scope, model, r, delta)
 	if refused, ok := errors.AsType[*Refused](err); ok && r.Stream && bytes.Contains(refused.Body, []byte("stream_options")) {
 		// Not every endpoint supports usage at the end of a stream.
-		if r.Body, err = newRequest(model.Name(), withMemory(built.Text), q.Turns, true, false); err != nil {
+		if r.Body, err = newRequest(model.Name(), withMemory(built.Text), turns, true, false); err != nil {
 			return nil, err
 		}
 		t, err = s.readAnswer(ctx, scope, model, r, delta)

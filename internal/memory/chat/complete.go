@@ -88,7 +88,7 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 		c.offline = true
 		return c, s.completeOffline(ctx, scope, v, b, c)
 	}
-	built, err := s.context(ctx, scope, v, b.turns, recall.ContextQuery{})
+	built, err := s.context(ctx, scope, v, b.turns, recall.ContextQuery{Chat: true})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,29 @@ func dialogueQuery(turns []Turn) []recall.Message {
 	return out[max(0, len(out)-maxTurns):]
 }
 
+// lastTurns returns the last turns of users and assistants, at most so many, with those of systems; 0: all.
+func lastTurns(turns []Turn, most int) []Turn {
+	if most <= 0 {
+		return turns
+	}
+	spoken := 0
+	for i := range turns {
+		if turns[i].Role == memory.RoleUser || turns[i].Role == memory.RoleAssistant {
+			spoken++
+		}
+	}
+	out := make([]Turn, 0, len(turns))
+	for _, t := range turns {
+		if t.Role == memory.RoleUser || t.Role == memory.RoleAssistant {
+			if spoken--; spoken >= most {
+				continue
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
 // checkTurns refuses a dialogue that does not end with a question.
 func checkTurns(turns []Turn) error {
 	if len(turns) == 0 {

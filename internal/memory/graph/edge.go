@@ -32,13 +32,19 @@ const (
 // mentioned.
 const AttrMentions = "mentions"
 
-// Attributes of a triple: the names of its parts, and the ids of the entities.
+// AttrContested is the attribute of an edge, and of its triple, that is true while another edge
+// contradicts it.
+const AttrContested = "contested"
+
+// Attributes of a triple: the names of its parts, and the ids of the entities. A policy may repeat the
+// confidence of the edge in the triple, where searches see it.
 const (
-	AttrSubject   = "subject"
-	AttrRelation  = "relation"
-	AttrObject    = "object"
-	attrSubjectID = "subject_id"
-	attrObjectID  = "object_id"
+	AttrSubject    = "subject"
+	AttrRelation   = "relation"
+	AttrObject     = "object"
+	AttrConfidence = "confidence"
+	attrSubjectID  = "subject_id"
+	attrObjectID   = "object_id"
 )
 
 // DerivedFrom is the relation of the links from a triple to the facts that it
@@ -89,6 +95,7 @@ type Edge struct {
 	InvalidatedAt time.Time  // zero while it is valid
 	Earlier       []Interval // in which it was valid before, by time
 	Mentions      int
+	Contested     bool        // another valid edge of the same subject and relation contradicts it
 	Sources       []uuid.UUID // facts, the latest last
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -106,6 +113,7 @@ func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	if n, ok := a[AttrMentions].(float64); ok {
 		e.Mentions = int(n)
 	}
+	e.Contested, _ = a[AttrContested].(bool)
 	if s, ok := a[attrTriple].(string); ok {
 		e.Triple, _ = uuid.Parse(s)
 	}
@@ -144,6 +152,9 @@ func (e *Edge) Attributes() map[string]any {
 		if !t.IsZero() {
 			a[name] = formatTime(t)
 		}
+	}
+	if e.Contested {
+		a[AttrContested] = true
 	}
 	if e.Triple != uuid.Nil {
 		a[attrTriple] = e.Triple.String()

@@ -49,6 +49,9 @@ type ContextQuery struct {
 	Profile       Profile            // as in [Query]
 	Weights       map[string]float64 // as in [Query]
 	Reference     time.Time          // as in [Query]
+	// Chat builds the context of a chat: with the candidates that the policy shows in one, and as many of the newest
+	// messages as it shows besides those of the dialogue.
+	Chat bool
 }
 
 // Context is a text within a token budget, and the notes that it shows.
@@ -66,6 +69,8 @@ type Context struct {
 	// Answerable is as in [Result]. Withheld says why MinAnswerable emptied the context; "" if it did not.
 	Answerable *float64
 	Withheld   string
+	// Turns is how many turns of the dialogue the prompt of a chat holds at most, as the policy says; 0: no bound.
+	Turns int
 }
 
 // Part is what a context holds of one kind of memory.
@@ -87,6 +92,9 @@ func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, apply
 		Internal: true, // a candidate that the context does not show is not recalled
 	}
 	// Tokens bound a context. The number of hits of a policy's searches does not.
+	if q.Chat {
+		candidates.K = cmp.Or(candidates.K, rd.ChatK)
+	}
 	candidates.K = cmp.Or(candidates.K, DefaultCandidates)
 	if q.ExpandLinks != nil {
 		candidates.ExpandLinks = *q.ExpandLinks
@@ -154,14 +162,19 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
+	turns := 0
+	if q.Chat && rd.ChatK > 0 {
+		turns = rd.Recent
+		rd.Recent = max(0, rd.Recent-len(q.Messages))
+	}
 	if why := withheld(&found, q.MinAnswerable); why != "" {
 		return Context{
-			Parts: []Part{}, Citations: []Citation{}, Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable, Withheld: why,
+			Parts: []Part{}, Citations: []Citation{}, Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable, Withheld: why, Turns: turns,
 		}, nil
 	}
 	request := contexts.Request{
 		Query: words, Budget: q.TokenBudget, Encoding: q.Encoding, Order: q.Order,
-		Details: len(rd.Kinds) > 0, ByDate: rd.ByDate, Hits: make([]contexts.Hit, len(found.Hits)),
+		Details: len(rd.Kinds) > 0, Layers: q.Chat && len(rd.Layers) > 0, ByDate: rd.ByDate, Hits: make([]contexts.Hit, len(found.Hits)),
 	}
 	for i := range found.Hits {
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage}
@@ -183,7 +196,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	r.counter.add(s, v.Collection.ID, written.Recalled, memory.Instant(r.clock()))
 	return Context{
 		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Notes: written.Notes, Dates: written.Dates,
-		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable,
+		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable, Turns: turns,
 	}, nil
 }
 
@@ -241,7 +254,7 @@ const maxPinned = 200
 // pinned returns the notes that a pin names.
 func (r *Service) pinned(ctx context.Context, s tenant.Scope, v memory.View, pin memory.Pin) ([]memory.Note, error) {
 	if pin.Key == "" {
-		own, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Limit: maxPinned})
+		own, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Filter: pin.Filter, Limit: maxPinned})
 		if err != nil || pin.Kind != memory.KindBlock {
 			return own, err
 		}

@@ -33,6 +33,8 @@ type FactsQuery struct {
 	ValidAt time.Time
 	// All selects every edge, unless Valid or ValidAt is set.
 	All bool
+	// Contested selects edges that others of the same subject and relation contradict.
+	Contested bool
 
 	Limit int    // 1..200; 0 is 50
 	After string // FactsPage.Next of the previous page
@@ -43,6 +45,7 @@ type Fact struct {
 	Subject, Relation, Object string
 	SubjectID, ObjectID       uuid.UUID
 	Valid                     bool      // it holds now
+	Contested                 bool      // another one contradicts it
 	ValidFrom                 time.Time // event time; with ValidAt, the start of the interval that contains it
 	InvalidatedAt             time.Time // zero: it has not ended
 	Mentions                  int
@@ -201,7 +204,7 @@ func (l *factLister) isWanted(k *memory.Link) bool {
 		return false
 	}
 	e, ok := graph.EdgeOf(k)
-	if !ok || l.q.Valid != nil && e.Valid != *l.q.Valid {
+	if !ok || l.q.Valid != nil && e.Valid != *l.q.Valid || l.q.Contested && !e.Contested {
 		return false
 	}
 	if !l.q.ValidAt.IsZero() {
@@ -276,7 +279,7 @@ func (l *factLister) toFact(k *memory.Link, shown map[uuid.UUID]memory.Note) (Fa
 	e, _ := graph.EdgeOf(k)
 	f := Fact{
 		Subject: subject.Content, Relation: k.Relation, Object: object.Content, SubjectID: k.Source, ObjectID: k.Target,
-		Valid: e.Valid, Mentions: e.Mentions, Confidence: k.Confidence, Sources: e.Sources,
+		Valid: e.Valid, Contested: e.Contested, Mentions: e.Mentions, Confidence: k.Confidence, Sources: e.Sources,
 	}
 	if e.Valid {
 		f.Sources = slices.DeleteFunc(slices.Clone(e.Sources), func(id uuid.UUID) bool { return shown[id].ID == uuid.Nil })

@@ -79,6 +79,7 @@ func (g *registry) complete(s tenant.Scope, e *layerEntry) {
 	e.tenant.Store(new(s.Tenant()))
 	if !e.filled.Swap(true) {
 		g.loadCount.Add(1)
+		g.log.Debug("an index is loaded", slog.String("layer", e.key.layer.String()), slog.Int("versions", e.index.Rows()), slog.Int64("revision", e.index.Revision()))
 	}
 	g.compact(e)
 	g.updateSize(e)

@@ -142,6 +142,9 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		// The model judges more hits than were asked for, because its order decides which are first.
 		o.K = max(sr.q.K, sr.service.cfg.RerankPool)
 	}
+	if sr.q.Formula != nil {
+		return sr.byFormula(ctx, ranker, o)
+	}
 	sr.readHints()
 	o.Terms = sr.indexQuery.Terms()
 	if ranker.Weighs(search.Entity) && sr.mode == Hybrid {

@@ -69,6 +69,11 @@ type Query struct {
 	Bare        bool // leave out the links and the use of notes
 	Embedding   bool // fill Note.Vector
 
+	// Formula ranks instead of a profile: hits are those that it scores, and links, graph and Rerank are
+	// not used. Aim is what the query asks for in its terms. nil: the profile ranks.
+	Formula *memory.Formula
+	Aim     memory.Aim
+
 	Profile   Profile            // "" is auto
 	Weights   map[string]float64 // override single weights of the profile
 	Reference time.Time          // the date that "last May" is relative to; zero: now

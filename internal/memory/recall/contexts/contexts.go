@@ -30,6 +30,7 @@ type Request struct {
 	Encoding search.Encoding // counts the budget
 	Order    Order
 	Details  bool // show the confidence and the end of facts
+	Layers   bool // show in which layer a note is
 	ByDate   bool // show hits of all kinds together, under their dates
 
 	Hits   []Hit         // best first

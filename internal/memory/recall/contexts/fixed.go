@@ -32,6 +32,9 @@ func (p *packer) placeFixed(r *Request) error {
 	room := p.budget / pinnedShare
 	for i := range r.Pinned {
 		it := newPinned(&r.Pinned[i])
+		if p.layers {
+			it.suffix += factDetails(it.note, true)
+		}
 		p.pinned = append(p.pinned, it)
 		part := room / (len(r.Pinned) - i)
 		if i == 0 && it.note.Kind == memory.KindProfile {
@@ -128,6 +131,9 @@ func (p *packer) placeRecent(limit int) error {
 			continue
 		}
 		it := newItem(&p.moreRecent[0], nil)
+		if p.layers {
+			it.suffix = factDetails(it.note, true)
+		}
 		it.part = partMessages
 		before := len(p.items)
 		if p.fixedRecent == 0 {

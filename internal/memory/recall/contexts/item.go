@@ -79,13 +79,27 @@ func joinTexts(v any) string {
 	return ""
 }
 
-// factDetails returns how sure a fact is and when it ends, in parentheses; "" if nothing is known.
-func factDetails(n *memory.Note) string {
+// factDetails returns how sure a fact is and when it ends, in parentheses; "" if nothing is known. layers names the
+// layer of a note, too.
+func factDetails(n *memory.Note, layers bool) string {
 	var details []string
 	switch n.Kind { //nolint:exhaustive // the others are no statements
+	case memory.KindMessage, memory.KindNote:
+		if layer, ok := n.Attributes["layer"].(string); ok && layers {
+			if layer == "log" {
+				layer = "earlier"
+			}
+			details = append(details, layer)
+		}
 	case memory.KindFact, memory.KindKnowledge:
+		if layers && n.Kind == memory.KindKnowledge {
+			details = append(details, "semantic")
+		}
 		if c, ok := n.Attributes["confidence"].(float64); ok && c >= 0 && c < 1 {
 			details = append(details, fmt.Sprintf("confidence %.2f", c))
+		}
+		if n.Attributes["contested"] == true {
+			details = append(details, "contested")
 		}
 		if end, ok := memory.ExpiryOf(n.Attributes); ok {
 			details = append(details, "until "+end.UTC().Format("2006-01-02"))

@@ -25,6 +25,7 @@ type packer struct {
 	encoding search.Encoding
 	query    queryTerms
 	details  bool
+	layers   bool // name the layers of notes
 	byDate   bool
 
 	items     []*item // what is shown, the most relevant first
@@ -43,7 +44,7 @@ type packer struct {
 func newPacker(r *Request) *packer {
 	return &packer{
 		budget: r.Budget, order: r.Order, encoding: r.Encoding, query: newQueryTerms(r.Query),
-		details: r.Details, byDate: r.ByDate,
+		details: r.Details, layers: r.Layers, byDate: r.ByDate,
 	}
 }
 
@@ -142,7 +143,7 @@ func (p *packer) newHit(h Hit) *item {
 	it := newItem(h.Note, h.Passage)
 	it.isHit = true
 	if p.details {
-		it.suffix = factDetails(it.note)
+		it.suffix = factDetails(it.note, p.layers)
 	}
 	if p.byDate {
 		it.part, it.group = partEpisodes, formatDay(it.note.OccurredAt)
