@@ -16,6 +16,7 @@ type Acted struct {
 	Outcome  json.RawMessage // the policy's
 	Revision memory.Revision // of the changeset; the head when nothing was changed
 	Changed  bool
+	Replay   *memory.Idempotency // the key was used before with the same body, and nothing was done; nil: it was not
 }
 
 // Act runs a task of the collection's policy now, without a job. Without apply
@@ -23,17 +24,27 @@ type Acted struct {
 // changes. An unknown task is Invalid. It needs notes:write, and base:write on a
 // shared base.
 func (e *Engine) Act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool) (Acted, error) {
+	return e.actRepeatedly(ctx, s, ref, t, apply, memory.Request{})
+}
+
+// ActOnce is [Engine.Act] with apply, for a request that may be repeated under an idempotency key. The notes that
+// the decision names are kept under the key.
+func (e *Engine) ActOnce(ctx context.Context, s tenant.Scope, ref string, t memory.Task, r memory.Request) (Acted, error) {
+	return e.actRepeatedly(ctx, s, ref, t, true, r)
+}
+
+func (e *Engine) actRepeatedly(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool, r memory.Request) (Acted, error) {
 	var out Acted
 	spent := costs{}
 	err := e.retryOnConflict(ctx, uuid.Nil, func(try int) error {
 		var err error
-		out, err = e.act(ctx, s, ref, t, apply, spent, try)
+		out, err = e.act(ctx, s, ref, t, apply, r, spent, try)
 		return err
 	})
 	return out, err
 }
 
-func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool, spent costs, try int) (Acted, error) {
+func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool, r memory.Request, spent costs, try int) (Acted, error) {
 	v, err := e.openForWriting(ctx, s, ref)
 	if err != nil {
 		return Acted{}, err
@@ -54,17 +65,21 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 		return out, nil
 	}
 	a.try, a.last = try, try >= e.cfg.Conflicts
-	o := memory.WriteOptions{Cause: a.cause(), Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: a.cause(), Idempotency: r.Idempotency, Audit: []memory.AuditEntry{{
 		Action: "policy." + t.Name, Target: v.Collection.ID.String(), Detail: map[string]any{"policy": v.Collection.Policy, "key": t.Key},
 	}}}
 	w, err := e.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		w := applyTx{proposal: a, tx: tx}
-		return w.run(ctx)
+		if err := w.run(ctx); err != nil {
+			return err
+		}
+		tx.Answer(memory.AnswerIDs{Collection: v.Collection.ID, Notes: a.decision.Named, Revision: tx.Revision()}.Raw())
+		return nil
 	})
 	if err != nil {
 		return Acted{}, err
 	}
-	out.Revision, out.Changed = w.Revision, w.Logged
+	out.Revision, out.Changed, out.Replay = w.Revision, w.Logged, w.Replay
 	return out, nil
 }
 

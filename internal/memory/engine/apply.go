@@ -66,6 +66,7 @@ func (w *applyTx) run(ctx context.Context) error {
 			return err
 		}
 	}
+	w.logTask(ctx)
 	return nil
 }
 
@@ -473,6 +474,16 @@ func (w *applyTx) countEvolved(ctx context.Context) error {
 		return nil
 	}
 	return w.enqueue(ctx, memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask})
+}
+
+// logTask logs what a task of the policy changed. Outcomes may hold content, so only counts are logged.
+func (w *applyTx) logTask(ctx context.Context) {
+	if w.event != memory.EventTask {
+		return
+	}
+	d := &w.decision
+	w.e.log.DebugContext(ctx, "a task of the policy is applied", "collection", w.desk.v.Collection.ID, "policy", w.desk.v.Collection.Policy, "cause", w.cause(),
+		"puts", len(d.Puts), "deletes", len(d.Deletes), "links", len(d.Links), "tasks", len(d.Follow))
 }
 
 // endJob ends the job with the outcome and the model use.

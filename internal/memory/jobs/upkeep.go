@@ -20,20 +20,46 @@ type Store interface {
 type Upkeep struct {
 	Store     Store
 	Embedders memory.Embedders
+	Policies  memory.Policies // nil: none
 }
 
-// Consolidate enqueues the rebuild of index and stale vectors
-// (collections:write, and base:write for a shared collection).
+// Consolidate enqueues the consolidation of the collection's policy, or, where it has none, the rebuild of index and
+// stale vectors (collections:write, and base:write for a shared collection). A consolidation that is queued already is
+// returned.
 func (u Upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
 	c, err := u.resolveChangeable(ctx, s, ref)
 	if err != nil {
 		return memory.Job{}, err
 	}
+	wanted := memory.Job{Collection: c.ID, Kind: memory.JobConsolidate, Stage: memory.StageTask}
+	var task memory.Task
+	if u.Policies != nil {
+		p, _ := u.Policies.ByName(c.Policy)
+		if own, ok := p.(memory.Consolidator); ok {
+			task = own.Consolidate()
+			wanted.Kind = memory.JobPolicy
+			if wanted.Payload, err = json.Marshal(task); err != nil {
+				return memory.Job{}, fault.Wrap(err, fault.Internal, "the job could not be encoded")
+			}
+		}
+	}
 	var job memory.Job
 	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "collection.consolidate", Target: c.ID.String()}}}
 	_, err = u.Store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		if wanted.Kind == memory.JobPolicy {
+			waiting, err := tx.Unended(ctx, memory.JobPolicy)
+			if err != nil {
+				return err
+			}
+			for i := range waiting {
+				var t memory.Task
+				if job = waiting[i]; job.State == memory.JobQueued && json.Unmarshal(job.Payload, &t) == nil && t.Name == task.Name {
+					return nil
+				}
+			}
+		}
 		var err error
-		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: memory.JobConsolidate, Stage: memory.StageTask})
+		job, err = tx.Enqueue(ctx, wanted)
 		return err
 	})
 	return job, err
