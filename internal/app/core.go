@@ -28,6 +28,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
+	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -97,6 +98,7 @@ type Services struct {
 	Chat        *chat.Service
 	Costs       *notes.Costs
 	Bank        *bank.Service
+	Layers      *layers.Service
 	Letta       *letta.Service
 	Waiters     *jobs.Waiters
 }
@@ -257,6 +259,7 @@ func (c *core) buildServices(m *models) error {
 	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
+	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Quota: quota{c.quotas}}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges of chats that could not be stored."))

@@ -63,7 +63,7 @@ func Map() []Package {
 		edge = layer(LayerEdge)
 	)
 	return []Package{
-		{"cmd", LayerCommand, "the binaries: commands and flags over app", []string{app}, false},
+		{"cmd", LayerCommand, "the binaries", []string{app}, false},
 		{"cmd/eval", LayerCommand, "the evaluation as a command", []string{eval, app}, false},
 
 		{app, LayerApp, "builds, starts and stops everything",
@@ -74,7 +74,7 @@ func Map() []Package {
 		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core}, false},
 		{"internal/api/docs", LayerTool, "writes the reference page that the API serves at /docs", []string{"api"}, false},
 		{"internal/mcp", LayerEdge, "the MCP endpoint: tools over the same services and scopes", []string{core}, false},
-		{"internal/console", LayerEdge, "the embedded web console, a client of the public API", nil, false},
+		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
@@ -83,17 +83,18 @@ func Map() []Package {
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
 		{recall, LayerCore, "answers searches: views over indexes, fusion, hits", []string{memory, graph, recall + "/contexts", tenant}, false},
 		{recall + "/contexts", LayerCore, "the text of a context: what fits in a budget, parts, citations", []string{memory}, false},
-		{graph, LayerCore, "a graph of facts on notes and links: entities, edges with intervals, triples", []string{memory}, false},
+		{graph, LayerCore, "a graph of facts: entities, edges with intervals, triples", []string{memory}, false},
 		{policy, LayerCore, "shared by the memory systems: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
 		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts, and a graph of them", policyMay(graph, "internal/grammar"), true},
 		{policy + "/memgpt", LayerCore, "MemGPT: instructions and tools of an agent", policyMay(block, "internal/search"), true},
 		{policy + "/memoryos", LayerCore, "MemoryOS: a short, a middle and a long tier", policyMay(), true},
-		{policy + "/layered", LayerCore, "working, episodic and semantic layers: calls and rules", policyMay(), true},
+		{policy + "/layered", LayerCore, "working, episodic and semantic layers", policyMay(graph), true},
 		{policy + "/memorybank", LayerCore, "MemoryBank: summaries of days, a portrait, a forgetting curve", policyMay(), true},
-		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, true},
-		{policy + "/policytest", LayerCore, "for tests of policies: a desk, scripted answers, golden prompts", []string{memory}, true},
-		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
+		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/layered", policy + "/mem0", policy + "/memgpt", policy + "/memorybank"}, true},
+		{policy + "/policytest", LayerCore, "a desk and scripted answers for tests of policies", []string{memory}, true},
+		{"internal/memory/layers", LayerCore, "remembers an item at once", []string{memory, graph, "internal/memory/engine", tenant}, false},
+		{"internal/memory/jobs", LayerCore, "waits for jobs, starts upkeep", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},
 		{"internal/memory/agent", LayerCore, "an agent's context, tools, runs", []string{memory, notes, block, recall, "internal/memory/files", "internal/memory/tools", tenant}, false},
 		{"internal/memory/files", LayerCore, "folders and files", []string{memory, notes, recall, tenant}, false},

@@ -21,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// C005, C071, C320: the request has schema, temperature, token limit and the word JSON, and the
+// C005, C071, C296, C320: the request has schema, temperature, token limit and the word JSON, and the
 // answer is checked and counted.
 func TestAsk_C071(t *testing.T) {
 	t.Parallel()

@@ -39,10 +39,6 @@ func (c *Collection) Secrets() Secrets {
 	return SecretsRedact
 }
 
-// Redacted reports whether a secret was redacted from a text. What such a text says is about the secret, so nothing is to be
-// learned from it, and it is not important.
-func Redacted(text string) bool { return secret.Marked(text) }
-
 // ScreenNote applies the setting to the texts of a note, all but its key: with SecretsRedact it replaces the secrets,
 // with SecretsRefuse it returns Invalid, which names the fields and the kinds. It reports whether it changed the note; lists and
 // attributes are then new ones. What was redacted is noted for the answer to the caller (secret.WithReport).

@@ -41,6 +41,8 @@ var answers = map[string]any{
 	"overall_personality": map[string]any{
 		"portrait": "Alice is open about her life.", "reply_strategy": "Ask her how she likes Shanghai.",
 	},
+	"triples":   map[string]any{"triples": []any{map[string]any{"subject": "user", "relation": "place", "object": "Shanghai", "confidence": 0.9}}},
+	"abstract":  map[string]any{"summary": "Alice tells of herself.", "sources": []int{0, 1}},
 	"relevance": map[string]any{"scores": []any{}},
 }
 
@@ -61,6 +63,8 @@ var nonsense = map[string]any{
 	"daily_personality":   map[string]any{"traits": slices.Repeat([]string{"pwned"}, 5_000), "mood": "", "reply_strategy": strings.Repeat("pwned ", 50_000)},
 	"overall_history":     map[string]any{"summary": strings.Repeat("pwned ", 50_000)},
 	"overall_personality": map[string]any{"portrait": strings.Repeat("pwned ", 50_000), "reply_strategy": strings.Repeat("pwned ", 50_000)},
+	"triples":             map[string]any{"triples": slices.Repeat([]any{map[string]any{"subject": strings.Repeat("pwned ", 900), "relation": "\x01", "object": strings.Repeat("pwned ", 900), "confidence": 77}}, 300)},
+	"abstract":            map[string]any{"summary": strings.Repeat("pwned ", 50_000), "sources": []int{-1, 4711}},
 	"relevance":           map[string]any{"scores": slices.Repeat([]any{map[string]any{"id": 4711, "score": 9}}, 100)},
 }
 

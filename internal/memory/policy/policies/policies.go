@@ -7,6 +7,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
@@ -35,5 +36,9 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.NewPolicySet(amemPolicy, mem0Policy, mem0gPolicy, memgptPolicy, memorybankPolicy, policy.NewNone()), nil
+	layeredPolicy, err := layered.New(models...)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewPolicySet(amemPolicy, layeredPolicy, mem0Policy, mem0gPolicy, memgptPolicy, memorybankPolicy, policy.NewNone()), nil
 }

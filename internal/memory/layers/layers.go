@@ -1,0 +1,179 @@
+// Package layers is what callers do with a memory of several layers besides reading it: they remember an item at once,
+// in a request instead of a job, and are told what was stored, what was skipped and why. The policy decides; package
+// engine applies it.
+package layers
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// TaskRemember is the name of the task of a policy with layers that remembers an item.
+const TaskRemember = "remember"
+
+// attrLayer is the attribute of an item that names its layer.
+const attrLayer = "layer"
+
+// Store is what the service requires of a store.
+type Store interface {
+	memory.AnswerStore
+	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
+	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
+	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
+}
+
+// Actor runs tasks of policies; *engine.Engine implements it.
+type Actor interface {
+	ActOnce(ctx context.Context, s tenant.Scope, ref string, t memory.Task, r memory.Request) (engine.Acted, error)
+}
+
+// Service remembers items. It is safe for concurrent use.
+type Service struct {
+	Store Store
+	Actor Actor
+	Quota memory.Quota // nil: no quotas
+}
+
+// Triple is a statement of the semantic layer.
+type Triple struct {
+	Subject    string  `json:"subject"`
+	Relation   string  `json:"relation"`
+	Object     string  `json:"object"`
+	Confidence float64 `json:"confidence"` // 0..1, now
+}
+
+// Stored says that a layer holds an item.
+type Stored struct {
+	Layer      string    `json:"layer"`
+	Note       uuid.UUID `json:"note"`
+	Importance float64   `json:"importance"`       // of the item
+	Triple     *Triple   `json:"triple,omitempty"` // of the semantic layer
+}
+
+// Skipped says why a layer did not store an item.
+type Skipped struct {
+	Layer  string     `json:"layer"`
+	Reason string     `json:"reason"`
+	Note   *uuid.UUID `json:"note,omitempty"` // that holds it already
+}
+
+// Position is one side of a conflict.
+type Position struct {
+	Note       uuid.UUID `json:"note"`
+	Object     string    `json:"object"`
+	Confidence float64   `json:"confidence"`
+}
+
+// Conflict is a contradiction that was found.
+type Conflict struct {
+	Subject  string   `json:"subject"`
+	Relation string   `json:"relation"`
+	Old      Position `json:"old"`
+	New      Position `json:"new"`
+}
+
+// Remembered is what was stored of an item. A repeated request has the stored notes as they were then, and
+// neither what was skipped nor conflicts.
+type Remembered struct {
+	Stored    []Stored        `json:"stored"`
+	Skipped   []Skipped       `json:"skipped"`
+	Conflicts []Conflict      `json:"conflicts"`
+	Turn      int64           `json:"turn"`
+	Revision  memory.Revision `json:"-"`
+}
+
+// Remember stores an item (notes:write, and base:write on a shared base). args are those of the policy's task
+// "remember", bytes is the size of its content. A policy without layers is Invalid.
+func (l *Service) Remember(ctx context.Context, s tenant.Scope, ref string, args json.RawMessage, bytes int64, r memory.Request) (Remembered, error) {
+	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+		return Remembered{}, err
+	}
+	c, err := l.Store.ResolveCollection(ctx, s, ref)
+	if err != nil {
+		return Remembered{}, err
+	}
+	if l.Quota != nil {
+		const copies = 2 // the item and its episode
+		if err := l.Quota.CheckNotes(ctx, s, copies, copies*bytes); err != nil {
+			return Remembered{}, err
+		}
+	}
+	if args, err = screen(ctx, &c, args); err != nil {
+		return Remembered{}, err
+	}
+	write := func() (Remembered, *memory.Idempotency, error) {
+		acted, err := l.Actor.ActOnce(ctx, s, c.ID.String(), memory.Task{Name: TaskRemember, Args: args}, r)
+		if err != nil || acted.Replay != nil {
+			return Remembered{}, acted.Replay, err
+		}
+		out := Remembered{Revision: acted.Revision}
+		if err := json.Unmarshal(acted.Outcome, &out); err != nil {
+			return out, nil, fault.Wrap(err, fault.Internal, "the policy's result cannot be decoded")
+		}
+		return out, nil, nil
+	}
+	return memory.Once(ctx, l.Store, s, memory.OnceKey{Key: r.Idempotency, Collection: c.ID}, write,
+		func(ids memory.AnswerIDs, _ *memory.Job) (Remembered, error) { return l.replay(ctx, s, ids) })
+}
+
+// screen applies the collection's setting for secrets, before a model or an embedder reads the item.
+func screen(ctx context.Context, c *memory.Collection, args json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(args, &fields); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the arguments of the task are no object")
+	}
+	for name, value := range fields {
+		var err error
+		if fields[name], err = c.ScreenJSON(ctx, name, value); err != nil {
+			return nil, err
+		}
+	}
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the arguments of the task cannot be encoded")
+	}
+	return out, nil
+}
+
+// replay builds an answer again from the notes that it named.
+func (l *Service) replay(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs) (Remembered, error) {
+	out := Remembered{Revision: ids.Revision}
+	v, err := l.Store.OpenView(ctx, s, ids.Collection.String(), memory.At{AsOf: &ids.Revision})
+	if fault.Is(err, fault.RevisionGone) {
+		v, err = l.Store.OpenView(ctx, s, ids.Collection.String(), memory.At{})
+	}
+	if err != nil {
+		return out, err
+	}
+	notes, err := l.Store.Notes(ctx, s, v, ids.Notes, memory.ReadOptions{})
+	if err != nil {
+		return out, err
+	}
+	for i := range notes {
+		n := &notes[i]
+		st := Stored{Note: n.ID, Importance: n.Importance}
+		st.Layer, _ = n.Attributes[attrLayer].(string)
+		if n.Kind == memory.KindKnowledge {
+			st.Layer, st.Triple = "semantic", tripleOf(n)
+		}
+		out.Stored = append(out.Stored, st)
+	}
+	return out, nil
+}
+
+func tripleOf(n *memory.Note) *Triple {
+	t := &Triple{}
+	t.Subject, _ = n.Attributes[graph.AttrSubject].(string)
+	t.Relation, _ = n.Attributes[graph.AttrRelation].(string)
+	t.Object, _ = n.Attributes[graph.AttrObject].(string)
+	t.Confidence, _ = n.Attributes[graph.AttrConfidence].(float64)
+	return t
+}

@@ -1,0 +1,280 @@
+package layered
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// Counts is what a consolidation did.
+type Counts struct {
+	Working   int `json:"working"`   // items in the layers afterwards
+	Episodic  int `json:"episodic"`  //
+	Copied    int `json:"copied"`    // working items that became episodes
+	Decayed   int `json:"decayed"`   // items whose importance is lower than before
+	Restored  int `json:"restored"`  // items that were used again, and have their importance back
+	Shrunk    int `json:"shrunk"`    // episodes that left
+	Pruned    int `json:"pruned"`    // working items that left
+	Abstracts int `json:"abstracts"` // that were written
+	Merged    int `json:"merged"`    // episodes that are sources of these
+}
+
+// Bounds of a consolidation.
+const (
+	minTopic     = 3     // episodes that an abstract is made of, at least
+	maxTopic     = 12    // and at most
+	maxAbstracts = 3     // of one consolidation
+	decayStep    = 0.001 // a smaller change of importance is not written
+)
+
+// consolidate runs the whole cycle. Running it again at the same time changes nothing.
+func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
+	w.out.Decision, w.out.Counts = "consolidate", &Counts{}
+	if err := w.loadWorking(ctx); err != nil {
+		return memory.Decision{}, err
+	}
+	episodes, err := w.list(ctx, Episodic, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	w.episodes = make(map[string]*memory.Note, len(episodes))
+	for i := range episodes {
+		w.episodes[foldText(episodes[i].Content)] = &episodes[i]
+	}
+	all := w.items(Working, w.working)
+	all = append(all, w.items(Episodic, episodes)...)
+	use, err := w.usage(ctx, all)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	all = w.withoutDamaged(all)
+	w.decay(all, use)
+	if err := w.copyImportant(ctx); err != nil {
+		return memory.Decision{}, err
+	}
+	w.shrink(w.items(Episodic, episodes), use)
+	left, err := w.prune(ctx)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	w.out.Counts.Pruned = len(left)
+	if w.c.Abstract {
+		if err := w.abstract(ctx, w.items(Episodic, episodes)); err != nil {
+			return memory.Decision{}, err
+		}
+	}
+	w.out.Counts.Working, w.out.Counts.Episodic = len(w.items(Working, w.working)), len(w.items(Episodic, episodes))
+	w.out.Stored, w.out.Skipped = nil, nil // the counts say it
+	return w.decision("")
+}
+
+// withoutDamaged leaves out items whose importance is no number between 0 and 1, and reports them.
+func (w *writer) withoutDamaged(all []*memory.Note) []*memory.Note {
+	return slices.DeleteFunc(all, func(n *memory.Note) bool {
+		base, decayed := n.Attributes[attrBase] != nil, n.Attributes[attrDecayed] != nil
+		_, baseOK := n.Attributes[attrBase].(float64)
+		_, decayedOK := n.Attributes[attrDecayed].(float64)
+		var reason string
+		switch {
+		case math.IsNaN(n.Importance) || n.Importance < 0 || n.Importance > 1:
+			reason = "its importance is no number between 0 and 1"
+		case base != decayed || base && (!baseOK || !decayedOK):
+			reason = "the importance that it had before it decayed cannot be read"
+		default:
+			return false
+		}
+		w.out.Damaged = append(w.out.Damaged, Damaged{Note: n.ID, Reason: reason})
+		return true
+	})
+}
+
+// decay sets the importance of items that were idle. It is computed from the base, which the item keeps: a caller who
+// sets the importance sets the base.
+func (w *writer) decay(all []*memory.Note, use map[uuid.UUID]memory.Usage) {
+	now := w.d.Now()
+	for _, n := range all {
+		base := n.Importance
+		if before, ok := n.Attributes[attrBase].(float64); ok && n.Attributes[attrDecayed] == n.Importance {
+			base = before
+		}
+		last := n.CreatedAt
+		if u := use[n.ID]; !u.LastAccess.IsZero() {
+			last = u.LastAccess
+		}
+		is := Decayed(base, now.Sub(last), w.c.DecayDays)
+		if math.Abs(is-n.Importance) < decayStep {
+			continue
+		}
+		next := w.put(n)
+		if is < n.Importance {
+			w.out.Counts.Decayed++
+		} else {
+			w.out.Counts.Restored++
+		}
+		next.Importance = is
+		next.Attributes[attrBase], next.Attributes[attrDecayed] = base, is
+		if is == base {
+			delete(next.Attributes, attrBase)
+			delete(next.Attributes, attrDecayed)
+		}
+	}
+}
+
+// copyImportant copies the important items of the working layer to the episodic one, each once. They stay in the
+// working layer until they are pruned.
+func (w *writer) copyImportant(ctx context.Context) error {
+	items := w.items(Working, w.working)
+	if len(items) < w.c.ConsolidateFrom {
+		return nil
+	}
+	for _, n := range items {
+		if n.Importance <= copyAbove || !memory.Learnable(n) || n.Attributes[AttrConsolidated] == true || textOf(n, AttrCopy) != "" {
+			continue
+		}
+		stored := len(w.out.Stored)
+		n = w.put(n)
+		n.Attributes[AttrConsolidated] = true
+		if err := w.copyEpisode(ctx, n, n.Importance*copiedImportance); err != nil {
+			return err
+		}
+		w.out.Counts.Copied += len(w.out.Stored) - stored
+	}
+	return nil
+}
+
+// shrink makes the episodic layer smaller when it holds more than its capacity.
+func (w *writer) shrink(items []*memory.Note, use map[uuid.UUID]memory.Usage) {
+	if len(items) <= w.c.EpisodicCapacity {
+		return
+	}
+	var leaving []*memory.Note
+	if w.c.EpisodicStrategy == ShrinkGentle {
+		for _, n := range items {
+			if n.Importance < gentleImportance && use[n.ID].AccessCount < gentleAccesses {
+				leaving = append(leaving, n)
+			}
+		}
+	} else {
+		slices.SortStableFunc(items, func(a, b *memory.Note) int { // the older of two leaves first
+			return cmp.Compare(EpisodicKeep(a.Importance, use[a.ID].AccessCount), EpisodicKeep(b.Importance, use[b.ID].AccessCount))
+		})
+		leaving = items[:len(items)-int(math.Round(shrunk*float64(w.c.EpisodicCapacity)))]
+	}
+	for _, n := range leaving {
+		w.leave(n)
+	}
+	w.out.Counts.Shrunk = len(leaving)
+}
+
+// abstract merges episodes of one topic into a text in the semantic layer. The episodes stay: a text may lose what is
+// asked for later. Each goes into one abstract.
+func (w *writer) abstract(ctx context.Context, items []*memory.Note) error {
+	for _, topic := range topics(items, w.c.AbstractCosine) {
+		in := AbstractInput{}
+		for _, n := range topic {
+			in.Items = append(in.Items, AbstractItem{Content: n.Content, Time: n.OccurredAt, Importance: n.Importance})
+		}
+		call, err := w.p.calls.Abstract(in)
+		if err != nil {
+			return err
+		}
+		call.Temperature, call.MaxTokens = policy.CallTemperature(w.c.Temperature), w.c.MaxTokens
+		answer, err := w.d.Ask(ctx, call)
+		if errors.Is(err, memory.ErrBadAnswer) || errors.Is(err, memory.ErrBudget) {
+			continue // the items stay as they are
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", CallAbstract, err)
+		}
+		read, dropped, err := ReadAbstract(answer.JSON, &in)
+		if err != nil {
+			return err
+		}
+		w.out.Dropped += dropped
+		w.addAbstract(&read, topic, answer.Analyst)
+	}
+	return nil
+}
+
+// addAbstract writes an abstract and marks its sources.
+func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analyst) {
+	confidence := ModelConfidence
+	if by == memory.AnalystHeuristic {
+		confidence = RuleConfidence
+	}
+	n := w.put(&memory.Note{
+		ID: w.d.NewID(), Kind: memory.KindKnowledge, Category: CategoryAbstract, Content: a.Summary, Context: memory.DefaultContext,
+		Importance: memory.DefaultImportance, State: memory.StateEvolved, Analyst: by,
+		Attributes: map[string]any{graph.AttrConfidence: confidence, graph.AttrMentions: float64(len(a.Sources))},
+	})
+	for _, handle := range a.Sources {
+		source := w.put(topic[handle])
+		source.Attributes[AttrAbstract] = n.ID.String()
+		n.Importance = max(n.Importance, source.Importance)
+		if n.OccurredAt.Before(source.OccurredAt) {
+			n.OccurredAt = source.OccurredAt
+		}
+		n.Provenance.Sources = append(n.Provenance.Sources, source.ID)
+		w.links = append(w.links, memory.Link{LinkID: memory.LinkID{Source: n.ID, Target: source.ID, Relation: graph.DerivedFrom}, Confidence: 1})
+	}
+	w.out.Counts.Abstracts++
+	w.out.Counts.Merged += len(a.Sources)
+}
+
+// topics returns groups of episodes that are in no abstract and state no triple: each with those near to its first one,
+// oldest first. At most maxAbstracts groups are returned, the largest first.
+func topics(items []*memory.Note, least float64) [][]*memory.Note {
+	var free []*memory.Note
+	for _, n := range items {
+		if textOf(n, AttrAbstract) == "" && n.Attributes[AttrStates] == nil && len(n.Vector) > 0 {
+			free = append(free, n)
+		}
+	}
+	var out [][]*memory.Note
+	taken := map[uuid.UUID]bool{}
+	for i, first := range free {
+		if taken[first.ID] {
+			continue
+		}
+		topic := []*memory.Note{first}
+		for _, n := range free[i+1:] {
+			if !taken[n.ID] && len(topic) < maxTopic && cosine(first.Vector, n.Vector) >= least {
+				topic = append(topic, n)
+			}
+		}
+		if len(topic) < minTopic {
+			continue
+		}
+		for _, n := range topic {
+			taken[n.ID] = true
+		}
+		out = append(out, topic)
+	}
+	slices.SortStableFunc(out, func(a, b []*memory.Note) int { return len(b) - len(a) })
+	return out[:min(len(out), maxAbstracts)]
+}
+
+// cosine returns the cosine of two vectors; 0 if their sizes differ.
+func cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	var dot, x, y float64
+	for i := range a {
+		p, q := float64(a[i]), float64(b[i])
+		dot, x, y = dot+p*q, x+p*p, y+q*q
+	}
+	if x == 0 || y == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(x*y)
+}

@@ -1,0 +1,218 @@
+package layered
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// The layers. An item of the working or the episodic layer is a message or a note with AttrLayer. The semantic
+// layer holds triples, the edges of package graph with their sentences, and abstracts: notes of kind knowledge.
+const (
+	Working  = "working"
+	Episodic = "episodic"
+	Semantic = "semantic"
+
+	// layerLog is the AttrLayer of an item that has left its layer. It stays in the log, and contexts find it.
+	layerLog = "log"
+)
+
+// Attributes of items.
+const (
+	AttrLayer        = "layer"
+	AttrType         = "type"         // of the item, as its writer named it
+	AttrTurnNumber   = "turn_number"  // of the first item of a turn: turns of the collection so far
+	AttrOrigin       = "origin"       // of an episode: the id of the item that it is a copy of
+	AttrCopy         = "copy"         // of an item: the id of the episode that is a copy of it
+	AttrStates       = "states"       // of an item: how many triples it states; absent: none
+	AttrConsolidated = "consolidated" // true: a consolidation has looked at the item
+	AttrAbstract     = "abstract"     // of an episode: the id of the abstract that it is a source of
+	// attrBase and attrDecayed are the importance before and after decay; absent: it has not decayed.
+	attrBase    = "base_importance"
+	attrDecayed = "decayed_importance"
+)
+
+// CategoryAbstract is the category of abstracts.
+const CategoryAbstract = "abstract"
+
+// The tasks.
+const (
+	TaskRemember    = "remember"    // args: RememberArgs
+	TaskConsolidate = "consolidate" // no args
+	TaskRetract     = "retract"     // args: retractArgs; what a deleted item leaves behind
+	TaskReread      = "reread"      // its key is the id of a restored item
+)
+
+// recalled is how many items a search, and the prompt of a chat, has.
+const recalled = 8
+
+// Policy is the memory in three layers. Its name is "layered".
+type Policy struct {
+	calls       *Calls
+	description memory.PolicyDescription
+	models      []string // names that policy_config.model may have
+}
+
+// New returns the policy with its prompts and schemas. models are the names of further models that a collection
+// may choose.
+func New(models ...string) (*Policy, error) {
+	calls, err := LoadCalls()
+	if err != nil {
+		return nil, err
+	}
+	p := Policy{calls: calls, models: models}
+	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
+	if err != nil {
+		return nil, err
+	}
+	p.description = memory.PolicyDescription{
+		Name: "layered", Title: "Layers: working, episodic and semantic memory",
+		Description: "What is said is held in a small working layer. What matters of it becomes an episode, and what it states about the user or " +
+			"others becomes knowledge with a confidence. Unused episodes fade. Contradictions are reported, and repeats settle them.",
+		Defaults: defaults, Schema: schema, Exchanges: true,
+	}
+	return &p, nil
+}
+
+// Name returns "layered".
+func (*Policy) Name() string { return "layered" }
+
+// Describe returns the description for callers of the API.
+func (p *Policy) Describe() memory.PolicyDescription { return p.description }
+
+// CheckConfig refuses overrides with unknown names, wrong types or values out of range.
+func (p *Policy) CheckConfig(config json.RawMessage) error {
+	c, err := parseConfig(config)
+	if err != nil {
+		return err
+	}
+	return policy.CheckModel(c.Model, p.models)
+}
+
+// attribute returns the filter that matches notes whose attribute has a value.
+func attribute(name, value string) filter.Expr {
+	return &filter.Leaf{Field: filter.Attributes, Path: []string{name}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: value}}}
+}
+
+// itemKinds are the kinds of items of the working and the episodic layer.
+func itemKinds() []memory.Kind { return []memory.Kind{memory.KindMessage, memory.KindNote} }
+
+// Reading returns that a search looks at items and knowledge, that a context shows what is known of the user first,
+// and how each layer is recalled alone.
+func (*Policy) Reading(config json.RawMessage) memory.Reading {
+	c, err := parseConfig(config)
+	if err != nil { // it was checked when it was set
+		c = DefaultConfig()
+	}
+	return memory.Reading{
+		Kinds:  []memory.Kind{memory.KindNote, memory.KindMessage, memory.KindKnowledge},
+		Pinned: []memory.Pin{{Kind: memory.KindKnowledge, Filter: attribute(graph.AttrSubject, SubjectUser)}},
+		Recent: c.RecentMessages, K: recalled, ChatK: recalled, OnePerson: c.Persons == PersonsOne,
+		Layers: []memory.LayerReading{
+			{Name: Semantic, Kinds: []memory.Kind{memory.KindKnowledge}, Formula: semanticFormula(c.RelevanceFloor), Share: 3, Least: 3},
+			{Name: Episodic, Kinds: itemKinds(), Filter: attribute(AttrLayer, Episodic), Formula: episodicFormula(), Capacity: c.EpisodicCapacity},
+			{Name: Working, Kinds: itemKinds(), Filter: attribute(AttrLayer, Working), Formula: workingFormula(), Capacity: c.WorkingCapacity, Share: 3, Least: 3},
+		},
+	}
+}
+
+// Aim returns which layer answers a query best, and what it names.
+func (*Policy) Aim(query string) memory.Aim {
+	r := RouteQuery(query)
+	aim := memory.Aim{Relations: r.Relations}
+	if r.Intent != IntentCombined {
+		aim.Layer = string(r.Intent)
+	}
+	if r.Subject != "" {
+		aim.Subjects = []string{strings.ToLower(r.Subject)}
+	}
+	return aim
+}
+
+// Consolidate returns the task of the consolidation.
+func (*Policy) Consolidate() memory.Task { return memory.Task{Name: TaskConsolidate} }
+
+// Prepare returns the note unchanged: its importance follows from the decision.
+func (*Policy) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
+	return n, nil
+}
+
+// Decide remembers an exchange or a note, and runs the tasks.
+func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+	c, err := parseConfig(d.Config())
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	w := p.newWriter(d, &c)
+	switch e.Kind {
+	case memory.EventExchange:
+		return w.exchange(ctx, e.Messages)
+	case memory.EventNote:
+		return w.note(ctx, e.Note)
+	case memory.EventTask:
+		switch e.Task.Name {
+		case TaskRemember:
+			return w.remember(ctx, e.Task.Args)
+		case TaskConsolidate:
+			return w.consolidate(ctx)
+		case TaskRetract:
+			return w.retract(ctx, e.Task.Args)
+		case TaskReread:
+			return w.reread(ctx, e.Task.Key)
+		}
+	}
+	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
+}
+
+// retractArgs are the arguments of TaskRetract.
+type retractArgs struct {
+	Notes []string `json:"notes"` // ids of the deleted item and of its copies
+}
+
+// Refresh asks for the removal of what a deleted item leaves behind, and for a restored item to be read again.
+func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
+	switch {
+	case was != nil && is == nil && isItemKind(was.Kind):
+		args := retractArgs{Notes: []string{was.ID.String()}}
+		for _, name := range []string{AttrOrigin, AttrCopy} {
+			if id := textOf(was, name); id != "" {
+				args.Notes = append(args.Notes, id)
+			}
+		}
+		raw, err := json.Marshal(args)
+		if err != nil { // impossible: a list of texts
+			return nil
+		}
+		return []memory.Follow{{Task: memory.Task{Name: TaskRetract, Key: was.ID.String(), Args: raw}}}
+	case was == nil && is != nil && isItemKind(is.Kind) && is.Attributes[AttrLayer] != nil:
+		return []memory.Follow{{Task: memory.Task{Name: TaskReread, Key: is.ID.String()}}}
+	}
+	return nil
+}
+
+func isItemKind(k memory.Kind) bool { return slices.Contains(itemKinds(), k) }
+
+// textOf returns an attribute that is a text; "" for anything else.
+func textOf(n *memory.Note, name string) string {
+	s, _ := n.Attributes[name].(string)
+	return s
+}
+
+// badArgs returns the fault for arguments of a task that cannot be decoded.
+func badArgs(name string) error {
+	return fault.New(fault.Invalid, "the arguments of the task %q cannot be read", name)
+}
+
+var (
+	_ memory.Policy       = (*Policy)(nil)
+	_ memory.Refresher    = (*Policy)(nil)
+	_ memory.Aimer        = (*Policy)(nil)
+	_ memory.Consolidator = (*Policy)(nil)
+)

@@ -1,0 +1,516 @@
+package layered
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// RememberArgs are the arguments of TaskRemember.
+type RememberArgs struct {
+	Content    string         `json:"content"`
+	Role       memory.Role    `json:"role,omitempty"` // "": an item that nobody said; its importance follows the rules of items
+	Name       string         `json:"name,omitempty"` // of the speaker
+	Type       string         `json:"type,omitempty"` // free; "": text
+	Importance *float64       `json:"importance,omitempty"`
+	Layers     []string       `json:"layers,omitempty"` // empty: all
+	Attributes map[string]any `json:"attributes,omitempty"`
+	OccurredAt time.Time      `json:"occurred_at,omitzero"` // zero: now
+}
+
+// check returns a fault for arguments that cannot be remembered.
+func (a *RememberArgs) check() error {
+	switch {
+	case policy.IsBlank(a.Content):
+		return fault.InvalidField("content", "must not be empty or blank")
+	case len(a.Content) > memory.MaxContentBytes:
+		return fault.InvalidField("content", "at most %d bytes; it has %d", memory.MaxContentBytes, len(a.Content))
+	case a.Role != "" && !slices.Contains(memory.Roles(), a.Role):
+		return fault.InvalidField("role", "must be one of %v", memory.Roles())
+	case a.Importance != nil && !(*a.Importance >= 0 && *a.Importance <= 1):
+		return fault.InvalidField("importance", "must be between 0 and 1")
+	}
+	for i, l := range a.Layers {
+		if l != Working && l != Episodic && l != Semantic {
+			return fault.InvalidField("layers", "entry %d must be working, episodic or semantic", i)
+		}
+	}
+	for _, name := range reserved() {
+		if _, ok := a.Attributes[name]; ok {
+			return fault.InvalidField("attributes", "%q is set by the layers themselves", name)
+		}
+	}
+	return nil
+}
+
+// reserved are the attributes that callers of remember cannot set.
+func reserved() []string {
+	return []string{AttrLayer, AttrTurnNumber, AttrStates, AttrOrigin, AttrCopy, AttrConsolidated, AttrAbstract, attrBase, attrDecayed, memory.AttrRole, memory.AttrRecall}
+}
+
+// item is what a turn adds to the layers.
+type item struct {
+	note       *memory.Note // as the decision writes it
+	importance float64
+	layers     []string
+}
+
+func (i *item) wants(layer string) bool {
+	return len(i.layers) == 0 || slices.Contains(i.layers, layer)
+}
+
+// remember stores one item at a caller's request.
+func (w *writer) remember(ctx context.Context, raw json.RawMessage) (memory.Decision, error) {
+	var args RememberArgs
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return memory.Decision{}, badArgs(TaskRemember)
+	}
+	if err := args.check(); err != nil {
+		return memory.Decision{}, err
+	}
+	w.out.Decision = "remember"
+	n := memory.Note{
+		ID: w.d.NewID(), Kind: memory.KindNote, Content: args.Content, Context: memory.DefaultContext, Category: memory.DefaultCategory,
+		Attributes: maps.Clone(args.Attributes), OccurredAt: memory.Instant(args.OccurredAt), State: memory.StateEvolved, Importance: memory.DefaultImportance,
+	}
+	if args.OccurredAt.IsZero() {
+		n.OccurredAt = memory.Instant(w.d.Now())
+	}
+	if n.Attributes == nil {
+		n.Attributes = map[string]any{}
+	}
+	if args.Type != "" {
+		n.Attributes[AttrType] = args.Type
+	}
+	if args.Role != "" {
+		n.Kind = memory.KindMessage
+		n.Attributes[memory.AttrRole] = string(args.Role)
+	}
+	if args.Name != "" {
+		n.Attributes[memory.AttrName] = args.Name
+	}
+	if err := n.Check(); err != nil {
+		return memory.Decision{}, err
+	}
+	it := item{note: w.put(&n), layers: args.Layers}
+	if args.Importance != nil {
+		it.importance = *args.Importance
+	} else if err := w.rate(ctx, &it, nil); err != nil {
+		return memory.Decision{}, err
+	}
+	if err := w.add(ctx, &it); err != nil {
+		return memory.Decision{}, err
+	}
+	if err := w.countTurn(ctx, it.note); err != nil {
+		return memory.Decision{}, err
+	}
+	if err := w.settle(ctx); err != nil {
+		return memory.Decision{}, err
+	}
+	return w.decision(memory.CauseExtract)
+}
+
+// exchange stores what a person said and the answer.
+func (w *writer) exchange(ctx context.Context, messages []memory.Note) (memory.Decision, error) {
+	w.out.Decision = "remember"
+	var items []*item
+	for i := range messages {
+		if messages[i].Attributes[AttrLayer] != nil {
+			continue // it was stored by an earlier try, or imported
+		}
+		it := &item{note: w.put(&messages[i])}
+		if err := w.rate(ctx, it, items); err != nil {
+			return memory.Decision{}, err
+		}
+		items = append(items, it)
+		if err := w.add(ctx, it); err != nil {
+			return memory.Decision{}, err
+		}
+	}
+	if len(items) > 0 {
+		if err := w.countTurn(ctx, items[0].note); err != nil {
+			return memory.Decision{}, err
+		}
+	}
+	if err := w.settle(ctx); err != nil {
+		return memory.Decision{}, err
+	}
+	return w.decision(memory.CauseExtract)
+}
+
+// settle ends a turn: the working layer keeps its capacity. An item that leaves at once was not stored there.
+func (w *writer) settle(ctx context.Context) error {
+	left, err := w.prune(ctx)
+	if err != nil {
+		return err
+	}
+	w.out.Stored = slices.DeleteFunc(w.out.Stored, func(s Stored) bool {
+		gone := s.Layer == Working && slices.Contains(left, s.Note)
+		if gone {
+			w.skippedf(Working, "the layer is full, and this item has the lowest score of all")
+		}
+		return gone
+	})
+	return nil
+}
+
+// rate sets the importance of an item by the rules: of what was said those of chats, else those of items. before
+// are the items of the same exchange.
+func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
+	n := it.note
+	if n.Kind != memory.KindMessage {
+		it.importance = ItemImportance(n.Content).Value
+		return nil
+	}
+	switch memory.UtteranceOf(n).Role {
+	case memory.RoleUser:
+		it.importance = ChatImportance(n.Content).Value
+	case memory.RoleAssistant:
+		kept, err := w.inputKept(ctx, before)
+		if err != nil {
+			return err
+		}
+		it.importance = ReplyTo(kept).Value
+	case memory.RoleSystem, memory.RoleDeveloper, memory.RoleTool:
+		it.importance = ReplyTo(false).Value
+	}
+	return nil
+}
+
+// inputKept reports whether what a reply answers became an episode: the last message of a user, of the same
+// exchange or before it.
+func (w *writer) inputKept(ctx context.Context, before []*item) (bool, error) {
+	for _, it := range slices.Backward(before) {
+		if memory.UtteranceOf(it.note).Role == memory.RoleUser {
+			return textOf(it.note, AttrCopy) != "", nil
+		}
+	}
+	if err := w.loadWorking(ctx); err != nil {
+		return false, err
+	}
+	for i := range slices.Backward(w.working) {
+		if n := &w.working[i]; n.Kind == memory.KindMessage && memory.UtteranceOf(n).Role == memory.RoleUser {
+			return textOf(n, AttrCopy) != "", nil
+		}
+	}
+	return false, nil
+}
+
+// add stores an item in the layers.
+func (w *writer) add(ctx context.Context, it *item) error {
+	n := it.note
+	n.Importance, n.Attributes[AttrLayer] = it.importance, layerLog
+	if it.wants(Working) {
+		n.Attributes[AttrLayer] = Working
+		w.stored(Working, n)
+	}
+	if it.wants(Episodic) {
+		if err := w.addEpisode(ctx, it); err != nil {
+			return err
+		}
+	}
+	if it.wants(Semantic) {
+		return w.addKnowledge(ctx, n, true)
+	}
+	return nil
+}
+
+// addEpisode stores an item in the episodic layer, if it is important enough and not there.
+func (w *writer) addEpisode(ctx context.Context, it *item) error {
+	n := it.note
+	if !memory.Learnable(n) {
+		w.skippedf(Episodic, "nothing is learned from what a system, a developer or a tool says, nor from a reply that was written from memory")
+		return nil
+	}
+	if it.importance < w.c.Threshold {
+		w.skippedf(Episodic, "importance %.2f is below the threshold of %g", it.importance, w.c.Threshold)
+		return nil
+	}
+	if textOf(n, AttrLayer) != Working { // it is needed only once
+		existing, ok, err := w.episodeOf(ctx, n.Content)
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.out.Skipped = append(w.out.Skipped, Skipped{Layer: Episodic, Reason: "it is there already", Note: &existing.ID})
+			return nil
+		}
+		n.Attributes[AttrLayer] = Episodic
+		if n.From == 0 {
+			n.Key = episodeKey(n.Content)
+		}
+		w.stored(Episodic, n)
+		return nil
+	}
+	return w.copyEpisode(ctx, n, it.importance)
+}
+
+// copyEpisode copies an item to the episodic layer, unless its text is there: an episode keeps its importance and
+// its use.
+func (w *writer) copyEpisode(ctx context.Context, n *memory.Note, importance float64) error {
+	existing, ok, err := w.episodeOf(ctx, n.Content)
+	if err != nil {
+		return err
+	}
+	if ok {
+		w.out.Skipped = append(w.out.Skipped, Skipped{Layer: Episodic, Reason: "it is there already", Note: &existing.ID})
+		w.put(n).Attributes[AttrCopy] = existing.ID.String()
+		return nil
+	}
+	e := memory.Note{
+		ID: w.d.NewID(), Kind: memory.KindNote, Key: episodeKey(n.Content), Content: n.Content, Context: n.Context, Keywords: n.Keywords, Tags: n.Tags,
+		Category: n.Category, Attributes: maps.Clone(n.Attributes), OccurredAt: n.OccurredAt, Importance: importance, State: memory.StateEvolved,
+		Provenance: memory.Provenance{Sources: []uuid.UUID{n.ID}},
+	}
+	for _, name := range []string{AttrTurnNumber, AttrConsolidated, attrBase, attrDecayed, memory.AttrTurn} {
+		delete(e.Attributes, name)
+	}
+	e.Attributes[AttrLayer], e.Attributes[AttrOrigin] = Episodic, n.ID.String()
+	w.put(n).Attributes[AttrCopy] = e.ID.String()
+	w.stored(Episodic, w.put(&e))
+	return nil
+}
+
+// episodeKey returns the natural key of an episode with a text, so that two writers cannot both add it.
+func episodeKey(content string) string {
+	sum := sha256.Sum256([]byte(foldText(content)))
+	return "layered/episode/" + hex.EncodeToString(sum[:16])
+}
+
+// foldText returns a text without differences of letter case, white space and punctuation.
+func foldText(s string) string {
+	return strings.Join(strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+}
+
+// episodeOf returns the episode with a text.
+func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bool, error) {
+	key, want := episodeKey(content), foldText(content)
+	for _, id := range w.order {
+		if n := w.puts[id]; textOf(n, AttrLayer) == Episodic && foldText(n.Content) == want {
+			return *n, true, nil
+		}
+	}
+	if n := w.episodes[want]; n != nil {
+		return *n, true, nil
+	}
+	for _, kind := range itemKinds() {
+		n, ok, err := w.d.ByKey(ctx, kind, key)
+		if err != nil {
+			return n, false, fmt.Errorf("find an episode: %w", err)
+		}
+		if ok && textOf(&n, AttrLayer) == Episodic && foldText(n.Content) == want {
+			return n, true, nil
+		}
+	}
+	return memory.Note{}, false, nil
+}
+
+// addKnowledge stores what an item states. It is called again when the text of the item has changed: fresh is
+// false then.
+func (w *writer) addKnowledge(ctx context.Context, n *memory.Note, fresh bool) error {
+	if !memory.Learnable(n) || memory.UtteranceOf(n).Role != memory.RoleUser {
+		w.skippedf(Semantic, "only what a user says is learned")
+		return nil
+	}
+	triples, err := w.triples(ctx, n)
+	if err != nil {
+		return err
+	}
+	setStates(n, len(triples))
+	if episode, err := uuid.Parse(textOf(n, AttrCopy)); err == nil && w.puts[episode] != nil {
+		setStates(w.puts[episode], len(triples))
+	}
+	if !fresh {
+		if err := w.facts.keepOnly(ctx, n.ID, triples); err != nil {
+			return err
+		}
+	}
+	if len(triples) == 0 {
+		w.skippedf(Semantic, "it states nothing that is kept as knowledge")
+	}
+	for _, t := range triples {
+		if err := w.facts.assert(ctx, t, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setStates sets how many triples an item states.
+func setStates(n *memory.Note, count int) {
+	if count == 0 {
+		delete(n.Attributes, AttrStates)
+		return
+	}
+	n.Attributes[AttrStates] = float64(count)
+}
+
+// triples returns what a text states.
+func (w *writer) triples(ctx context.Context, n *memory.Note) ([]Triple, error) {
+	said := memory.UtteranceOf(n)
+	in := TriplesInput{Message: said}
+	call, err := w.p.calls.Triples(in)
+	if err != nil {
+		return nil, err
+	}
+	call.MaxTokens = w.c.MaxTokens
+	var triples []Triple
+	answer, err := w.d.Ask(ctx, call)
+	switch {
+	case err == nil:
+		var dropped int
+		if triples, dropped, err = ReadTriples(answer.JSON, answer.Analyst); err != nil {
+			return nil, err
+		}
+		w.out.Analyst, w.out.Dropped = answer.Analyst, w.out.Dropped+dropped
+	case errors.Is(err, memory.ErrBadAnswer) || errors.Is(err, memory.ErrBudget):
+		triples, w.out.Analyst = RuleTriples(in), memory.AnalystHeuristic
+	default:
+		return nil, fmt.Errorf("%s: %w", CallTriples, err)
+	}
+	if w.c.Persons == PersonsSeveral && said.Name != "" {
+		for i := range triples {
+			if triples[i].Subject == SubjectUser {
+				triples[i].Subject = said.Name
+			}
+		}
+	}
+	return triples, nil
+}
+
+// note decides about a note that a caller wrote or changed.
+func (w *writer) note(ctx context.Context, n memory.Note) (memory.Decision, error) {
+	if !isItemKind(n.Kind) {
+		dec, err := w.decision("")
+		dec.Note = n
+		return dec, err
+	}
+	w.out.Decision = "remember"
+	event := w.put(&n)
+	var err error
+	if n.Attributes[AttrLayer] == nil {
+		it := &item{note: event, importance: n.Importance}
+		if n.Kind == memory.KindMessage || math.Abs(n.Importance-memory.DefaultImportance) < 1e-12 { // nobody set it
+			err = w.rate(ctx, it, nil)
+		}
+		if err == nil {
+			err = w.addNote(ctx, it)
+		}
+	} else {
+		err = w.changed(ctx, event)
+	}
+	if err == nil {
+		err = w.settle(ctx)
+	}
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	dec, err := w.decision(memory.CauseExtract)
+	dec.Note = *event
+	dec.Puts = slices.DeleteFunc(dec.Puts, func(p memory.Note) bool { return p.ID == n.ID })
+	return dec, err
+}
+
+// addNote stores a note that a caller wrote: as an episode if it is important enough, else in the working layer.
+func (w *writer) addNote(ctx context.Context, it *item) error {
+	it.layers = []string{Episodic, Semantic}
+	if it.importance < w.c.Threshold {
+		it.layers = []string{Working, Semantic}
+		w.skippedf(Episodic, "importance %.2f is below the threshold of %g", it.importance, w.c.Threshold)
+	}
+	if err := w.add(ctx, it); err != nil {
+		return err
+	}
+	return w.countTurn(ctx, it.note)
+}
+
+// changed follows the change of an item's text: its copy gets the same text, and what it stated is read again.
+func (w *writer) changed(ctx context.Context, n *memory.Note) error {
+	origin := n
+	for _, name := range []string{AttrOrigin, AttrCopy} {
+		id, err := uuid.Parse(textOf(n, name))
+		if err != nil {
+			continue
+		}
+		twins, err := w.d.Notes(ctx, []uuid.UUID{id})
+		if err != nil {
+			return fmt.Errorf("read a copy: %w", err)
+		}
+		for i := range twins {
+			twin := w.put(&twins[i])
+			twin.Content, twin.Context, twin.Keywords, twin.Tags = n.Content, n.Context, n.Keywords, n.Tags
+			if name == AttrOrigin {
+				origin = twin
+			}
+		}
+	}
+	return w.addKnowledge(ctx, origin, false)
+}
+
+// reread takes in an item that was restored.
+func (w *writer) reread(ctx context.Context, key string) (memory.Decision, error) {
+	id, err := uuid.Parse(key)
+	if err != nil {
+		return memory.Decision{}, badArgs(TaskReread)
+	}
+	notes, err := w.d.Notes(ctx, []uuid.UUID{id})
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read a restored item: %w", err)
+	}
+	w.out.Decision = "remember"
+	for i := range notes {
+		if textOf(&notes[i], AttrOrigin) == "" {
+			if err := w.addKnowledge(ctx, w.put(&notes[i]), false); err != nil {
+				return memory.Decision{}, err
+			}
+		}
+	}
+	if err := w.settle(ctx); err != nil {
+		return memory.Decision{}, err
+	}
+	return w.decision(memory.CauseExtract)
+}
+
+// retract removes what a deleted item leaves behind: its copies, and its support of what it stated.
+func (w *writer) retract(ctx context.Context, raw json.RawMessage) (memory.Decision, error) {
+	var args retractArgs
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return memory.Decision{}, badArgs(TaskRetract)
+	}
+	w.out.Decision = "retract"
+	var ids []uuid.UUID
+	for _, s := range args.Notes {
+		if id, err := uuid.Parse(s); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	notes, err := w.d.Notes(ctx, ids)
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read copies: %w", err)
+	}
+	for i := range notes { // a copy is of one item only
+		if textOf(&notes[i], AttrOrigin) != "" || slices.Contains(args.Notes, textOf(&notes[i], AttrCopy)) {
+			w.deletes = append(w.deletes, notes[i].ID)
+		}
+	}
+	if err := w.facts.withdraw(ctx, ids); err != nil {
+		return memory.Decision{}, err
+	}
+	return w.decision(memory.CauseForget)
+}

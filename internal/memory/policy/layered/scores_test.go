@@ -1,0 +1,45 @@
+package layered
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// C256, C266, C303: the formulas that decide who leaves, and decay.
+func TestScores(t *testing.T) {
+	t.Parallel()
+	day := 24 * time.Hour
+	for name, x := range map[string]struct{ got, want float64 }{
+		"working, unused":        {WorkingKeep(.5, 0), .35},
+		"working, used twice":    {WorkingKeep(.5, 2), .35 + .06},
+		"working, used often":    {WorkingKeep(.5, 1000), .65},
+		"episodic, unused":       {EpisodicKeep(.5, 0), .25},
+		"episodic, used often":   {EpisodicKeep(1, 11), 1},
+		"six idle days":          {Decayed(.8, 6*day, 7), .8},
+		"seven idle days":        {Decayed(.8, 7*day, 7), .4},
+		"fourteen idle days":     {Decayed(.8, 14*day, 7), .2},
+		"a clock that goes back": {Decayed(.8, -day, 7), .8},
+		"never":                  {Decayed(.8, 1000*day, 0), .8},
+	} {
+		if math.Abs(x.got-x.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", name, x.got, x.want)
+		}
+	}
+}
+
+// What a triple says is a sentence in the language of its object.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for want, x := range map[string][3]string{
+		"The user's name is Ada":  {"user", RelationName, "Ada"},
+		"The user lives in Porto": {"user", RelationPlace, "Porto"},
+		"用户住在上海":                  {"user", RelationPlace, "上海"},
+		"Bo is a friend of Ada":   {"Bo", "is_a_friend_of", "Ada"},
+		"Bo likes tea":            {"Bo", RelationLikes, "tea"},
+	} {
+		if got := Sentence(x[0], x[1], x[2]); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
