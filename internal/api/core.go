@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -34,6 +34,7 @@ type Core struct {
 	Tools       *tools.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
+	Layers      *layers.Service
 	Clone       *clone.Service
 	Engine      *engine.Engine // reviews, and tasks of policies that run at once
 	Bank        *bank.Service
@@ -72,7 +73,7 @@ type Jobs interface {
 
 // Upkeep enqueues maintenance jobs; jobs.Upkeep implements it.
 type Upkeep interface {
-	// Consolidate enqueues a rebuild of the index and of stale vectors (collections:write, and
+	// Consolidate enqueues the consolidation of the policy, or else a rebuild of the index and of stale vectors (collections:write, and
 	// base:write for a shared collection).
 	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
 	// Reembed enqueues the change to another embedder, or returns the unended job that makes it
@@ -96,7 +97,7 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil,
@@ -130,8 +131,7 @@ func (s *Server) mountCore(deps Core) error {
 		deps.Waiters = 64
 	}
 	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), talking: newGate(maxChats), began: s.now()}
-	handlers := map[string]handler{
-		"findCollection":        h.findCollection,
+	return s.mountAll(map[string]handler{
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
 		"getCollection":         h.getCollection,
@@ -213,6 +213,9 @@ func (s *Server) mountCore(deps Core) error {
 		"listPolicies":  h.listPolicies,
 		"getCosts":      h.getCosts,
 		"listFacts":     h.listFacts,
+		"remember":      h.remember,
+		"recallLayers":  h.recallLayers,
+		"listLayers":    h.listLayers,
 		"forget":        h.forget,
 		"listSummaries": h.listSummaries,
 		"getProfile":    h.getProfile,
@@ -243,11 +246,5 @@ func (s *Server) mountCore(deps Core) error {
 		"approveReview": h.approveReview,
 		"rejectReview":  h.rejectReview,
 		"undoReview":    h.undoReview,
-	}
-	for id, next := range handlers {
-		if op := s.doc.operations[id]; op != nil && strings.Contains(op.path, "{collection}") {
-			handlers[id] = h.findsExternal(op.creates(), next)
-		}
-	}
-	return s.mountAll(handlers)
+	})
 }

@@ -31,6 +31,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/jobs"
+	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -56,7 +58,11 @@ type system struct {
 	clone  *clone.Service
 	files  *files.Service
 	model  *switchable
-	scopes map[string]auth.Principal // by credential
+	recall *recall.Service
+	logs   *lockedBuffer
+
+	policies memory.Policies
+	scopes   map[string]auth.Principal // by credential
 
 	mu  sync.Mutex
 	now time.Time
@@ -156,7 +162,8 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		b.scopes["reader"] = auth.Principal{Scope: grant.Scope(made.ID, uuid.Nil, "key:reader", tenant.NotesRead)}
 		b.scopes["writer"] = auth.Principal{Scope: grant.Scope(made.ID, uuid.Nil, "key:writer", tenant.NotesWrite, tenant.BaseWrite)}
 	}
-	log := slog.New(slog.DiscardHandler)
+	b.logs = &lockedBuffer{}
+	log := slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	must(err)
 	b.model = &switchable{Model: rules.New()}
@@ -191,6 +198,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	ownTools, err := tools.New(tools.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: policies})
 	must(err)
+	b.recall, b.policies = found, policies
 	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
 	must(err)
 	importing := &imports{system: b, notes: service}
@@ -201,7 +209,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Clone: b.clone, Imports: importing,
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine}, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},
@@ -305,7 +313,7 @@ func (b *system) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn fu
 type upkeep struct{ *system }
 
 func (u upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
-	return u.enqueue(ctx, s, ref, memory.JobConsolidate)
+	return jobs.Upkeep{Store: u.store, Policies: u.policies}.Consolidate(ctx, s, ref)
 }
 
 func (u upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error) {
@@ -418,7 +426,7 @@ func (b *system) operationOf(method, path string) *operation {
 	for _, op := range b.doc.operations {
 		pattern := "^" + pathParameter.ReplaceAllString(op.path, `[^/]+`) + "$"
 		if op.method == method && regexp.MustCompile(pattern).MatchString(path) &&
-			(strings.Contains(op.path, "/bulk") == strings.HasSuffix(path, "/bulk")) && (op.path == path || path != "/v1/collections/by") {
+			(strings.Contains(op.path, "/bulk") == strings.HasSuffix(path, "/bulk")) {
 			return op
 		}
 	}

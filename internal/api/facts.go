@@ -28,6 +28,7 @@ func (h *core) listFacts(c *gin.Context) error {
 			return err
 		}
 	}
+	q.Contested = query(c).Get("conflicts") == "true"
 	v, cur, err := h.pageView(c)
 	if err != nil {
 		return err
@@ -40,16 +41,23 @@ func (h *core) listFacts(c *gin.Context) error {
 		return err
 	}
 	out := wire.FactList{Items: make([]wire.Fact, 0, len(page.Items)), Revision: int64(v.At)}
-	for _, f := range page.Items {
-		out.Items = append(out.Items, wire.Fact{
-			Subject: f.Subject, Relation: f.Relation, Object: f.Object, SubjectID: f.SubjectID, ObjectID: f.ObjectID, Valid: f.Valid,
-			ValidFrom: optionalTime(f.ValidFrom), InvalidatedAt: optionalTime(f.InvalidatedAt), Mentions: f.Mentions,
-			Confidence: f.Confidence, Sources: nonNilList(f.Sources),
-		})
+	for i := range page.Items {
+		out.Items = append(out.Items, wireFact(&page.Items[i]))
+	}
+	if q.Contested {
+		out.Conflicts = new(conflictsOf(page.Items))
 	}
 	if out.NextCursor, err = h.nextCursorAt(c, page.Next, v.Collection.ID, v.At); err != nil {
 		return err
 	}
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, out)
+}
+
+func wireFact(f *recall.Fact) wire.Fact {
+	return wire.Fact{
+		Subject: f.Subject, Relation: f.Relation, Object: f.Object, SubjectID: f.SubjectID, ObjectID: f.ObjectID, Valid: f.Valid,
+		ValidFrom: optionalTime(f.ValidFrom), InvalidatedAt: optionalTime(f.InvalidatedAt), Contested: optional(f.Contested), Mentions: f.Mentions,
+		Confidence: f.Confidence, Sources: nonNilList(f.Sources),
+	}
 }

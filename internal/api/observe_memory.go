@@ -22,6 +22,7 @@ var memoryOperations = map[string]string{
 	"importBank":      telemetry.CreateMemory,
 	"importAgentFile": telemetry.CreateMemory,
 	"addMessages":     telemetry.CreateMemory,
+	"remember":        telemetry.CreateMemory,
 	"patchNote":       telemetry.UpdateMemory,
 	"restoreNote":     telemetry.UpdateMemory,
 	"deleteNote":      telemetry.DeleteMemory,
@@ -29,6 +30,7 @@ var memoryOperations = map[string]string{
 
 	"search":       telemetry.SearchMemory,
 	"buildContext": telemetry.SearchMemory,
+	"recallLayers": telemetry.SearchMemory,
 }
 
 // nameOperation names the operation on memory of a request, if it is one.

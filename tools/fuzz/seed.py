@@ -207,16 +207,6 @@ def seed_runs(settings, paged):
     return asking
 
 
-def seed_external(settings):
-    """Creates collections with ids of an application: with every set of the ids of the dictionaries, so that a call finds one."""
-    ids = {"user": "nora@example.com", "agent": "auth0|x", "app": "a/b", "run": "\u65e5\u672c"}
-    for chosen in range(1, 1 << len(ids)):
-        collection(f"external-{chosen}", external={name: value for n, (name, value) in enumerate(ids.items()) if chosen >> n & 1})
-    for name, value in ids.items():
-        settings.dictionary(f"external_{name}", [value])
-    settings.operation("findCollection", **{f"query_{name}": f"external_{name}" for name in ids})
-
-
 def seed_tenant(settings):
     """Creates what a tenant's key can reach."""
     # Jobs of this collection ask a model that does not exist. The first ones fail and pause, then the
@@ -234,6 +224,16 @@ def seed_tenant(settings):
     settings.dictionary("bank", [bank])
     settings.operation("putProfile", path_collection="bank")
     call("POST", f"/v1/collections/{bank}/messages", {"messages": [{"user": "I repair bicycles.", "assistant": "Where?", "occurred_at": "2026-03-01T09:30:00Z"}]})
+
+    layered = collection("layered", policy="layered")
+    for text in ("My name is Rosa and I live in Porto.", "I live in Lisbon.", "I like bicycles."):
+        call("POST", f"/v1/collections/{layered}/remember", {"content": text, "role": "user"})
+    settings.dictionary("layered", [layered, "layered"])
+    settings.dictionary("layer_queries", ["What is my name?", "bicycles", "\u6211\u53eb\u4ec0\u4e48\uff1f", "yesterday"])
+    settings.operation("remember", path_collection="layered")
+    settings.operation("recallLayers", path_collection="layered", body_query="layer_queries")
+    settings.operation("listLayers", path_collection="layered")
+    settings.operation("listFacts", path_collection="layered", probability=0.5)
 
     people = ["Rosa", "Ines", "Tomas", "Bela", "Duarte", "Alma"]
     notes = [add("fuzz", f"{p} repairs old bicycles in Porto.", wait=True)["note"]["id"] for p in people]
@@ -307,7 +307,6 @@ def seed_tenant(settings):
     settings.dictionary("carried", [carried])
     settings.operation("importAgentFile", path_collection="carried")
 
-    seed_external(settings)
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)
     seed_tools(settings, paged)

@@ -160,6 +160,13 @@ const (
 	KindSummary   Kind = "summary"
 )
 
+// Defines values for LayerName.
+const (
+	LayerNameEpisodic LayerName = "episodic"
+	LayerNameSemantic LayerName = "semantic"
+	LayerNameWorking  LayerName = "working"
+)
+
 // Defines values for LearnedEvent.
 const (
 	LearnedEventADD     LearnedEvent = "ADD"
@@ -397,6 +404,12 @@ const (
 	ListFactsParamsValidAny   ListFactsParamsValid = "any"
 	ListFactsParamsValidFalse ListFactsParamsValid = "false"
 	ListFactsParamsValidTrue  ListFactsParamsValid = "true"
+)
+
+// Defines values for ListFactsParamsConflicts.
+const (
+	ListFactsParamsConflictsFalse ListFactsParamsConflicts = "false"
+	ListFactsParamsConflictsTrue  ListFactsParamsConflicts = "true"
 )
 
 // Defines values for ListMessagesParamsOrder.
@@ -876,12 +889,7 @@ type CloneRequest struct {
 
 	// Blocks Of the blocks that are attached now, the clone gets copies of its own, or the same ones.
 	Blocks *CloneRequestBlocks `json:"blocks,omitempty"`
-
-	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
-	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-	// not change. A fork or copy has those that its request says, not those of its source.
-	External *External         `json:"external,omitempty"`
-	Mode     *CloneRequestMode `json:"mode,omitempty"`
+	Mode   *CloneRequestMode   `json:"mode,omitempty"`
 
 	// Name A name that is not a UUID.
 	//
@@ -913,7 +921,7 @@ type Collection struct {
 
 	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-	// not change. A fork or copy has those that its request says, not those of its source.
+	// not change. A fork or copy has none.
 	External *External `json:"external,omitempty"`
 
 	// FloorRevision A position in a collection's log.
@@ -962,7 +970,7 @@ type CollectionInput struct {
 
 	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-	// not change. A fork or copy has those that its request says, not those of its source.
+	// not change. A fork or copy has none.
 	External *External `json:"external,omitempty"`
 
 	// Folders Ids or names of folders whose files the agents of the new collection read (`notes:write`).
@@ -1213,7 +1221,7 @@ type EventType string
 
 // External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 // characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-// not change. A fork or copy has those that its request says, not those of its source.
+// not change. A fork or copy has none.
 type External struct {
 	// Agent At most 256 bytes.
 	Agent *ExternalID `json:"agent,omitempty"`
@@ -1235,6 +1243,9 @@ type ExternalID = string
 type Fact struct {
 	// Confidence 0 to 1.
 	Confidence float64 `json:"confidence"`
+
+	// Contested True while another fact of the same subject and relation contradicts it; else absent.
+	Contested *bool `json:"contested,omitempty"`
 
 	// InvalidatedAt When it ceased to be true; absent while it is true.
 	InvalidatedAt *time.Time `json:"invalidated_at,omitempty"`
@@ -1273,9 +1284,21 @@ type Fact struct {
 	ValidFrom *time.Time `json:"valid_from,omitempty"`
 }
 
+// FactConflict Two facts of one subject and relation that cannot both be true.
+type FactConflict struct {
+	New      Fact   `json:"new"`
+	Old      Fact   `json:"old"`
+	Relation string `json:"relation"`
+
+	// Subject Name of the entity that both are about.
+	Subject string `json:"subject"`
+}
+
 // FactList defines model for FactList.
 type FactList struct {
-	Items []Fact `json:"items"`
+	// Conflicts With `conflicts=true`: the pairs of this page that disagree.
+	Conflicts *[]FactConflict `json:"conflicts,omitempty"`
+	Items     []Fact          `json:"items"`
 
 	// NextCursor Start of the next page; absent on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
@@ -1852,6 +1875,34 @@ type Layer struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// LayerList defines model for LayerList.
+type LayerList struct {
+	Items []LayerState `json:"items"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// LayerName A layer: `working` (what was said lately), `episodic` (what happened and mattered), `semantic` (what is known).
+type LayerName string
+
+// LayerState defines model for LayerState.
+type LayerState struct {
+	// Capacity Items at most; of `episodic`, above which a consolidation shrinks it. Absent: no bound.
+	Capacity *int `json:"capacity,omitempty"`
+
+	// Contested Items that others contradict; absent if there are none.
+	Contested *int `json:"contested,omitempty"`
+	Count     int  `json:"count"`
+
+	// Layer A layer: `working` (what was said lately), `episodic` (what happened and mattered), `semantic` (what is known).
+	Layer  LayerName  `json:"layer"`
+	Newest *time.Time `json:"newest,omitempty"`
+
+	// Oldest Event time of the oldest item; absent without items.
+	Oldest *time.Time `json:"oldest,omitempty"`
 }
 
 // LearnedEvent What happened: a memory was added, changed, deleted because it is no longer true, or replaced by another one.
@@ -2519,6 +2570,64 @@ type Readiness struct {
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
 
+// RecallAnswer defines model for RecallAnswer.
+type RecallAnswer struct {
+	// Aim The layer that answers the question best; absent: none in particular.
+	Aim *LayerName `json:"aim,omitempty"`
+
+	// Degraded Why less answered than usual; absent if nothing failed.
+	Degraded *string         `json:"degraded,omitempty"`
+	Episodic *[]RecalledItem `json:"episodic,omitempty"`
+
+	// Items With `layer` or `combined`.
+	Items *[]RecalledItem `json:"items,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision        `json:"revision"`
+	Semantic *[]RecalledItem `json:"semantic,omitempty"`
+	Working  *[]RecalledItem `json:"working,omitempty"`
+}
+
+// RecallInput Examples: {"query":"What is my name?"}, {"combined":true,"k":8,"query":"Which framework should I use?"}
+type RecallInput struct {
+	// AsOf Read this revision.
+	AsOf *Revision `json:"as_of,omitempty"`
+
+	// Combined One list over all layers.
+	Combined *bool `json:"combined,omitempty"`
+
+	// Explain Show the parts of each score.
+	Explain *bool `json:"explain,omitempty"`
+
+	// K Items. Default 8.
+	K *int `json:"k,omitempty"`
+
+	// Layer Only this layer. Default: all.
+	Layer *LayerName `json:"layer,omitempty"`
+
+	// MinRevision Wait, for a short time, until the collection has this revision.
+	MinRevision *Revision `json:"min_revision,omitempty"`
+
+	// Query At most 64 KiB.
+	Query string `json:"query"`
+}
+
+// RecalledItem defines model for RecalledItem.
+type RecalledItem struct {
+	// Explain Parts of the score: its formula.
+	Explain []ScorePart `json:"explain,omitempty"`
+
+	// Layer A layer: `working` (what was said lately), `episodic` (what happened and mattered), `semantic` (what is known).
+	Layer LayerName `json:"layer"`
+
+	// Layers Of a combined answer: all layers that hold the text.
+	Layers []LayerName `json:"layers,omitempty"`
+	Note   Note        `json:"note"`
+
+	// Score Higher is better.
+	Score float64 `json:"score"`
+}
+
 // ReembedRequest defines model for ReembedRequest.
 type ReembedRequest struct {
 	// Embedder Name of a configured embedder; the refusal of another name lists them.
@@ -2530,6 +2639,49 @@ type Ref = string
 
 // Relation Meaning of the link. A-MEM links are `related`.
 type Relation = string
+
+// RememberInput Examples: {"content":"My name is Ada and I work as a software engineer.","role":"user"}
+type RememberInput struct {
+	// Attributes Free JSON, at most 16 KiB.
+	Attributes *Attributes `json:"attributes,omitempty"`
+
+	// Content Text, at most 64 KiB.
+	Content string `json:"content"`
+
+	// Importance Replaces the one by the rules.
+	Importance *float64 `json:"importance,omitempty"`
+
+	// Layers Only these layers. Default: all.
+	Layers []LayerName `json:"layers,omitempty"`
+
+	// Name Of the speaker.
+	Name *string `json:"name,omitempty"`
+
+	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	//
+	// Examples: 2026-03-01T09:30:00Z, 202603010930
+	OccurredAt *EventTime `json:"occurred_at,omitempty"`
+
+	// Role Who said it. Absent: nobody in particular; the rules of items apply.
+	Role *MessageRole `json:"role,omitempty"`
+
+	// Type What it is, in your words, such as `text` or `function_result`.
+	Type *string `json:"type,omitempty"`
+}
+
+// Remembered defines model for Remembered.
+type Remembered struct {
+	// Conflicts Contradictions that were found.
+	Conflicts []TripleConflict `json:"conflicts"`
+
+	// Revision A position in a collection's log.
+	Revision Revision      `json:"revision"`
+	Skipped  []SkippedItem `json:"skipped"`
+	Stored   []StoredItem  `json:"stored"`
+
+	// Turn Turns of the collection so far; absent in a repeated answer.
+	Turn *int64 `json:"turn,omitempty"`
+}
 
 // RerankMode `model` has a model judge the relevance of the hits.
 type RerankMode string
@@ -2692,6 +2844,14 @@ type RunStep struct {
 
 // Scope defines model for Scope.
 type Scope string
+
+// ScorePart defines model for ScorePart.
+type ScorePart struct {
+	// Signal Examples: cosine
+	Signal string  `json:"signal"`
+	Value  float64 `json:"value"`
+	Weight float64 `json:"weight"`
+}
 
 // SearchAnswer A `SearchResult`; for a batch, `SearchResults`.
 type SearchAnswer = any
@@ -2896,6 +3056,18 @@ type SharedBlockPatch struct {
 	Value    *string     `json:"value,omitempty"`
 }
 
+// SkippedItem defines model for SkippedItem.
+type SkippedItem struct {
+	// Layer A layer: `working` (what was said lately), `episodic` (what happened and mattered), `semantic` (what is known).
+	Layer LayerName `json:"layer"`
+
+	// Note The note that holds it already, if one does.
+	Note *uuid.UUID `json:"note,omitempty"`
+
+	// Reason In words.
+	Reason string `json:"reason"`
+}
+
 // StepAnswer defines model for StepAnswer.
 type StepAnswer struct {
 	// Error Why it failed, for the model.
@@ -2943,6 +3115,21 @@ type StepTokens struct {
 // asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
 // again and again. `approval`: a call waits. `error`: the model failed.
 type StopReason string
+
+// StoredItem defines model for StoredItem.
+type StoredItem struct {
+	// Importance Of the item, 0 to 1.
+	Importance float64 `json:"importance"`
+
+	// Layer A layer: `working` (what was said lately), `episodic` (what happened and mattered), `semantic` (what is known).
+	Layer LayerName `json:"layer"`
+
+	// Note The note that holds it.
+	Note uuid.UUID `json:"note"`
+
+	// Triple What the semantic layer holds.
+	Triple *Triple `json:"triple,omitempty"`
+}
 
 // StoredMessage defines model for StoredMessage.
 type StoredMessage struct {
@@ -3169,6 +3356,39 @@ type ToolList struct {
 // ToolName Id or name.
 type ToolName = string
 
+// Triple What the semantic layer holds.
+type Triple struct {
+	// Confidence 0 to 1, now.
+	Confidence float64 `json:"confidence"`
+
+	// Object Examples: Ada
+	Object string `json:"object"`
+
+	// Relation Examples: name
+	Relation string `json:"relation"`
+
+	// Subject Examples: user
+	Subject string `json:"subject"`
+}
+
+// TripleConflict A new triple contradicts an older one, whose confidence is lower now.
+type TripleConflict struct {
+	New      TriplePosition `json:"new"`
+	Old      TriplePosition `json:"old"`
+	Relation string         `json:"relation"`
+	Subject  string         `json:"subject"`
+}
+
+// TriplePosition defines model for TriplePosition.
+type TriplePosition struct {
+	// Confidence 0 to 1.
+	Confidence float64 `json:"confidence"`
+
+	// Note The triple's note.
+	Note   uuid.UUID `json:"note"`
+	Object string    `json:"object"`
+}
+
 // Usage defines model for Usage.
 type Usage struct {
 	Collections int64 `json:"collections"`
@@ -3215,23 +3435,8 @@ type CollectionFilter = Ref
 // CollectionPath defines model for collectionPath.
 type CollectionPath = string
 
-// Create defines model for create.
-type Create = string
-
 // Cursor defines model for cursor.
 type Cursor = string
-
-// ExternalAgent At most 256 bytes.
-type ExternalAgent = ExternalID
-
-// ExternalApp At most 256 bytes.
-type ExternalApp = ExternalID
-
-// ExternalRun At most 256 bytes.
-type ExternalRun = ExternalID
-
-// ExternalUser At most 256 bytes.
-type ExternalUser = ExternalID
 
 // FilePath defines model for filePath.
 type FilePath = uuid.UUID
@@ -3458,24 +3663,6 @@ type CreateCollectionParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// FindCollectionParams defines parameters for FindCollection.
-type FindCollectionParams struct {
-	// User The application's own id of a user.
-	User *ExternalUser `form:"user,omitempty" json:"user,omitempty"`
-
-	// Agent The application's own id of an agent.
-	Agent *ExternalAgent `form:"agent,omitempty" json:"agent,omitempty"`
-
-	// App The application's own id of a program.
-	App *ExternalApp `form:"app,omitempty" json:"app,omitempty"`
-
-	// Run The application's own id of a run.
-	Run *ExternalRun `form:"run,omitempty" json:"run,omitempty"`
-
-	// MinRevision Wait, for a limited time, until this revision can be read.
-	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
-}
-
 // DeleteCollectionParams defines parameters for DeleteCollection.
 type DeleteCollectionParams struct {
 	// Forks `materialise` copies what each fork reads from the collection into the fork first.
@@ -3578,14 +3765,6 @@ type UndoBlockParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// ChatParams defines parameters for Chat.
-type ChatParams struct {
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
-	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
-}
-
 // CloneCollectionParams defines parameters for CloneCollection.
 type CloneCollectionParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
@@ -3599,14 +3778,6 @@ type GetMainContextParams struct {
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
-}
-
-// BuildContextParams defines parameters for BuildContext.
-type BuildContextParams struct {
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
-	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // GetCostsParams defines parameters for GetCosts.
@@ -3641,6 +3812,9 @@ type ListFactsParams struct {
 	// ValidAt Only facts that were true at this time, which may be in the future.
 	ValidAt *AnyTime `form:"valid_at,omitempty" json:"valid_at,omitempty"`
 
+	// Conflicts `true`: only facts that contradict another one; the answer then has the pairs in `conflicts`, too.
+	Conflicts *ListFactsParamsConflicts `form:"conflicts,omitempty" json:"conflicts,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -3656,6 +3830,9 @@ type ListFactsParams struct {
 
 // ListFactsParamsValid defines parameters for ListFacts.
 type ListFactsParamsValid string
+
+// ListFactsParamsConflicts defines parameters for ListFacts.
+type ListFactsParamsConflicts string
 
 // GetGraphParams defines parameters for GetGraph.
 type GetGraphParams struct {
@@ -3679,6 +3856,15 @@ type GetGraphParams struct {
 type ListHotNotesParams struct {
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListLayersParams defines parameters for ListLayers.
+type ListLayersParams struct {
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
@@ -3727,11 +3913,6 @@ type AddMessagesParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
-	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // AddMessagesParamsWait defines parameters for AddMessages.
@@ -3774,11 +3955,6 @@ type CreateNoteParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
-	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // CreateNoteParamsWait defines parameters for CreateNote.
@@ -3788,11 +3964,6 @@ type CreateNoteParamsWait string
 type BulkNotesParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
-	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // DeleteNoteParams defines parameters for DeleteNote.
@@ -3891,6 +4062,12 @@ type GetProfileParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// RememberParams defines parameters for Remember.
+type RememberParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListRunsParams defines parameters for ListRuns.
 type ListRunsParams struct {
 	// Limit Maximum number of items.
@@ -3898,14 +4075,6 @@ type ListRunsParams struct {
 
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
-}
-
-// SearchParams defines parameters for Search.
-type SearchParams struct {
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
-	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // StepParams defines parameters for Step.
@@ -4136,8 +4305,14 @@ type RestoreNoteJSONRequestBody = RestoreRequest
 // PutProfileJSONRequestBody defines body for PutProfile for application/json ContentType.
 type PutProfileJSONRequestBody = ProfileInput
 
+// RecallLayersJSONRequestBody defines body for RecallLayers for application/json ContentType.
+type RecallLayersJSONRequestBody = RecallInput
+
 // ReembedCollectionJSONRequestBody defines body for ReembedCollection for application/json ContentType.
 type ReembedCollectionJSONRequestBody = ReembedRequest
+
+// RememberJSONRequestBody defines body for Remember for application/json ContentType.
+type RememberJSONRequestBody = RememberInput
 
 // SearchJSONRequestBody defines body for Search for application/json ContentType.
 type SearchJSONRequestBody = SearchRequest

@@ -1,0 +1,882 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// layeredSpace creates a collection with the policy layered and returns its path.
+func (b *system) layeredSpace(t *testing.T, config string) string {
+	t.Helper()
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"layers","policy":"layered","policy_config":`+config+`}`).want(http.StatusCreated)
+	return "/v1/collections/layers"
+}
+
+// object encodes pairs of names and values.
+func object(t *testing.T, pairs ...any) string {
+	t.Helper()
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// remember remembers a text; more are further pairs of the body.
+func (b *system) remember(t *testing.T, c, content string, more ...any) response {
+	t.Helper()
+	return b.call(t, "one", "POST", c+"/remember", object(t, append([]any{"content", content}, more...)...)).want(http.StatusOK)
+}
+
+// recalled returns the contents of a list of a recall, best first.
+func (b *system) recalled(t *testing.T, c, list, query string, more ...any) []string {
+	t.Helper()
+	got := b.call(t, "one", "POST", c+"/recall", object(t, append([]any{"query", query}, more...)...)).want(http.StatusOK)
+	out := []string{}
+	for i := range got.length(list) {
+		out = append(out, got.text(fmt.Sprintf("%s.%d.note.content", list, i)))
+	}
+	return out
+}
+
+// counts returns how many items the layers hold.
+func (b *system) counts(t *testing.T, c string) (working, episodic, semantic int) {
+	t.Helper()
+	got := b.call(t, "one", "GET", c+"/layers", "").want(http.StatusOK)
+	of := map[string]int{}
+	for i := range got.length("items") {
+		of[got.text(fmt.Sprintf("items.%d.layer", i))] = int(got.number(fmt.Sprintf("items.%d.count", i)))
+	}
+	return of["working"], of["episodic"], of["semantic"]
+}
+
+// stored returns the notes that an answer of remember names for a layer.
+func stored(got response, layer string) []string {
+	var out []string
+	for i := range got.length("stored") {
+		if got.text(fmt.Sprintf("stored.%d.layer", i)) == layer {
+			out = append(out, got.text(fmt.Sprintf("stored.%d.note", i)))
+		}
+	}
+	return out
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// C248, C250, C252, C253: each layer is addressable alone: add, retrieve, get, update, delete, save and load.
+func TestC248C250LayersContract(t *testing.T) {
+	t.Parallel()
+	for layer, x := range map[string]struct{ said, query, changed, newQuery string }{
+		"working":  {"The kettle in the kitchen is broken.", "kettle", "The toaster in the hall is broken.", "toaster"},
+		"episodic": {"We repaired the old kettle together.", "repaired kettle", "We sold the blue bicycle together.", "sold bicycle"},
+		"semantic": {"I live in Lisbon.", "Where do I live?", "I live in Porto.", "Where do I live?"},
+	} {
+		t.Run(layer, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{}`)
+			got := b.remember(t, c, x.said, "role", "user", "type", "remark", "importance", .8, "layers", []string{layer}, "attributes", map[string]any{"room": "kitchen"},
+				"occurred_at", "2026-02-28T10:00:00Z")
+			ids := stored(got, layer)
+			if len(ids) != 1 || got.length("stored") != 1 || got.number("stored.0.importance") != .8 {
+				t.Fatalf("%s", got.Body)
+			}
+			has := func(c, query, part string) bool {
+				found := b.recalled(t, c, "items", query, "layer", layer)
+				return slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, part) })
+			}
+			word := strings.Trim(x.said[strings.LastIndex(x.said, " "):], " .")
+			if !has(c, x.query, word) {
+				t.Errorf("retrieve: %q", b.recalled(t, c, "items", x.query, "layer", layer))
+			}
+			n := b.call(t, "one", "GET", c+"/notes/"+ids[0]+"?include=embedding", "").want(http.StatusOK)
+			if layer != "semantic" && (n.text("content") != x.said || n.text("attributes.room") != "kitchen" || n.text("attributes.type") != "remark" ||
+				n.number("importance") != .8 || n.text("occurred_at") != "2026-02-28T10:00:00Z" || n.length("embedding") == 0) {
+				t.Errorf("get (C249): %s", n.Body)
+			}
+			// Save and load: a copied layer is the same elsewhere, its graph too.
+			b.call(t, "one", "POST", c+"/clone", `{"name":"copy","mode":"copy"}`).want(http.StatusAccepted)
+			b.runJobs(t)
+			if !has("/v1/collections/copy", x.query, word) {
+				t.Errorf("load: %q", b.recalled(t, "/v1/collections/copy", "items", x.query, "layer", layer))
+			}
+			a1, a2, a3 := b.counts(t, c)
+			b1, b2, b3 := b.counts(t, "/v1/collections/copy")
+			if a1 != b1 || a2 != b2 || a3 != b3 || a1+a2+a3 != 1 {
+				t.Errorf("saved %d %d %d, loaded %d %d %d", a1, a2, a3, b1, b2, b3)
+			}
+			// Update: the semantic layer follows the text that it comes from.
+			target := ids[0]
+			if layer == "semantic" {
+				target = n.text("provenance.sources.0")
+				if raw := b.call(t, "one", "GET", c+"/notes/"+target, "").want(http.StatusOK); raw.text("content") != x.said {
+					t.Errorf("the text of a triple (C277): %s", raw.Body)
+				}
+			}
+			b.call(t, "one", "PATCH", c+"/notes/"+target, object(t, "content", x.changed)).want(http.StatusOK)
+			b.runJobs(t)
+			newWord := strings.Trim(strings.Fields(x.changed)[len(strings.Fields(x.changed))-1], ".")
+			if has(c, x.newQuery, word) && word != newWord || !has(c, x.newQuery, newWord) {
+				t.Errorf("update (C264, C338): %q", b.recalled(t, c, "items", x.newQuery, "layer", layer))
+			}
+			b.call(t, "one", "DELETE", c+"/notes/"+target, "").want(http.StatusNoContent)
+			b.runJobs(t)
+			if w, e, s := b.counts(t, c); w+e+s != 0 || len(b.recalled(t, c, "items", x.newQuery, "layer", layer)) != 0 {
+				t.Errorf("delete: %d %d %d", w, e, s)
+			}
+		})
+	}
+}
+
+// C281, C290: one remember fills all layers and says what went where; C282: recall answers each apart.
+func TestC281C282RememberAndRecall(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	got := b.remember(t, c, "Remember that my name is Ada and I work as an engineer.", "role", "user")
+	if len(stored(got, "working")) != 1 || len(stored(got, "episodic")) != 1 || len(stored(got, "semantic")) != 2 || got.number("turn") != 1 {
+		t.Errorf("%s", got.Body)
+	}
+	talk := b.remember(t, c, "Nice weather today.", "role", "user")
+	if len(stored(talk, "working")) != 1 || talk.length("stored") != 1 || talk.length("skipped") != 2 || talk.text("skipped.0.layer") != "episodic" || !strings.Contains(talk.text("skipped.0.reason"), "0.3") {
+		t.Errorf("C260: %s", talk.Body)
+	}
+	all := b.call(t, "one", "POST", c+"/recall", `{"query":"What is my name?"}`).want(http.StatusOK)
+	if all.length("working") != 1 || all.length("episodic") == 0 || all.length("semantic") == 0 || all.text("aim") != "semantic" || all.at("items") != nil {
+		t.Errorf("%s", all.Body)
+	}
+	if w, e, s := b.counts(t, c); w != 2 || e != 1 || s != 2 {
+		t.Errorf("C289: %d %d %d", w, e, s)
+	}
+	facts := b.call(t, "one", "GET", c+"/facts?subject=user", "").want(http.StatusOK)
+	if facts.length("items") != 2 || facts.number("items.0.confidence") != .6 {
+		t.Errorf("C275: %s", facts.Body)
+	}
+	if one := b.call(t, "one", "GET", c+"/facts?subject=user&relation=name", "").want(http.StatusOK); one.length("items") != 1 || one.text("items.0.object") != "Ada" {
+		t.Errorf("C276: %s", one.Body)
+	}
+	// The same request again is not done twice.
+	body := object(t, "content", "I like tea.", "role", "user")
+	first := b.call(t, "one", "POST", c+"/remember", body, "Idempotency-Key", "once").want(http.StatusOK)
+	again := b.call(t, "one", "POST", c+"/remember", body, "Idempotency-Key", "once").want(http.StatusOK)
+	if again.length("stored") != first.length("stored") || again.text("stored.0.note") != first.text("stored.0.note") || again.text("stored.2.triple.object") != "tea" {
+		t.Errorf("%s, then %s", first.Body, again.Body)
+	}
+}
+
+func TestLayersRefuse(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for body, field := range map[string]string{
+		`{"content":" "}`: "content", `{"content":"a","importance":2}`: "importance", `{"content":"a","layers":["deep"]}`: "layers.0", `{"content":"a","role":"king"}`: "role",
+		`{"content":"a","attributes":{"layer":"episodic"}}`: "attributes", `{"content":"a\u0000"}`: "content", `{}`: "content",
+	} {
+		b.call(t, "one", "POST", c+"/remember", body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	for body, field := range map[string]string{`{"query":" "}`: "query", `{"query":"a","k":0}`: "k", `{"query":"a","layer":"working","combined":true}`: "combined"} {
+		b.call(t, "one", "POST", c+"/recall", body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	plain := b.space(t, "plain", "amem")
+	b.call(t, "one", "POST", plain+"/remember", `{"content":"a"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "")
+	b.call(t, "one", "POST", plain+"/recall", `{"query":"a"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "")
+	b.call(t, "one", "GET", plain+"/layers", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "")
+	b.call(t, "reader", "POST", c+"/remember", `{"content":"a"}`).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "two", "POST", c+"/remember", `{"content":"a"}`).refused(http.StatusNotFound, fault.NotFound, "")
+	for _, config := range []string{`{"working_capacity":0}`, `{"working_capacity":1000000}`, `{"importance_threshold":1.5}`, `{"working_strategy":"luck"}`, `{"decay_days":-1}`} {
+		b.call(t, "one", "POST", "/v1/collections", `{"name":"bad","policy":"layered","policy_config":`+config+`}`).want(http.StatusUnprocessableEntity)
+	}
+	long := b.remember(t, c, strings.Repeat("长", 20000), "role", "user")
+	if long.length("stored") == 0 {
+		t.Errorf("60 KiB: %s", long.Body)
+	}
+}
+
+// C254, C255, C256: the working layer never holds more than its capacity, and what leaves follows the strategy.
+func TestC254WorkingCapacity(t *testing.T) {
+	t.Parallel()
+	for strategy, left := range map[string]string{"sliding_window": "Item one.", "importance_prune": "Item three."} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{"working_capacity":3,"working_strategy":"`+strategy+`"}`)
+			for i, x := range []struct {
+				said       string
+				importance float64
+			}{{"Item one.", .9}, {"Item two.", .8}, {"Item three.", .1}, {"Item four.", .7}} {
+				b.pass(time.Second)
+				b.remember(t, c, x.said, "importance", x.importance, "layers", []string{"working"})
+				if w, _, _ := b.counts(t, c); w != min(i+1, 3) {
+					t.Errorf("%d items after %d", w, i+1)
+				}
+			}
+			if kept := b.recalled(t, c, "items", "item", "layer", "working"); slices.Contains(kept, left) || len(kept) != 3 {
+				t.Errorf("%q", kept)
+			}
+		})
+	}
+}
+
+// C256: accesses keep an item. 0.7·0.2 + 0.3·5/10 is more than 0.7·0.3.
+func TestC256AccessesKeepAnItem(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"working_capacity":2}`)
+	b.remember(t, c, "The used kettle.", "importance", .2, "layers", []string{"working"})
+	b.remember(t, c, "The unused lamp.", "importance", .3, "layers", []string{"working"})
+	for range 5 {
+		b.recalled(t, c, "items", "kettle", "layer", "working")
+	}
+	if err := b.recall.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.remember(t, c, "The new chair.", "importance", .9, "layers", []string{"working"})
+	if got := b.recalled(t, c, "items", "kettle lamp chair", "layer", "working"); slices.Contains(got, "The unused lamp.") || len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+// C257: 0.5·overlap + 0.3·importance + 0.2·exp(-age/1 h), exactly; without overlap there is no result; Chinese works.
+func TestC257WorkingFormula(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	items := []struct {
+		said       string
+		importance float64
+		age        time.Duration
+	}{
+		{"The blue kettle boils water.", .4, 3 * time.Hour}, {"A kettle.", .9, 30 * time.Minute}, {"Blue water.", .1, 0}, {"Nothing of this.", 1, 0},
+		{"我喜欢喝绿茶", .5, time.Hour},
+	}
+	for _, x := range items {
+		b.remember(t, c, x.said, "importance", x.importance, "layers", []string{"working"}, "occurred_at", b.clock().Add(-x.age).Format(time.RFC3339))
+	}
+	for _, query := range []string{"blue kettle water", "绿茶"} {
+		want := map[string]float64{}
+		terms := text.Terms(query)
+		for _, x := range items {
+			shared := 0
+			for _, term := range terms {
+				if slices.Contains(text.Terms(x.said), term) {
+					shared++
+				}
+			}
+			if shared > 0 {
+				want[x.said] = .5*float64(shared)/float64(len(terms)) + .3*x.importance + .2*math.Exp(-x.age.Hours())
+			}
+		}
+		got := b.call(t, "one", "POST", c+"/recall", object(t, "query", query, "layer", "working", "k", 10, "explain", true)).want(http.StatusOK)
+		if got.length("items") != len(want) || len(want) == 0 {
+			t.Errorf("%s: %d items, want %d: %s", query, got.length("items"), len(want), got.Body)
+		}
+		last := math.Inf(1)
+		for i := range got.length("items") {
+			said, score := got.text(fmt.Sprintf("items.%d.note.content", i)), got.number(fmt.Sprintf("items.%d.score", i))
+			if !near(score, want[said]) || score > last {
+				t.Errorf("%s: %q has %v, want %v", query, said, score, want[said])
+			}
+			last = score
+		}
+	}
+}
+
+// C263: 0.6·cosine + 0.3·importance + 0.1·min(accesses/20, 1), exactly. C251: what is answered counts.
+func TestC263EpisodicFormula(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for i, said := range []string{"We sailed to the island in June.", "The island has a lighthouse.", "My sister bought a bicycle."} {
+		b.remember(t, c, said, "importance", .4+.2*float64(i), "layers", []string{"episodic"})
+	}
+	for round := range 3 {
+		got := b.call(t, "one", "POST", c+"/recall", object(t, "query", "sailing to an island", "layer", "episodic", "k", 3, "explain", true)).want(http.StatusOK)
+		if got.length("items") != 3 {
+			t.Fatalf("C258: %s", got.Body)
+		}
+		for i := range 3 {
+			at := fmt.Sprintf("items.%d.", i)
+			value := map[string]float64{}
+			for j := range got.length(at + "explain") {
+				part := fmt.Sprintf("%sexplain.%d.", at, j)
+				value[got.text(part+"signal")] = got.number(part + "value")
+			}
+			want := .6*value["cosine"] + .3*got.number(at+"note.importance") + .1*float64(round)/20
+			if !near(got.number(at+"score"), want) || !near(value["access"], float64(round)/20) {
+				t.Errorf("round %d: %v, want %v: %s", round, got.number(at+"score"), want, got.Body)
+			}
+		}
+	}
+	got := b.call(t, "one", "POST", c+"/recall", object(t, "query", "island", "layer", "episodic", "k", 1)).want(http.StatusOK)
+	if got.number("items.0.note.usage.access_count") != 3 && got.number("items.0.note.usage.access_count") != 4 {
+		t.Errorf("C251: %s", got.Body)
+	}
+}
+
+// C273, C274: 0.5·confidence + 0.3 if the relation is named + 0.2 if the object is. Without a subject that the query
+// names, knowledge is not an answer.
+func TestC273SemanticFormula(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"relevance_floor":0.99}`)
+	b.remember(t, c, "My name is Ada.", "role", "user")
+	b.remember(t, c, "I live in Lisbon.", "role", "user")
+	for query, want := range map[string][2]float64{
+		"What is my name?": {.3 + .3, .3}, "Is my name Ada?": {.3 + .3 + .2, .3}, "What do I know of Lisbon?": {.3, .3 + .2},
+	} {
+		got := b.call(t, "one", "POST", c+"/recall", object(t, "query", query, "layer", "semantic")).want(http.StatusOK)
+		for i := range got.length("items") {
+			at := fmt.Sprintf("items.%d.", i)
+			w := want[0]
+			if got.text(at+"note.attributes.relation") == "place" {
+				w = want[1]
+			}
+			if !near(got.number(at+"score"), w) {
+				t.Errorf("%s: %s has %v, want %v", query, got.text(at+"note.content"), got.number(at+"score"), w)
+			}
+		}
+		if got.length("items") != 2 {
+			t.Errorf("%s: %s", query, got.Body)
+		}
+	}
+	if got := b.recalled(t, c, "items", "How tall is the tower?", "layer", "semantic"); len(got) != 0 {
+		t.Errorf("C274: %q", got)
+	}
+}
+
+// C339: a paraphrase finds a triple by its vector.
+func TestC339KnowledgeByMeaning(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"relevance_floor":0.2}`)
+	b.remember(t, c, "I live in Lisbon.", "role", "user")
+	// The embedder of this test compares spellings: a near wording that names neither subject nor object.
+	if got := b.recalled(t, c, "items", "living users", "layer", "semantic"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// C272: three statements give 0.8 from 0.6, source count 3, and one triple.
+func TestC272RepeatsConfirm(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for _, said := range []string{"I like tea.", "I really like tea!", "As I said, I like tea."} {
+		b.remember(t, c, said, "role", "user")
+	}
+	got := b.call(t, "one", "GET", c+"/facts?subject=user&relation=likes", "").want(http.StatusOK)
+	if got.length("items") != 1 || !near(got.number("items.0.confidence"), .8) || got.number("items.0.mentions") != 3 || got.length("items.0.sources") != 3 {
+		t.Errorf("C269: %s", got.Body)
+	}
+	for i := range 6 {
+		b.remember(t, c, fmt.Sprintf("I like tea. That is remark %d.", i), "role", "user")
+	}
+	if got := b.call(t, "one", "GET", c+"/facts?subject=user&relation=likes", "").want(http.StatusOK); got.number("items.0.confidence") != 1 {
+		t.Errorf("the confidence is at most 1: %s", got.Body)
+	}
+}
+
+// C278, C279, C280: Beijing, then Shanghai: the old is 0.48 and the new 0.4, both are reported; repeats let the new win.
+func TestC278Conflicts(t *testing.T) {
+	t.Parallel()
+	for language, say := range map[string]string{"en": "I live in %s.", "zh": "我住在%s。"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{}`)
+			old, place := "Beijing", "Shanghai"
+			if language == "zh" {
+				old, place = "北京", "上海"
+			}
+			b.remember(t, c, fmt.Sprintf(say, old), "role", "user")
+			got := b.remember(t, c, fmt.Sprintf(say, place), "role", "user")
+			if got.length("conflicts") != 1 || got.text("conflicts.0.old.object") != old || got.text("conflicts.0.new.object") != place ||
+				!near(got.number("conflicts.0.old.confidence"), .48) || got.number("conflicts.0.new.confidence") != .4 {
+				t.Errorf("%s", got.Body)
+			}
+			pairs := b.call(t, "one", "GET", c+"/facts?conflicts=true", "").want(http.StatusOK)
+			if pairs.length("items") != 2 || pairs.length("conflicts") != 1 || pairs.text("conflicts.0.old.object") != old || pairs.at("items.0.contested") != true {
+				t.Errorf("%s", pairs.Body)
+			}
+			b.remember(t, c, fmt.Sprintf(say, place)+" Really.", "role", "user")
+			facts := b.call(t, "one", "GET", c+"/facts?relation=place", "").want(http.StatusOK)
+			if facts.length("items") != 1 || facts.text("items.0.object") != place || !near(facts.number("items.0.confidence"), .5) {
+				t.Errorf("C279: %s", facts.Body)
+			}
+			if past := b.call(t, "one", "GET", c+"/facts?relation=place&valid=false", "").want(http.StatusOK); past.length("items") != 1 || past.text("items.0.object") != old {
+				t.Errorf("the old one is kept: %s", past.Body)
+			}
+			if none := b.call(t, "one", "GET", c+"/facts?conflicts=true", "").want(http.StatusOK); none.length("items") != 0 || none.length("conflicts") != 0 {
+				t.Errorf("%s", none.Body)
+			}
+			// A relation with many values has no conflicts.
+			if likes := b.remember(t, c, "I like tea. I like coffee.", "role", "user"); likes.length("conflicts") != 0 {
+				t.Errorf("%s", likes.Body)
+			}
+			// Two that disagree in one message are reported, too.
+			if both := b.remember(t, c, "My name is Ada. My name is Bea.", "role", "user"); both.length("conflicts") != 1 {
+				t.Errorf("%s", both.Body)
+			}
+		})
+	}
+}
+
+// C334, C335: facts about the user come only from the user's statements.
+func TestC334OnlyUsersStatements(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for _, said := range []string{"Do you remember my name?", "你还记得我的名字吗？", "我叫什么名字？", "What do I like?"} {
+		if got := b.remember(t, c, said, "role", "user"); len(stored(got, "semantic")) != 0 || len(stored(got, "episodic")) != 0 {
+			t.Errorf("%s: %s", said, got.Body)
+		}
+	}
+	for _, role := range []string{"assistant", "system", "tool"} {
+		if got := b.remember(t, c, "My name is Bo and I live in Rome.", "role", role, "importance", 1); len(stored(got, "semantic")) != 0 {
+			t.Errorf("%s: %s", role, got.Body)
+		}
+	}
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","content":"Who are you?"},{"role":"assistant","content":"I am Bo, I live in Rome and I like tea."}]}`).want(http.StatusAccepted)
+	b.runJobs(t)
+	if _, _, s := b.counts(t, c); s != 0 {
+		t.Errorf("%d triples", s)
+	}
+}
+
+// C261: the published examples, with the values that the rules give.
+func TestC261PublishedExamples(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for _, x := range []struct {
+		said string
+		want float64
+	}{{"The weather is nice today.", .1}, {"今天天气不错", .1}, {"Important: remember the deadline of the task.", .65}, {"用户喜欢简洁的回答", .3}} {
+		got := b.remember(t, c, x.said)
+		if !near(got.number("stored.0.importance"), x.want) || (len(stored(got, "episodic")) == 1) != (x.want >= .3) {
+			t.Errorf("C259, C260: %s", got.Body)
+		}
+	}
+}
+
+// C283, C284: one list without repeats, in which relevance counts; a name question is answered from knowledge, a
+// question about the past from episodes.
+func TestC283C284Combined(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for _, said := range []string{"My name is Ada.", "Remember that we met the baker in Lisbon last week.", "I like tea.", "我叫小明，请记住"} {
+		b.remember(t, c, said, "role", "user")
+	}
+	for query, layer := range map[string]string{"What is my name?": "semantic", "我叫什么名字？": "semantic", "What happened last week in Lisbon?": "episodic", "上周在 Lisbon 发生了什么？": "episodic"} {
+		got := b.call(t, "one", "POST", c+"/recall", object(t, "query", query, "combined", true)).want(http.StatusOK)
+		if got.text("aim") != layer || got.text("items.0.layer") != layer {
+			t.Errorf("%s: %s", query, got.Body)
+		}
+		seen := map[string]bool{}
+		for i := range got.length("items") {
+			said := got.text(fmt.Sprintf("items.%d.note.content", i))
+			if seen[said] {
+				t.Errorf("%s: %q twice", query, said)
+			}
+			seen[said] = true
+		}
+	}
+}
+
+// C285: important working items become episodes once, at 0.9 of their importance, and stay until they are pruned; an
+// episode that is there keeps its own. C286: the cycle reports counts, and running it again changes nothing.
+func TestC285C286Consolidation(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0,"abstract":false}`)
+	b.remember(t, c, "The lamp is green.", "importance", .9, "layers", []string{"episodic"})
+	for i, said := range []string{"The kettle boils.", "The lamp is green.", "A door opens.", "Rain fell.", "The cat slept.", "Snow came.", "He left.", "She sang.", "They ran."} {
+		b.remember(t, c, said, "importance", []float64{.8, .5, .4, .1, .1, .1, .1, .1, .1}[i], "layers", []string{"working"})
+	}
+	run := func() response {
+		t.Helper()
+		job := b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted).text("job.id")
+		b.runJobs(t)
+		done := b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(http.StatusOK)
+		if done.text("state") != "done" || done.text("kind") != "policy" {
+			t.Fatalf("C307: %s", done.Body)
+		}
+		return done
+	}
+	if got := run(); got.number("result.counts.copied") != 0 {
+		t.Errorf("fewer than ten items: %s", got.Body)
+	}
+	b.remember(t, c, "The tenth.", "importance", .1, "layers", []string{"working"})
+	got := run()
+	if got.number("result.counts.copied") != 1 || got.number("result.counts.working") != 10 || got.number("result.counts.episodic") != 2 {
+		t.Errorf("%s", got.Body)
+	}
+	episodes := b.call(t, "one", "POST", c+"/recall", `{"query":"kettle lamp","layer":"episodic"}`).want(http.StatusOK)
+	importance := map[string]float64{}
+	for i := range episodes.length("items") {
+		importance[episodes.text(fmt.Sprintf("items.%d.note.content", i))] = episodes.number(fmt.Sprintf("items.%d.note.importance", i))
+	}
+	if !near(importance["The kettle boils."], .72) || importance["The lamp is green."] != .9 || len(importance) != 2 {
+		t.Errorf("%v", importance)
+	}
+	before := b.call(t, "one", "GET", c, "").number("head_revision")
+	if again := run(); again.number("result.counts.copied") != 0 || b.call(t, "one", "GET", c, "").number("head_revision") != before {
+		t.Errorf("it was done again: %s", again.Body)
+	}
+}
+
+// C287, C307: a consolidation follows the fifth and the tenth turn, as a job of its own.
+func TestC287EveryFifthTurn(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	ran := 0
+	for turn := 1; turn <= 10; turn++ {
+		got := b.remember(t, c, fmt.Sprintf("Turn number %d.", turn), "role", "user")
+		if int(got.number("turn")) != turn {
+			t.Fatalf("turn %v, want %d", got.number("turn"), turn)
+		}
+		jobs := b.runJobs(t)
+		if (jobs > 0) != (turn%5 == 0) {
+			t.Errorf("turn %d: %d jobs", turn, jobs)
+		}
+		ran += jobs
+	}
+	if ran != 2 {
+		t.Errorf("%d consolidations", ran)
+	}
+}
+
+// C266, C267: above its capacity the episodic layer shrinks to 70 %, by the formula, or gently.
+func TestC266C267Shrink(t *testing.T) {
+	t.Parallel()
+	for strategy, want := range map[string]int{"rank": 7, "gentle": 8} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{"consolidate_every":0,"abstract":false,"episodic_capacity":10,"episodic_strategy":"`+strategy+`"}`)
+			for i := range 11 { // importance .3, .3, .35, then .4 and more
+				b.remember(t, c, fmt.Sprintf("Episode number %d.", i), "importance", []float64{.3, .3, .35, .4, .45, .5, .55, .6, .65, .7, .75}[i], "layers", []string{"episodic"})
+			}
+			b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+			b.runJobs(t)
+			if _, e, _ := b.counts(t, c); e != want {
+				t.Errorf("%d episodes, want %d", e, want)
+			}
+			left := b.recalled(t, c, "items", "Episode", "layer", "episodic", "k", 20)
+			if slices.Contains(left, "Episode number 0.") || !slices.Contains(left, "Episode number 10.") || slices.Contains(left, "Episode number 3.") != (strategy == "gentle") {
+				t.Errorf("%q", left)
+			}
+		})
+	}
+}
+
+// C303: after 14 idle days importance is a quarter, computed from the base, so that running again changes nothing; an
+// access gives it back.
+func TestC303Decay(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	id := stored(b.remember(t, c, "We met at the harbor.", "importance", .8, "layers", []string{"episodic"}), "episodic")[0]
+	importance := func() float64 {
+		return b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK).number("importance")
+	}
+	run := func() {
+		t.Helper()
+		b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+		b.runJobs(t)
+	}
+	b.pass(6 * 24 * time.Hour)
+	run()
+	if importance() != .8 {
+		t.Errorf("after 6 days: %v", importance())
+	}
+	b.pass(8 * 24 * time.Hour)
+	for range 2 {
+		run()
+		if math.Abs(importance()-.2) > 1e-6 {
+			t.Errorf("after 14 days: %v", importance())
+		}
+	}
+	b.recalled(t, c, "items", "harbor", "layer", "episodic")
+	if err := b.recall.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if importance() != .8 {
+		t.Errorf("after it was recalled: %v", importance())
+	}
+}
+
+// C268, C288: episodes of one topic become one text in the semantic layer, with its sources.
+func TestC268C288Abstract(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0,"abstract_cosine":0.3}`)
+	for _, said := range []string{
+		"The deploy of the billing service failed because the disk was full.", "The deploy of the billing service failed again, the disk was full.",
+		"The deploy of the billing service worked after the disk was cleaned.",
+	} {
+		b.remember(t, c, said, "importance", .6, "layers", []string{"episodic"})
+	}
+	for round := range 2 {
+		b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+		b.runJobs(t)
+		if _, e, s := b.counts(t, c); e != 3 || s != 1 {
+			t.Errorf("round %d: %d episodes, %d abstracts", round, e, s)
+		}
+	}
+	got := b.call(t, "one", "POST", c+"/recall", `{"query":"the deploy of the billing service failed, disk full","layer":"semantic"}`).want(http.StatusOK)
+	if got.length("items") != 1 || got.length("items.0.note.provenance.sources") < 2 || !strings.Contains(got.text("items.0.note.content"), "billing") {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// C338: an update takes the triples from the new text and retires the old ones; a deletion takes the support away, and
+// a restored item gives it back.
+func TestC338UpdateAndDelete(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	got := b.remember(t, c, "I work as a baker. I like tea.", "role", "user")
+	working, episode := stored(got, "working")[0], stored(got, "episodic")[0]
+	objects := func() string {
+		t.Helper()
+		facts := b.call(t, "one", "GET", c+"/facts", "").want(http.StatusOK)
+		var out []string
+		for i := range facts.length("items") {
+			out = append(out, facts.text(fmt.Sprintf("items.%d.object", i)))
+		}
+		slices.Sort(out)
+		return strings.Join(out, ", ")
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+episode, `{"content":"I work as a pilot. I like tea."}`).want(http.StatusOK)
+	b.runJobs(t)
+	if objects() != "pilot, tea" {
+		t.Errorf("%s", objects())
+	}
+	if n := b.call(t, "one", "GET", c+"/notes/"+working, "").want(http.StatusOK); n.text("content") != "I work as a pilot. I like tea." {
+		t.Errorf("the item and its episode say the same: %s", n.Body)
+	}
+	revision := int(b.call(t, "one", "GET", c+"/notes/"+working, "").number("revision"))
+	b.remember(t, c, "Tea again: I like tea.", "role", "user")
+	b.call(t, "one", "DELETE", c+"/notes/"+working, "").want(http.StatusNoContent)
+	b.runJobs(t)
+	if objects() != "tea" {
+		t.Errorf("after the deletion: %s", objects())
+	}
+	b.call(t, "one", "GET", c+"/notes/"+episode, "").want(http.StatusNotFound)
+	b.call(t, "one", "POST", c+"/notes/"+working+"/restore", fmt.Sprintf(`{"revision":%d}`, revision)).want(http.StatusOK)
+	b.runJobs(t)
+	if objects() != "pilot, tea" {
+		t.Errorf("after it was restored: %s", objects())
+	}
+}
+
+// C293: both sides are remembered by the rules of chats: a reply is worth as much as what it answers.
+func TestC293BothSides(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","content":"My name is Ada, please remember it."},{"role":"assistant","content":"Nice to meet you."},
+		{"role":"user","content":"She told me that it rains."},{"role":"assistant","content":"Take an umbrella then."}]}`).want(http.StatusAccepted)
+	b.runJobs(t)
+	got := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
+	importance := map[string]float64{}
+	for i := range got.length("items") {
+		id := got.text(fmt.Sprintf("items.%d.id", i))
+		n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+		importance[n.text("content")[:3]] = n.number("importance")
+	}
+	if importance["My "] < .6 || importance["Nic"] != .3 || importance["She"] != .1 || importance["Tak"] != .1 {
+		t.Errorf("%v", importance)
+	}
+	if w, e, _ := b.counts(t, c); w != 4 || e != 2 {
+		t.Errorf("%d working, %d episodes", w, e)
+	}
+}
+
+// C301: a damaged item is reported, and the others are handled.
+func TestC301DamagedItem(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	ids := []string{}
+	for _, said := range []string{"We met at the harbor.", "We sailed home."} {
+		ids = append(ids, stored(b.remember(t, c, said, "importance", .8, "layers", []string{"episodic"}), "episodic")[0])
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+ids[0], `{"attributes":{"base_importance":"much"}}`).want(http.StatusOK)
+	b.pass(14 * 24 * time.Hour)
+	job := b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted).text("job.id")
+	b.runJobs(t)
+	done := b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(http.StatusOK)
+	if done.length("result.damaged") != 1 || done.text("result.damaged.0.note") != ids[0] || done.number("result.counts.decayed") != 1 {
+		t.Errorf("%s", done.Body)
+	}
+}
+
+// A secret is redacted before the rules see it, and it is never stored as a prized memory.
+func TestLayersRedact(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	got := b.remember(t, c, "Remember: my password is hunter2secret99.", "role", "user")
+	if got.Header().Get("Slipbox-Redacted") == "" {
+		t.Errorf("%v %s", got.Header(), got.Body)
+	}
+	for _, id := range stored(got, "episodic") {
+		if n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK); strings.Contains(n.text("content"), "hunter2") {
+			t.Errorf("%s", n.Body)
+		}
+	}
+	b.call(t, "one", "PATCH", c, `{"policy_config":{"secrets":"refuse"}}`).want(http.StatusOK)
+	b.call(t, "one", "POST", c+"/remember", `{"content":"Remember: my password is hunter2secret99."}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "content")
+}
+
+// memories tells what the scenario is about.
+var memories = map[string][]string{
+	"en": {"Hi, my name is Ada.", "I work as a backend engineer.", "I like Go and PostgreSQL.", "What a rainy day."},
+	"zh": {"你好，我叫艾达。", "我是一名后端工程师。", "我喜欢Go和PostgreSQL。", "今天下雨了。"},
+}
+
+// C297: name, job, likings and small talk are told; then the name is asked for, and a recommendation. C298: its context
+// holds the stored stack. C295: without a model, the chat answers from memory.
+func TestC297ScenarioChat(t *testing.T) {
+	t.Parallel()
+	for language, x := range map[string]struct{ askName, name, askStack, job string }{
+		"en": {"What is my name?", "Ada", "Which framework would you recommend for my next project?", "backend engineer"},
+		"zh": {"我叫什么名字？", "艾达", "你推荐我下一个项目用什么框架？", "后端工程师"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			b, model := talkingTo(t)
+			model.Always("", llmtest.Text("OK."))
+			c := b.layeredSpace(t, `{}`)
+			for _, said := range memories[language] {
+				b.call(t, "one", "POST", c+"/chat", object(t, "message", said)).want(http.StatusOK)
+				b.runJobs(t)
+			}
+			b.call(t, "one", "POST", c+"/chat", object(t, "message", x.askName)).want(http.StatusOK)
+			requests := model.Requests()
+			prompt := requests[len(requests)-1].System
+			if !strings.Contains(prompt, x.name) || !strings.Contains(prompt, "semantic") || !strings.Contains(prompt, "working") || !strings.Contains(prompt, "you do not know") {
+				t.Errorf("C291, C292: %s", prompt)
+			}
+			b.call(t, "one", "POST", c+"/chat", object(t, "message", x.askStack)).want(http.StatusOK)
+			requests = model.Requests()
+			if prompt := requests[len(requests)-1].System; !strings.Contains(prompt, "PostgreSQL") || !strings.Contains(prompt, x.job) {
+				t.Errorf("C298: %s", prompt)
+			}
+			if _, _, facts := b.counts(t, c); facts < 3 {
+				t.Errorf("%d triples", facts)
+			}
+			// A new chat without a model.
+			off := newSystem(t)
+			c = off.layeredSpace(t, `{}`)
+			for _, said := range memories[language] {
+				off.call(t, "one", "POST", c+"/chat", object(t, "message", said)).want(http.StatusOK)
+				off.runJobs(t)
+			}
+			if got := off.call(t, "one", "POST", c+"/chat", object(t, "message", x.askName)).want(http.StatusOK); !strings.Contains(got.text("reply"), x.name) {
+				t.Errorf("C295: %s", got.Body)
+			}
+		})
+	}
+}
+
+// C299: fifteen turns of small talk leave the episodic layer as it was.
+func TestC299SmallTalk(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	b.remember(t, c, "Remember that my name is Ada.", "role", "user")
+	_, before, known := b.counts(t, c)
+	for _, said := range []string{
+		"Hello!", "How are you?", "Nice weather today.", "Haha, that is funny.", "Good morning.", "I see.", "Really?", "OK, thanks.",
+		"你好呀", "今天天气真不错", "哈哈", "吃了吗？", "早上好", "好的，谢谢", "再见",
+	} {
+		b.call(t, "one", "POST", c+"/messages", object(t, "messages", []any{
+			map[string]any{"role": "user", "content": said}, map[string]any{"role": "assistant", "content": "Sure, " + said},
+		})).want(http.StatusAccepted)
+		b.runJobs(t)
+	}
+	if _, e, s := b.counts(t, c); e > before+1 || s != known {
+		t.Errorf("%d episodes, before %d; %d triples, before %d", e, before, s, known)
+	}
+}
+
+// C294: the prompt of a chat holds at most twenty messages, those of the request included. C341: a turn counts what it
+// shows once. C308: the answer can be a stream.
+func TestC294ChatHistoryAndC341OneRecall(t *testing.T) {
+	t.Parallel()
+	b, model := talkingTo(t)
+	model.Always("", llmtest.Text("OK."))
+	c := b.layeredSpace(t, `{"recent_messages":20}`)
+	for i := range 40 {
+		b.call(t, "one", "POST", c+"/messages", object(t, "messages", []any{map[string]any{"role": "user", "content": fmt.Sprintf("Remark number %d about ships.", i)}})).want(http.StatusAccepted)
+	}
+	b.runJobs(t)
+	id := stored(b.remember(t, c, "Remember the harbor of Porto.", "role", "user", "layers", []string{"episodic"}), "episodic")[0]
+	var dialogue []any
+	for i := range 29 {
+		dialogue = append(dialogue, map[string]any{"role": []string{"user", "assistant"}[i%2], "content": fmt.Sprintf("Turn %d of the dialogue.", i)})
+	}
+	got := b.call(t, "one", "POST", c+"/chat", object(t, "messages", append(dialogue[:28:28], map[string]any{"role": "user", "content": "What of the harbor of Porto?"}), "stream", true)).want(http.StatusOK)
+	if got.Header().Get("Content-Type") != mediaSSE || !strings.Contains(got.Body.String(), "delta") {
+		t.Errorf("C308: %s", got.Body)
+	}
+	requests := model.Requests()
+	last := requests[len(requests)-1]
+	spoken := 0
+	for _, m := range last.Messages {
+		if m.Role != "system" {
+			spoken++
+		}
+	}
+	if spoken != 20 || strings.Contains(last.System, "Recent messages") {
+		t.Errorf("%d messages, and %s", spoken, last.System)
+	}
+	if n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK); n.number("usage.access_count") != 1 {
+		t.Errorf("C341: %s", n.Body)
+	}
+	b.call(t, "one", "POST", c+"/chat", `{"message":"And the harbor of Porto again?"}`).want(http.StatusOK)
+	requests = model.Requests()
+	if shown := strings.Count(requests[len(requests)-1].System, "Remark number"); shown > 20+8 {
+		t.Errorf("%d remarks", shown)
+	}
+}
+
+// C309: recall, consolidation and load write leveled logs with counts, and no content.
+func TestC309Logs(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	b.remember(t, c, "I like secretwords.", "role", "user")
+	b.recalled(t, c, "semantic", "What do I like?")
+	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+	b.runJobs(t)
+	logs := b.logs.String()
+	for _, want := range []string{"level=DEBUG msg=\"layers recalled\"", "semantic=1", "msg=\"a task of the policy is applied\"", "puts=", "msg=\"an index is loaded\"", "versions="} {
+		if !strings.Contains(logs, want) {
+			t.Errorf("no %s in the logs", want)
+		}
+	}
+	if strings.Contains(logs, "secretwords") {
+		t.Errorf("content in the logs: %s", logs)
+	}
+}

@@ -1,0 +1,191 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/layers"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// remember stores one item in the layers of the collection.
+func (h *core) remember(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.RememberInput](c)
+	if err != nil {
+		return err
+	}
+	args := struct {
+		wire.RememberInput
+
+		OccurredAt *time.Time `json:"occurred_at,omitempty"`
+	}{RememberInput: body}
+	if body.OccurredAt != nil {
+		at, err := memory.ParseEventTime("occurred_at", *body.OccurredAt, h.now())
+		if err != nil {
+			return err
+		}
+		args.OccurredAt = &at
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "the task cannot be encoded")
+	}
+	endTurn(c) // the policy may ask a model
+	done, err := h.Layers.Remember(c.Request.Context(), scope(c), ref, raw, int64(len(body.Content)), conditions(c))
+	if err != nil {
+		return err
+	}
+	countRecords(c, len(done.Stored))
+	setRevision(c, done.Revision)
+	return reply(c, http.StatusOK, wireRemembered(&done))
+}
+
+func wireRemembered(r *layers.Remembered) wire.Remembered {
+	out := wire.Remembered{Stored: []wire.StoredItem{}, Skipped: []wire.SkippedItem{}, Conflicts: []wire.TripleConflict{}, Turn: optional(r.Turn), Revision: int64(r.Revision)}
+	for _, s := range r.Stored {
+		item := wire.StoredItem{Layer: wire.LayerName(s.Layer), Note: s.Note, Importance: s.Importance}
+		if t := s.Triple; t != nil {
+			item.Triple = &wire.Triple{Subject: t.Subject, Relation: t.Relation, Object: t.Object, Confidence: t.Confidence}
+		}
+		out.Stored = append(out.Stored, item)
+	}
+	for _, s := range r.Skipped {
+		out.Skipped = append(out.Skipped, wire.SkippedItem{Layer: wire.LayerName(s.Layer), Reason: s.Reason, Note: s.Note})
+	}
+	position := func(p layers.Position) wire.TriplePosition {
+		return wire.TriplePosition{Note: p.Note, Object: p.Object, Confidence: p.Confidence}
+	}
+	for _, x := range r.Conflicts {
+		out.Conflicts = append(out.Conflicts, wire.TripleConflict{Subject: x.Subject, Relation: x.Relation, Old: position(x.Old), New: position(x.New)})
+	}
+	return out
+}
+
+// recallLayers answers a query from the layers of the collection.
+func (h *core) recallLayers(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.RecallInput](c)
+	if err != nil {
+		return err
+	}
+	layer, combined := string(valueOr(body.Layer, "")), valueOr(body.Combined, false)
+	if layer != "" && combined {
+		return fault.InvalidField("combined", "is over all layers; leave out layer")
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	if body.MinRevision != nil {
+		endTurn(c)
+	}
+	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
+	if err != nil {
+		return err
+	}
+	q := recall.LayersQuery{Text: body.Query, Layer: layer, K: valueOr(body.K, 0)}
+	explain := valueOr(body.Explain, false)
+	var items []recall.LayerHit
+	var found recall.LayersResult
+	if combined {
+		items, found, err = h.Recall.CombinedLayers(ctx, s, v, q)
+	} else {
+		found, err = h.Recall.Layers(ctx, s, v, q)
+	}
+	if err != nil {
+		return err
+	}
+	out := wire.RecallAnswer{Aim: optional(wire.LayerName(found.Aim.Layer)), Degraded: optional(found.Degraded), Revision: int64(v.At)}
+	if combined {
+		out.Items = new(wireLayerHits(items, combined, explain))
+	}
+	for i := range found.Layers {
+		l := &found.Layers[i]
+		list := wireLayerHits(l.Hits, false, explain)
+		switch {
+		case combined:
+		case layer != "":
+			out.Items = &list
+		default:
+			switch wire.LayerName(l.Layer) {
+			case wire.LayerNameWorking:
+				out.Working = &list
+			case wire.LayerNameEpisodic:
+				out.Episodic = &list
+			case wire.LayerNameSemantic:
+				out.Semantic = &list
+			}
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+func wireLayerHits(hits []recall.LayerHit, combined, explain bool) []wire.RecalledItem {
+	out := make([]wire.RecalledItem, 0, len(hits))
+	for i := range hits {
+		h := &hits[i]
+		item := wire.RecalledItem{Note: wireNoteView(h.Note, false), Layer: wire.LayerName(h.Layer), Score: h.Score}
+		if combined {
+			for _, l := range h.Layers {
+				item.Layers = append(item.Layers, wire.LayerName(l))
+			}
+		}
+		if explain && h.Explain != nil {
+			for _, p := range h.Explain.Signals {
+				item.Explain = append(item.Explain, wire.ScorePart{Signal: p.Name, Value: p.Raw, Weight: p.Weight})
+			}
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// listLayers answers how full the layers are.
+func (h *core) listLayers(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	states, err := h.Recall.LayerStates(c.Request.Context(), scope(c), v)
+	if err != nil {
+		return err
+	}
+	out := wire.LayerList{Items: make([]wire.LayerState, 0, len(states)), Revision: int64(v.At)}
+	for _, st := range states {
+		out.Items = append(out.Items, wire.LayerState{
+			Layer: wire.LayerName(st.Layer), Count: st.Count, Capacity: optional(st.Capacity),
+			Oldest: optionalTime(st.Oldest), Newest: optionalTime(st.Newest), Contested: optional(st.Contested),
+		})
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+// conflictsOf returns the pairs of facts that disagree: of each subject and relation the older with each newer one.
+func conflictsOf(facts []recall.Fact) []wire.FactConflict {
+	out := []wire.FactConflict{}
+	for i := range facts {
+		for j := i + 1; j < len(facts); j++ {
+			a, b := &facts[i], &facts[j]
+			if a.SubjectID != b.SubjectID || a.Relation != b.Relation {
+				break // facts are in order of subject and relation
+			}
+			if b.ValidFrom.Before(a.ValidFrom) {
+				a, b = b, a
+			}
+			out = append(out, wire.FactConflict{Subject: a.Subject, Relation: a.Relation, Old: wireFact(a), New: wireFact(b)})
+		}
+	}
+	return out
+}
