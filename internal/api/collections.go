@@ -27,9 +27,7 @@ func (h *core) createCollection(c *gin.Context) error {
 		TTLSeconds: body.TTLSeconds, DisplayName: valueOr(body.DisplayName, ""), Metadata: valueOr(body.Metadata, nil),
 		Blocks: body.Blocks, Folders: body.Folders,
 	}
-	if e := body.External; e != nil {
-		in.External = memory.External{User: valueOr(e.User, ""), Agent: valueOr(e.Agent, ""), App: valueOr(e.App, ""), Run: valueOr(e.Run, "")}
-	}
+	in.External = external(body.External)
 	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
 	if err != nil {
 		return err
@@ -132,7 +130,8 @@ func (h *core) cloneCollection(c *gin.Context) error {
 	in := clone.Input{
 		Mode: clone.Mode(valueOr(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: valueOr(body.Agent, ""), Name: valueOr(body.Name, ""),
 		TTLSeconds: body.TTLSeconds, BatchSize: valueOr(body.BatchSize, 0),
-		Blocks: clone.Blocks(valueOr(body.Blocks, wire.CloneRequestBlocks(clone.CopyBlocks))),
+		Blocks:   clone.Blocks(valueOr(body.Blocks, wire.CloneRequestBlocks(clone.CopyBlocks))),
+		External: external(body.External),
 	}
 	if body.AtRevision != nil {
 		in.AtRevision = new(memory.Revision(*body.AtRevision))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -131,7 +132,8 @@ func (s *Server) mountCore(deps Core) error {
 		deps.Waiters = 64
 	}
 	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), talking: newGate(maxChats), began: s.now()}
-	return s.mountAll(map[string]handler{
+	handlers := map[string]handler{
+		"findCollection":        h.findCollection,
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
 		"getCollection":         h.getCollection,
@@ -246,5 +248,11 @@ func (s *Server) mountCore(deps Core) error {
 		"approveReview": h.approveReview,
 		"rejectReview":  h.rejectReview,
 		"undoReview":    h.undoReview,
-	})
+	}
+	for id, next := range handlers {
+		if op := s.doc.operations[id]; op != nil && strings.Contains(op.path, "{collection}") {
+			handlers[id] = h.findsExternal(op.creates(), next)
+		}
+	}
+	return s.mountAll(handlers)
 }

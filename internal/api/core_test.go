@@ -426,7 +426,7 @@ func (b *system) operationOf(method, path string) *operation {
 	for _, op := range b.doc.operations {
 		pattern := "^" + pathParameter.ReplaceAllString(op.path, `[^/]+`) + "$"
 		if op.method == method && regexp.MustCompile(pattern).MatchString(path) &&
-			(strings.Contains(op.path, "/bulk") == strings.HasSuffix(path, "/bulk")) {
+			(strings.Contains(op.path, "/bulk") == strings.HasSuffix(path, "/bulk")) && (op.path == path || path != "/v1/collections/by") {
 			return op
 		}
 	}

@@ -178,7 +178,7 @@ func (s *Server) cors(c *gin.Context) {
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, X-API-Key, X-Request-Id")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Slipbox-Create, X-API-Key, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "600")
 	c.AbortWithStatus(http.StatusNoContent)
 }

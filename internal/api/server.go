@@ -326,6 +326,9 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 			return err
 		}
 	}
+	if err := op.takeExternal(c); err != nil {
+		return err
+	}
 	query, err := op.checkParameters(c.Request)
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ type Input struct {
 	TTLSeconds *int64
 	BatchSize  int // notes per step of a copy, 1..10,000; 0: the configured one
 	Blocks     Blocks
+	External   memory.External // Exists when another collection of the tenant has these ids
 }
 
 // Blocks says what a clone gets of the blocks that are attached to its source.
@@ -176,6 +177,7 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 		Collection: memory.Collection{
 			Agent: owner.ID, Name: in.Name, DisplayName: src.DisplayName, Policy: src.Policy, PolicyConfig: src.PolicyConfig,
 			Embedder: src.Embedder, Dim: src.Dim, Metadata: src.Metadata, Ephemeral: src.Ephemeral, ExpiresAt: expires,
+			External: in.External,
 		},
 		Source: src.ID, Idempotency: key,
 		Audit: memory.AuditEntry{Action: "collection.clone", Detail: map[string]any{
@@ -233,10 +235,10 @@ func (c *Service) validate(in *Input) error {
 	if in.BatchSize < 1 || in.BatchSize > MaxBatchSize {
 		return fault.InvalidField("batch_size", "must be between 1 and %d", MaxBatchSize)
 	}
-	if in.Name == "" {
-		return nil
+	if err := in.External.Check("external."); err != nil || in.Name == "" {
+		return err
 	}
-	return tenant.CheckName("name", in.Name)
+	return memory.CheckCollectionName("name", in.Name)
 }
 
 // checkQuota checks the quota of the tenant. A fork adds no notes and no bytes.
@@ -270,8 +272,8 @@ func (c *Service) createNamed(ctx context.Context, s tenant.Scope, source string
 			continue
 		}
 		made, err := c.store.CreateCollection(ctx, s, ask)
-		if fault.Is(err, fault.Exists) && ctx.Err() == nil {
-			continue // a concurrent request took the name
+		if f, _ := asFault(err); fault.Is(err, fault.Exists) && len(f.Fields) == 0 && ctx.Err() == nil {
+			continue // a concurrent request took the name, not the External
 		}
 		return made, err
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // MaxExternalBytes is the maximum length in bytes of an id of an application.
@@ -15,6 +16,18 @@ const MaxExternalBytes = 256
 // run, in any spelling. "" is an id that is not set. A set of ids belongs to at most one collection of a tenant.
 type External struct {
 	User, Agent, App, Run string
+}
+
+// ByExternal is the place of a collection in an address where its External names it.
+const ByExternal = "by"
+
+// CheckCollectionName returns Invalid for text that cannot be the name of a new collection: what
+// [tenant.CheckName] refuses, and ByExternal.
+func CheckCollectionName(field, name string) error {
+	if name == ByExternal {
+		return fault.InvalidField(field, "%q is reserved: in paths it means a collection by the ids of an application", name)
+	}
+	return tenant.CheckName(field, name)
 }
 
 // ExternalID is one of the ids, with its name in the API.

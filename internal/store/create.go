@@ -258,7 +258,10 @@ func freeExternal(ctx context.Context, q CollectionRows, tenantID uuid.UUID, e m
 
 // ExternalTaken is the fault for ids of an application that another collection of the tenant has.
 func ExternalTaken() error {
-	return fault.New(fault.Exists, "a collection with these external ids exists")
+	return &fault.Error{
+		Code: fault.Exists, Message: "a collection with these external ids exists",
+		Fields: []fault.Field{{Field: "external", Reason: "another collection of the tenant has these ids"}},
+	}
 }
 
 // NameTaken is the fault for a name that another collection of the same owner has.

@@ -207,6 +207,16 @@ def seed_runs(settings, paged):
     return asking
 
 
+def seed_external(settings):
+    """Creates collections with ids of an application: with every set of the ids of the dictionaries, so that a call finds one."""
+    ids = {"user": "nora@example.com", "agent": "auth0|x", "app": "a/b", "run": "\u65e5\u672c"}
+    for chosen in range(1, 1 << len(ids)):
+        collection(f"external-{chosen}", external={name: value for n, (name, value) in enumerate(ids.items()) if chosen >> n & 1})
+    for name, value in ids.items():
+        settings.dictionary(f"external_{name}", [value])
+    settings.operation("findCollection", **{f"query_{name}": f"external_{name}" for name in ids})
+
+
 def seed_tenant(settings):
     """Creates what a tenant's key can reach."""
     # Jobs of this collection ask a model that does not exist. The first ones fail and pause, then the
@@ -307,6 +317,7 @@ def seed_tenant(settings):
     settings.dictionary("carried", [carried])
     settings.operation("importAgentFile", path_collection="carried")
 
+    seed_external(settings)
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)
     seed_tools(settings, paged)

@@ -889,7 +889,12 @@ type CloneRequest struct {
 
 	// Blocks Of the blocks that are attached now, the clone gets copies of its own, or the same ones.
 	Blocks *CloneRequestBlocks `json:"blocks,omitempty"`
-	Mode   *CloneRequestMode   `json:"mode,omitempty"`
+
+	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
+	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
+	// not change. A fork or copy has those that its request says, not those of its source.
+	External *External         `json:"external,omitempty"`
+	Mode     *CloneRequestMode `json:"mode,omitempty"`
 
 	// Name A name that is not a UUID.
 	//
@@ -921,7 +926,7 @@ type Collection struct {
 
 	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-	// not change. A fork or copy has none.
+	// not change. A fork or copy has those that its request says, not those of its source.
 	External *External `json:"external,omitempty"`
 
 	// FloorRevision A position in a collection's log.
@@ -970,7 +975,7 @@ type CollectionInput struct {
 
 	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-	// not change. A fork or copy has none.
+	// not change. A fork or copy has those that its request says, not those of its source.
 	External *External `json:"external,omitempty"`
 
 	// Folders Ids or names of folders whose files the agents of the new collection read (`notes:write`).
@@ -1221,7 +1226,7 @@ type EventType string
 
 // External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 // characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
-// not change. A fork or copy has none.
+// not change. A fork or copy has those that its request says, not those of its source.
 type External struct {
 	// Agent At most 256 bytes.
 	Agent *ExternalID `json:"agent,omitempty"`
@@ -3435,8 +3440,23 @@ type CollectionFilter = Ref
 // CollectionPath defines model for collectionPath.
 type CollectionPath = string
 
+// Create defines model for create.
+type Create = string
+
 // Cursor defines model for cursor.
 type Cursor = string
+
+// ExternalAgent At most 256 bytes.
+type ExternalAgent = ExternalID
+
+// ExternalApp At most 256 bytes.
+type ExternalApp = ExternalID
+
+// ExternalRun At most 256 bytes.
+type ExternalRun = ExternalID
+
+// ExternalUser At most 256 bytes.
+type ExternalUser = ExternalID
 
 // FilePath defines model for filePath.
 type FilePath = uuid.UUID
@@ -3663,6 +3683,24 @@ type CreateCollectionParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// FindCollectionParams defines parameters for FindCollection.
+type FindCollectionParams struct {
+	// User The application's own id of a user.
+	User *ExternalUser `form:"user,omitempty" json:"user,omitempty"`
+
+	// Agent The application's own id of an agent.
+	Agent *ExternalAgent `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// App The application's own id of a program.
+	App *ExternalApp `form:"app,omitempty" json:"app,omitempty"`
+
+	// Run The application's own id of a run.
+	Run *ExternalRun `form:"run,omitempty" json:"run,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
 // DeleteCollectionParams defines parameters for DeleteCollection.
 type DeleteCollectionParams struct {
 	// Forks `materialise` copies what each fork reads from the collection into the fork first.
@@ -3765,6 +3803,14 @@ type UndoBlockParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ChatParams defines parameters for Chat.
+type ChatParams struct {
+	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
+	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
+}
+
 // CloneCollectionParams defines parameters for CloneCollection.
 type CloneCollectionParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
@@ -3778,6 +3824,14 @@ type GetMainContextParams struct {
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// BuildContextParams defines parameters for BuildContext.
+type BuildContextParams struct {
+	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
+	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // GetCostsParams defines parameters for GetCosts.
@@ -3913,6 +3967,11 @@ type AddMessagesParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
+	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // AddMessagesParamsWait defines parameters for AddMessages.
@@ -3955,6 +4014,11 @@ type CreateNoteParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
+	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // CreateNoteParamsWait defines parameters for CreateNote.
@@ -3964,6 +4028,11 @@ type CreateNoteParamsWait string
 type BulkNotesParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
+	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // DeleteNoteParams defines parameters for DeleteNote.
@@ -4075,6 +4144,14 @@ type ListRunsParams struct {
 
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// SearchParams defines parameters for Search.
+type SearchParams struct {
+	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
+	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // StepParams defines parameters for Step.

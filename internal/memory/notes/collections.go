@@ -298,7 +298,7 @@ func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
 		Name: in.Name, DisplayName: in.DisplayName, Policy: in.Policy, PolicyConfig: in.PolicyConfig,
 		Embedder: in.Embedder, Metadata: in.Metadata, Ephemeral: in.Ephemeral, External: in.External,
 	}
-	if err := tenant.CheckName("name", in.Name); err != nil {
+	if err := memory.CheckCollectionName("name", in.Name); err != nil {
 		return row, err
 	}
 	if err := tenant.CheckDisplayName("display_name", in.DisplayName); err != nil {
@@ -462,4 +462,37 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 		page = append(page, v)
 	}
 	return page, next, nil
+}
+
+// ByExternal returns the collection that has exactly these ids of an application; NotFound.
+func (c *Collections) ByExternal(ctx context.Context, s tenant.Scope, e memory.External) (memory.Collection, error) {
+	return c.store.CollectionByExternal(ctx, s, e)
+}
+
+// Ensure is ByExternal that creates the collection when there is none, with a policy and a name of its own
+// (collections:write). Of many that do so at once, one creates it and all get it. The policy of one that exists is
+// not changed. Exists when a collection that the scope does not reach has the ids.
+func (c *Collections) Ensure(ctx context.Context, s tenant.Scope, e memory.External, policy string) (memory.Collection, error) {
+	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
+		return memory.Collection{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return memory.Collection{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
+	}
+	in := CollectionInput{Name: "external-" + id.String(), Policy: policy, External: e}
+	if _, err := c.check(&in); err != nil {
+		return memory.Collection{}, err
+	}
+	found, err := c.store.CollectionByExternal(ctx, s, e)
+	if !fault.Is(err, fault.NotFound) {
+		return found, err
+	}
+	made, err := c.Create(ctx, s, in, memory.Request{})
+	if fault.Is(err, fault.Exists) {
+		if found, missing := c.store.CollectionByExternal(ctx, s, e); missing == nil {
+			return found, nil // a concurrent request created it
+		}
+	}
+	return made.Collection, err
 }

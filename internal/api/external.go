@@ -1,0 +1,174 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// headerCreate names the policy of a collection that does not exist yet.
+const headerCreate = "Slipbox-Create"
+
+// keyExternal is the key of the ids in the gin context.
+const keyExternal = "slipbox.external"
+
+// takeExternal removes the ids of an application from the query of a request whose path says that they name the
+// collection, so that the rest is checked like that of any other request. Parameters of the operation itself stay.
+func (o *operation) takeExternal(c *gin.Context) error {
+	if c.Param("collection") != memory.ByExternal {
+		return nil
+	}
+	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return fault.Wrap(err, fault.Malformed, "the query string is malformed")
+	}
+	own := url.Values{}
+	for name, values := range query {
+		if o.query[name] != nil {
+			own[name] = values
+			delete(query, name)
+		}
+	}
+	e, err := externalOf(query)
+	if err != nil {
+		return err
+	}
+	for _, id := range e.IDs() {
+		query.Del(id.Name)
+	}
+	for name, values := range own {
+		query[name] = values
+	}
+	c.Set(keyExternal, e)
+	changeURL(c, func(u *url.URL) { u.RawQuery = query.Encode() })
+	return nil
+}
+
+// externalOf reads the ids of an application from a query; at least one must be there.
+func externalOf(query url.Values) (e memory.External, err error) {
+	for name, to := range map[string]*string{"user": &e.User, "agent": &e.Agent, "app": &e.App, "run": &e.Run} {
+		values := query[name]
+		if len(values) == 0 {
+			continue
+		}
+		if err := checkText(name, values...); err != nil {
+			return e, err
+		}
+		if len(values) > 1 {
+			return e, fault.InvalidField(name, "is repeated")
+		}
+		if err := memory.CheckExternalID(name, values[0]); err != nil {
+			return e, err
+		}
+		*to = values[0]
+	}
+	if e.IsZero() {
+		return e, fault.InvalidField("user", "one of user, agent, app and run is required after /v1/collections/by")
+	}
+	return e, nil
+}
+
+// external returns the ids of an application in a body; zero for nil.
+func external(e *wire.External) memory.External {
+	if e == nil {
+		return memory.External{}
+	}
+	return memory.External{User: valueOr(e.User, ""), Agent: valueOr(e.Agent, ""), App: valueOr(e.App, ""), Run: valueOr(e.Run, "")}
+}
+
+// changeURL gives the request another URL.
+func changeURL(c *gin.Context, change func(*url.URL)) {
+	to := *c.Request.URL
+	change(&to)
+	r := c.Request.WithContext(c.Request.Context()) // a copy: the original belongs to net/http
+	r.URL = &to
+	c.Request = r
+}
+
+// findsExternal returns a handler that calls next with the id of the collection in the path, where the query has the
+// ids of an application. creates says that the operation may create it.
+func (h *core) findsExternal(creates bool, next handler) handler {
+	return func(c *gin.Context) error {
+		e, given := c.Get(keyExternal)
+		policy := ""
+		if creates {
+			policy = c.GetHeader(headerCreate)
+		}
+		if policy != "" {
+			if err := tenant.Check(scope(c), tenant.CollectionsWrite); err != nil {
+				return err
+			}
+			if !given {
+				return fault.InvalidField(headerCreate, "creates a collection only where the path is /v1/collections/by")
+			}
+		}
+		if !given {
+			return next(c)
+		}
+		ids, _ := e.(memory.External)
+		found, err := h.findExternal(c, ids, policy)
+		if err != nil {
+			return err
+		}
+		nameCollection(c, found)
+		return next(c)
+	}
+}
+
+// findExternal returns the id of the collection with these ids of an application. With a policy it is created when
+// there is none.
+func (h *core) findExternal(c *gin.Context, e memory.External, policy string) (uuid.UUID, error) {
+	ctx, s := c.Request.Context(), scope(c)
+	if policy == "" {
+		found, err := h.Collections.ByExternal(ctx, s, e)
+		return found.ID, err
+	}
+	found, err := h.Collections.Ensure(ctx, s, e, policy)
+	if f := normalize(err); err != nil && len(f.Fields) == 1 && f.Fields[0].Field == "policy" {
+		err = fault.InvalidField(headerCreate, "%s", f.Fields[0].Reason)
+	}
+	return found.ID, err
+}
+
+// nameCollection writes the id of a collection into the path of a request, so that it is the same request as one that
+// names the collection by its id, also for an idempotency key.
+func nameCollection(c *gin.Context, id uuid.UUID) {
+	for i := range c.Params {
+		if c.Params[i].Key == "collection" {
+			c.Params[i].Value = id.String()
+		}
+	}
+	const prefix = "/v1/collections/"
+	changeURL(c, func(u *url.URL) {
+		u.Path, u.RawPath = prefix+id.String()+strings.TrimPrefix(u.Path, prefix+memory.ByExternal), ""
+	})
+}
+
+// findCollection answers what getCollection does, for the collection with these ids.
+func (h *core) findCollection(c *gin.Context) error {
+	e, err := externalOf(query(c))
+	if err != nil {
+		return err
+	}
+	c.Params = append(c.Params, gin.Param{Key: "collection", Value: memory.ByExternal})
+	c.Set(keyExternal, e)
+	return h.findsExternal(false, h.getCollection)(c)
+}
+
+// creates reports whether the operation creates a collection that does not exist when a header says so.
+func (o *operation) creates() bool {
+	for _, p := range o.headers {
+		if http.CanonicalHeaderKey(p.Name) == headerCreate {
+			return true
+		}
+	}
+	return false
+}
