@@ -84,7 +84,7 @@ func external(e *wire.External) memory.External {
 	return memory.External{User: valueOr(e.User, ""), Agent: valueOr(e.Agent, ""), App: valueOr(e.App, ""), Run: valueOr(e.Run, "")}
 }
 
-// changeURL gives the request another URL.
+// changeURL replaces the URL of a request by a changed copy.
 func changeURL(c *gin.Context, change func(*url.URL)) {
 	to := *c.Request.URL
 	change(&to)
