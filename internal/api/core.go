@@ -134,6 +134,7 @@ func (s *Server) mountCore(deps Core) error {
 	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), talking: newGate(maxChats), began: s.now()}
 	handlers := map[string]handler{
 		"findCollection":        h.findCollection,
+		"forgetExternal":        h.forgetExternal,
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
 		"getCollection":         h.getCollection,

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -161,6 +162,31 @@ func (h *core) findCollection(c *gin.Context) error {
 	c.Params = append(c.Params, gin.Param{Key: "collection", Value: memory.ByExternal})
 	c.Set(keyExternal, e)
 	return h.findsExternal(false, h.getCollection)(c)
+}
+
+// forgetExternal deletes all collections with these ids, and answers what was in them.
+func (h *core) forgetExternal(c *gin.Context) error {
+	e, err := externalOf(query(c))
+	if err != nil {
+		return err
+	}
+	done, err := h.Collections.Forget(c.Request.Context(), scope(c), e, notes.Forks(query(c).Get("forks")))
+	if err != nil {
+		return err
+	}
+	out := wire.ForgetReport{Deleted: []wire.ForgottenCollection{}, Kept: []wire.KeptCollection{}}
+	for i := range done {
+		shown := wireCollection(&done[i].Collection, &done[i].Counts)
+		if kept := done[i].Kept; kept != nil {
+			out.Kept = append(out.Kept, wire.KeptCollection{ID: shown.ID, Name: shown.Name, External: shown.External, Code: string(kept.Code), Detail: kept.Message})
+			continue
+		}
+		out.Notes += shown.Counts.Notes
+		out.Bytes += done[i].Counts.Bytes
+		out.Deleted = append(out.Deleted, wire.ForgottenCollection{ID: shown.ID, Name: shown.Name, External: shown.External, Policy: shown.Policy, Counts: *shown.Counts})
+	}
+	countRecords(c, len(out.Deleted))
+	return reply(c, http.StatusOK, out)
 }
 
 // creates reports whether the operation creates a collection that does not exist when a header says so.

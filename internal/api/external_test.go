@@ -191,3 +191,59 @@ func TestCreateOnFirstUseAtOnce(t *testing.T) {
 		t.Errorf("collections: %s", all.Body)
 	}
 }
+
+// TestForgetUser: one call deletes all that an application keeps of a user, says what it was, and touches nothing else.
+func TestForgetUser(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	newNora(t, b)
+	create := func(credential, name, external string) string {
+		return b.call(t, credential, "POST", "/v1/collections", `{"name":"`+name+`","policy":"none","external":`+external+`}`).want(http.StatusCreated).text("id")
+	}
+	run := create("ada", "run", `{"user":"nora@example.com","run":"7"}`)
+	b.call(t, "ada", "POST", "/v1/collections/run/notes", `{"content":"Nora likes tandems."}`).want(http.StatusCreated)
+	create("ada", "other", `{"user":"nora@example.org"}`)
+	theirs := create("bob", "bobs", `{"user":"nora@example.com","app":"web"}`)
+	create("two", "nora", `{"user":"nora@example.com"}`)
+	const forget = "/v1/collections/by" + noraQuery
+	for _, credential := range []string{"reader", "writer"} {
+		b.call(t, credential, "DELETE", forget, "").refused(http.StatusForbidden, fault.Forbidden, "")
+	}
+	b.call(t, "one", "DELETE", "/v1/collections/by", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "user")
+	b.call(t, "one", "DELETE", "/v1/collections/by?user=", "").want(http.StatusUnprocessableEntity)
+	b.call(t, "one", "DELETE", "/v1/collections/by?user=*", "").want(http.StatusNotFound)
+	b.call(t, "one", "DELETE", "/v1/collections/by?user=nora", "").want(http.StatusNotFound)
+
+	// A fork with ids of its own is not forgotten by surprise, and nothing is before that is decided.
+	b.call(t, "one", "POST", "/v1/collections/run/clone", `{"name":"fork","agent":"ada"}`).want(http.StatusCreated)
+	b.call(t, "one", "POST", "/v1/collections/fork/clone", `{"name":"deep","agent":"ada","external":{"user":"nora@example.com","run":"deep"}}`).want(http.StatusCreated)
+	b.call(t, "ada", "DELETE", forget, "").refused(http.StatusConflict, fault.HasForks, "")
+	if left := b.call(t, "one", "GET", "/v1/collections"+noraQuery, "").want(http.StatusOK); left.length("items") != 4 {
+		t.Fatalf("left: %s", left.Body)
+	}
+	// The fork of another agent stays, and what it reads, and the report says so.
+	b.call(t, "one", "POST", "/v1/collections/"+run+"/clone", `{"name":"bobs-fork","agent":"bob"}`).want(http.StatusCreated)
+	got := b.call(t, "ada", "DELETE", forget+"&forks=delete", "").want(http.StatusOK)
+	if got.length("deleted") != 3 || got.text("deleted.0.name") != "deep" || got.text("deleted.1.name") != "fork" || got.text("deleted.2.name") != "nora" ||
+		got.number("deleted.2.counts.notes") < 1 || got.length("kept") != 1 || got.text("kept.0.name") != "run" || got.text("kept.0.code") != string(fault.HasForks) {
+		t.Fatalf("report: %s", got.Body)
+	}
+	got = b.call(t, "one", "DELETE", forget+"&forks=materialise", "").want(http.StatusOK)
+	if got.length("deleted") != 2 || got.length("kept") != 0 || got.number("notes") != 1 || got.number("bytes") == 0 {
+		t.Fatalf("report: %s", got.Body)
+	}
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.call(t, "one", "DELETE", forget, "").want(http.StatusNotFound)
+	for _, ref := range []string{run, theirs, "nora", "deep", "fork"} {
+		b.call(t, "one", "GET", "/v1/collections/"+ref, "").want(http.StatusNotFound)
+	}
+	if left := b.call(t, "one", "GET", "/v1/collections", "").want(http.StatusOK); left.length("items") != 2 {
+		t.Errorf("left: %s", left.Body)
+	}
+	b.call(t, "two", "GET", "/v1/collections/nora", "").want(http.StatusOK)
+	if again := b.call(t, "ada", "POST", "/v1/collections/by/search"+noraQuery, `{"query":"Nora"}`, headerCreate, "none").want(http.StatusOK); again.length("hits") != 0 {
+		t.Errorf("found in a new collection: %s", again.Body)
+	}
+}

@@ -215,6 +215,13 @@ def seed_external(settings):
     for name, value in ids.items():
         settings.dictionary(f"external_{name}", [value])
     settings.operation("findCollection", **{f"query_{name}": f"external_{name}" for name in ids})
+    gone = {name: f"forgotten-{name}" for name in ids}
+    for n in range(EACH):
+        collection(f"forgotten-{n}", external={**gone, "user": f"forgotten-{n}"})
+    settings.dictionary("forgotten_users", [f"forgotten-{n}" for n in range(EACH)])
+    for name, value in gone.items():
+        settings.dictionary(f"forgotten_{name}", [value])
+    settings.operation("forgetExternal", query_user="forgotten_users", **{f"query_{name}": f"forgotten_{name}" for name in ids if name != "user"})
 
 
 def seed_tenant(settings):

@@ -394,6 +394,12 @@ const (
 	WaitNone    Wait = "none"
 )
 
+// Defines values for ForgetExternalParamsForks.
+const (
+	ForgetExternalParamsForksDelete      ForgetExternalParamsForks = "delete"
+	ForgetExternalParamsForksMaterialise ForgetExternalParamsForks = "materialise"
+)
+
 // Defines values for DeleteCollectionParamsForks.
 const (
 	DeleteCollectionParamsForksMaterialise DeleteCollectionParamsForks = "materialise"
@@ -1457,6 +1463,17 @@ type ForgetAnswer struct {
 // random, more likely those with a low retention.
 type ForgetMode string
 
+// ForgetReport defines model for ForgetReport.
+type ForgetReport struct {
+	// Bytes Of these notes.
+	Bytes   int64                 `json:"bytes"`
+	Deleted []ForgottenCollection `json:"deleted"`
+	Kept    []KeptCollection      `json:"kept"`
+
+	// Notes In all deleted collections, at their heads.
+	Notes int64 `json:"notes"`
+}
+
 // ForgetRequest Examples: {"dry_run":true,"floor":0.05,"mode":"threshold"}
 type ForgetRequest struct {
 	// DryRun Only report what would be deleted.
@@ -1470,6 +1487,20 @@ type ForgetRequest struct {
 
 	// Tau Days until a note of strength 1 fades to 1/e. Default: the collection's.
 	Tau *float64 `json:"tau,omitempty"`
+}
+
+// ForgottenCollection defines model for ForgottenCollection.
+type ForgottenCollection struct {
+	// Counts What is visible at the head; absent while not known (a fork of the past).
+	Counts Counts `json:"counts"`
+
+	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
+	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
+	// not change. A fork or copy has those that its request says, not those of its source.
+	External *External `json:"external,omitempty"`
+	ID       uuid.UUID `json:"id"`
+	Name     string    `json:"name"`
+	Policy   string    `json:"policy"`
 }
 
 // ForgottenNote defines model for ForgottenNote.
@@ -1864,6 +1895,20 @@ type JobRef struct {
 // `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries; somebody
 // must look at `error`.
 type JobState string
+
+// KeptCollection defines model for KeptCollection.
+type KeptCollection struct {
+	// Code As in a problem document.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+
+	// External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
+	// characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
+	// not change. A fork or copy has those that its request says, not those of its source.
+	External *External `json:"external,omitempty"`
+	ID       uuid.UUID `json:"id"`
+	Name     string    `json:"name"`
+}
 
 // Kind defines model for Kind.
 type Kind string
@@ -3682,6 +3727,28 @@ type CreateCollectionParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ForgetExternalParams defines parameters for ForgetExternal.
+type ForgetExternalParams struct {
+	// User The application's own id of a user.
+	User *ExternalUser `form:"user,omitempty" json:"user,omitempty"`
+
+	// Agent The application's own id of an agent.
+	Agent *ExternalAgent `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// App The application's own id of a program.
+	App *ExternalApp `form:"app,omitempty" json:"app,omitempty"`
+
+	// Run The application's own id of a run.
+	Run *ExternalRun `form:"run,omitempty" json:"run,omitempty"`
+
+	// Forks `delete` deletes the forks as well. `materialise` lets them keep a copy of what they read, and ends
+	// attachments of blocks.
+	Forks *ForgetExternalParamsForks `form:"forks,omitempty" json:"forks,omitempty"`
+}
+
+// ForgetExternalParamsForks defines parameters for ForgetExternal.
+type ForgetExternalParamsForks string
 
 // FindCollectionParams defines parameters for FindCollection.
 type FindCollectionParams struct {
