@@ -30,8 +30,8 @@ type Forgotten struct {
 	Kept       *fault.Error // why it is still there; nil: it was deleted
 }
 
-// Forget deletes every collection that the scope reaches and that has all of these ids of an application, whatever
-// other ids it has (collections:write, and base:write if one of them is shared). It returns all of them in the order
+// Forget deletes every collection that the scope reaches and that has all of these ids of an application, and perhaps
+// others (collections:write, and base:write if one of them is shared). It returns all of them in the order
 // of deletion, forks before what they read. NotFound when there is none. HasForks when a fork of one that the scope
 // reaches has other ids, unless forks says what to do; nothing was deleted then. One that another agent forked,
 // or whose blocks others show, is kept.
