@@ -32,8 +32,8 @@ func (p *packer) placeFixed(r *Request) error {
 	room := p.budget / pinnedShare
 	for i := range r.Pinned {
 		it := newPinned(&r.Pinned[i])
-		if p.layers {
-			it.suffix += factDetails(it.note, true)
+		if p.details {
+			it.suffix += factDetails(it.note, p.layers)
 		}
 		p.pinned = append(p.pinned, it)
 		part := room / (len(r.Pinned) - i)
@@ -175,6 +175,9 @@ func (p *packer) growFixed() error {
 		held += it.cost
 	}
 	for _, it := range p.pinned {
+		if !p.fixedNotes[it.note.ID] && slices.ContainsFunc(p.items, func(o *item) bool { return o.note.ID == it.note.ID }) {
+			continue // there was no room for it, and it was found
+		}
 		// Remove the note, and place it again with more room.
 		held -= it.cost
 		p.used -= it.cost
