@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 type Counts struct {
 	Working   int `json:"working"`   // items in the layers afterwards
 	Episodic  int `json:"episodic"`  //
+	Taken     int `json:"taken"`     // imported items that are in a layer now
 	Copied    int `json:"copied"`    // working items that became episodes
 	Decayed   int `json:"decayed"`   // items whose importance is lower than before
 	Restored  int `json:"restored"`  // items that were used again, and have their importance back
@@ -33,6 +35,7 @@ const (
 	minTopic     = 3     // episodes that an abstract is made of, at least
 	maxTopic     = 12    // and at most
 	maxAbstracts = 3     // of one consolidation
+	maxTaken     = 50    // imported items of one consolidation, each of which a model may read
 	decayStep    = 0.001 // a smaller change of importance is not written
 )
 
@@ -50,9 +53,12 @@ func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
 	for i := range episodes {
 		w.episodes[foldText(episodes[i].Content)] = &episodes[i]
 	}
+	if err := w.takeImported(ctx); err != nil {
+		return memory.Decision{}, err
+	}
 	all := w.items(Working, w.working)
 	all = append(all, w.items(Episodic, episodes)...)
-	use, err := w.usage(ctx, all)
+	use, err := w.useOf(ctx, all)
 	if err != nil {
 		return memory.Decision{}, err
 	}
@@ -75,6 +81,60 @@ func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
 	w.out.Counts.Working, w.out.Counts.Episodic = len(w.items(Working, w.working)), len(w.items(Episodic, episodes))
 	w.out.Stored, w.out.Skipped = nil, nil // the counts say it
 	return w.decision("")
+}
+
+// takeImported stores items that are in no layer, since an import does not ask the policy. If one of them has a job
+// of its own that waits, that finds it stored.
+func (w *writer) takeImported(ctx context.Context) error {
+	var raw []memory.Note
+	q := memory.NoteQuery{Kinds: itemKinds(), States: []memory.State{memory.StateRaw}, Limit: policy.PageSize}
+	err := memory.EachNote(ctx, w.d.List, q, func(n *memory.Note) error {
+		if layerOf(n) == "" && len(raw) < maxTaken {
+			raw = append(raw, *n)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list imported items: %w", err)
+	}
+	for i := range raw {
+		it := &item{note: w.put(&raw[i])}
+		if err := w.rateUnset(ctx, it); err != nil {
+			return err
+		}
+		if err := w.place(ctx, it); err != nil {
+			return err
+		}
+	}
+	w.out.Counts.Taken = len(raw)
+	return nil
+}
+
+// useOf returns the use of items. That of an episode is its own and that of the item that it is a copy of, which
+// contexts show in its place.
+func (w *writer) useOf(ctx context.Context, items []*memory.Note) (map[uuid.UUID]memory.Usage, error) {
+	origins := map[uuid.UUID]uuid.UUID{} // by episode
+	both := slices.Clone(items)
+	for _, n := range items {
+		if id, err := uuid.Parse(textOf(n, AttrOrigin)); err == nil {
+			origins[n.ID] = id
+			both = append(both, &memory.Note{ID: id})
+		}
+	}
+	use, err := w.usage(ctx, both)
+	if err != nil {
+		return nil, err
+	}
+	out := maps.Clone(use)
+	for id, origin := range origins {
+		u, of := use[id], use[origin]
+		u.AccessCount += of.AccessCount
+		if of.LastAccess.After(u.LastAccess) {
+			u.LastAccess = of.LastAccess
+		}
+		out[id] = u
+	}
+	return out, nil
 }
 
 // withoutDamaged leaves out items whose importance is no number between 0 and 1, and reports them.

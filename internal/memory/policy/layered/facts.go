@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -455,10 +456,10 @@ var sentences = map[string][2]string{
 	RelationGoals:    {"has the goal:", "的目标是"},
 }
 
-// Sentence returns a triple as a sentence, in Chinese if its object is Chinese.
+// Sentence returns a triple as a sentence, in Chinese if its object has Chinese characters, such as "Go 和 Python".
 func Sentence(subject, relation, object string) string {
 	said, known := sentences[relation]
-	if lang, _ := text.Guess(object); lang == text.Chinese {
+	if lang, _ := text.Guess(object); lang != text.Japanese && strings.ContainsFunc(object, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		if subject == SubjectUser {
 			subject = "用户"
 		}

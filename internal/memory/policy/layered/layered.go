@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -29,8 +30,8 @@ const (
 	AttrLayer        = "layer"
 	AttrType         = "type"         // of the item, as its writer named it
 	AttrTurnNumber   = "turn_number"  // of the first item of a turn: turns of the collection so far
-	AttrOrigin       = "origin"       // of an episode: the id of the item that it is a copy of
-	AttrCopy         = "copy"         // of an item: the id of the episode that is a copy of it
+	AttrOrigin       = "copy_of"      // of an episode: the id of the item that it is a copy of
+	AttrCopy         = "episode_id"   // of an item: the id of the episode with its text, which is its copy or was there before
 	AttrStates       = "states"       // of an item: how many triples it states; absent: none
 	AttrConsolidated = "consolidated" // true: a consolidation has looked at the item
 	AttrAbstract     = "abstract"     // of an episode: the id of the abstract that it is a source of
@@ -114,6 +115,8 @@ func (*Policy) Reading(config json.RawMessage) memory.Reading {
 	return memory.Reading{
 		Kinds:  []memory.Kind{memory.KindNote, memory.KindMessage, memory.KindKnowledge},
 		Pinned: []memory.Pin{{Kind: memory.KindKnowledge, Filter: attribute(graph.AttrSubject, SubjectUser)}},
+		// What an episode is a copy of says the same, and says who said it.
+		Filter: filter.Not{Term: &filter.Leaf{Field: filter.Attributes, Path: []string{AttrOrigin}, Op: filter.Exists, Want: true}},
 		Recent: c.RecentMessages, K: recalled, ChatK: recalled, OnePerson: c.Persons == PersonsOne,
 		Layers: []memory.LayerReading{
 			{Name: Semantic, Kinds: []memory.Kind{memory.KindKnowledge}, Formula: semanticFormula(c.RelevanceFloor), Share: 3, Least: 3},
@@ -173,31 +176,35 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 
 // retractArgs are the arguments of TaskRetract.
 type retractArgs struct {
-	Notes []string `json:"notes"` // ids of the deleted item and of its copies
+	Note string `json:"note"`           // id of the deleted item
+	Twin string `json:"twin,omitempty"` // id of what it named as its copy, or as what it was a copy of
 }
 
 // Refresh asks for the removal of what a deleted item leaves behind, and for a restored item to be read again.
 func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 	switch {
 	case was != nil && is == nil && isItemKind(was.Kind):
-		args := retractArgs{Notes: []string{was.ID.String()}}
-		for _, name := range []string{AttrOrigin, AttrCopy} {
-			if id := textOf(was, name); id != "" {
-				args.Notes = append(args.Notes, id)
-			}
-		}
+		args := retractArgs{Note: was.ID.String(), Twin: cmp.Or(textOf(was, AttrOrigin), textOf(was, AttrCopy))}
 		raw, err := json.Marshal(args)
 		if err != nil { // impossible: a list of texts
 			return nil
 		}
 		return []memory.Follow{{Task: memory.Task{Name: TaskRetract, Key: was.ID.String(), Args: raw}}}
-	case was == nil && is != nil && isItemKind(is.Kind) && is.Attributes[AttrLayer] != nil:
+	case was == nil && is != nil && isItemKind(is.Kind) && layerOf(is) != "":
 		return []memory.Follow{{Task: memory.Task{Name: TaskReread, Key: is.ID.String()}}}
 	}
 	return nil
 }
 
 func isItemKind(k memory.Kind) bool { return slices.Contains(itemKinds(), k) }
+
+// layerOf returns the layer of an item, layerLog included; "" for a note that is none.
+func layerOf(n *memory.Note) string {
+	if l := textOf(n, AttrLayer); l == Working || l == Episodic || l == layerLog {
+		return l
+	}
+	return ""
+}
 
 // textOf returns an attribute that is a text; "" for anything else.
 func textOf(n *memory.Note, name string) string {

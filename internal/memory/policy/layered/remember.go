@@ -131,7 +131,7 @@ func (w *writer) exchange(ctx context.Context, messages []memory.Note) (memory.D
 	w.out.Decision = "remember"
 	var items []*item
 	for i := range messages {
-		if messages[i].Attributes[AttrLayer] != nil {
+		if layerOf(&messages[i]) != "" {
 			continue // it was stored by an earlier try, or imported
 		}
 		it := &item{note: w.put(&messages[i])}
@@ -242,7 +242,7 @@ func (w *writer) addEpisode(ctx context.Context, it *item) error {
 		w.skippedf(Episodic, "importance %.2f is below the threshold of %g", it.importance, w.c.Threshold)
 		return nil
 	}
-	if textOf(n, AttrLayer) != Working { // it is needed only once
+	if layerOf(n) != Working { // it is needed only once
 		existing, ok, err := w.episodeOf(ctx, n.Content)
 		if err != nil {
 			return err
@@ -302,7 +302,7 @@ func foldText(s string) string {
 func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bool, error) {
 	key, want := episodeKey(content), foldText(content)
 	for _, id := range w.order {
-		if n := w.puts[id]; textOf(n, AttrLayer) == Episodic && foldText(n.Content) == want {
+		if n := w.puts[id]; layerOf(n) == Episodic && foldText(n.Content) == want {
 			return *n, true, nil
 		}
 	}
@@ -314,7 +314,7 @@ func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bo
 		if err != nil {
 			return n, false, fmt.Errorf("find an episode: %w", err)
 		}
-		if ok && textOf(&n, AttrLayer) == Episodic && foldText(n.Content) == want {
+		if ok && layerOf(&n) == Episodic && foldText(n.Content) == want {
 			return n, true, nil
 		}
 	}
@@ -404,13 +404,13 @@ func (w *writer) note(ctx context.Context, n memory.Note) (memory.Decision, erro
 	w.out.Decision = "remember"
 	event := w.put(&n)
 	var err error
-	if n.Attributes[AttrLayer] == nil {
-		it := &item{note: event, importance: n.Importance}
-		if n.Kind == memory.KindMessage || math.Abs(n.Importance-memory.DefaultImportance) < 1e-12 { // nobody set it
-			err = w.rate(ctx, it, nil)
+	if layerOf(&n) == "" {
+		it := &item{note: event}
+		if err = w.rateUnset(ctx, it); err == nil {
+			err = w.place(ctx, it)
 		}
 		if err == nil {
-			err = w.addNote(ctx, it)
+			err = w.countTurn(ctx, event)
 		}
 	} else {
 		err = w.changed(ctx, event)
@@ -427,40 +427,72 @@ func (w *writer) note(ctx context.Context, n memory.Note) (memory.Decision, erro
 	return dec, err
 }
 
-// addNote stores a note that a caller wrote: as an episode if it is important enough, else in the working layer.
-func (w *writer) addNote(ctx context.Context, it *item) error {
+// rateUnset sets the importance of an item by the rules, unless its writer has set another than the default.
+func (w *writer) rateUnset(ctx context.Context, it *item) error {
+	it.importance = it.note.Importance
+	if math.Abs(it.importance-memory.DefaultImportance) < 1e-12 {
+		return w.rate(ctx, it, nil)
+	}
+	return nil
+}
+
+// place stores an item that a caller wrote: as an episode if it is important enough, else in the working layer.
+func (w *writer) place(ctx context.Context, it *item) error {
 	it.layers = []string{Episodic, Semantic}
 	if it.importance < w.c.Threshold {
 		it.layers = []string{Working, Semantic}
 		w.skippedf(Episodic, "importance %.2f is below the threshold of %g", it.importance, w.c.Threshold)
 	}
-	if err := w.add(ctx, it); err != nil {
-		return err
-	}
-	return w.countTurn(ctx, it.note)
+	return w.add(ctx, it)
 }
 
 // changed follows the change of an item's text: its copy gets the same text, and what it stated is read again.
 func (w *writer) changed(ctx context.Context, n *memory.Note) error {
 	origin := n
-	for _, name := range []string{AttrOrigin, AttrCopy} {
-		id, err := uuid.Parse(textOf(n, name))
-		if err != nil {
-			continue
+	twin, err := w.twin(ctx, n)
+	switch {
+	case err != nil:
+		return err
+	case twin == nil:
+		delete(n.Attributes, AttrCopy) // the episode has the text of before
+	default:
+		if textOf(n, AttrOrigin) != "" {
+			origin = twin
 		}
-		twins, err := w.d.Notes(ctx, []uuid.UUID{id})
-		if err != nil {
-			return fmt.Errorf("read a copy: %w", err)
-		}
-		for i := range twins {
-			twin := w.put(&twins[i])
-			twin.Content, twin.Context, twin.Keywords, twin.Tags = n.Content, n.Context, n.Keywords, n.Tags
-			if name == AttrOrigin {
-				origin = twin
-			}
-		}
+		twin.Content, twin.Context, twin.Keywords, twin.Tags = n.Content, n.Context, n.Keywords, n.Tags
 	}
 	return w.addKnowledge(ctx, origin, false)
+}
+
+// twin returns what an item is a copy of, or its copy, as the decision leaves it; nil: neither is there. An item may name
+// an episode that is the copy of another item with the same text.
+func (w *writer) twin(ctx context.Context, n *memory.Note) (*memory.Note, error) {
+	name := AttrCopy
+	if textOf(n, AttrOrigin) != "" {
+		name = AttrOrigin
+	}
+	id, err := uuid.Parse(textOf(n, name))
+	if err != nil {
+		return nil, nil //nolint:nilnil // it has none
+	}
+	notes, err := w.d.Notes(ctx, []uuid.UUID{id})
+	if err != nil {
+		return nil, fmt.Errorf("read a copy: %w", err)
+	}
+	for i := range notes {
+		if other := &notes[i]; areTwins(n.ID, other) {
+			return w.put(other), nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it is another item's
+}
+
+// areTwins reports whether a note is the copy of an item, or what that is a copy of.
+func areTwins(item uuid.UUID, n *memory.Note) bool {
+	if origin := textOf(n, AttrOrigin); origin != "" {
+		return origin == item.String()
+	}
+	return textOf(n, AttrCopy) == item.String()
 }
 
 // reread takes in an item that was restored.
@@ -494,19 +526,20 @@ func (w *writer) retract(ctx context.Context, raw json.RawMessage) (memory.Decis
 		return memory.Decision{}, badArgs(TaskRetract)
 	}
 	w.out.Decision = "retract"
-	var ids []uuid.UUID
-	for _, s := range args.Notes {
-		if id, err := uuid.Parse(s); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	notes, err := w.d.Notes(ctx, ids)
+	gone, err := uuid.Parse(args.Note)
 	if err != nil {
-		return memory.Decision{}, fmt.Errorf("read copies: %w", err)
+		return memory.Decision{}, badArgs(TaskRetract)
 	}
-	for i := range notes { // a copy is of one item only
-		if textOf(&notes[i], AttrOrigin) != "" || slices.Contains(args.Notes, textOf(&notes[i], AttrCopy)) {
-			w.deletes = append(w.deletes, notes[i].ID)
+	ids := []uuid.UUID{gone}
+	if other, err := uuid.Parse(args.Twin); err == nil {
+		notes, err := w.d.Notes(ctx, []uuid.UUID{other})
+		if err != nil {
+			return memory.Decision{}, fmt.Errorf("read a copy: %w", err)
+		}
+		for i := range notes {
+			if areTwins(gone, &notes[i]) {
+				ids, w.deletes = append(ids, other), append(w.deletes, other)
+			}
 		}
 	}
 	if err := w.facts.withdraw(ctx, ids); err != nil {

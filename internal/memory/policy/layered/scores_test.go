@@ -35,6 +35,7 @@ func TestSentence(t *testing.T) {
 		"The user's name is Ada":  {"user", RelationName, "Ada"},
 		"The user lives in Porto": {"user", RelationPlace, "Porto"},
 		"用户住在上海":                  {"user", RelationPlace, "上海"},
+		"用户喜欢Go 和 Python":         {"user", RelationLikes, "Go 和 Python"},
 		"Bo is a friend of Ada":   {"Bo", "is_a_friend_of", "Ada"},
 		"Bo likes tea":            {"Bo", RelationLikes, "tea"},
 	} {

@@ -173,7 +173,7 @@ func (w *writer) items(layer string, before []memory.Note) []*memory.Note {
 	var out []*memory.Note
 	seen := map[uuid.UUID]bool{}
 	add := func(n *memory.Note) {
-		if !seen[n.ID] && textOf(n, AttrLayer) == layer && !slices.Contains(w.deletes, n.ID) {
+		if !seen[n.ID] && layerOf(n) == layer && !slices.Contains(w.deletes, n.ID) {
 			seen[n.ID] = true
 			out = append(out, n)
 		}
