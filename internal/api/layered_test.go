@@ -185,6 +185,7 @@ func TestLayersRefuse(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"content":" "}`: "content", `{"content":"a","importance":2}`: "importance", `{"content":"a","layers":["deep"]}`: "layers.0", `{"content":"a","role":"king"}`: "role",
 		`{"content":"a","attributes":{"layer":"episodic"}}`: "attributes", `{"content":"a\u0000"}`: "content", `{}`: "content",
+		`{"content":"a","occurred_at":"yesterday-ish"}`: "occurred_at", `{"content":"a","attributes":{"copy_of":"x"}}`: "attributes",
 	} {
 		b.call(t, "one", "POST", c+"/remember", body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
 	}
@@ -199,6 +200,12 @@ func TestLayersRefuse(t *testing.T) {
 	b.call(t, "two", "POST", c+"/remember", `{"content":"a"}`).refused(http.StatusNotFound, fault.NotFound, "")
 	for _, config := range []string{`{"working_capacity":0}`, `{"working_capacity":1000000}`, `{"importance_threshold":1.5}`, `{"working_strategy":"luck"}`, `{"decay_days":-1}`} {
 		b.call(t, "one", "POST", "/v1/collections", `{"name":"bad","policy":"layered","policy_config":`+config+`}`).want(http.StatusUnprocessableEntity)
+	}
+	// Equal times, and times that go backwards.
+	for _, at := range []string{"2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z", "1970-01-01T00:00:00Z", "2026-01-01T00:00:00Z"} {
+		if got := b.remember(t, c, "None", "occurred_at", at, "role", "user"); len(stored(got, "working")) != 1 || len(stored(got, "semantic")) != 0 {
+			t.Errorf("%s", got.Body)
+		}
 	}
 	long := b.remember(t, c, strings.Repeat("长", 20000), "role", "user")
 	if long.length("stored") == 0 {
@@ -878,5 +885,87 @@ func TestC309Logs(t *testing.T) {
 	}
 	if strings.Contains(logs, "secretwords") {
 		t.Errorf("content in the logs: %s", logs)
+	}
+}
+
+// Two items with one text share an episode. Changing or deleting the second leaves the first and its episode as they
+// are; attributes of callers that sound like the layers' own do no harm.
+func TestLayersSharedEpisode(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	first := b.remember(t, c, "Remember the blue door.", "role", "user", "attributes", map[string]any{"origin": "web", "episode": "S01"})
+	episode := stored(first, "episodic")[0]
+	second := stored(b.remember(t, c, "Remember the blue door!", "role", "user"), "working")[0]
+	third := stored(b.remember(t, c, "remember the blue door", "role", "user"), "working")[0]
+	b.call(t, "one", "PATCH", c+"/notes/"+second, `{"content":"Remember the red gate."}`).want(http.StatusOK)
+	b.call(t, "one", "DELETE", c+"/notes/"+third, "").want(http.StatusNoContent)
+	b.runJobs(t)
+	if n := b.call(t, "one", "GET", c+"/notes/"+episode, "").want(http.StatusOK); n.text("content") != "Remember the blue door." {
+		t.Errorf("%s", n.Body)
+	}
+	if w, e, _ := b.counts(t, c); w != 2 || e != 1 {
+		t.Errorf("%d working, %d episodes", w, e)
+	}
+	// A search has each text once: the item, not its copy, too.
+	found := b.call(t, "one", "POST", c+"/search", `{"query":"blue door"}`).want(http.StatusOK)
+	said := map[string]bool{}
+	for i := range found.length("hits") {
+		content := found.text(fmt.Sprintf("hits.%d.note.content", i))
+		if said[content] {
+			t.Errorf("%q twice", content)
+		}
+		said[content] = true
+	}
+	if !said["Remember the blue door."] {
+		t.Errorf("%s", found.Body)
+	}
+	b.call(t, "one", "DELETE", c+"/notes/"+stored(first, "working")[0], "").want(http.StatusNoContent)
+	b.runJobs(t)
+	b.call(t, "one", "GET", c+"/notes/"+episode, "").want(http.StatusNotFound)
+}
+
+// C249, C252: an item from elsewhere keeps its content, type, times, importance, metadata and use, and decays from
+// these. C265: every change raises the revision of the layers.
+func TestC249ImportedItemAndC265Revision(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	id, plain := "0199aaaa-bbbb-7ccc-8ddd-000000000001", "0199aaaa-bbbb-7ccc-8ddd-000000000002"
+	used := b.clock().Add(-14 * 24 * time.Hour).Format(time.RFC3339)
+	b.call(t, "one", "POST", c+"/import", `{"id":"`+id+`","content":"We met at the harbor.","importance":0.8,"occurred_at":"2026-01-02T03:04:00Z","usage":{"access_count":3,"last_access":"`+used+`"},"attributes":{"layer":"episodic","type":"remark","room":"kitchen"}}
+{"id":"`+plain+`","content":"We sailed home.","importance":0.4,"usage":{"access_count":1,"last_access":"`+used+`"},"attributes":{"layer":"stratum"}}
+`).want(http.StatusAccepted)
+	b.runJobs(t)
+	n := b.call(t, "one", "GET", c+"/notes/"+id+"?include=embedding", "").want(http.StatusOK)
+	if n.text("content") != "We met at the harbor." || n.text("attributes.type") != "remark" || n.text("attributes.room") != "kitchen" || n.number("importance") != .8 ||
+		n.text("occurred_at") != "2026-01-02T03:04:00Z" || n.number("usage.access_count") != 3 || n.text("usage.last_access") != used || n.length("embedding") == 0 {
+		t.Errorf("%s", n.Body)
+	}
+	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+	b.runJobs(t)
+	if _, e, _ := b.counts(t, c); e != 2 { // a layer that does not exist is none
+		t.Errorf("%d episodes", e)
+	}
+	for note, want := range map[string]float64{id: .2, plain: .1} {
+		if n := b.call(t, "one", "GET", c+"/notes/"+note, "").want(http.StatusOK); math.Abs(n.number("importance")-want) > 1e-6 {
+			t.Errorf("C303: %s", n.Body)
+		}
+	}
+	last := -1.0
+	for _, change := range []func(){
+		func() { b.remember(t, c, "I like tea.", "role", "user") },
+		func() {
+			b.call(t, "one", "PATCH", c+"/notes/"+id, `{"content":"We met at the station."}`).want(http.StatusOK)
+		},
+		func() { b.call(t, "one", "DELETE", c+"/notes/"+id, "").want(http.StatusNoContent) },
+	} {
+		change()
+		b.runJobs(t)
+		now := b.call(t, "one", "GET", c+"/layers", "").want(http.StatusOK).number("revision")
+		if now <= last {
+			t.Errorf("C265: revision %v after %v", now, last)
+		}
+		last = now
 	}
 }

@@ -12,7 +12,8 @@ import (
 // C056 and C058 (read and delete by id), C060 (values keep their type), C064
 // (collections never mix), C066 and C067 (forks and batched copies), C069
 // (agents share a base), C075 (dimensions are not mixed), C077 (any version
-// is restored). No statement of it is prepared again for a bound value.
+// is restored), C306 (an engine is a durable back end behind one contract). No
+// statement of it is prepared again for a bound value.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, open)

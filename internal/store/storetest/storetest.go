@@ -54,7 +54,7 @@ type testCase struct {
 	run  func(t *testing.T, w *world)
 }
 
-// Run runs the suite: what any store has to do (C306). open returns an empty store, and closes it at the end of the test.
+// Run runs the suite. open returns an empty store, and closes it at the end of the test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, group := range []struct {
