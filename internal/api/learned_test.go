@@ -37,15 +37,15 @@ func TestListPolicies(t *testing.T) {
 			}
 			b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).want(http.StatusCreated)
 		}
-		if reading := at + "reading."; got.at(reading+"messages") != strings.HasPrefix(name, "mem0") || (got.length(reading+"kinds") == 0) != (name == "amem" || name == "none") ||
-			(got.number(reading+"recent") > 0) != (got.length(reading+"pinned") > 0) || (got.at(reading+"k") != nil) != (name == "memorybank" || name == "layered") {
+		if reading := at + "reading."; got.at(reading+"messages") != (strings.HasPrefix(name, "mem0") || name == "memoryos") || (got.length(reading+"kinds") == 0) != (name == "amem" || name == "none") ||
+			(got.number(reading+"recent") > 0) != (got.length(reading+"pinned") > 0) || (got.at(reading+"k") != nil) != (name == "memorybank" || name == "memoryos" || name == "layered") {
 			t.Errorf("%s: it is read as %v", name, got.at(at+"reading"))
 		}
 		if exchanges := got.at(at+"exchanges") == true; exchanges != (name != "amem" && name != "memgpt" && name != "none") {
 			t.Errorf("%s: exchanges is %t", name, exchanges)
 		}
 	}
-	if want := []string{"amem", "layered", "mem0", "mem0g", "memgpt", "memorybank", "none"}; !slices.Equal(names, want) {
+	if want := []string{"amem", "layered", "mem0", "mem0g", "memgpt", "memorybank", "memoryos", "none"}; !slices.Equal(names, want) {
 		t.Errorf("policies are %v, want %v", names, want)
 	}
 	b.call(t, "writer", "GET", "/v1/policies", "").refused(http.StatusForbidden, fault.Forbidden, "")
@@ -60,6 +60,7 @@ func TestPolicySettingsAreChecked(t *testing.T) {
 		"mem0":       {`{"similar":7}`, `{"similar":"many"}`, "policy_config.similar"},
 		"mem0g":      {`{"node_similarity":0.8}`, `{"node_similarity":7}`, "policy_config.node_similarity"},
 		"memgpt":     {`{"window":16384,"warn":0.8}`, `{"window":100}`, "policy_config.window"},
+		"memoryos":   {`{"preset":"paper","heat_threshold":7.5}`, `{"mid_capacity":0}`, "policy_config.mid_capacity"},
 		"memorybank": {`{"forgetting":"random","tau":3}`, `{"forgetting":"always"}`, "policy_config.forgetting"},
 	} {
 		c := b.space(t, policy, policy)

@@ -107,6 +107,11 @@ type Reading struct {
 	// Layers are the layers of a memory that consists of several, in the order that wins ties. Each is
 	// recalled alone, by a formula of its own. Empty: the memory has no layers.
 	Layers []LayerReading
+	// Hidden are notes that no search and no context finds unless the query asks for them; nil: none.
+	Hidden filter.Expr
+	// CountLinked also counts the notes with a link of this relation to a note that a search or context has shown,
+	// each once; "": none.
+	CountLinked string
 }
 
 // Part is one of the searches that a reading consists of.

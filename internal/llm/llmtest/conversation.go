@@ -37,6 +37,18 @@ type conversationData struct {
 	Texts    textsOf   `json:"texts"`
 	Facts    textsOf   `json:"facts"`
 	Entities []nameOrE `json:"entities"`
+	Pages    []page    `json:"pages"`
+	Page     []page    `json:"page"`
+	Meta     string    `json:"old_meta"`
+	Profile  struct {
+		Text string `json:"text"`
+	} `json:"old_profile"`
+}
+
+// page is what a person said and what was answered.
+type page struct {
+	Page     int      `json:"page"`
+	Messages []spoken `json:"messages"`
 }
 
 // spoken is a text with the fields beside it.
@@ -145,6 +157,39 @@ func ofConversations(req Request) any {
 	case "conflicts":
 		return map[string]any{"invalidate": []any{}}
 	}
+	return ofPages(req.Call, &d, chars)
+}
+
+// ofPages answers the calls about pages. All pages of a batch have one theme, and none continues the one before.
+func ofPages(call string, d *conversationData, chars int) any {
+	var said, user, assistant []string
+	handles := []int{}
+	for _, p := range slices.Concat(d.Pages, d.Page) {
+		handles = append(handles, p.Page)
+		said = append(said, saidIn(p.Messages)...)
+		for _, m := range p.Messages {
+			of := &assistant
+			if m.Role == "user" {
+				of = &user
+			}
+			*of = append(*of, text.Sentences(m.said())...)
+		}
+	}
+	switch call {
+	case "continuity":
+		return map[string]any{"continuous": false}
+	case "meta_info":
+		return map[string]any{"meta": beginnings(append([]string{d.Meta}, said...), chars)}
+	case "multi_summary":
+		all := strings.Join(said, " ")
+		return map[string]any{"themes": []any{map[string]any{
+			"theme": text.Shorten(all, 40), "keywords": text.Keyphrases(all, 5), "content": beginnings(said, chars), "pages": handles,
+		}}}
+	case "profile":
+		return map[string]any{"dimensions": []any{}, "text": beginnings(append([]string{d.Profile.Text}, user...), chars)}
+	case "knowledge":
+		return map[string]any{"user": first(user), "assistant": first(assistant)}
+	}
 	return nil
 }
 
@@ -242,4 +287,9 @@ func talk(req Request) string {
 		seen = fmt.Sprintf("I saw a system message of %d words.", n)
 	}
 	return fmt.Sprintf("You said: %s. %s", text.Shorten(strings.Join(strings.Fields(req.User), " "), 80), seen)
+}
+
+// first returns the first answeredFacts texts, never nil.
+func first(list []string) []string {
+	return append([]string{}, list[:min(len(list), answeredFacts)]...)
 }

@@ -41,9 +41,14 @@ var answers = map[string]any{
 	"overall_personality": map[string]any{
 		"portrait": "Alice is open about her life.", "reply_strategy": "Ask her how she likes Shanghai.",
 	},
-	"triples":   map[string]any{"triples": []any{map[string]any{"subject": "user", "relation": "place", "object": "Shanghai", "confidence": 0.9}}},
-	"abstract":  map[string]any{"summary": "Alice tells of herself.", "sources": []int{0, 1}},
-	"relevance": map[string]any{"scores": []any{}},
+	"triples":       map[string]any{"triples": []any{map[string]any{"subject": "user", "relation": "place", "object": "Shanghai", "confidence": 0.9}}},
+	"abstract":      map[string]any{"summary": "Alice tells of herself.", "sources": []int{0, 1}},
+	"continuity":    map[string]any{"continuous": true},
+	"meta_info":     map[string]any{"meta": "Alice tells of her life."},
+	"multi_summary": map[string]any{"themes": []any{map[string]any{"theme": "Life", "keywords": []string{"alice", "life"}, "content": "Alice tells where she lives and what she eats.", "pages": []int{0}}}},
+	"profile":       map[string]any{"dimensions": []any{map[string]any{"name": "Food", "level": "High", "evidence": "I am a vegetarian."}}, "text": "Alice tells what she eats."},
+	"knowledge":     map[string]any{"user": []string{"Alice lives in Shanghai."}, "assistant": []string{"The assistant praised Shanghai."}},
+	"relevance":     map[string]any{"scores": []any{}},
 }
 
 // nonsense are answers of the right form that name things that do not exist, or
@@ -65,6 +70,11 @@ var nonsense = map[string]any{
 	"overall_personality": map[string]any{"portrait": strings.Repeat("pwned ", 50_000), "reply_strategy": strings.Repeat("pwned ", 50_000)},
 	"triples":             map[string]any{"triples": slices.Repeat([]any{map[string]any{"subject": strings.Repeat("pwned ", 900), "relation": "\x01", "object": strings.Repeat("pwned ", 900), "confidence": 77}}, 300)},
 	"abstract":            map[string]any{"summary": strings.Repeat("pwned ", 50_000), "sources": []int{-1, 4711}},
+	"continuity":          map[string]any{"continuous": true},
+	"meta_info":           map[string]any{"meta": strings.Repeat("pwned ", 50_000)},
+	"multi_summary":       map[string]any{"themes": slices.Repeat([]any{map[string]any{"theme": strings.Repeat("pwned ", 900), "keywords": slices.Repeat([]string{"pwned"}, 500), "content": strings.Repeat("pwned ", 5_000), "pages": []int{-1, 0, 0, 4711}}}, 20)},
+	"profile":             map[string]any{"dimensions": slices.Repeat([]any{map[string]any{"name": "pwned", "level": "High", "evidence": strings.Repeat("pwned ", 900)}}, 100), "text": strings.Repeat("pwned ", 50_000)},
+	"knowledge":           map[string]any{"user": append(slices.Repeat([]string{"None", "", "pwned"}, 300), strings.Repeat("pwned ", 20_000)), "assistant": []string{"None"}},
 	"relevance":           map[string]any{"scores": slices.Repeat([]any{map[string]any{"id": 4711, "score": 9}}, 100)},
 }
 
@@ -72,6 +82,8 @@ var nonsense = map[string]any{
 var settings = map[string]string{
 	"mem0":  `{"summary_every":2}`,
 	"mem0g": `{"summary_every":2}`,
+	// Each exchange pushes out the one before, and each session is hot.
+	"memoryos": `{"short_capacity":1,"heat_threshold":2}`,
 }
 
 // talk is the conversation of most tests, an exchange a line.

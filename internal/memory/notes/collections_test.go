@@ -46,7 +46,7 @@ func TestCreateCollectionRefuses(t *testing.T) {
 		d.is(err, fault.Invalid, in.field)
 	}
 	_, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "x", Policy: "mem9"}, memory.Request{})
-	if err == nil || !strings.Contains(err.Error(), "amem, layered, mem0, mem0g, memgpt, memorybank, none") {
+	if err == nil || !strings.Contains(err.Error(), "amem, layered, mem0, mem0g, memgpt, memorybank, memoryos, none") {
 		t.Errorf("the error does not list the policies: %v", err)
 	}
 	_, err = d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "x", Agent: uuid.NewString()}, memory.Request{})

@@ -27,7 +27,7 @@ type derivation struct {
 	anyHead bool            // valid at any head
 }
 
-// derivationOf finds the summaries and profiles that are derived from a note, also indirectly.
+// derivationOf finds the summaries, profiles and sessions that are derived from a note, also indirectly.
 // There are few notes of these kinds.
 func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, last bool) (derivation, error) {
 	p, _ := n.policies.ByName(c.Policy)
@@ -41,7 +41,7 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	d := derivation{policy: policy, head: v.At, anyHead: last}
 	sources := map[uuid.UUID][]uuid.UUID{}
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile}, Limit: 500}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}, Limit: 500}
 	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 		return n.store.ListNotes(ctx, s, v, q)
 	}

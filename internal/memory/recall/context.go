@@ -44,6 +44,7 @@ type ContextQuery struct {
 	ExpandLinks *int            // 0..2, as in [Query]; nil is the policy's
 	Filter      filter.Expr     // as in [Query]
 	MinScore    *float64
+	Hidden      bool // as in [Query]
 	// MinAnswerable empties the context when nothing was found, or when Answerable is lower; nil: never.
 	MinAnswerable *float64
 	Profile       Profile            // as in [Query]
@@ -86,7 +87,7 @@ type Citation = contexts.Citation
 // what the reading of the collection's policy decides. It returns the search for candidates and its words.
 func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, applyReading func(*memory.Reading, *Query)) (Query, string, error) {
 	candidates := Query{
-		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore,
+		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore, Hidden: q.Hidden,
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
 		Bare:     true,
 		Internal: true, // a candidate that the context does not show is not recalled
@@ -179,6 +180,9 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	for i := range found.Hits {
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage}
 	}
+	if rd.Hidden != nil && !q.Hidden {
+		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter) // of what is shown beside the hits
+	}
 	if rd.PieceChars > 0 {
 		if request.Hits, err = r.mergeTurns(ctx, s, v, q.Filter, &rd, request.Hits); err != nil {
 			return Context{}, err
@@ -193,7 +197,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
-	r.counter.add(s, v.Collection.ID, written.Recalled, memory.Instant(r.clock()))
+	r.countShown(ctx, s, &v, &rd, written.Recalled)
 	return Context{
 		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Notes: written.Notes, Dates: written.Dates,
 		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable, Turns: turns,

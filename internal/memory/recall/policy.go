@@ -2,11 +2,17 @@ package recall
 
 import (
 	"cmp"
+	"context"
+	"log/slog"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // readingOf returns how a collection's policy wants it to be read. The zero Reading, which an
@@ -29,6 +35,9 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
 	q.useGraph = rd.Graph && !q.NoGraph
+	if rd.Hidden != nil && !q.Hidden {
+		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter)
+	}
 	if len(rd.Kinds) == 0 {
 		return
 	}
@@ -40,6 +49,27 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
 		q.Filter, q.parts = and(and(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter), rd.Parts
 	}
+}
+
+// countShown counts that notes were shown, and the notes that the policy counts with them.
+func (r *Service) countShown(ctx context.Context, s tenant.Scope, v *memory.View, rd *memory.Reading, shown []uuid.UUID) {
+	at := memory.Instant(r.clock())
+	r.counter.add(s, v.Collection.ID, shown, at)
+	if rd.CountLinked == "" || len(shown) == 0 {
+		return
+	}
+	links, err := r.store.Links(ctx, s, *v, memory.LinkQuery{Notes: shown, Direction: memory.Incoming, Limit: math.MaxInt32})
+	if err != nil {
+		r.outages.usage.Report(ctx, err, slog.Any("collection", v.Collection.ID))
+		return
+	}
+	var with []uuid.UUID
+	for i := range links {
+		if l := &links[i]; l.Relation == rd.CountLinked && !slices.Contains(with, l.Source) {
+			with = append(with, l.Source)
+		}
+	}
+	r.counter.add(s, v.Collection.ID, with, at)
 }
 
 // hasLeaf reports whether a filter has a leaf that matches.

@@ -61,8 +61,9 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err := checkRead(s, &v); err != nil {
 		return Result{}, err
 	}
+	var rd memory.Reading
 	if !q.Internal {
-		rd := r.readingOf(&v.Collection)
+		rd = r.readingOf(&v.Collection)
 		r.applyReading(&rd, &q)
 	}
 	words, err := q.check(r.judge != nil)
@@ -87,7 +88,7 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 		for i := range out.Hits {
 			found[i] = out.Hits[i].ID
 		}
-		r.counter.add(s, v.Collection.ID, found, memory.Instant(r.clock()))
+		r.countShown(ctx, s, &v, &rd, found)
 	}
 	out.Took = time.Since(start)
 	return out, nil

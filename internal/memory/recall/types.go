@@ -66,6 +66,7 @@ type Query struct {
 	Explain     bool // fill Hit.Explain
 	IDsOnly     bool // return ids and scores, read no note
 	NoGraph     bool // leave out hits by the graph, where the policy keeps one
+	Hidden      bool // find also what the policy hides, such as evicted messages
 	Bare        bool // leave out the links and the use of notes
 	Embedding   bool // fill Note.Vector
 

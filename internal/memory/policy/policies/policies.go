@@ -1,6 +1,6 @@
 // Package policies lists the memory systems. A new one is added to All; the rest is
 // in its own package and in internal/rules, which answers its calls without a model.
-// The app builds the list; no policy is imported elsewhere, except by its rules.
+// The app builds the list; no policy is imported elsewhere, except by its rules and by what reads its records.
 package policies
 
 import (
@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 )
 
 // All returns every policy. models are the names of further models that a collection
@@ -40,5 +41,9 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.NewPolicySet(amemPolicy, layeredPolicy, mem0Policy, mem0gPolicy, memgptPolicy, memorybankPolicy, policy.NewNone()), nil
+	memoryosPolicy, err := memoryos.New(models...)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewPolicySet(amemPolicy, layeredPolicy, mem0Policy, mem0gPolicy, memgptPolicy, memorybankPolicy, memoryosPolicy, policy.NewNone()), nil
 }

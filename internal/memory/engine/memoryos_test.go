@@ -1,0 +1,820 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tiers"
+)
+
+// newOSWorld returns a world whose main collection is a MemoryOS with this config.
+func newOSWorld(t *testing.T, config string, o options) *world {
+	t.Helper()
+	o.policy, o.config = "memoryos", config
+	return newWorld(t, o)
+}
+
+// tell adds an exchange and runs its jobs. An empty answer is left out.
+func (w *world) tell(said, answered string) []memory.Note {
+	w.t.Helper()
+	texts := []string{said}
+	if answered != "" {
+		texts = append(texts, answered)
+	}
+	out := w.say(texts...).Messages
+	w.drain()
+	return out
+}
+
+func (w *world) tiers() *tiers.Service { return &tiers.Service{Store: w.store, Clock: w.now} }
+
+func (w *world) sessions() []tiers.Session {
+	w.t.Helper()
+	w.flush()
+	list, err := w.tiers().Sessions(w.t.Context(), w.s, w.view(w.c.ID), tiers.OrderHeat)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+func (w *world) pages(session uuid.UUID) []tiers.Page {
+	w.t.Helper()
+	_, list, more, err := w.tiers().Session(w.t.Context(), w.s, w.view(w.c.ID), session, uuid.Nil, 10_000)
+	if err != nil || more {
+		w.t.Fatal(err, more)
+	}
+	return list
+}
+
+func (w *world) tierState() tiers.State {
+	w.t.Helper()
+	s, err := w.tiers().State(w.t.Context(), w.s, w.view(w.c.ID))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// moves returns all moves, oldest first.
+func (w *world) moves() []tiers.Moved {
+	w.t.Helper()
+	list, next, err := w.tiers().Moves(w.t.Context(), w.s, w.view(w.c.ID), uuid.Nil, 100_000)
+	if err != nil || next != uuid.Nil {
+		w.t.Fatal(err, next)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+func (w *world) knowledge(of string) []memory.Note {
+	w.t.Helper()
+	return slices.DeleteFunc(w.all(w.c.ID, memory.KindKnowledge), func(n memory.Note) bool { return n.Attributes[memoryos.AttrOf] != of })
+}
+
+// themed makes the model file all pages of a batch under a theme for each topic that their texts name. Its keywords
+// are the topic's, its content names the topic.
+func (w *world) themed(topics ...string) {
+	w.fake.Handle(memoryos.CallThemes, func(r llmtest.Request) llmtest.Reply {
+		var m struct {
+			Pages []struct {
+				Page     int `json:"page"`
+				Messages []struct {
+					Text string `json:"text"`
+				} `json:"messages"`
+			} `json:"pages"`
+		}
+		raw := r.User[strings.Index(r.User, "<memory-data>")+len("<memory-data>") : strings.LastIndex(r.User, "</memory-data>")]
+		if err := json.Unmarshal([]byte(raw), &m); err != nil {
+			w.t.Error(err)
+		}
+		var answer memoryos.ThemesAnswer
+		for _, topic := range topics {
+			t := memoryos.Theme{Theme: topic, Keywords: []string{topic}, Content: "They speak about " + topic + ".", Pages: []int{}}
+			for _, p := range m.Pages {
+				if slices.ContainsFunc(p.Messages, func(said struct {
+					Text string `json:"text"`
+				},
+				) bool {
+					return strings.Contains(strings.ToLower(said.Text), topic)
+				}) {
+					t.Pages = append(t.Pages, p.Page)
+				}
+			}
+			if len(t.Pages) > 0 {
+				answer.Themes = append(answer.Themes, t)
+			}
+		}
+		if len(answer.Themes) == 0 {
+			answer.Themes = []memoryos.Theme{{Theme: "other", Keywords: []string{}, Content: "They speak about nothing in particular.", Pages: []int{}}}
+		}
+		return llmtest.JSON(answer)
+	})
+}
+
+func tierOf(n *memory.Note) string {
+	switch n.Category {
+	case memoryos.CategoryPage:
+		return memoryos.TierMid
+	case memoryos.CategoryEvicted:
+		return memoryos.TierEvicted
+	}
+	return memoryos.TierShort
+}
+
+// C209, C210, C211: the short tier is a queue of pairs of the configured length in the order in which they were said.
+// What is pushed out becomes a page, also a pair of one side; none is lost, and metadata of a message stays (C241).
+func TestOSShortTier_C209(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":3}`, options{})
+	var said []memory.Note
+	for i := range 5 {
+		at := spring.Add(time.Duration(i) * time.Hour)
+		in := notes.NewMessages{Messages: []notes.NewMessage{
+			{Content: fmt.Sprintf("I water plant number %d.", i), OccurredAt: &at, Attributes: map[string]any{"room": "kitchen"}},
+		}}
+		if i != 1 { // the second pair has one side
+			in.Messages = append(in.Messages, notes.NewMessage{Role: memory.RoleAssistant, Content: "All right.", OccurredAt: &at})
+		}
+		out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.drain()
+		said = append(said, out.Messages...)
+		if s := w.tierState(); s.Pairs != min(i+1, 3) || s.ShortCapacity != 3 || s.Pages != max(0, i-2) {
+			t.Errorf("after %d pairs the tiers are %+v", i+1, s)
+		}
+	}
+	w.checkCollection(w.c.ID, said...)
+	all := w.all(w.c.ID, memory.KindMessage)
+	for i := range all {
+		want := memoryos.TierShort
+		if i < 3 {
+			want = memoryos.TierMid
+		}
+		if n := &all[i]; n.ID != said[i].ID || tierOf(n) != want || n.OccurredAt != said[i].OccurredAt || n.State != memory.StateEvolved {
+			t.Errorf("message %d is %q of %s in tier %s, %s", i, n.Content, n.OccurredAt, tierOf(n), n.State)
+		}
+	}
+	if room := all[0].Attributes["room"]; room != "kitchen" {
+		t.Errorf("the metadata is %v", room)
+	}
+	var pages []tiers.Page
+	for _, s := range w.sessions() {
+		pages = append(pages, w.pages(s.Note.ID)...)
+	}
+	slices.SortFunc(pages, func(a, b tiers.Page) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	if len(pages) != 2 || len(pages[0].Messages) != 2 || len(pages[1].Messages) != 1 || pages[1].Messages[0].Content != "I water plant number 1." {
+		t.Errorf("the pages are %+v", pages)
+	}
+}
+
+// C212, C213, C215, C216: a session and its pages with all that is known of them. A page that continues the one before
+// is linked with it and shares the summary of the chain; another topic begins a new chain.
+func TestOSPages_C213(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":100,"merge_threshold":0}`, options{})
+	for i, continues := range []bool{true, true, false} {
+		w.fake.Script(memoryos.CallContinuity, llmtest.JSON(memoryos.Continuity{Continuous: continues}))
+		w.fake.Script(memoryos.CallMeta, llmtest.JSON(memoryos.Meta{Meta: fmt.Sprintf("Summary %d.", i)}))
+	}
+	w.fake.Script(memoryos.CallMeta, llmtest.JSON(memoryos.Meta{Meta: "Summary 3."}))
+	w.fake.Always(memoryos.CallThemes, llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Repairs", Keywords: []string{"bike"}, Content: "They repair a bike.", Pages: []int{0}}}}))
+	before := w.now()
+	said := w.tell("My bike has a flat tire.", "Patch it.")
+	w.tell("With which glue?", "Any glue for rubber.")
+	w.tell("And how long does it dry?", "Five minutes.")
+	w.tell("What do owls eat?", "Mice.")
+	w.tell("Thanks.", "You are welcome.")
+	list := w.sessions()
+	if len(list) != 1 {
+		t.Fatalf("%d sessions", len(list))
+	}
+	s := &list[0]
+	if s.Note.Content == "" || len(s.Note.Keywords) == 0 || len(w.get(s.Note.ID).Vector) == 0 || s.Pages != 4 || s.Fresh != 4 || s.Interact != 4 || s.Visits != 0 ||
+		s.Heat < 4 || s.Note.CreatedAt.Before(before) || s.LastVisit.Before(s.Note.CreatedAt) || s.Accesses != 0 || s.Theme == "" || s.Damaged != "" {
+		t.Errorf("the session is %+v", s)
+	}
+	pages := w.pages(s.Note.ID)
+	if len(pages) != 4 {
+		t.Fatalf("%d pages", len(pages))
+	}
+	for i, want := range []struct {
+		meta           string
+		previous, next int // 1 is the first page
+	}{{"Summary 2.", 0, 2}, {"Summary 2.", 1, 3}, {"Summary 2.", 2, 0}, {"Summary 3.", 0, 0}} {
+		id := func(n int) uuid.UUID {
+			if n == 0 {
+				return uuid.Nil
+			}
+			return pages[n-1].ID
+		}
+		p := &pages[i]
+		if p.Meta != want.meta || p.Previous != id(want.previous) || p.Next != id(want.next) || len(p.Messages) != 2 || p.Analyzed || p.Preloaded || p.Reason == "" {
+			t.Errorf("page %d is %+v", i, p)
+		}
+	}
+	p := &pages[0]
+	first := w.get(p.ID)
+	if p.ID != said[0].ID || p.Messages[1].ID != said[1].ID || !slices.Contains(p.Keywords, "bike") && !slices.Contains(p.Keywords, "flat tire") || len(first.Vector) == 0 || first.OccurredAt != said[0].OccurredAt {
+		t.Errorf("the first page is %+v", p)
+	}
+	w.checkCollection(w.c.ID)
+}
+
+// C214: a batch with two topics gives two sessions, and each page is in one of them: the one of its theme.
+func TestOSThemes_C214(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":100,"keyword_weight":0,"merge_threshold":0.99}`, options{})
+	w.themed("kayak", "bread")
+	var said []memory.Note
+	for _, topic := range []string{"kayak", "bread", "kayak", "bread", "weather"} { // the last one stays
+		out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{
+			Messages: []notes.NewMessage{{Content: "Once more about my " + topic + "."}, {Role: memory.RoleAssistant, Content: "Go on."}}, Infer: new(topic == "weather"), OnDuplicate: memory.DuplicateKeep,
+		}, memory.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, out.Messages...)
+	}
+	w.drain()
+	list := w.sessions()
+	if len(list) != 2 || w.fake.Calls(memoryos.CallThemes) != 1 {
+		t.Fatalf("%d sessions of %d batches", len(list), w.fake.Calls(memoryos.CallThemes))
+	}
+	for _, s := range list {
+		pages := w.pages(s.Note.ID)
+		if len(pages) != 2 || s.Pages != 2 {
+			t.Errorf("the session %q has %d pages", s.Note.Content, len(pages))
+		}
+		for _, p := range pages {
+			if !strings.Contains(p.Messages[0].Content, s.Theme) {
+				t.Errorf("%q is in the session of %s", p.Messages[0].Content, s.Theme)
+			}
+		}
+	}
+	w.checkCollection(w.c.ID, said...)
+}
+
+// C220, C221, C245: a theme joins the session that matches at least as well as the threshold says, and opens one
+// below it. A merge changes pages, counts, last visit, heat, summary and vector, and says why.
+func TestOSMerge_C220(t *testing.T) {
+	t.Parallel()
+	// Two themes with one of three keywords in common, and vectors of one direction less than 1.
+	match := func(t *testing.T, w *world) float64 {
+		t.Helper()
+		w.fake.Script(memoryos.CallThemes,
+			llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Bees", Keywords: []string{"bees", "honey"}, Content: "Ann keeps bees in her garden.", Pages: []int{0}}}}),
+			llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Hives", Keywords: []string{"bees", "hive"}, Content: "Ann builds a hive for bees in her garden.", Pages: []int{0}}}}))
+		w.tell("I keep bees in my garden.", "Lovely.")
+		w.tell("I build a hive for them.", "With which wood?")
+		first := w.sessions()[0]
+		vector := w.get(first.Note.ID).Vector
+		theme := memory.Note{Content: "Ann builds a hive for bees in her garden.", Keywords: []string{"bees", "hive"}}
+		em, _ := w.embedders.ByName(w.c.Embedder)
+		second, err := memory.EmbedAll(t.Context(), em, w.s, []string{memory.EmbedText(&theme)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cosine, _ := memory.Cosine(second[0].Vector, vector)
+		return cosine + 1./3
+	}
+	measured := match(t, newOSWorld(t, `{"short_capacity":1}`, options{}))
+	if measured < 0.5 || measured > 1.3 {
+		t.Fatalf("the match is %.3f", measured)
+	}
+	for name, tt := range map[string]struct {
+		threshold float64
+		sessions  int
+	}{"at the threshold": {measured - 1e-6, 1}, "below it": {measured + 1e-6, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newOSWorld(t, fmt.Sprintf(`{"short_capacity":1,"merge_threshold":%.9f,"heat_threshold":100}`, tt.threshold), options{})
+			match(t, w)
+			before := w.sessions()[0]
+			was := w.get(before.Note.ID)
+			w.advance(time.Hour)
+			w.fake.Script(memoryos.CallThemes, llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Beekeeping", Keywords: []string{"bees", "hive", "honey"}, Content: "Ann keeps bees and builds a hive.", Pages: []int{0}}}}))
+			w.tell("Pine.", "Good choice.")
+			list := w.sessions()
+			if len(list) != tt.sessions {
+				t.Fatalf("%d sessions, the match is %.6f", len(list), measured)
+			}
+			moves := w.moves()
+			last := moves[len(moves)-1]
+			if tt.sessions == 2 {
+				if !strings.HasPrefix(last.Reason, "opened a session: the best match is 0.") {
+					t.Errorf("the move is %+v", last)
+				}
+				return
+			}
+			s := list[0]
+			is := w.get(s.Note.ID)
+			if s.Pages != 2 || s.Interact != 2 || !s.LastVisit.After(before.LastVisit) || s.Heat <= before.Heat || is.Content != "Ann keeps bees and builds a hive." ||
+				!slices.Contains(is.Keywords, "hive") || slices.Equal(is.Vector, was.Vector) || s.Theme != "Beekeeping" {
+				t.Errorf("the session was %+v and is %+v", before, s)
+			}
+			if !strings.HasPrefix(last.Reason, "joined the session: the match is ") || last.From != memoryos.TierShort || last.To != memoryos.TierMid || *last.Session != s.Note.ID || last.Heat < 2 || last.At.IsZero() {
+				t.Errorf("the move is %+v", last)
+			}
+		})
+	}
+}
+
+// C225, C226, C229, C234, C235: a session is hot from its fourth page on, is analyzed once and cools down. Searches and
+// contexts that show a page heat its session; what was analyzed is not analyzed again.
+func TestOSHeat_C229(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"merge_threshold":0}`, options{})
+	for i := range 5 {
+		if n := w.fake.Calls(memoryos.CallKnowledge); n != 0 {
+			t.Fatalf("analyzed %d times before pair %d", n, i)
+		}
+		w.tell(fmt.Sprintf("My tulips number %d are red.", i), "Nice.")
+	}
+	s := w.sessions()[0]
+	if w.fake.Calls(memoryos.CallKnowledge) != 1 || w.fake.Calls(memoryos.CallProfile) != 1 || s.Pages != 4 || s.Fresh != 0 || s.Interact != 0 || s.Heat > 1 {
+		t.Fatalf("after %d analyses the session is %+v", w.fake.Calls(memoryos.CallKnowledge), s)
+	}
+	for _, p := range w.pages(s.Note.ID) {
+		if !p.Analyzed {
+			t.Errorf("a page is not analyzed: %+v", p)
+		}
+	}
+	before := s
+	w.advance(time.Hour)
+	for range 3 {
+		if len(w.search(w.c.ID, recall.Query{Text: "tulips"})) == 0 {
+			t.Fatal("nothing is found")
+		}
+	}
+	w.context(w.c.ID, recall.ContextQuery{Text: "What color have my tulips?"})
+	s = w.sessions()[0]
+	if s.Visits != 4 || s.Accesses != 4 || !s.LastVisit.After(before.LastVisit) || math.Abs(s.Heat-(4+s.Recency)) > 1e-9 {
+		t.Errorf("after four reads the session is %+v", s)
+	}
+	w.tell("Good night.", "Sleep well.") // pushes out one more pair
+	s = w.sessions()[0]
+	if n := w.fake.Calls(memoryos.CallKnowledge); n != 2 || s.Visits != 0 || s.Accesses != 4 || s.Heat > 1 {
+		t.Errorf("after %d analyses the session is %+v", n, s)
+	}
+	for _, r := range w.fake.RequestsOf(memoryos.CallKnowledge)[1:] {
+		if strings.Contains(r.User, "number 3") || !strings.Contains(r.User, "number 4") {
+			t.Errorf("analyzed again: %s", r.User)
+		}
+	}
+	w.tell("One more.", "Yes?")
+	if n := w.fake.Calls(memoryos.CallKnowledge); n != 2 {
+		t.Errorf("%d analyses", n)
+	}
+}
+
+// C226: every hot session is analyzed at the next add, the hottest first: no session starves another.
+func TestOSAllHotSessions_C226(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":4,"keyword_weight":0,"merge_threshold":0.9,"sessions":1}`, options{})
+	w.themed("kayak", "bread", "lute")
+	for _, topic := range []string{"kayak", "bread", "lute", "weather"} {
+		w.tell("Once more about my "+topic+".", "Go on.")
+	}
+	for range 3 {
+		w.search(w.c.ID, recall.Query{Text: "bread"})
+	}
+	for range 4 {
+		w.search(w.c.ID, recall.Query{Text: "lute"})
+	}
+	list := w.sessions()
+	if len(list) != 3 || list[0].Theme != "lute" || list[1].Theme != "bread" || w.fake.Calls(memoryos.CallKnowledge) != 0 {
+		t.Fatalf("the sessions are %+v", list)
+	}
+	for i := range list[1:] {
+		if list[i].Heat < list[i+1].Heat {
+			t.Errorf("session %d is not the hottest", i)
+		}
+	}
+	w.tell("About my kayak again.", "Yes.")
+	var analyzed []string
+	for _, m := range w.moves() {
+		if m.To == memoryos.TierLong {
+			analyzed = append(analyzed, w.get(m.Note).Attributes["theme"].(string))
+		}
+	}
+	if want := []string{"lute", "bread"}; !slices.Equal(analyzed, want) {
+		t.Errorf("analyzed were %v", analyzed)
+	}
+}
+
+// C230: profile and knowledge are asked for at the same time, and what one of them gives is kept when the other fails.
+func TestOSParallelExtraction_C230(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":2,"merge_threshold":0}`, options{})
+	profile, knowledge := make(chan struct{}), make(chan struct{})
+	meet := func(mine, other chan struct{}, answer any) func(llmtest.Request) llmtest.Reply {
+		return func(llmtest.Request) llmtest.Reply {
+			close(mine)
+			select {
+			case <-other:
+			case <-t.Context().Done():
+			}
+			return llmtest.JSON(answer)
+		}
+	}
+	w.fake.Handle(memoryos.CallProfile, meet(profile, knowledge, memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann sails."}))
+	w.fake.Handle(memoryos.CallKnowledge, meet(knowledge, profile, memoryos.Knowledge{User: []string{"Ann sails."}, Assistant: []string{}}))
+	w.tell("I sail.", "Ahoy.")
+	w.tell("I row.", "Ahoy.") // each call waits for the other
+	if len(w.knowledge("user")) != 1 || w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile).Content != "Ann sails." {
+		t.Fatal("nothing was learned")
+	}
+	for _, fails := range []string{memoryos.CallProfile, memoryos.CallKnowledge} {
+		works := func(what string) {
+			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann sails and likes " + what + "."}))
+			w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann likes " + what + "."}, Assistant: []string{}}))
+		}
+		works(fails)
+		w.fake.Always(fails, llmtest.Status(500, 0))
+		w.tell("I like it.", "Fine.")
+		learned := func() (profile, knowledge bool) {
+			profile = strings.Contains(w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile).Content, fails)
+			return profile, slices.ContainsFunc(w.knowledge("user"), func(n memory.Note) bool { return strings.Contains(n.Content, fails) })
+		}
+		if p, k := learned(); p != (fails == memoryos.CallKnowledge) || k != (fails == memoryos.CallProfile) {
+			t.Errorf("while %s fails, profile %t and knowledge %t are learned", fails, p, k)
+		}
+		works(fails)
+		w.advance(time.Hour)
+		w.settle()
+		if p, k := learned(); !p || !k {
+			t.Errorf("after %s failed, profile %t and knowledge %t are learned", fails, p, k)
+		}
+	}
+	if n := len(w.knowledge("user")); n != 3 {
+		t.Errorf("%d entries", n)
+	}
+	w.checkCollection(w.c.ID)
+}
+
+// C231, C237: a new profile keeps old findings and adds new ones with level and evidence. A poor answer, or one about a
+// dimension that is not in the catalog, changes nothing.
+func TestOSProfile_C231(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":2,"merge_threshold":0}`, options{})
+	w.tell("I plan each day.", "I see.")
+	for _, tt := range []struct {
+		answer any
+		want   []string // of the text and the dimensions
+	}{
+		{memoryos.Profile{Text: "Ann likes order.", Dimensions: []memoryos.Dimension{{Name: "order", Level: memoryos.LevelHigh, Evidence: "I plan each day."}}}, []string{"Ann likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "A.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "Ann likes order.", Dimensions: []memoryos.Dimension{{Name: "shoe size", Level: memoryos.LevelHigh, Evidence: "I have big feet."}, {Name: "music", Level: memoryos.LevelLow, Evidence: "None"}}}, []string{"Ann likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "Ann likes order and music.", Dimensions: []memoryos.Dimension{{Name: "Music", Level: memoryos.LevelMedium, Evidence: "I sing."}, {Name: "order", Level: memoryos.LevelLow, Evidence: "My desk is a mess."}}}, []string{"Ann likes order and music.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+	} {
+		w.fake.Always(memoryos.CallProfile, llmtest.JSON(tt.answer))
+		w.tell("And so on.", "I see.")
+		n := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile)
+		p, err := memoryos.ReadProfileNote(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{n.Content}
+		for _, d := range p.Dimensions {
+			got = append(got, fmt.Sprintf("%s %s %s", d.Name, d.Level, strings.Join(d.Evidence, " ")))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("after %+v the profile is %q, want %q", tt.answer, got, tt.want)
+		}
+	}
+	if c := w.context(w.c.ID, recall.ContextQuery{Text: "What do you know about me?"}); !strings.Contains(c.Text, "Ann likes order and music.") {
+		t.Errorf("the context is %s", c.Text)
+	}
+	w.checkCollection(w.c.ID)
+}
+
+// C232, C233, C236, C332: what is known of the user and of the assistant, one fact for each entry with its time, its
+// vector and the messages that it is from. "None" is no knowledge, and nothing is known twice. At capacity the oldest
+// entry goes. Nothing crosses collections.
+func TestOSKnowledge_C232(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":2,"merge_threshold":0,"knowledge_capacity":3}`, options{})
+	other, err := w.collections.Create(t.Context(), w.s, notes.CollectionInput{Name: "other", Policy: "memoryos"}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := w.tell("My dog Rex is old.", "I wrote you a list of vets.")
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann has a dog called Rex.", "None", "- none.", ""}, Assistant: []string{"The assistant wrote a list of vets.", "N/A"}}))
+	w.tell("He sleeps.", "Good.")
+	user, assistant := w.knowledge("user"), w.knowledge("assistant")
+	if len(user) != 1 || len(assistant) != 1 {
+		t.Fatalf("knowledge is %+v, %+v", user, assistant)
+	}
+	for i, n := range []memory.Note{user[0], assistant[0]} {
+		full := w.get(n.ID)
+		if len(full.Vector) == 0 || full.OccurredAt.IsZero() || !slices.Contains(full.Provenance.Sources, said[i].ID) || len(full.Provenance.Sources) != 1 || full.Attributes["reason"] == "" {
+			t.Errorf("%q is %+v", n.Content, full)
+		}
+	}
+	w.tell("He eats.", "Good.") // says the same
+	if len(w.knowledge("user")) != 1 || len(w.knowledge("assistant")) != 1 {
+		t.Error("something is known twice")
+	}
+	for i := range 4 {
+		w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{fmt.Sprintf("Ann owns a %s.", []string{"boat", "violin", "greenhouse", "telescope"}[i])}, Assistant: []string{"None"}}))
+		w.tell("More.", "Go on.")
+	}
+	var known []string
+	for _, n := range w.knowledge("user") {
+		known = append(known, n.Content)
+	}
+	if want := []string{"Ann owns a violin.", "Ann owns a greenhouse.", "Ann owns a telescope."}; !slices.Equal(known, want) || len(w.knowledge("assistant")) != 1 {
+		t.Errorf("known is %q", known)
+	}
+	if hits := w.search(w.c.ID, recall.Query{Text: "telescope"}); len(hits) == 0 || hits[0].Note.Kind != memory.KindKnowledge {
+		t.Errorf("found is %+v", hits)
+	}
+	if n := w.all(other.Collection.ID); len(n) != 0 {
+		t.Errorf("the other collection has %d notes", len(n))
+	}
+	if hits := w.search(other.Collection.ID, recall.Query{Text: "list of vets"}); len(hits) != 0 {
+		t.Errorf("the other collection finds %+v", hits)
+	}
+	w.checkCollection(w.c.ID)
+}
+
+// C227, C245, C333: after ten times as many sessions as there is room for, there are as many as there is room for, and
+// so of knowledge. What left is in the log and found by nobody who does not ask for it; it was analyzed before, no link
+// leads to it, and each session says once why it left.
+func TestOSEviction_C333(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{memoryos.EvictLeastUsed, memoryos.EvictColdest} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			const capacity = 4
+			w := newOSWorld(t, fmt.Sprintf(`{"short_capacity":1,"mid_capacity":%d,"knowledge_capacity":%d,"merge_threshold":2,"eviction":%q}`, capacity, capacity, how), options{})
+			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}}))
+			w.fake.Handle(memoryos.CallKnowledge, func(r llmtest.Request) llmtest.Reply {
+				i := strings.Index(r.User, "topic ")
+				return llmtest.JSON(memoryos.Knowledge{User: []string{"The person speaks about " + r.User[i:i+len("topic 00")] + "."}, Assistant: []string{}})
+			})
+			var said []memory.Note
+			for i := range 10*capacity + 1 {
+				said = append(said, w.tell(fmt.Sprintf("Here is topic %02d: %s.", i, strings.Repeat(fmt.Sprintf("word%02d ", i), 3)), "I see.")...)
+				w.advance(time.Minute)
+			}
+			w.settle()
+			if s := w.tierState(); s.Sessions != capacity || s.Pages != capacity || s.Pairs != 1 || s.User != capacity || s.Assistant != 0 {
+				t.Errorf("the tiers are %+v", s)
+			}
+			w.checkCollection(w.c.ID, said...)
+			const gone = 10*capacity - capacity
+			for i := range gone {
+				n := w.get(said[2*i].ID)
+				if tierOf(&n) != memoryos.TierEvicted {
+					t.Errorf("topic %d is in the tier %s", i, tierOf(&n))
+				}
+				word := fmt.Sprintf("word%02d", i)
+				for _, h := range w.search(w.c.ID, recall.Query{Text: word}) {
+					if h.ID == n.ID {
+						t.Errorf("%s is found", word)
+					}
+				}
+				if c := w.context(w.c.ID, recall.ContextQuery{Text: word}); strings.Contains(c.Text, word) {
+					t.Errorf("a context shows %s: %s", word, c.Text)
+				}
+				if !found(w.search(w.c.ID, recall.Query{Text: word, Hidden: true, Filter: memory.OfKinds(memory.KindMessage)}), n.ID) {
+					t.Errorf("%s is not found by who asks for it", word)
+				}
+			}
+			var left []uuid.UUID
+			for _, m := range w.moves() {
+				if m.To == memoryos.TierEvicted {
+					left = append(left, m.Note)
+					if !strings.Contains(m.Reason, "have room") || m.From != memoryos.TierMid {
+						t.Errorf("the move is %+v", m)
+					}
+				}
+			}
+			distinct := slices.Clone(left)
+			slices.SortFunc(distinct, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+			if len(slices.Compact(distinct)) != gone || len(left) != gone {
+				t.Errorf("%d sessions left", len(left))
+			}
+			if n := w.fake.Calls(memoryos.CallKnowledge); n != gone {
+				t.Errorf("%d analyses of %d sessions that left", n, gone)
+			}
+		})
+	}
+}
+
+// A full middle tier loses the session that was read least or is coldest, but never one of the newest: they had no time
+// to be read.
+func TestOSGrace_C227(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{memoryos.EvictLeastUsed, memoryos.EvictColdest} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := newOSWorld(t, fmt.Sprintf(`{"short_capacity":1,"mid_capacity":4,"merge_threshold":0.9,"keyword_weight":0,"heat_threshold":1000,"sessions":1,"eviction":%q}`, how), options{})
+			topics := []string{"kayak", "bread", "lute", "stamps", "glacier"}
+			w.themed(topics...)
+			for _, topic := range topics[:4] {
+				w.tell("Let me speak about "+topic+".", "Go on.")
+			}
+			w.tell("The lute again.", "Yes.")
+			for _, topic := range []string{"kayak", "kayak", "lute", "lute", "lute", "stamps"} {
+				w.search(w.c.ID, recall.Query{Text: topic})
+			}
+			w.flush()
+			w.tell("Let me speak about glacier.", "Go on.")
+			w.tell("And so on.", "Yes.")
+			var left []string
+			for _, s := range w.sessions() {
+				left = append(left, s.Theme)
+			}
+			slices.Sort(left)
+			if want := []string{"glacier", "kayak", "lute", "stamps"}; !slices.Equal(left, want) {
+				t.Errorf("left are %v", left)
+			}
+		})
+	}
+}
+
+// C247: the fact of the first of 500 exchanges is found at the end.
+func TestOSLongSpan_C247(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"mid_capacity":50}`, options{heuristic: true, together: true})
+	topics := []string{"the garden", "a film", "the neighbors", "my bicycle", "soup", "the train to work", "a novel", "football", "the weather", "my aunt"}
+	var messages []notes.NewMessage
+	said := func(user, assistant string) {
+		at := spring.Add(time.Duration(len(messages)) * time.Hour)
+		messages = append(messages, notes.NewMessage{Content: user, OccurredAt: &at}, notes.NewMessage{Role: memory.RoleAssistant, Content: assistant, OccurredAt: &at})
+	}
+	said("My sister Ottilie works as a lighthouse keeper in Norway.", "What an unusual job!")
+	for i := range 499 {
+		topic := topics[i%len(topics)]
+		said(fmt.Sprintf("Day %d: today I thought about %s.", i, topic), "Tell me more about "+topic+".")
+	}
+	for chunk := range slices.Chunk(messages, 50) {
+		// The last one of each chunk moves those that wait.
+		for i, part := range [][]notes.NewMessage{chunk[:len(chunk)-2], chunk[len(chunk)-2:]} {
+			in := notes.NewMessages{Messages: part, Infer: new(i == 1), OnDuplicate: memory.DuplicateKeep}
+			if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.settle()
+	}
+	const question = "What does my sister Ottilie work as?"
+	hits := w.search(w.c.ID, recall.Query{Text: question})
+	if !slices.ContainsFunc(hits[:min(len(hits), 5)], func(h recall.Hit) bool { return strings.Contains(h.Note.Content, "lighthouse") }) {
+		t.Errorf("found is %+v", hits)
+	}
+	if c := w.context(w.c.ID, recall.ContextQuery{Text: question, TokenBudget: 300}); !strings.Contains(c.Text, "lighthouse") {
+		t.Errorf("the context is %s", c.Text)
+	}
+	if s := w.tierState(); s.Pairs != 10 || s.Sessions > 50 {
+		t.Errorf("the tiers are %+v", s)
+	}
+}
+
+// A message that a caller deletes or changes is no longer in what was derived from it: its session is summed up again,
+// the profile is written again, and knowledge from it is marked.
+func TestOSChangedMessages(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":3,"merge_threshold":0}`, options{})
+	secret := w.tell("The code of my cake box is 4711.", "I will forget it.")
+	kept := w.tell("I like marble cake in a box.", "Yum.")
+	w.tell("Bye.", "Bye.")
+	says := func(word string) []string {
+		var out []string
+		for _, n := range w.all(w.c.ID) {
+			raw := mustJSON(n.Attributes)
+			if n.Kind != memory.KindKnowledge && (strings.Contains(n.Content, word) || strings.Contains(string(raw), word)) {
+				out = append(out, fmt.Sprintf("%s %q %s", n.Kind, n.Content, raw))
+			}
+		}
+		return out
+	}
+	if len(says("4711")) < 3 || len(w.knowledge("user")) != 2 {
+		t.Fatalf("nothing was derived: %v, %v", says("4711"), w.knowledge("user"))
+	}
+	remove := func(id uuid.UUID) {
+		if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), id, memory.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+	}
+	remove(secret[0].ID)
+	if left := says("4711"); len(left) > 0 {
+		t.Errorf("after the deletion: %v", left)
+	}
+	list := w.sessions()
+	if len(list) != 1 || !strings.Contains(list[0].Note.Content, "marble cake") || list[0].Note.Provenance.Stale || list[0].Pages != 2 {
+		t.Fatalf("the sessions are %+v", list)
+	}
+	pages := w.pages(list[0].Note.ID)
+	if len(pages) != 2 || pages[0].ID != secret[1].ID || len(pages[0].Messages) != 1 || pages[1].ID != kept[0].ID {
+		t.Errorf("the pages are %+v", pages)
+	}
+	for _, n := range w.knowledge("user") {
+		if n.Provenance.Stale != strings.Contains(n.Content, "4711") {
+			t.Errorf("%q: stale is %t", n.Content, n.Provenance.Stale)
+		}
+	}
+	if p := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile); p.Provenance.Stale || !strings.Contains(p.Content, "marble cake") {
+		t.Errorf("the profile is %+v", p)
+	}
+	remove(secret[1].ID)
+	remove(kept[0].ID)
+	remove(kept[1].ID)
+	if list := w.sessions(); len(list) != 0 {
+		t.Errorf("the sessions are %+v", list)
+	}
+	w.checkCollection(w.c.ID)
+}
+
+// C242: damaged records are reported and left as they are; the rest continues.
+func TestOSDamagedRecords_C242(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":3,"merge_threshold":0}`, options{})
+	w.tell("I keep bees.", "Nice.")
+	w.tell("I sell honey.", "Nice.")
+	session, profile := w.sessions()[0].Note.ID, uuid.Nil
+	_, err := w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		n := w.get(session)
+		n.Attributes = map[string]any{"pages": "many"}
+		if _, err := tx.Put(ctx, n); err != nil {
+			return err
+		}
+		p, err := tx.Put(ctx, memory.Note{Kind: memory.KindProfile, Key: memoryos.KeyProfile, Content: "Ann keeps bees.", Attributes: map[string]any{"dimensions": "many"}, State: memory.StateEvolved, OccurredAt: w.now(), Importance: 0.5, Category: memory.DefaultCategory})
+		profile = p.ID
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.tell("The bees swarm.", "Oh.")
+	}
+	w.settle()
+	if n := w.get(session); n.Attributes["pages"] != "many" {
+		t.Errorf("the session was overwritten: %v", n.Attributes)
+	}
+	if n := w.get(profile); n.Attributes["dimensions"] != "many" || n.Content != "Ann keeps bees." {
+		t.Errorf("the profile was overwritten: %+v", n)
+	}
+	list := w.sessions()
+	if len(list) != 2 || list[0].Damaged != "" || list[0].Pages != 3 || list[1].Damaged == "" {
+		t.Errorf("the sessions are %+v", list)
+	}
+	reported := map[uuid.UUID]bool{}
+	for _, j := range w.jobs(uuid.Nil) {
+		var o struct {
+			Damaged []memoryos.Damaged `json:"damaged"`
+		}
+		if err := json.Unmarshal(j.Result, &o); err == nil {
+			for _, d := range o.Damaged {
+				reported[d.Note] = true
+			}
+		}
+	}
+	if !reported[session] || !reported[profile] || len(w.knowledge("user")) == 0 {
+		t.Errorf("reported are %v", reported)
+	}
+}
+
+// C238, C239: a context holds the newest pairs and the profile whole, pages of sessions that match, and knowledge of
+// the user and of the assistant. Kinds that a caller names replace the parts.
+func TestOSContext_C239(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":2,"heat_threshold":2,"merge_threshold":0}`, options{})
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann owns a red kayak."}, Assistant: []string{"The assistant recommended a kayak course."}}))
+	w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann is sporty."}))
+	w.tell("I bought a kayak in Bergen.", "Take a course.")
+	w.tell("It rains here.", "Stay dry.")
+	w.tell("I bake bread.", "Enjoy.")
+	c := w.context(w.c.ID, recall.ContextQuery{Text: "Where did I buy the kayak?"})
+	for _, want := range []string{"Ann is sporty.", "I bought a kayak in Bergen.", "It rains here.", "Stay dry.", "I bake bread.", "Enjoy.", "Ann owns a red kayak.", "The assistant recommended a kayak course."} {
+		if !strings.Contains(c.Text, want) {
+			t.Errorf("%q is not in the context: %s", want, c.Text)
+		}
+	}
+	kind := &filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "session"}}}
+	if hits := w.search(w.c.ID, recall.Query{Text: "kayak", Filter: kind}); len(hits) != 1 || hits[0].Note.Kind != memory.KindSession {
+		t.Errorf("found is %+v", hits)
+	}
+}

@@ -1,0 +1,450 @@
+package memoryos
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// sameKnowledge is the cosine from which two entries say the same.
+const sameKnowledge = 0.95
+
+// maxEvidence is how many pieces of evidence a finding of the profile keeps, the newest ones.
+const maxEvidence = 3
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// analyzeHot analyzes the sessions that are hot and have pages that were not analyzed: those that wait for it, oldest
+// first, then the hottest first.
+func (r *run) analyzeHot(ctx context.Context) error {
+	var hot []*session
+	for _, s := range r.sessions {
+		if !s.gone && s.state.Fresh > 0 && (s.state.Due || r.heat(s) >= r.c.HeatThreshold) {
+			hot = append(hot, s)
+		}
+	}
+	slices.SortStableFunc(hot, func(a, b *session) int {
+		switch {
+		case a.state.Due && b.state.Due:
+			return compareIDs(a.note.ID, b.note.ID)
+		case a.state.Due != b.state.Due:
+			return cmp.Compare(boolOrder(b.state.Due), boolOrder(a.state.Due))
+		}
+		return cmp.Compare(r.heat(b), r.heat(a))
+	})
+	for _, s := range hot {
+		if r.analyses >= maxAnalyses {
+			r.later = true
+			return nil
+		}
+		reason := fmt.Sprintf("its heat is %.3f, at least %g", r.heat(s), r.c.HeatThreshold)
+		if s.state.Due {
+			reason = "it was hot, and an answer of the model was missing"
+		}
+		done, err := r.analyze(ctx, s, reason)
+		if err != nil {
+			return err
+		}
+		if !done && !s.state.Due {
+			s.state.Due, s.changed = true, true
+		}
+	}
+	return nil
+}
+
+// analyze takes profile and knowledge from the pages of a session that were not analyzed, both at once. done is false
+// when the pages stay as they are, because one of the answers is missing.
+func (r *run) analyze(ctx context.Context, s *session, reason string) (done bool, err error) {
+	pages, left, err := r.freshPages(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	m := material{person: r.c.UserName}
+	for _, pg := range pages {
+		m.add(pg.messages)
+	}
+	if len(m.messages) > 0 {
+		r.analyses++
+		if done, err = r.extract(ctx, s, &m, reason); err != nil || !done {
+			return false, err
+		}
+	}
+	heat := r.heat(s)
+	for _, pg := range pages {
+		pg.state.Analyzed, pg.changed = true, true
+	}
+	s.state.Fresh = left
+	r.later = r.later || left > 0
+	s.state.Interaction, s.state.Seen, s.state.Due, s.changed = 0, s.usage.AccessCount, left > 0, true
+	r.move(Move{From: TierMid, To: TierLong, Note: s.note.ID, Reason: "analyzed: " + reason, Heat: heat})
+	return true, nil
+}
+
+// material is what profile and knowledge are taken from.
+type material struct {
+	pages    []CallPage
+	messages []memory.Note // that may be learned from
+	person   string        // who speaks; "": unknown
+}
+
+func (m *material) add(messages []memory.Note) {
+	page := callPage(messages)
+	if len(page.Messages) == 0 {
+		return
+	}
+	m.pages = append(m.pages, page)
+	for i := range messages {
+		if !memory.Learnable(&messages[i]) {
+			continue
+		}
+		m.messages = append(m.messages, messages[i])
+		if u := memory.UtteranceOf(&messages[i]); u.Role == memory.RoleUser {
+			m.person = cmp.Or(m.person, u.Name)
+		}
+	}
+}
+
+func (m *material) sources() []uuid.UUID {
+	out := make([]uuid.UUID, len(m.messages))
+	for i := range m.messages {
+		out[i] = m.messages[i].ID
+	}
+	return out
+}
+
+// sourcesOf returns the messages that an entry is likely from: those that share most words with it, more than half as
+// many as the best one; all when none shares any.
+func (m *material) sourcesOf(entry string) []uuid.UUID {
+	of := map[string]bool{}
+	for _, t := range text.Terms(entry) {
+		of[t] = true
+	}
+	shared, most := make([]int, len(m.messages)), 0
+	for i := range m.messages {
+		seen := map[string]bool{}
+		for _, t := range text.Terms(m.messages[i].Content) {
+			if of[t] && !seen[t] {
+				seen[t] = true
+				shared[i]++
+			}
+		}
+		most = max(most, shared[i])
+	}
+	var out []uuid.UUID
+	for i := range m.messages {
+		if 2*shared[i] > most || most == 0 {
+			out = append(out, m.messages[i].ID)
+		}
+	}
+	return newestOf(out)
+}
+
+// extract asks for profile and knowledge at the same time. What one of them gives is kept when the other fails.
+func (r *run) extract(ctx context.Context, s *session, m *material, reason string) (done bool, err error) {
+	var asking sync.WaitGroup
+	var profileErr, knowledgeErr error
+	var profile *memory.Note
+	var found *Knowledge
+	var dropped int
+	both := r.c.Persons == PersonsOne
+	if both {
+		asking.Go(func() { profile, profileErr = r.askProfile(ctx, m, false) })
+	}
+	asking.Go(func() { found, dropped, knowledgeErr = r.askKnowledge(ctx, m) })
+	asking.Wait()
+	if err := errors.Join(profileErr, knowledgeErr); err != nil && (!both || profileErr != nil && knowledgeErr != nil || ctx.Err() != nil) {
+		return false, err
+	}
+	if profile != nil {
+		r.out.Profile = true
+		r.putProfile(*profile)
+	}
+	if profileErr != nil {
+		r.failed = append(r.failed, CallProfile)
+	}
+	if found == nil {
+		r.failed = append(r.failed, CallKnowledge)
+		return false, nil
+	}
+	if r.out.Knowledge == nil {
+		r.out.Knowledge = &counted{}
+	}
+	r.out.Knowledge.Dropped += dropped
+	for _, list := range []struct {
+		of      string
+		entries []string
+	}{{OfUser, found.User}, {OfAssistant, found.Assistant}} {
+		if err := r.learn(ctx, s, list.of, list.entries, m, reason); err != nil {
+			return false, err
+		}
+	}
+	return profileErr == nil, nil
+}
+
+// freshPages returns the oldest pages of a session that were not analyzed, with their messages. left is how many
+// there are beside them.
+func (r *run) freshPages(ctx context.Context, s *session) (pages []*midPage, left int64, err error) {
+	pages = slices.Clone(s.newest)
+	if !s.isNew {
+		stored, err := r.pagesOf(ctx, []uuid.UUID{s.note.ID}, memory.Outgoing)
+		if err != nil {
+			return nil, 0, err
+		}
+		pages = append(stored, pages...)
+	}
+	pages = slices.DeleteFunc(pages, func(pg *midPage) bool { return pg.state.Analyzed })
+	slices.SortFunc(pages, func(a, b *midPage) int { return compareIDs(a.first, b.first) })
+	pages = slices.Compact(pages)
+	some := pages[:min(len(pages), maxPages)]
+	return some, int64(len(pages) - len(some)), r.readMessages(ctx, some)
+}
+
+// askProfile returns the profile with what the pages show; nil: it stays as it is. With again, what it said
+// before is left out.
+func (r *run) askProfile(ctx context.Context, m *material, again bool) (*memory.Note, error) {
+	n, err := r.profileNote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := ReadProfileNote(&n)
+	if err != nil {
+		r.asking.Lock()
+		r.damage(Damaged{n.ID, err.Error()})
+		r.asking.Unlock()
+		return nil, nil //nolint:nilnil,nilerr // a damaged profile is reported, and not overwritten
+	}
+	old, evidence := Profile{Dimensions: []Dimension{}}, map[string][]string{}
+	was := n.Provenance.Sources
+	if again {
+		kept, was = ProfileState{}, nil
+	} else if n.ID != uuid.Nil && n.Attributes["text"] != "" {
+		old.Text = n.Content
+	}
+	for _, k := range kept.Dimensions {
+		last := ""
+		if len(k.Evidence) > 0 {
+			last = k.Evidence[len(k.Evidence)-1]
+		}
+		old.Dimensions = append(old.Dimensions, Dimension{k.Name, k.Level, last})
+		evidence[k.Name] = k.Evidence
+	}
+	call, err := r.calls().Profile(ProfileInput{Old: old, Person: m.person, Pages: m.pages})
+	a, usable, err := r.ask(ctx, call, err)
+	if err != nil || !usable {
+		return nil, err
+	}
+	read, err := ReadProfile(a.JSON, &old)
+	if err != nil || !read.Changed {
+		return nil, err
+	}
+	content := read.Profile.Text
+	if policy.IsBlank(content) {
+		content = describeDimensions(read.Profile.Dimensions)
+	}
+	if content == "" {
+		return nil, nil //nolint:nilnil // there is nothing to say
+	}
+	out := policy.DerivedNote(r.d, n, memory.KindProfile, KeyProfile, content, a.Analyst, newestOf(append(slices.Clone(was), m.sources()...)))
+	list := make([]any, len(read.Profile.Dimensions))
+	for i, d := range read.Profile.Dimensions {
+		why := evidence[d.Name]
+		if !slices.Contains(why, d.Evidence) {
+			why = append(slices.Clone(why), d.Evidence)
+		}
+		why = why[max(0, len(why)-maxEvidence):]
+		texts := make([]any, len(why))
+		for j, w := range why {
+			texts[j] = w
+		}
+		list[i] = map[string]any{"name": d.Name, "level": string(d.Level), "evidence": texts}
+	}
+	out.Attributes = map[string]any{"dimensions": list, "text": read.Profile.Text}
+	for chars := MaxEvidenceChars / 2; out.Check() != nil && chars > 10; chars /= 2 { // too much for the attributes of a note
+		for i, d := range read.Profile.Dimensions {
+			list[i] = map[string]any{"name": d.Name, "level": string(d.Level), "evidence": []any{text.Shorten(d.Evidence, chars)}}
+		}
+	}
+	return &out, nil
+}
+
+// repairProfile writes a stale profile again, from the messages that are left of its sources. Without any it is
+// deleted.
+func (r *run) repairProfile(ctx context.Context) error {
+	n, err := r.profileNote(ctx)
+	if err != nil || !n.Provenance.Stale {
+		return err
+	}
+	messages, err := r.d.Notes(ctx, n.Provenance.Sources)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(messages, func(a, b memory.Note) int { return compareIDs(a.ID, b.ID) })
+	m := material{person: r.c.UserName}
+	for len(messages) > 0 {
+		turn, page := messages[0].Attributes[memory.AttrTurn], 1
+		for page < len(messages) && turn != nil && messages[page].Attributes[memory.AttrTurn] == turn {
+			page++
+		}
+		m.add(messages[:page])
+		messages = messages[page:]
+	}
+	if len(m.messages) > 0 {
+		made, err := r.askProfile(ctx, &m, true)
+		if err != nil {
+			return err
+		}
+		switch {
+		case made != nil:
+			r.out.Profile = true
+			r.putProfile(*made)
+			return nil
+		case len(r.out.Unusable)+len(r.out.Damaged) > 0:
+			r.failed = append(r.failed, CallProfile)
+			return nil
+		}
+	}
+	r.dec.Deletes = append(r.dec.Deletes, n.ID) // it may say what a caller deleted
+	return nil
+}
+
+// markStale marks the knowledge that comes from a changed or deleted message. It may still be true, and searches find
+// it as before.
+func (r *run) markStale(ctx context.Context, changed uuid.UUID) error {
+	if changed == uuid.Nil {
+		return nil
+	}
+	return policy.EachNote(ctx, r.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}}, func(n *memory.Note) {
+		if slices.Contains(n.Provenance.Sources, changed) && !n.Provenance.Stale {
+			marked := *n
+			marked.Provenance.Stale = true
+			r.dec.Puts = append(r.dec.Puts, marked)
+		}
+	})
+}
+
+// describeDimensions returns the findings of a profile as a text.
+func describeDimensions(list []Dimension) string {
+	lines := make([]string, len(list))
+	for i, d := range list {
+		lines[i] = fmt.Sprintf("%s: %s (%s)", d.Name, strings.ToLower(string(d.Level)), d.Evidence)
+	}
+	return policy.CleanLine(strings.Join(lines, "; "), MaxProfileChars)
+}
+
+// profileNote returns the profile: the one of this decision, or the stored one. Its id is zero when there is none.
+func (r *run) profileNote(ctx context.Context) (memory.Note, error) {
+	for i := range r.dec.Puts {
+		if r.dec.Puts[i].Kind == memory.KindProfile {
+			return r.dec.Puts[i], nil
+		}
+	}
+	n, ok, err := r.d.ByKey(ctx, memory.KindProfile, KeyProfile)
+	if err != nil || !ok || slices.Contains(r.dec.Deletes, n.ID) {
+		return memory.Note{}, err
+	}
+	return n, nil
+}
+
+func (r *run) putProfile(n memory.Note) {
+	r.dec.Puts = slices.DeleteFunc(r.dec.Puts, func(o memory.Note) bool { return o.ID == n.ID })
+	r.dec.Puts = append(r.dec.Puts, n)
+}
+
+// askKnowledge returns what the pages say; nil: the answer cannot be used.
+func (r *run) askKnowledge(ctx context.Context, m *material) (found *Knowledge, dropped int, err error) {
+	call, err := r.calls().Knowledge(KnowledgeInput{Person: m.person, Pages: m.pages})
+	a, usable, err := r.ask(ctx, call, err)
+	if err != nil || !usable {
+		return nil, 0, err
+	}
+	read, dropped, err := ReadKnowledge(a.JSON, 0)
+	return &read, dropped, err
+}
+
+// learn adds entries of knowledge that are not known yet, and removes the oldest ones at capacity.
+func (r *run) learn(ctx context.Context, s *session, of string, entries []string, m *material, reason string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	known, err := r.knowledge(ctx, of)
+	if err != nil {
+		return err
+	}
+	vectors, err := r.d.Embed(ctx, entries)
+	if err != nil {
+		return err
+	}
+	for i, entry := range entries {
+		key := knowledgeKey(of, entry)
+		repeated := slices.ContainsFunc(known, func(n memory.Note) bool {
+			like, _ := memory.Cosine(vectors[i], n.Vector)
+			return n.Key == key || like >= sameKnowledge
+		})
+		if repeated {
+			r.out.Knowledge.Repeated++
+			continue
+		}
+		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, r.out.Analyst, m.sourcesOf(entry))
+		n.OccurredAt, n.Vector = r.now, vectors[i]
+		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
+		known = append(known, n)
+		r.dec.Puts = append(r.dec.Puts, n)
+		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: entry, Event: memory.LearnedAdd, Note: n.ID})
+		r.out.Knowledge.Added++
+	}
+	for len(known) > r.c.KnowledgeCapacity {
+		old := known[0]
+		known = known[1:]
+		r.out.Knowledge.Removed++
+		r.dec.Learned = slices.DeleteFunc(r.dec.Learned, func(l memory.Learned) bool { return l.Note == old.ID })
+		if isPut := func(n memory.Note) bool { return n.ID == old.ID }; slices.ContainsFunc(r.dec.Puts, isPut) {
+			r.dec.Puts = slices.DeleteFunc(r.dec.Puts, isPut)
+			continue
+		}
+		r.dec.Deletes = append(r.dec.Deletes, old.ID)
+		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: old.Content, Event: memory.LearnedDelete, Note: old.ID})
+	}
+	return nil
+}
+
+// knowledge returns the entries of one kind, oldest first, as they are after what was decided so far.
+func (r *run) knowledge(ctx context.Context, of string) ([]memory.Note, error) {
+	var out []memory.Note
+	err := policy.EachNote(ctx, r.d, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.Expr(textLeaf(filter.Attributes, filter.Eq, []string{AttrOf}, of)), ReadOptions: memory.ReadOptions{Vector: true},
+	}, func(n *memory.Note) {
+		if !slices.Contains(r.dec.Deletes, n.ID) {
+			out = append(out, *n)
+		}
+	})
+	for i := range r.dec.Puts {
+		if n := r.dec.Puts[i]; n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
+			out = append(out, n)
+		}
+	}
+	return out, err
+}
+
+// knowledgeKey returns the natural key of an entry, so that two writers cannot both add it.
+func knowledgeKey(of, entry string) string {
+	sum := sha256.Sum256([]byte(strings.Join(text.Words(entry), " ")))
+	return of + "/" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,70 @@
+package memoryos
+
+import (
+	"math"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// unreadableRecency is the recency of a session whose last visit cannot be read.
+const unreadableRecency = 0.1
+
+// Recency returns exp(-Δt/tau), 1 at the time of the last visit. Without a last visit it is 1. A last visit in the
+// future, after a clock was set back, counts as now.
+func Recency(last, now time.Time, tau time.Duration) float64 {
+	switch since := now.Sub(last); {
+	case last.IsZero() || since <= 0:
+		return 1
+	case tau <= 0:
+		return 0
+	default:
+		return math.Exp(-float64(since) / float64(tau))
+	}
+}
+
+// RecencyOf is Recency of a last visit in RFC 3339; "" is none. One that cannot be read has the recency 0.1.
+func RecencyOf(last string, now time.Time, tau time.Duration) float64 {
+	if last == "" {
+		return 1
+	}
+	at, err := time.Parse(time.RFC3339Nano, last)
+	if err != nil {
+		return unreadableRecency
+	}
+	return Recency(at, now, tau)
+}
+
+// Heat returns alpha·visits + beta·interaction + gamma·recency.
+func (c *Config) Heat(visits, interaction int64, recency float64) float64 {
+	return c.Alpha*float64(visits) + c.Beta*float64(interaction) + c.Gamma*recency
+}
+
+// Jaccard returns how many keywords two lists share, as a share of all that they have, in any letter case. Of two
+// empty lists it is 0.
+func Jaccard(a, b []string) float64 {
+	in := map[string]int{} // 1: in a, 2: in b, 3: in both
+	for bit, list := range [][]string{a, b} {
+		for _, k := range list {
+			if k = text.Fold(k); k != "" {
+				in[k] |= bit + 1
+			}
+		}
+	}
+	if len(in) == 0 {
+		return 0
+	}
+	both := 0
+	for _, of := range in {
+		if of == 1|2 {
+			both++
+		}
+	}
+	return float64(both) / float64(len(in))
+}
+
+// Match returns how well a theme fits a session: the cosine of their vectors, and weight times the Jaccard
+// index of their keywords.
+func Match(cosine, weight float64, theme, session []string) float64 {
+	return cosine + weight*Jaccard(theme, session)
+}

@@ -1,0 +1,311 @@
+package memoryos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// Bounds of one decision, so that its model calls stay within the budget of a job. The rest is a task of its own.
+const (
+	maxBatch    = 8  // pairs that leave the short tier
+	maxAnalyses = 10 // analyses of sessions
+	maxRepairs  = 4  // sessions that are summed up again
+	maxPages    = 20 // pages of one analysis
+)
+
+// run is one decision: what it has read, and what it changes.
+type run struct {
+	p   *Policy
+	c   *Config
+	d   memory.Desk
+	now time.Time
+
+	sessions []*session
+	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
+	dec      memory.Decision
+	out      outcome
+	analyses int
+	later    bool // work is left for a task
+	failed   []string
+
+	asking sync.Mutex // guards out and failed while calls are made at once
+}
+
+// session is a session of the middle tier.
+type session struct {
+	note    memory.Note // with its vector
+	state   SessionState
+	usage   memory.Usage
+	isNew   bool
+	changed bool
+	gone    bool
+	newest  []*midPage // pages that this decision added
+}
+
+// midPage is a pair of the middle tier.
+type midPage struct {
+	first    uuid.UUID
+	session  uuid.UUID
+	state    PageState
+	messages []memory.Note // as far as they were read, oldest first
+	others   []uuid.UUID   // messages but the first, as far as they were looked for
+	changed  bool
+}
+
+// pair is what a person said and what was answered, by its exchange.
+type pair struct {
+	turn     string
+	messages []memory.Note // oldest first, with vectors
+}
+
+// maintain moves the pairs up to a message that the short tier has no room for, analyzes the sessions that are hot, and
+// evicts those that the middle tier has no room for.
+//
+// The knowledge that comes from a changed message becomes stale; uuid.Nil is none.
+func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, upTo, changed uuid.UUID) (memory.Decision, error) {
+	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}}
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return r.markStale(ctx, changed) },
+		r.loadSessions, r.repair, func(ctx context.Context) error { return r.migrate(ctx, upTo, changed != uuid.Nil) }, r.analyzeHot, r.evict, r.readChanged,
+	} {
+		if err := step(ctx); err != nil {
+			return memory.Decision{}, err
+		}
+	}
+	return r.decision(), nil
+}
+
+// readChanged reads the messages of pages that change and were not read: the engine writes no link to a note that the
+// decision has not seen.
+func (r *run) readChanged(ctx context.Context) error {
+	var ids []uuid.UUID
+	for _, id := range sortedPages(r.pages) {
+		if pg := r.pages[id]; pg.changed && pg.messages == nil {
+			ids = append(append(ids, pg.first), pg.others...)
+		}
+	}
+	for batch := range slices.Chunk(ids, policy.PageSize) {
+		if _, err := r.d.Notes(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decision returns what the run changes.
+func (r *run) decision() memory.Decision {
+	for _, s := range r.sessions {
+		if !s.changed || s.gone {
+			continue
+		}
+		s.note.Attributes = s.state.attributes(s.note.Attributes)
+		r.dec.Puts = append(r.dec.Puts, s.note)
+	}
+	for _, id := range sortedPages(r.pages) {
+		pg := r.pages[id]
+		if s := r.sessionOf(pg.session); !pg.changed || s == nil || s.gone {
+			continue
+		}
+		r.dec.Links = append(r.dec.Links, memory.Link{
+			LinkID: memory.LinkID{Source: pg.session, Target: pg.first, Relation: RelPage}, Confidence: 1, Attributes: pg.state.attributes(),
+		})
+	}
+	if r.later {
+		r.dec.Follow = append(r.dec.Follow, maintainLater(""))
+	}
+	r.out.Decision = policy.DecisionKeep
+	if len(r.out.Moves) > 0 {
+		r.out.Decision, r.dec.Cause = "move", memory.CauseEvolve
+	}
+	if len(r.failed) > 0 {
+		slices.Sort(r.failed)
+		r.dec.Pending = "the model gave no usable answer to " + strings.Join(slices.Compact(r.failed), ", ")
+	}
+	slices.Sort(r.out.Unusable)
+	r.out.Unusable = slices.Compact(r.out.Unusable)
+	r.dec.Outcome = r.out.encode()
+	return r.dec
+}
+
+func sortedPages(pages map[uuid.UUID]*midPage) []uuid.UUID {
+	out := make([]uuid.UUID, 0, len(pages))
+	for id := range pages {
+		out = append(out, id)
+	}
+	slices.SortFunc(out, compareIDs)
+	return out
+}
+
+func compareIDs(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
+
+func (r *run) sessionOf(id uuid.UUID) *session {
+	i := slices.IndexFunc(r.sessions, func(s *session) bool { return s.note.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return r.sessions[i]
+}
+
+// loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
+func (r *run) loadSessions(ctx context.Context) error {
+	err := policy.EachNote(ctx, r.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSession}, ReadOptions: memory.ReadOptions{Vector: true}}, func(n *memory.Note) {
+		state, err := ReadSession(n)
+		if err != nil {
+			r.damage(Damaged{n.ID, err.Error()})
+			return
+		}
+		r.sessions = append(r.sessions, &session{note: *n, state: state})
+	})
+	if err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(r.sessions, policy.PageSize) {
+		ids := make([]uuid.UUID, len(batch))
+		for i, s := range batch {
+			ids[i] = s.note.ID
+		}
+		usage, err := r.d.Usage(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, s := range batch {
+			s.usage = usage[s.note.ID]
+		}
+	}
+	return nil
+}
+
+// move reports a move.
+func (r *run) move(m Move) {
+	m.At = memory.Instant(r.now)
+	r.out.Moves = append(r.out.Moves, m)
+}
+
+// heat returns the heat of a session now.
+func (r *run) heat(s *session) float64 {
+	h, _ := s.state.Heat(r.c, s.usage, r.now)
+	return h
+}
+
+// ask makes a call with the settings. usable is false when its answer cannot be used; an error is a failure of the
+// transport, after which nothing is decided.
+func (r *run) ask(ctx context.Context, c memory.Call, err error) (a memory.Answer, usable bool, _ error) {
+	if err != nil {
+		return a, false, err
+	}
+	c.Temperature, c.MaxTokens = policy.CallTemperature(r.c.Temperature), r.c.MaxTokens
+	a, err = r.d.Ask(ctx, c)
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	switch {
+	case errors.Is(err, memory.ErrBadAnswer):
+		r.out.Unusable = append(r.out.Unusable, c.Name)
+		return a, false, nil
+	case err != nil:
+		return a, false, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	r.out.Analyst, r.out.Model, r.out.Repaired = a.Analyst, a.Model, r.out.Repaired || a.Repaired
+	if !slices.Contains(r.out.Prompts, c.Version) {
+		r.out.Prompts = append(r.out.Prompts, c.Version)
+	}
+	return a, true, nil
+}
+
+// calls returns the calls with the bound of the settings.
+func (r *run) calls() *Calls { return r.p.calls.Within(r.c.MaterialChars) }
+
+// waiting returns the oldest pairs of the short tier up to a message, as many as one more than may leave it at once.
+// The oldest leave first, so that all after the newest one that left are in the short tier. Those before it, such as
+// a restored message, are looked for when fully is set.
+func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, error) {
+	var out []pair
+	at := map[string]int{}
+	q := memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: InShortTier(), Limit: min(policy.PageSize, messagesPerPage*(r.c.ShortCapacity+maxBatch+2)),
+		ReadOptions: memory.ReadOptions{Vector: true},
+	}
+	if !fully {
+		left, err := r.d.List(ctx, memory.NoteQuery{Kinds: q.Kinds, Filter: filter.Not{Term: q.Filter}, Newest: true, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(left) > 0 {
+			q.After = left[0].ID
+		}
+	}
+	for {
+		list, err := r.d.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			n := list[i]
+			if compareIDs(n.ID, upTo) > 0 {
+				return out, nil
+			}
+			turn, _ := n.Attributes[memory.AttrTurn].(string)
+			turn = cmp.Or(turn, n.ID.String())
+			k, ok := at[turn]
+			if !ok {
+				if len(out) > r.c.ShortCapacity+maxBatch {
+					return out, nil
+				}
+				k, at[turn], out = len(out), len(out), append(out, pair{turn: turn})
+			}
+			out[k].messages = append(out[k].messages, n)
+		}
+		if len(list) < q.Limit {
+			return out, nil
+		}
+		q.After = list[len(list)-1].ID
+	}
+}
+
+// callPage returns a pair as calls get it: what may be learned from.
+func callPage(messages []memory.Note) CallPage {
+	var out CallPage
+	for i := range messages {
+		if memory.Learnable(&messages[i]) {
+			out.Messages = append(out.Messages, memory.UtteranceOf(&messages[i]))
+		}
+	}
+	return out
+}
+
+// meanVector returns the mean of the vectors of messages; nil if none has one.
+func meanVector(messages []memory.Note) []float32 {
+	var out []float32
+	for i := range messages {
+		v := messages[i].Vector
+		if len(v) == 0 || out != nil && len(v) != len(out) {
+			continue
+		}
+		if out == nil {
+			out = make([]float32, len(v))
+		}
+		for j, x := range v {
+			out[j] += x
+		}
+	}
+	return out
+}
+
+// messagesOf reads the messages of an exchange that are in the middle tier, oldest first.
+func (r *run) messagesOf(ctx context.Context, turn string) ([]memory.Note, error) {
+	return r.d.List(ctx, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Limit: policy.PageSize, ReadOptions: memory.ReadOptions{Vector: true},
+		Filter: filter.And{textLeaf(filter.Attributes, filter.Eq, []string{memory.AttrTurn}, turn), textLeaf(filter.Category, filter.Eq, nil, CategoryPage)},
+	})
+}

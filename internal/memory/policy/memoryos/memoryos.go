@@ -1,0 +1,265 @@
+package memoryos
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// TaskMaintain moves what is left to move, sums up sessions whose summary is missing or stale, and analyzes hot ones.
+// Its key is empty, or the id of a message that was changed or deleted: the knowledge from it becomes stale.
+const TaskMaintain = "maintain"
+
+// Relations of links.
+const (
+	// RelPage leads from a session to the messages of its pages. The link to the first message of a page has the
+	// attributes of the page (PageState), the others name that message in attrOf.
+	RelPage = "page"
+	// RelNext leads from the first message of a page to that of the page that continues it.
+	RelNext = "next"
+)
+
+// Categories of messages: where they are. A message of the short tier has any other category.
+const (
+	CategoryPage    = "page"    // in the middle tier
+	CategoryEvicted = "evicted" // left it; searches and contexts leave it out
+)
+
+// KeyProfile is the key of the note of kind profile.
+const KeyProfile = "overall"
+
+// Attributes of notes of kind knowledge: whom it is about, OfUser or OfAssistant, and the session that it is from.
+const (
+	AttrOf      = "of"
+	AttrSession = "from_session"
+	OfUser      = "user"
+	OfAssistant = "assistant"
+)
+
+// Name is the name of the policy.
+const Name = "memoryos"
+
+// Policy is MemoryOS. Its name is [Name].
+type Policy struct {
+	calls       *Calls
+	description memory.PolicyDescription
+	models      []string // names that policy_config.model may have
+}
+
+// New returns the policy with its prompts and schemas. models are the names of further models that a collection
+// may choose.
+func New(models ...string) (*Policy, error) {
+	calls, err := LoadCalls()
+	if err != nil {
+		return nil, err
+	}
+	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
+	if err != nil {
+		return nil, err
+	}
+	return &Policy{calls: calls, models: models, description: memory.PolicyDescription{
+		Name: Name, Title: "MemoryOS: short, middle and long tier",
+		Description: "The newest exchanges stay as they are. Older ones become pages of sessions, which have a summary and a heat. What a hot " +
+			"session says of the user goes into a profile and into knowledge, before the session that was used least leaves.",
+		Defaults: defaults, Schema: schema, Exchanges: true,
+	}}, nil
+}
+
+// Name returns [Name].
+func (*Policy) Name() string { return Name }
+
+// Describe returns the description for callers of the API.
+func (p *Policy) Describe() memory.PolicyDescription { return p.description }
+
+// CheckConfig refuses overrides with unknown names, wrong types or values out of range.
+func (p *Policy) CheckConfig(config json.RawMessage) error {
+	c, err := ParseConfig(config)
+	if err != nil {
+		return err
+	}
+	return policy.CheckModel(c.Model, p.models)
+}
+
+// Reading returns that the short tier, the pages of the sessions that match, and knowledge are searched, each by
+// itself. A context also draws on all other messages that were not evicted, and shows the profile and the newest
+// exchanges. A message that is shown counts as a visit of its session.
+func (p *Policy) Reading(config json.RawMessage) memory.Reading {
+	c, err := ParseConfig(config)
+	if err != nil { // it was checked when it was set
+		c = DefaultConfig()
+	}
+	knowledge := func(name, of string) memory.Part {
+		return memory.Part{
+			Name: name, Kinds: []memory.Kind{memory.KindKnowledge}, K: c.KnowledgeHits, Floor: c.KnowledgeFloor,
+			Filter: textLeaf(filter.Attributes, filter.Eq, []string{AttrOf}, of),
+		}
+	}
+	return memory.Reading{
+		Kinds: []memory.Kind{memory.KindMessage, memory.KindKnowledge, memory.KindNote},
+		Parts: []memory.Part{
+			{Name: "the short tier", Kinds: []memory.Kind{memory.KindMessage}, Filter: InShortTier()},
+			{
+				Name: "pages", Kinds: []memory.Kind{memory.KindMessage}, K: messagesPerPage * c.Pages, Floor: c.Floor,
+				Stage: &memory.PartStage{Kinds: []memory.Kind{memory.KindSession}, K: c.Sessions, Floor: c.Floor, Relation: RelPage},
+			},
+			knowledge("knowledge about the user", OfUser), knowledge("knowledge about the assistant", OfAssistant),
+			{Name: "notes", Kinds: []memory.Kind{memory.KindNote}},
+		},
+		Hidden: textLeaf(filter.Category, filter.Eq, nil, CategoryEvicted), CountLinked: RelPage,
+		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: KeyProfile}},
+		Recent: messagesPerPage * c.ShortCapacity, K: messagesPerPage * c.Pages, Messages: true, OnePerson: c.Persons == PersonsOne,
+	}
+}
+
+// messagesPerPage is how many messages a page has as a rule: a question and its answer.
+const messagesPerPage = 2
+
+func textLeaf(f filter.Field, op filter.Op, path []string, values ...string) *filter.Leaf {
+	l := &filter.Leaf{Field: f, Op: op, Path: path}
+	for _, v := range values {
+		l.Values = append(l.Values, filter.Value{Type: filter.Text, Text: v})
+	}
+	return l
+}
+
+// InShortTier matches messages that have not moved on.
+func InShortTier() filter.Expr {
+	return filter.Not{Term: textLeaf(filter.Category, filter.In, nil, CategoryPage, CategoryEvicted)}
+}
+
+// inMiddleTier matches messages of pages.
+func inMiddleTier() filter.Expr { return textLeaf(filter.Category, filter.Eq, nil, CategoryPage) }
+
+// Prepare returns the note unchanged: MemoryOS describes sessions, not single notes.
+func (*Policy) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
+	return n, nil
+}
+
+// Decide moves the pairs that an exchange pushes out of the short tier, and runs the tasks.
+func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+	c, err := ParseConfig(d.Config())
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	switch {
+	case e.Kind == memory.EventExchange && len(e.Messages) > 0:
+		return p.maintain(ctx, d, &c, e.Messages[len(e.Messages)-1].ID, uuid.Nil)
+	case e.Kind == memory.EventNote && e.Note.Kind == memory.KindMessage:
+		dec, err := p.maintain(ctx, d, &c, e.Note.ID, uuid.Nil)
+		dec.Note = e.Note
+		if i := slices.IndexFunc(dec.Puts, func(n memory.Note) bool { return n.ID == e.Note.ID }); i >= 0 {
+			dec.Note = dec.Puts[i]
+		}
+		return dec, err
+	case e.Kind == memory.EventNote:
+		return memory.Decision{Note: e.Note, Outcome: (&outcome{Decision: policy.DecisionKeep}).encode()}, nil
+	case e.Kind == memory.EventTask && e.Task.Name == TaskMaintain:
+		changed := uuid.Nil
+		if e.Task.Key != "" {
+			if changed, err = uuid.Parse(e.Task.Key); err != nil {
+				return memory.Decision{}, fault.InvalidField("key", "must be the id of a message")
+			}
+		}
+		return p.maintain(ctx, d, &c, uuid.Max, changed)
+	}
+	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
+}
+
+// Refresh sums up again what a changed or deleted message belongs to, and marks the knowledge from it.
+func (*Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follow {
+	switch {
+	case was != nil && was.Kind == memory.KindMessage && (was.Category == CategoryPage || was.Category == CategoryEvicted):
+		return []memory.Follow{maintainLater(was.ID.String())}
+	case was == nil && is.Kind == memory.KindMessage:
+		return []memory.Follow{maintainLater(is.ID.String())} // it was restored
+	case len(stale) > 0:
+		return []memory.Follow{maintainLater("")}
+	}
+	return nil
+}
+
+func maintainLater(key string) memory.Follow {
+	return memory.Follow{Task: memory.Task{Name: TaskMaintain, Key: key}}
+}
+
+// The tiers, as moves name them.
+const (
+	TierShort   = "short"
+	TierMid     = "mid"
+	TierLong    = "long"
+	TierEvicted = "evicted"
+)
+
+// Move says why a pair or a session moved, as a job's result keeps it. It has no memory content.
+type Move struct {
+	At      time.Time  `json:"at"`
+	From    string     `json:"from"` // a tier
+	To      string     `json:"to"`
+	Note    uuid.UUID  `json:"note"`              // the first message of a pair, or a session
+	Session *uuid.UUID `json:"session,omitempty"` // that a pair moved to
+	Reason  string     `json:"reason"`
+	Heat    float64    `json:"heat"` // of the session, then
+}
+
+// outcome is a decision in a job's result. It has ids of notes and no memory content.
+type outcome struct {
+	Policy    string         `json:"policy"`
+	Decision  string         `json:"decision"` // "keep", "move"
+	Moves     []Move         `json:"moves,omitempty"`
+	Unusable  []string       `json:"unusable,omitempty"` // calls whose answers could not be used
+	Damaged   []Damaged      `json:"damaged,omitempty"`  // records that were left as they are
+	Knowledge *counted       `json:"knowledge,omitempty"`
+	Profile   bool           `json:"profile,omitempty"` // it changed
+	Analyst   memory.Analyst `json:"analyst,omitempty"`
+	Model     string         `json:"model,omitempty"`
+	Prompts   []string       `json:"prompts,omitempty"`
+	Repaired  bool           `json:"repaired,omitempty"`
+}
+
+// counted counts what became of knowledge.
+type counted struct {
+	Added    int `json:"added"`
+	Repeated int `json:"repeated"` // known already
+	Dropped  int `json:"dropped"`  // said nothing, or too much
+	Removed  int `json:"removed"`  // the oldest, at capacity
+}
+
+// Damaged is a note that cannot be read.
+type Damaged struct {
+	Note   uuid.UUID `json:"note"`
+	Reason string    `json:"reason"`
+}
+
+func (o *outcome) encode() json.RawMessage {
+	o.Policy = Name
+	raw, err := json.Marshal(o)
+	if err != nil { // impossible: all its types exist in JSON
+		return json.RawMessage(`{}`)
+	}
+	return raw
+}
+
+// MovesOf returns the moves in the result of a job, in their order; nil when it has none.
+func MovesOf(result json.RawMessage) []Move {
+	var o outcome
+	if len(result) == 0 || json.Unmarshal(result, &o) != nil || o.Policy != Name {
+		return nil
+	}
+	return o.Moves
+}
+
+// formatVisit returns the time of a visit as a session keeps it.
+func formatVisit(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+var (
+	_ memory.Policy    = (*Policy)(nil)
+	_ memory.Refresher = (*Policy)(nil)
+)

@@ -1,0 +1,514 @@
+package memoryos
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// maxSources is how many messages a derived note names as its sources, the newest ones.
+const maxSources = 200
+
+// maxPageKeywords is how many keywords a page has.
+const maxPageKeywords = 5
+
+// migrate moves the oldest pairs that the short tier has no room for into sessions. All of it is one changeset with
+// the rest of the decision.
+func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
+	pairs, err := r.waiting(ctx, upTo, fully)
+	if err != nil {
+		return err
+	}
+	excess := len(pairs) - r.c.ShortCapacity
+	if excess <= 0 {
+		return nil
+	}
+	r.later = r.later || excess > maxBatch
+	pairs = pairs[:min(excess, maxBatch)]
+	previous, err := r.previousPage(ctx, pairs[0].messages[0].ID)
+	if err != nil {
+		return err
+	}
+	var moved []*midPage
+	for i := range pairs {
+		for j := range pairs[i].messages {
+			pairs[i].messages[j].Category = CategoryPage
+		}
+		r.dec.Puts = append(r.dec.Puts, pairs[i].messages...)
+		if len(callPage(pairs[i].messages).Messages) == 0 {
+			continue // nothing is learned from it
+		}
+		pg, err := r.openPage(ctx, previous, pairs[i].messages)
+		if err != nil {
+			return err
+		}
+		moved, previous = append(moved, pg), pg
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	return r.assign(ctx, moved)
+}
+
+// previousPage returns the newest page before a message; nil if there is none.
+func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, error) {
+	last, err := r.d.List(ctx, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: inMiddleTier(), Newest: true, After: before, Limit: 1, ReadOptions: memory.ReadOptions{Vector: true},
+	})
+	if err != nil || len(last) == 0 {
+		return nil, err
+	}
+	pages, err := r.pagesOf(ctx, []uuid.UUID{last[0].ID}, memory.Incoming)
+	if err != nil || len(pages) == 0 {
+		return nil, err
+	}
+	if turn, ok := last[0].Attributes[memory.AttrTurn].(string); ok {
+		last, err = r.messagesOf(ctx, turn)
+	}
+	previous := *pages[0]
+	previous.messages = last
+	return &previous, err
+}
+
+// pagesOf reads the pages that links lead to from sessions (Outgoing), or that messages belong to (Incoming). Damaged
+// ones are reported and left as they are.
+func (r *run) pagesOf(ctx context.Context, ids []uuid.UUID, dir memory.Direction) ([]*midPage, error) {
+	links, err := r.d.Links(ctx, ids, dir)
+	if err != nil {
+		return nil, err
+	}
+	list, loose, damaged := groupPages(links)
+	if dir == memory.Incoming && len(loose) > 0 {
+		var firsts []uuid.UUID
+		for of := range loose {
+			firsts = append(firsts, of)
+		}
+		slices.SortFunc(firsts, compareIDs)
+		more, err := r.d.Links(ctx, firsts, memory.Incoming)
+		if err != nil {
+			return nil, err
+		}
+		of, _, unreadable := groupPages(more)
+		list, damaged = append(list, of...), append(damaged, unreadable...)
+	}
+	for _, d := range damaged {
+		r.damage(d)
+	}
+	if dir == memory.Outgoing {
+		promoted := promote(loose)
+		for i := range promoted {
+			for _, id := range promoted[i].Others {
+				r.dec.Links = append(r.dec.Links, otherLink(promoted[i].Session, id, promoted[i].First))
+			}
+		}
+		list = append(list, promoted...)
+	}
+	var out []*midPage
+	for i := range list {
+		p := &list[i]
+		pg, ok := r.pages[p.First]
+		if !ok {
+			pg = &midPage{first: p.First, session: p.Session, state: p.State, changed: p.promoted}
+			r.pages[p.First] = pg
+		}
+		for _, id := range p.Others {
+			if !slices.Contains(pg.others, id) {
+				pg.others = append(pg.others, id)
+			}
+		}
+		if !slices.Contains(out, pg) {
+			out = append(out, pg)
+		}
+	}
+	slices.SortFunc(out, func(a, b *midPage) int { return compareIDs(a.first, b.first) })
+	return out, nil
+}
+
+// damage reports that a note cannot be read, once.
+func (r *run) damage(d Damaged) {
+	if !slices.Contains(r.out.Damaged, d) {
+		r.out.Damaged = append(r.out.Damaged, d)
+	}
+}
+
+// openPage makes a page of a pair: it continues the page before it or begins a chain, and sums up its chain.
+func (r *run) openPage(ctx context.Context, previous *midPage, messages []memory.Note) (*midPage, error) {
+	pg := &midPage{first: messages[0].ID, messages: messages, changed: true}
+	r.pages[pg.first] = pg
+	material := callPage(messages)
+	var said strings.Builder
+	for i := range messages {
+		said.WriteString(messages[i].Content + "\n")
+		pg.state.Preloaded = pg.state.Preloaded || messages[i].Attributes["preloaded"] == true
+	}
+	pg.state.Keywords = policy.CleanKeywords(text.Keyphrases(text.Shorten(said.String(), r.c.MaterialChars), maxPageKeywords), maxPageKeywords, "")
+	old := ""
+	if previous != nil && len(callPage(previous.messages).Messages) > 0 {
+		similarity, _ := memory.Cosine(meanVector(previous.messages), meanVector(messages))
+		call, err := r.calls().Continuity(ContinuityInput{Previous: callPage(previous.messages), Next: material, Similarity: similarity})
+		a, usable, err := r.ask(ctx, call, err)
+		if err != nil {
+			return nil, err
+		}
+		if usable {
+			continues, err := ReadContinuity(a.JSON)
+			if err != nil {
+				return nil, err
+			}
+			if continues {
+				pg.state.Chain = append(slices.Clone(previous.state.Chain), previous.first)
+				pg.state.Chain = pg.state.Chain[max(0, len(pg.state.Chain)-maxChain):]
+				old = previous.state.Meta
+				r.dec.Links = append(r.dec.Links, memory.Link{LinkID: memory.LinkID{Source: previous.first, Target: pg.first, Relation: RelNext}, Confidence: 1})
+			}
+		}
+	}
+	call, err := r.calls().Meta(MetaInput{Old: old, Page: material})
+	a, usable, err := r.ask(ctx, call, err)
+	if err != nil {
+		return nil, err
+	}
+	pg.state.Meta = old
+	if usable {
+		if pg.state.Meta, err = ReadMeta(a.JSON); err != nil {
+			return nil, err
+		}
+	}
+	return pg, r.spreadMeta(ctx, pg)
+}
+
+// spreadMeta sets the summary of a chain in the pages before a new one.
+func (r *run) spreadMeta(ctx context.Context, pg *midPage) error {
+	var unread []uuid.UUID
+	for _, id := range pg.state.Chain {
+		if r.pages[id] == nil {
+			unread = append(unread, id)
+		}
+	}
+	if _, err := r.pagesOf(ctx, unread, memory.Incoming); err != nil {
+		return err
+	}
+	for _, id := range pg.state.Chain {
+		if before := r.pages[id]; before != nil && before.state.Meta != pg.state.Meta {
+			before.state.Meta, before.changed = pg.state.Meta, true
+		}
+	}
+	return nil
+}
+
+// assign sums up pages by theme, and adds each to the session of its theme.
+func (r *run) assign(ctx context.Context, pages []*midPage) error {
+	material := make([]CallPage, len(pages))
+	for i, pg := range pages {
+		material[i] = callPage(pg.messages)
+	}
+	themes, pending, err := r.themes(ctx, material, pages)
+	if err != nil {
+		return err
+	}
+	for i := range themes {
+		t := &themes[i]
+		if len(t.Pages) == 0 {
+			continue
+		}
+		of := make([]*midPage, len(t.Pages))
+		for j, handle := range t.Pages {
+			of[j] = pages[handle]
+		}
+		if err := r.addTheme(ctx, t, of, pending); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// themes returns the themes of pages, each page in one of them. pending reports that the answer could not be used.
+func (r *run) themes(ctx context.Context, material []CallPage, pages []*midPage) (themes []Theme, pending bool, err error) {
+	call, err := r.calls().Themes(ThemesInput{Pages: material})
+	a, usable, err := r.ask(ctx, call, err)
+	if err != nil {
+		return nil, false, err
+	}
+	if !usable {
+		r.failed = append(r.failed, CallThemes)
+		return []Theme{GeneralTheme(material)}, true, nil
+	}
+	read, err := ReadThemes(a.JSON, len(material))
+	if err != nil {
+		return nil, false, err
+	}
+	if len(read.Rest) == 0 {
+		return read.Themes, false, nil
+	}
+	vectors, err := r.d.Embed(ctx, themeTexts(read.Themes))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, handle := range read.Rest {
+		best, most := 0, -2.0
+		for i := range read.Themes {
+			if like, _ := memory.Cosine(vectors[i], meanVector(pages[handle].messages)); like > most {
+				best, most = i, like
+			}
+		}
+		read.Themes[best].Pages = append(read.Themes[best].Pages, handle)
+	}
+	for i := range read.Themes {
+		slices.Sort(read.Themes[i].Pages)
+	}
+	return read.Themes, false, nil
+}
+
+// themeTexts returns the texts that are embedded for sessions of these themes.
+func themeTexts(themes []Theme) []string {
+	out := make([]string, len(themes))
+	for i := range themes {
+		n := memory.Note{}
+		describe(&n, &themes[i])
+		out[i] = memory.EmbedText(&n)
+	}
+	return out
+}
+
+// describe sets what the note of a session says of its theme.
+func describe(n *memory.Note, t *Theme) {
+	n.Content, n.Keywords = cmp.Or(t.Content, t.Theme, "General"), t.Keywords
+}
+
+// bestMatch returns the session that fits a theme best, and how well.
+func (r *run) bestMatch(t *Theme, vector []float32) (*session, float64) {
+	var best *session
+	most := 0.0
+	for _, s := range r.sessions {
+		if s.gone {
+			continue
+		}
+		like, _ := memory.Cosine(vector, s.note.Vector)
+		if m := Match(like, r.c.KeywordWeight, t.Keywords, s.note.Keywords); best == nil || m > most {
+			best, most = s, m
+		}
+	}
+	return best, most
+}
+
+// addTheme adds pages to the session that fits their theme, or opens one.
+func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending bool) error {
+	vectors, err := r.d.Embed(ctx, themeTexts([]Theme{*t}))
+	if err != nil {
+		return err
+	}
+	s, fit := r.bestMatch(t, vectors[0])
+	var reason string
+	if s == nil || fit < r.c.MergeThreshold {
+		if reason = "opened a session: there is none yet"; s != nil {
+			reason = fmt.Sprintf("opened a session: the best match is %.3f, below %g", fit, r.c.MergeThreshold)
+		}
+		s = &session{isNew: true, note: memory.Note{
+			ID: r.d.NewID(), Kind: memory.KindSession, Category: memory.DefaultCategory, Importance: memory.DefaultImportance,
+			State: memory.StateEvolved, Analyst: r.out.Analyst, OccurredAt: pages[0].messages[0].OccurredAt, Vector: vectors[0],
+		}}
+		s.state.Theme, s.state.Pending = t.Theme, pending
+		describe(&s.note, t)
+		r.sessions = append(r.sessions, s)
+	} else {
+		reason = fmt.Sprintf("joined the session: the match is %.3f, at least %g", fit, r.c.MergeThreshold)
+		s.state.Pending = s.state.Pending || pending
+		if err := r.sumUp(ctx, s, t, pages); err != nil {
+			return err
+		}
+	}
+	n := int64(len(pages))
+	s.state.Interaction, s.state.Fresh, s.state.Pages = s.state.Interaction+n, s.state.Fresh+n, s.state.Pages+n
+	s.state.LastVisit, s.changed = formatVisit(r.now), true
+	s.newest = append(s.newest, pages...)
+	for _, pg := range pages {
+		pg.session, pg.state.Reason = s.note.ID, reason
+		for i := range pg.messages {
+			id := pg.messages[i].ID
+			s.note.Provenance.Sources = append(s.note.Provenance.Sources, id)
+			if id != pg.first {
+				r.dec.Links = append(r.dec.Links, otherLink(s.note.ID, id, pg.first))
+			}
+		}
+	}
+	s.note.Provenance.Sources = newestOf(s.note.Provenance.Sources)
+	heat := r.heat(s)
+	for _, pg := range pages {
+		r.move(Move{From: TierShort, To: TierMid, Note: pg.first, Session: new(s.note.ID), Reason: reason, Heat: heat})
+	}
+	return nil
+}
+
+// otherLink returns the link from a session to a message of a page that is not its first.
+func otherLink(session, message, first uuid.UUID) memory.Link {
+	return memory.Link{
+		LinkID: memory.LinkID{Source: session, Target: message, Relation: RelPage}, Confidence: 1, Attributes: map[string]any{"of": first.String()},
+	}
+}
+
+func newestOf(ids []uuid.UUID) []uuid.UUID { return ids[max(0, len(ids)-maxSources):] }
+
+// sumUp writes the summary of a session again: of what it says, and of pages that it gets.
+func (r *run) sumUp(ctx context.Context, s *session, t *Theme, pages []*midPage) error {
+	var material []CallPage
+	if s.note.Content != "" {
+		material = append(material, CallPage{Messages: []memory.Utterance{{Role: memory.RoleSystem, Content: s.note.Content, Time: s.note.OccurredAt}}})
+	}
+	for _, pg := range pages {
+		material = append(material, callPage(pg.messages))
+	}
+	call, err := r.calls().Themes(ThemesInput{Pages: material})
+	a, usable, err := r.ask(ctx, call, err)
+	if err != nil {
+		return err
+	}
+	whole := Theme{Theme: cmp.Or(s.state.Theme, t.Theme), Content: joinShort(s.note.Content, t.Content)}
+	keywords := append(slices.Clone(t.Keywords), s.note.Keywords...)
+	if usable {
+		read, err := ReadThemes(a.JSON, len(material))
+		if err != nil {
+			return err
+		}
+		whole.Content, keywords = "", nil
+		for i := range read.Themes {
+			whole.Content = joinShort(whole.Content, read.Themes[i].Content)
+			keywords = append(keywords, read.Themes[i].Keywords...)
+		}
+		whole.Theme = cmp.Or(read.Themes[0].Theme, whole.Theme)
+		s.note.Analyst = a.Analyst
+	} else {
+		r.failed = append(r.failed, CallThemes)
+		s.state.Pending = true
+	}
+	whole.Keywords = policy.CleanKeywords(append(keywords, s.note.Keywords...), MaxKeywords, "")
+	s.state.Theme, s.changed = whole.Theme, true
+	describe(&s.note, &whole)
+	vectors, err := r.d.Embed(ctx, themeTexts([]Theme{whole}))
+	if err != nil {
+		return err
+	}
+	s.note.Vector = vectors[0]
+	return nil
+}
+
+// joinShort returns two texts as one, each shortened to half of the room where both do not fit.
+func joinShort(a, b string) string {
+	if a == "" || a == b {
+		return policy.CleanLine(b, MaxContentChars)
+	}
+	_, parts := policy.FitChars([]string{a, b}, MaxContentChars-1)
+	if len(parts) == 1 {
+		return policy.CleanLine(parts[0], MaxContentChars)
+	}
+	return policy.CleanLine(parts[0]+" "+parts[1], MaxContentChars)
+}
+
+// repair sums up again the sessions whose summary is missing or stale. One whose pages are all gone is deleted.
+func (r *run) repair(ctx context.Context) error {
+	if err := r.repairProfile(ctx); err != nil {
+		return err
+	}
+	done := 0
+	for _, s := range r.sessions {
+		if !s.state.Pending && !s.note.Provenance.Stale {
+			continue
+		}
+		if done++; done > maxRepairs {
+			r.later = true
+			return nil
+		}
+		if err := r.repairSession(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) repairSession(ctx context.Context, s *session) error {
+	pages, err := r.pagesOf(ctx, []uuid.UUID{s.note.ID}, memory.Outgoing)
+	if err != nil {
+		return err
+	}
+	s.changed = true
+	s.state.Pages, s.state.Fresh = int64(len(pages)), countFresh(pages)
+	if len(pages) == 0 {
+		s.gone = true
+		r.dec.Deletes = append(r.dec.Deletes, s.note.ID)
+		r.move(Move{From: TierMid, To: TierEvicted, Note: s.note.ID, Reason: "its messages were deleted", Heat: r.heat(s)})
+		return nil
+	}
+	if s.note.Provenance.Stale {
+		for _, pg := range pages { // the summaries of their chains may say what a caller deleted
+			pg.changed = pg.changed || pg.state.Meta != ""
+			pg.state.Meta = ""
+		}
+	}
+	pages = pages[max(0, len(pages)-maxPages):]
+	if err := r.readMessages(ctx, pages); err != nil {
+		return err
+	}
+	material := make([]CallPage, len(pages))
+	var sources []uuid.UUID
+	for i, pg := range pages {
+		material[i] = callPage(pg.messages)
+		for j := range pg.messages {
+			sources = append(sources, pg.messages[j].ID)
+		}
+	}
+	s.state.Pending, s.note.Provenance.Stale = false, false
+	s.note.Content, s.note.Keywords, s.state.Theme = "", nil, ""
+	s.note.Provenance.Sources = newestOf(sources)
+	general := GeneralTheme(material)
+	return r.sumUp(ctx, s, &general, pages)
+}
+
+func countFresh(pages []*midPage) int64 {
+	n := int64(0)
+	for _, pg := range pages {
+		if !pg.state.Analyzed {
+			n++
+		}
+	}
+	return n
+}
+
+// readMessages reads the messages of pages.
+func (r *run) readMessages(ctx context.Context, pages []*midPage) error {
+	var ids []uuid.UUID
+	for _, pg := range pages {
+		if pg.messages == nil {
+			ids = append(append(ids, pg.first), pg.others...)
+		}
+	}
+	read := map[uuid.UUID]memory.Note{}
+	for batch := range slices.Chunk(ids, policy.PageSize) {
+		notes, err := r.d.Notes(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for i := range notes {
+			read[notes[i].ID] = notes[i]
+		}
+	}
+	for _, pg := range pages {
+		if pg.messages != nil {
+			continue
+		}
+		of := append([]uuid.UUID{pg.first}, pg.others...)
+		slices.SortFunc(of, compareIDs)
+		for _, id := range of {
+			if n, ok := read[id]; ok {
+				pg.messages = append(pg.messages, n)
+			}
+		}
+	}
+	return nil
+}
