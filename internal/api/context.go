@@ -98,7 +98,7 @@ func wireContext(built *recall.Context) wire.ContextAnswer {
 func wireCitations(in []recall.Citation) []wire.Citation {
 	out := make([]wire.Citation, 0, len(in))
 	for _, c := range in {
-		out = append(out, wire.Citation{Note: c.Note, Revision: int64(c.Revision)})
+		out = append(out, wire.Citation{Note: c.Note, Revision: int64(c.Revision), Confidence: c.Confidence, Sources: c.Sources})
 	}
 	return out
 }

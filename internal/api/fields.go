@@ -18,12 +18,16 @@ const allFields wire.NoteField = "*"
 // embeddingField is chosen by include, not by fields.
 const embeddingField wire.NoteField = "embedding"
 
-// searchFields returns what the hits of a search show: by default what was said, and when.
+// statementFields are shown of facts and knowledge only, where the caller chose no fields.
+const statementFields wire.NoteField = "of statements"
+
+// searchFields returns what the hits of a search show: by default what was said, and when; of a statement also how
+// sure it is, and where it comes from.
 func searchFields(asked []wire.NoteField, embedding bool) noteFields {
-	if len(asked) == 0 {
-		asked = []wire.NoteField{wire.NoteFieldContent, wire.NoteFieldOccurredAt}
-	}
 	out := noteFields{wire.NoteFieldID: true}
+	if len(asked) == 0 {
+		out[wire.NoteFieldContent], out[wire.NoteFieldOccurredAt], out[statementFields] = true, true, true
+	}
 	for _, f := range asked {
 		out[f] = true
 	}
@@ -49,10 +53,12 @@ func (f noteFields) hasUse() bool {
 func (f noteFields) render(n *wire.Note) (json.RawMessage, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
+	statement := f[statementFields] && (n.Kind == wire.KindFact || n.Kind == wire.KindKnowledge)
 	v := reflect.ValueOf(n).Elem()
 	for i := range v.NumField() {
 		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if !f.has(wire.NoteField(name)) || options == "omitempty" && v.Field(i).IsZero() {
+		shown := f.has(wire.NoteField(name)) || statement && (name == string(wire.NoteFieldConfidence) || name == string(wire.NoteFieldProvenance))
+		if !shown || options == "omitempty" && v.Field(i).IsZero() {
 			continue
 		}
 		raw, err := json.Marshal(v.Field(i).Interface())

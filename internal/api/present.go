@@ -27,6 +27,9 @@ func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embeddin
 		Analyst: optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: optional(n.Embedder),
 		Provenance: wireProvenance(&n.Provenance),
 	}
+	if sure, ok := memory.ConfidenceOf(n); ok {
+		out.Confidence = &sure
+	}
 	if n.Kind == memory.KindBlock {
 		out.Attributes = nonNilObject(block.Shown(n.Attributes))
 	}

@@ -40,6 +40,9 @@ var required = [][2]Check{
 	{248, 303},
 	{306, 309},
 	{334, 341},
+	// All systems: fitting scenarios, growth, persons apart, sources and confidence.
+	{246, 246},
+	{312, 314},
 	// Costs of model calls.
 	{244, 244},
 }
@@ -50,6 +53,7 @@ var benches = map[Check]string{
 	55:  "make eval EVAL_PARTS=noise",
 	80:  "make bench/index",
 	208: "make eval EVAL_PARTS=recall EVAL_TRACKS=systems",
+	312: "make eval EVAL_PARTS=growth",
 	300: "make bench/index SIZES=1000000",
 }
 

@@ -58,7 +58,7 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 		if p := found.Hits[i].Passage; p != nil {
 			content = content[p.Start:p.End]
 		}
-		a.Citations = append(a.Citations, recall.Citation{Note: n.ID, Revision: n.From})
+		a.Citations = append(a.Citations, recall.Cite(n))
 		fmt.Fprintf(&b, "\n[%d] %s: %s", len(a.Citations), n.OccurredAt.UTC().Format("2006-01-02"), clip(oneLine(content), offlineRunes))
 	}
 	if len(a.Citations) > 0 {

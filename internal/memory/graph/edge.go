@@ -39,12 +39,11 @@ const AttrContested = "contested"
 // Attributes of a triple: the names of its parts, and the ids of the entities. A policy may repeat the
 // confidence of the edge in the triple, where searches see it.
 const (
-	AttrSubject    = "subject"
-	AttrRelation   = "relation"
-	AttrObject     = "object"
-	AttrConfidence = "confidence"
-	attrSubjectID  = "subject_id"
-	attrObjectID   = "object_id"
+	AttrSubject   = "subject"
+	AttrRelation  = "relation"
+	AttrObject    = "object"
+	attrSubjectID = "subject_id"
+	attrObjectID  = "object_id"
 )
 
 // DerivedFrom is the relation of the links from a triple to the facts that it

@@ -174,6 +174,6 @@ func tripleOf(n *memory.Note) *Triple {
 	t.Subject, _ = n.Attributes[graph.AttrSubject].(string)
 	t.Relation, _ = n.Attributes[graph.AttrRelation].(string)
 	t.Object, _ = n.Attributes[graph.AttrObject].(string)
-	t.Confidence, _ = n.Attributes[graph.AttrConfidence].(float64)
+	t.Confidence, _ = n.Attributes[memory.AttrConfidence].(float64)
 	return t
 }

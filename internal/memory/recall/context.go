@@ -83,6 +83,9 @@ type PartKind = contexts.PartKind
 // Citation is a version of a note that a context shows.
 type Citation = contexts.Citation
 
+// Cite returns the citation of a note.
+func Cite(n *memory.Note) Citation { return contexts.Cite(n) }
+
 // check returns Invalid for a query that cannot be answered, and sets defaults; applyReading sets
 // what the reading of the collection's policy decides. It returns the search for candidates and its words.
 func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, applyReading func(*memory.Reading, *Query)) (Query, string, error) {

@@ -101,7 +101,7 @@ func (f *formulaRun) score(s *index.Signals) (h search.Hit, ok bool) {
 	subject, _ := s.Record.Attributes[graph.AttrSubject].(string)
 	relation, _ := s.Record.Attributes[graph.AttrRelation].(string)
 	object, _ := s.Record.Attributes[graph.AttrObject].(string)
-	confidence, _ := s.Record.Attributes[graph.AttrConfidence].(float64)
+	confidence, _ := s.Record.Attributes[memory.AttrConfidence].(float64)
 	objectNamed := f.names(object)
 	if w.NeedsSubject && !objectNamed && !f.namesSubject(subject) && !(s.Dense && s.Vector >= w.Floor) {
 		return h, false

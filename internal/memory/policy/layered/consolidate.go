@@ -274,7 +274,7 @@ func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analys
 	n := w.put(&memory.Note{
 		ID: w.d.NewID(), Kind: memory.KindKnowledge, Category: CategoryAbstract, Content: a.Summary, Context: memory.DefaultContext,
 		Importance: memory.DefaultImportance, State: memory.StateEvolved, Analyst: by,
-		Attributes: map[string]any{graph.AttrConfidence: confidence, graph.AttrMentions: float64(len(a.Sources))},
+		Attributes: map[string]any{memory.AttrConfidence: confidence, graph.AttrMentions: float64(len(a.Sources))},
 	})
 	for _, handle := range a.Sources {
 		source := w.put(topic[handle])

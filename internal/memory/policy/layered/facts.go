@@ -437,7 +437,7 @@ func (f *facts) writeTriple(e *edge) {
 	n.Content = Sentence(subject.Content, e.id.Relation, object.Content)
 	n.OccurredAt = e.ValidFrom
 	n.Attributes = graph.TripleAttributes(e.id, subject.Content, object.Content)
-	n.Attributes[graph.AttrConfidence], n.Attributes[graph.AttrMentions] = e.confidence, float64(e.Mentions)
+	n.Attributes[memory.AttrConfidence], n.Attributes[graph.AttrMentions] = e.confidence, float64(e.Mentions)
 	if e.Contested {
 		n.Attributes[graph.AttrContested] = true
 	}

@@ -139,6 +139,7 @@ func (u *graphUpdate) putTriple(ctx context.Context, e *graphEdge, live map[uuid
 	n.Content = sentence(subject.Content, e.id.Relation, object.Content)
 	n.OccurredAt = e.edge.ValidFrom
 	n.Attributes = graph.TripleAttributes(e.id, subject.Content, object.Content)
+	n.Attributes[memory.AttrConfidence] = u.confidence(e)
 	sources := slices.DeleteFunc(slices.Clone(e.edge.Sources), func(id uuid.UUID) bool { return !live[id] })
 	sources = sources[max(0, len(sources)-graph.MaxEdgeSources):]
 	for _, fact := range sources {
@@ -162,21 +163,14 @@ func tripleNoteKey(subject *memory.Note, relation string, object *memory.Note) s
 	return key
 }
 
-// The confidence of an edge that was stated once, by who read the statement. Every further
-// statement halves the doubt.
-const (
-	modelConfidence     = 0.8
-	heuristicConfidence = 0.6
-)
-
-// confidence returns the confidence of an edge; statements never lower it.
+// confidence returns the confidence of an edge. Every further statement halves the doubt, and none lowers it.
 func (u *graphUpdate) confidence(e *graphEdge) float64 {
 	if !e.stated && e.link.From > 0 {
 		return e.link.Confidence
 	}
-	first := modelConfidence
+	first := memory.ConfidenceModel
 	if u.analyst == memory.AnalystHeuristic {
-		first = heuristicConfidence
+		first = memory.ConfidenceHeuristic
 	}
 	sure := 1 - (1-first)*math.Exp2(-float64(max(e.edge.Mentions-1, 0)))
 	return max(sure, e.link.Confidence)

@@ -68,8 +68,22 @@ type Part struct {
 
 // Citation is a version of a note that a context shows.
 type Citation struct {
-	Note     uuid.UUID
-	Revision memory.Revision // where that version begins
+	Note       uuid.UUID
+	Revision   memory.Revision // where that version begins
+	Confidence *float64        // of a statement, 0..1; nil: not known
+	Sources    []uuid.UUID     // notes that a statement was derived from
+}
+
+// Cite returns the citation of a note.
+func Cite(n *memory.Note) Citation {
+	c := Citation{Note: n.ID, Revision: n.From}
+	if memory.IsStatement(n) {
+		c.Sources = n.Provenance.Sources
+	}
+	if sure, ok := memory.ConfidenceOf(n); ok {
+		c.Confidence = &sure
+	}
+	return c
 }
 
 // Write writes a context.

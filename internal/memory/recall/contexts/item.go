@@ -95,7 +95,7 @@ func factDetails(n *memory.Note, layers bool) string {
 		if layers && n.Kind == memory.KindKnowledge {
 			details = append(details, "semantic")
 		}
-		if c, ok := n.Attributes["confidence"].(float64); ok && c >= 0 && c < 1 {
+		if c, ok := n.Attributes[memory.AttrConfidence].(float64); ok && c >= 0 && c < 1 {
 			details = append(details, fmt.Sprintf("confidence %.2f", c))
 		}
 		if n.Attributes["contested"] == true {

@@ -39,7 +39,7 @@ func (p *packer) renderItems() (Result, error) {
 			if !it.pinned {
 				dates = append(dates, it.note.OccurredAt.UTC().Format(time.DateOnly))
 			}
-			part.Citations = append(part.Citations, Citation{Note: it.note.ID, Revision: it.note.From})
+			part.Citations = append(part.Citations, Cite(it.note))
 			out.Notes = append(out.Notes, *it.note)
 			b.WriteString(noteLine(len(out.Citations)+len(part.Citations), it.framed))
 		}

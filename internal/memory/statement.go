@@ -1,0 +1,31 @@
+package memory
+
+// AttrConfidence is the attribute of a statement that says how sure it is, 0..1.
+const AttrConfidence = "confidence"
+
+// The confidence of a statement that was read once, by who read it.
+const (
+	ConfidenceModel     = 0.8
+	ConfidenceHeuristic = 0.6
+)
+
+// IsStatement reports whether a note states something that was derived from other notes: a fact, or knowledge.
+func IsStatement(n *Note) bool { return n.Kind == KindFact || n.Kind == KindKnowledge }
+
+// ConfidenceOf returns how sure a statement is, 0..1: what its attribute says, otherwise what a statement has that was
+// read once. ok is false for notes that are no statements, and for what a caller wrote without an attribute.
+func ConfidenceOf(n *Note) (confidence float64, ok bool) {
+	if !IsStatement(n) {
+		return 0, false
+	}
+	if c, ok := n.Attributes[AttrConfidence].(float64); ok && c >= 0 && c <= 1 {
+		return c, true
+	}
+	switch n.Analyst {
+	case AnalystModel:
+		return ConfidenceModel, true
+	case AnalystHeuristic:
+		return ConfidenceHeuristic, true
+	}
+	return 0, false
+}
