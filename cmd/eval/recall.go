@@ -30,7 +30,7 @@ func recallCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for), or "+pagingTrack+" alone")
-	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, mem0, dialogue, context (default: all that the gateway offers)")
+	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, mem0, dialogue, auto, context (default: all that the gateway offers, but auto)")
 	f.StringSliceVar(&o.systems, "systems", nil, "of messages, mem0, mem0g, memorybank: what the tracks systems and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
 	f.StringVar(&o.oracle, "oracle", "", "address at which the track "+pagingTrack+" serves the model that the gateway asks")
@@ -164,7 +164,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 		return nil, err
 	}
 	if len(o.variants) > 0 {
-		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(o.variants, n) })
+		names = slices.DeleteFunc(append(names, eval.Auto), func(n string) bool { return !slices.Contains(o.variants, n) })
 	}
 	var results []*eval.Result
 	for _, name := range names {

@@ -23,14 +23,14 @@ func (h *core) buildContext(c *gin.Context) error {
 	}
 	// A context accepts the same questions as a search.
 	asked, err := h.query(&wire.SearchQuery{
-		Query: body.Query, Messages: body.Messages, Mode: body.Mode, K: body.K, ExpandLinks: body.ExpandLinks, Filter: body.Filter, MinScore: body.MinScore,
+		Query: body.Query, Messages: body.Messages, Mode: body.Mode, ExpandLinks: body.ExpandLinks, Filter: body.Filter, MinScore: body.MinScore,
 		Profile: body.Profile, Weights: body.Weights, ReferenceTime: body.ReferenceTime,
 	})
 	if err != nil {
 		return err
 	}
 	q := recall.ContextQuery{
-		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, ExpandLinks: body.ExpandLinks, Filter: asked.Filter, MinScore: asked.MinScore,
+		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: valueOr(body.K, 0), ExpandLinks: body.ExpandLinks, Filter: asked.Filter, MinScore: asked.MinScore,
 		Profile: asked.Profile, Weights: asked.Weights, Reference: asked.Reference,
 		MinAnswerable: body.MinAnswerable,
 		TokenBudget:   valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),

@@ -170,11 +170,21 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 		return recall.Query{}, err
 	}
 	q := recall.Query{
-		Text: valueOr(in.Query, ""), Vector: in.Vector, Mode: recall.Mode(valueOr(in.Mode, "")), K: valueOr(in.K, 0),
+		Text: valueOr(in.Query, ""), Vector: in.Vector, Mode: recall.Mode(valueOr(in.Mode, "")),
 		ExpandLinks: valueOr(in.ExpandLinks, 0), Rerank: recall.Rerank(valueOr(in.Rerank, "")), MinScore: in.MinScore,
 		TokenBudget: valueOr(in.TokenBudget, 0), Explain: valueOr(in.Explain, false),
 		Embedding: len(in.Include) > 0,
 		Profile:   recall.Profile(valueOr(in.Profile, "")), Weights: valueOr(in.Weights, nil),
+	}
+	switch k := valueOr(in.K, any(nil)).(type) {
+	case string: // the contract has one
+		q.AutoK = true
+	case json.Number:
+		n, err := strconv.Atoi(k.String())
+		if err != nil {
+			return q, fault.InvalidField("k", "write the number without a fraction or an exponent")
+		}
+		q.K = n
 	}
 	if in.ReferenceTime != nil {
 		var err error

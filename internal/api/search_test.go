@@ -38,6 +38,7 @@ func TestSearch(t *testing.T) {
 	for name, tt := range map[string]struct{ body, want string }{
 		"lexical":    {`{"query":"tap","mode":"lexical"}`, "kitchen"},
 		"k":          {`{"query":"tide models","k":1}`, "lisbon"},
+		"k auto":     {`{"query":"who moved to Lisbon in March","k":"auto"}`, "lisbon"},
 		"filter":     {`{"query":"tide","filter":{"field":"kind","op":"eq","value":"fact"}}`, "tides"},
 		"messages":   {`{"messages":[{"role":"user","content":"the tap"},{"user":"and the kitchen","assistant":"drips"}],"k":1}`, "kitchen"},
 		"importance": {`{"query":"tide","filter":{"field":"importance","op":"gt","value":0.8}}`, "tides"},
@@ -70,6 +71,13 @@ func TestSearch(t *testing.T) {
 	byVector := b.call(t, "one", "POST", search, `{"vector":`+mustJSON(t, vector.Embedding)+`,"k":1}`).want(http.StatusOK)
 	if byVector.text("hits.0.note.id") != ids["kitchen"] || byVector.number("hits.0.score") < 0.99 {
 		t.Errorf("%s", byVector.Body)
+	}
+	auto := b.call(t, "one", "POST", search, `{"query":"who moved to Lisbon in March","k":"auto"}`).want(http.StatusOK)
+	if auto.length("hits") != 1 {
+		t.Errorf("one note answers: %s", auto.Body)
+	}
+	if all := b.call(t, "one", "POST", search, `{"query":"who moved to Lisbon in March","k":3}`).want(http.StatusOK); all.length("hits") != 3 {
+		t.Errorf("three notes were asked for: %s", all.Body)
 	}
 	few := b.call(t, "one", "POST", search, `{"query":"tide Lisbon tap","k":200,"token_budget":1}`).want(http.StatusOK)
 	if few.length("hits") > 1 {

@@ -138,10 +138,10 @@ type Query struct {
 	Text     string             `json:"query,omitempty"`
 	Messages []Message          `json:"messages,omitempty"` // a dialogue, instead of Text
 	Mode     string             `json:"mode"`               // lexical, vector, hybrid
-	K        int                `json:"k"`
-	Rerank   string             `json:"rerank,omitempty"`  // "model": the two-stage noise filter
-	Profile  string             `json:"profile,omitempty"` // of the ranking; "" lets the gateway choose
-	Weights  map[string]float64 `json:"weights,omitempty"` // of signals that differ from the profile
+	K        any                `json:"k"`                  // a number, or KAuto
+	Rerank   string             `json:"rerank,omitempty"`   // "model": the two-stage noise filter
+	Profile  string             `json:"profile,omitempty"`  // of the ranking; "" lets the gateway choose
+	Weights  map[string]float64 `json:"weights,omitempty"`  // of signals that differ from the profile
 	Explain  bool               `json:"explain,omitempty"`
 	AsOf     int64              `json:"as_of,omitempty"`  // a revision; 0 for the head
 	Fields   []string           `json:"fields,omitempty"` // only "id", or empty for whole notes

@@ -19,6 +19,8 @@ type Variant struct {
 	Weights map[string]float64 `json:"weights,omitempty"`
 	// Dialogue asks with the dialogue instead of its last message.
 	Dialogue bool `json:"dialogue,omitempty"`
+	// Auto asks for as many hits as score clearly above the rest.
+	Auto bool `json:"auto,omitempty"`
 }
 
 // Bench is a gateway that has a data set loaded, with a collection for each conversation.
@@ -79,6 +81,9 @@ func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
 				return Ranking{}, err
 			}
 			query := Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights, Fields: idsOnly, AsOf: asOf}
+			if v.Auto {
+				query.K = KAuto
+			}
 			if v.Dialogue {
 				query.Text, query.Messages = "", q.Dialogue
 			}

@@ -45,6 +45,37 @@ func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int
 	return hits, tokens
 }
 
+// LeadingOf is the number of first hits of which [Leading] is asked.
+const LeadingOf = 50
+
+// When a hit leads. docs/recall.md has what was tried.
+const (
+	background   = 0.2 // share of the hits, from the end, that are taken to answer nothing
+	leadingShare = 0.3 // how near to the best, from the background, a hit must be
+)
+
+// Leading returns how many of the first hits score clearly above the last ones: those whose score is at least
+// background + leadingShare · (best − background), where the background is the mean score of the last fifth. The
+// scores of a search are comparable with each other and not with those of another search, so no score is a bound
+// by itself. hits are the first [LeadingOf] of a search, best first; when it found fewer, all of them. The
+// result is at least 1 for a list that is not empty.
+func Leading(hits []Hit) int {
+	if len(hits) == 0 {
+		return 0
+	}
+	last := hits[len(hits)-max(1, int(background*float64(len(hits)))):]
+	mean := 0.0
+	for i := range last {
+		mean += last[i].Score / float64(len(last))
+	}
+	least := mean + leadingShare*(hits[0].Score-mean)
+	n := 1
+	for n < len(hits) && hits[n].Score >= least {
+		n++
+	}
+	return n
+}
+
 // NoiseFloor is the cosine at or below which the first stage of [TwoStage] drops a hit, for
 // embedders without a floor of their own.
 const NoiseFloor = 0.7

@@ -2941,8 +2941,8 @@ type SearchQuery struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K Maximum number of hits.
-	K *int `json:"k,omitempty"`
+	// K Maximum number of hits, or `auto`: as many as score clearly above the rest, at most 50. The order is the same for every k.
+	K *any `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
@@ -3002,8 +3002,8 @@ type SearchRequest struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K Maximum number of hits.
-	K *int `json:"k,omitempty"`
+	// K Maximum number of hits, or `auto`: as many as score clearly above the rest, at most 50. The order is the same for every k.
+	K *any `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`

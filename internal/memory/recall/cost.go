@@ -46,7 +46,10 @@ func (q *Query) Cost(notes int) int {
 		n += encoded * costOfEncoding
 	}
 	k := q.K
-	if k == 0 {
+	switch {
+	case q.AutoK:
+		k = search.LeadingOf
+	case k == 0:
 		k = DefaultK
 	}
 	return n + (k+q.ExpandLinks*search.LinkedMost)*costOfHit

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -49,6 +50,9 @@ func (q *Query) check(rerank bool) (words string, err error) {
 			return "", fault.InvalidField("mode", "a vector cannot be searched by words")
 		}
 		q.Mode = Vector // it has no words
+	}
+	if q.AutoK {
+		q.K = search.LeadingOf
 	}
 	if q.K == 0 {
 		q.K = DefaultK

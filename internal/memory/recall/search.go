@@ -75,6 +75,9 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err != nil {
 		return Result{}, err
 	}
+	if q.AutoK {
+		hits = hits[:search.Leading(hits)]
+	}
 	out := Result{Revision: v.At, Mode: q.Mode, Answerable: sr.answerable}
 	if sr.mode != Vector {
 		out.Profile = sr.usedProfile

@@ -58,6 +58,7 @@ type Query struct {
 
 	Mode        Mode        // default hybrid; with Vector it is vector
 	K           int         // 1..200; 0 is the policy's, else 5
+	AutoK       bool        // as many hits as score clearly above the rest, up to [search.LeadingOf]; K is 0
 	Filter      filter.Expr // nil: all; without a condition on kinds, those of the policy
 	ExpandLinks int         // 0..2
 	Rerank      Rerank      // default none
