@@ -969,3 +969,26 @@ func TestC249ImportedItemAndC265Revision(t *testing.T) {
 		last = now
 	}
 }
+
+// A collection remembers one person: a user of a second name is refused. With persons several, what a named user says of
+// themselves is kept under that name, and never mixed.
+func TestLayersPersons(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	b.remember(t, c, "I live in Lisbon.", "role", "user", "name", "Ada")
+	b.remember(t, c, "I like tea.", "role", "user", "name", "ada")
+	bob := object(t, "content", "I live in Rome.", "role", "user", "name", "Bob")
+	b.call(t, "one", "POST", c+"/remember", bob).refused(http.StatusUnprocessableEntity, fault.Invalid, "name")
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Bob","content":"I live in Rome."}]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "messages.0.name")
+	b.call(t, "one", "PATCH", c, `{"policy_config":{"persons":"several"}}`).want(http.StatusOK)
+	if got := b.call(t, "one", "POST", c+"/remember", bob).want(http.StatusOK); got.length("conflicts") != 0 || got.text("stored.2.triple.subject") != "Bob" {
+		t.Errorf("%s", got.Body)
+	}
+	for subject, place := range map[string]string{"user": "Lisbon", "Bob": "Rome"} {
+		got := b.call(t, "one", "GET", c+"/facts?relation=place&subject="+subject, "").want(http.StatusOK)
+		if got.length("items") != 1 || got.text("items.0.object") != place {
+			t.Errorf("%s: %s", subject, got.Body)
+		}
+	}
+}

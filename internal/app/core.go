@@ -259,7 +259,7 @@ func (c *core) buildServices(m *models) error {
 	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
-	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Quota: quota{c.quotas}}
+	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Persons: c.Notes, Quota: quota{c.quotas}}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges of chats that could not be stored."))

@@ -35,11 +35,17 @@ type Actor interface {
 	ActOnce(ctx context.Context, s tenant.Scope, ref string, t memory.Task, r memory.Request) (engine.Acted, error)
 }
 
+// Persons refuses what a second person says where a memory is of one; *notes.Service implements it.
+type Persons interface {
+	CheckPerson(ctx context.Context, s tenant.Scope, c *memory.Collection, field, name string) error
+}
+
 // Service remembers items. It is safe for concurrent use.
 type Service struct {
-	Store Store
-	Actor Actor
-	Quota memory.Quota // nil: no quotas
+	Store   Store
+	Actor   Actor
+	Persons Persons
+	Quota   memory.Quota // nil: no quotas
 }
 
 // Triple is a statement of the semantic layer.
@@ -106,6 +112,9 @@ func (l *Service) Remember(ctx context.Context, s tenant.Scope, ref string, args
 			return Remembered{}, err
 		}
 	}
+	if err := l.checkPerson(ctx, s, &c, args); err != nil {
+		return Remembered{}, err
+	}
 	if args, err = screen(ctx, &c, args); err != nil {
 		return Remembered{}, err
 	}
@@ -122,6 +131,21 @@ func (l *Service) Remember(ctx context.Context, s tenant.Scope, ref string, args
 	}
 	return memory.Once(ctx, l.Store, s, memory.OnceKey{Key: r.Idempotency, Collection: c.ID}, write,
 		func(ids memory.AnswerIDs, _ *memory.Job) (Remembered, error) { return l.replay(ctx, s, ids) })
+}
+
+// checkPerson refuses an item of a user whose name is not that of the person that the collection remembers.
+func (l *Service) checkPerson(ctx context.Context, s tenant.Scope, c *memory.Collection, args json.RawMessage) error {
+	var said struct {
+		Role memory.Role `json:"role"`
+		Name string      `json:"name"`
+	}
+	if err := json.Unmarshal(args, &said); err != nil {
+		return fault.Wrap(err, fault.Internal, "the arguments of the task are no object")
+	}
+	if said.Name == "" || said.Role != "" && said.Role != memory.RoleUser {
+		return nil
+	}
+	return l.Persons.CheckPerson(ctx, s, c, "name", said.Name)
 }
 
 // screen applies the collection's setting for secrets, before a model or an embedder reads the item.
