@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// C180, C092: messages and their summaries are the same after a restart.
+// C180, C092: messages and their summaries are the same after a restart. C253, C301: so are all layers of a memory.
 func TestConversationsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -18,9 +18,26 @@ func TestConversationsSurviveARestart(t *testing.T) {
 			"messages": []object{{"user": said, "assistant": "I see.", "session": 7, "occurred_at": "2026-03-01T09:00:00Z"}},
 		})
 	}
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "layers", "policy": "layered"})
+	for _, said := range []string{"My name is Ada.", "I live in Lisbon.", "I live in Porto."} {
+		g.call(http.StatusOK, http.MethodPost, "/v1/collections/layers/remember", object{"content": said, "role": "user"})
+	}
 	read := func(what string) []any {
 		t.Helper()
 		return g.call(http.StatusOK, http.MethodGet, "/v1/collections/talk/"+what, nil)["items"].([]any)
+	}
+	readLayers := func() []any {
+		t.Helper()
+		out := []any{g.call(http.StatusOK, http.MethodGet, "/v1/collections/layers/layers", nil), g.call(http.StatusOK, http.MethodGet, "/v1/collections/layers/facts?conflicts=true", nil)}
+		found := g.call(http.StatusOK, http.MethodPost, "/v1/collections/layers/recall", object{"query": "What is my name?"})
+		for _, layer := range []string{"working", "episodic", "semantic"} {
+			for _, item := range found[layer].([]any) {
+				note := item.(object)["note"].(object)
+				delete(note, "usage") // this counts
+				out = append(out, note)
+			}
+		}
+		return out
 	}
 	g.until("it is summed up", func() bool { return len(read("summaries")) == 1 })
 	g.until("nothing is left to do", func() bool {
@@ -31,6 +48,10 @@ func TestConversationsSurviveARestart(t *testing.T) {
 	if len(messages) != 6 || len(facts) != 3 {
 		t.Errorf("%v, %v", messages, facts)
 	}
+	layers := readLayers()
+	if len(layers) < 2+3 {
+		t.Errorf("%v", layers)
+	}
 	g.stop()
 
 	g, _ = launch(t, settings(t, nil, func(c *Settings) { c.Data = data }))
@@ -39,6 +60,9 @@ func TestConversationsSurviveARestart(t *testing.T) {
 		if after := read(what); !reflect.DeepEqual(after, before) {
 			t.Errorf("%s were %v and are %v", what, before, after)
 		}
+	}
+	if after := readLayers(); !reflect.DeepEqual(after, layers) {
+		t.Errorf("layers were %v and are %v", layers, after)
 	}
 }
 

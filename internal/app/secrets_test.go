@@ -25,7 +25,7 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 			}
 			return string(raw)
 		}
-		for _, policy := range []string{"none", "amem", "mem0", "mem0g", "memgpt", "memorybank", "memoryos"} {
+		for _, policy := range []string{"none", "amem", "layered", "mem0", "mem0g", "memgpt", "memorybank", "memoryos"} {
 			c := "/v1/collections/" + policy
 			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": policy, "policy": policy})
 			note := g.call(http.StatusCreated, http.MethodPost, c+"/notes", object{"content": said, "attributes": object{"api_key": secret + "abc", "deep": []any{said}}})["note"].(object)
