@@ -171,7 +171,7 @@ test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://
 lint: ## Check the style, the scripts, and the workflows of hosted CI
 	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...
 	@lint="$$(scripts/install-actionlint.sh $(ACTIONLINT_VERSION))"; "$$lint"
-	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh test/faults/*.sh; \
+	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh test/faults/*.sh docs/examples/*.sh docs/examples/*/run.sh; \
 		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
 
 .PHONY: bench

@@ -72,7 +72,7 @@ func referentsIn(s string) []referent {
 			g = animal
 		}
 		phrase := "my " + strings.ToLower(m[1]) + kin
-		if name := strings.TrimSuffix(m[3], "'s"); name != "" && !text.IsTimeWord(name) && !strings.EqualFold(name, "I") && !strings.HasPrefix(name, "I'") {
+		if name := strings.TrimRight(strings.TrimSuffix(m[3], "'s"), "."); name != "" && !text.IsTimeWord(name) && !strings.EqualFold(name, "I") && !strings.HasPrefix(name, "I'") {
 			phrase += " " + name
 		}
 		add(phrase, g)

@@ -19,6 +19,7 @@ func TestPronouns(t *testing.T) {
 		"My sister Clara is a vet. She lives in Hamburg.":                    {"Mei's sister Clara is a vet.", "Mei's sister Clara lives in Hamburg."},
 		"My boss, Mr. Chen, is strict. He hates early meetings.":             {"Mei's boss, Mr. Chen, is strict.", "Mei's boss Mr. Chen hates early meetings."},
 		"My brother Tom moved to Oslo. He works at Siemens. His wife is Ana": {"Mei's brother Tom moved to Oslo.", "Mei's brother Tom works at Siemens.", "Mei's brother Tom's wife is Ana."},
+		"I visited my sister Clara. Her flat is in Rome.":                    {"Mei visited Mei's sister Clara.", "Mei's sister Clara's flat is in Rome."},
 		"I met Lena in Rome. She is a pilot.":                                {"Mei met Lena in Rome.", "Lena is a pilot."},
 		"My mother and my brother visited Rome. She loved the food.":         {"Mei's mother and Mei's brother visited Rome.", "Mei's mother loved the food."},
 		"我有一只狗。它叫旺财。":                                                        {"Mei 有一只狗。", "Mei的狗叫旺财。"},

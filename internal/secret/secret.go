@@ -26,6 +26,9 @@ const (
 // Mark returns what stands for a secret of a kind in a text.
 func Mark(kind string) string { return markStart + kind + "]" }
 
+// Marked reports whether a text has a mark.
+func Marked(s string) bool { return strings.Contains(s, markStart) }
+
 const markStart = "[redacted: "
 
 // Redact returns the text with a mark for each secret, and the kinds of them, each once, in order of their names. A

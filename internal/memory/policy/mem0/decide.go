@@ -18,6 +18,9 @@ import (
 // maxParallel is how many decisions of one exchange are asked for at the same time.
 const maxParallel = 4
 
+// leastCosine leaves no memory out of a comparison: the nearest are shown, however far they are.
+const leastCosine = -1
+
 // learn extracts facts from an exchange and decides about each. Without messages that may
 // be learned from, no model is asked. When an answer cannot be used, nothing is written
 // and the whole exchange is pending.
@@ -125,7 +128,7 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 			continue
 		}
 		// Some of what is found may have expired.
-		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.exchange.similarFilter(l.c), K: l.c.Similar + 5})
+		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.exchange.similarFilter(l.c), K: l.c.Similar + 5, MinScore: leastCosine})
 		asked = append(asked, f)
 	}
 	if len(queries) == 0 {

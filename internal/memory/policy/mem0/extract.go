@@ -242,7 +242,7 @@ type extractContext struct {
 }
 
 // newCandidates cleans the facts of an answer: one line each, without repeats, without
-// facts that are not in the new messages, and at most the limit.
+// facts that are not in the new messages or of which a secret was redacted, and at most the limit.
 func newCandidates(c *Config, x *exchange, facts []string, shown extractContext, by *memory.Answer, drop *FactsDropped) []candidate {
 	said := x.allTerms
 	if len(said.terms) < 2 && len(shown.recent) > 0 {
@@ -262,6 +262,9 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 			continue
 		case len([]rune(fact)) > c.FactChars:
 			drop.TooLong++
+			continue
+		case memory.Redacted(fact):
+			drop.Secrets++
 			continue
 		case seen[text.Fold(fact)]:
 			drop.Repeats++

@@ -71,6 +71,7 @@ type FactsDropped struct {
 	Malformed int `json:"malformed,omitempty"`  // entries without text
 	TooLong   int `json:"too_long,omitempty"`   // longer than fact_chars
 	Repeats   int `json:"repeats,omitempty"`    // the same text twice
+	Secrets   int `json:"secrets,omitempty"`    // about a secret that was redacted
 	OverLimit int `json:"over_limit,omitempty"` // beyond max_facts
 	NotSaid   int `json:"not_said,omitempty"`   // not from the new messages
 	Targets   int `json:"targets,omitempty"`    // operations on a memory that was not shown

@@ -1,0 +1,212 @@
+// Package examples_test runs the examples as a reader would.
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// network returns the command line that runs a script in its own network namespace, which has only a
+// loopback device. ok is false if the system does not allow that.
+func network(ctx context.Context, script string) (args []string, ok bool) {
+	const up = "ip link set lo up"
+	if exec.CommandContext(ctx, "unshare", "-rn", "sh", "-c", up).Run() != nil {
+		return nil, false
+	}
+	return []string{"unshare", "-rn", "sh", "-c", up + ` && exec "$0"`, script}, true
+}
+
+// firstPort is below the range from which systems take the ports of clients. Examples that run at the same time have
+// ports of their own.
+var firstPort = 20_000 + 10*rand.IntN(1_000)
+
+// output is what an example printed.
+type output struct {
+	t    *testing.T
+	text string
+}
+
+// part returns what was printed below a heading that begins with name.
+func (o output) part(name string) string {
+	o.t.Helper()
+	_, rest, ok := strings.Cut(o.text, "\n== "+name)
+	if !ok {
+		o.t.Fatalf("there is no part %q:\n%s", name, o.text)
+	}
+	body, _, _ := strings.Cut(rest, "\n== ")
+	return body
+}
+
+// has checks what a part has and has not.
+func (o output) has(name string, want, not []string) {
+	o.t.Helper()
+	part := o.part(name)
+	for _, w := range want {
+		if !strings.Contains(part, w) {
+			o.t.Errorf("%s lacks %q:\n%s", name, w, part)
+		}
+	}
+	for _, w := range not {
+		if strings.Contains(part, w) {
+			o.t.Errorf("%s has %q:\n%s", name, w, part)
+		}
+	}
+}
+
+// run runs an example on its own port, without a network if the system allows that, and checks that it came to
+// its end and left no process and no file.
+func run(t *testing.T, example string, number int) output {
+	t.Helper()
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the example needs %s, which is not installed", tool)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	script, err := filepath.Abs(filepath.Join(example, "run.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, alone := network(ctx, script)
+	if !alone {
+		args = []string{script}
+	}
+	t.Logf("without a network: %v", alone)
+	temp := t.TempDir()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	// Settings of the machine, such as a model, must not reach the example.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GATEWAY=" + gateway(t), "PORT=" + strconv.Itoa(firstPort+number), "TMPDIR=" + temp}
+	// The gateway writes to the script's standard error: while it runs, the output has no end.
+	cmd.WaitDelay = 30 * time.Second
+	raw, err := cmd.CombinedOutput()
+	o := output{t, string(raw)}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatalf("the example left its gateway running:\n%s", o.text)
+	}
+	if err != nil {
+		t.Fatalf("the example failed: %v\n%s", err, o.text)
+	}
+	if !strings.Contains(o.part("verify"), "the store is sound") || !strings.HasSuffix(o.text, "done\n") {
+		t.Errorf("the example did not reach its end:\n%s", o.text)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("the example left files: %v (%v)", left, err)
+	}
+	return o
+}
+
+// gateway returns the gateway that the examples run, which is built once if it is not given.
+func gateway(t *testing.T) string {
+	t.Helper()
+	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" {
+		return filepath.Join(built, "gateway")
+	}
+	file, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+var (
+	dir   string
+	build = sync.OnceValues(func() (string, error) {
+		file := filepath.Join(dir, "gateway")
+		out, err := exec.Command("go", "build", "-o", file, "../../cmd/gateway").CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("build the gateway: %w\n%s", err, out)
+		}
+		return file, nil
+	})
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if dir, err = os.MkdirTemp("", "examples"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// C086: the shipped example runs offline from start to finish: a gateway starts, a collection is
+// created, notes are added and found, and no process is left running.
+func TestC086ExampleRunsOffline(t *testing.T) {
+	t.Parallel()
+	o := run(t, "offline", 0)
+	const asked, about = "Grandmother's sourdough bread recipe", "Bob thinks"
+	o.has("init", []string{"diary"}, nil)
+	if add := o.part("add"); strings.Count(add, `"keywords":["`) != 4 {
+		t.Errorf("not every note was described:\n%s", add)
+	}
+	o.has("search", []string{asked}, nil)
+	if search := o.part("search"); strings.Count(search, "\n  - ") != 2 {
+		t.Errorf("the search did not find two notes:\n%s", search)
+	}
+	bobs, adas, ok := strings.Cut(o.part("fork"), "ada's:")
+	if !ok || !strings.Contains(bobs, about) || !strings.Contains(bobs, asked) || strings.Contains(adas, about) {
+		t.Errorf("the fork is not separate from its base:\n%s%s", bobs, adas)
+	}
+	o.has("history", []string{"- add", "- evolve"}, nil)
+}
+
+// C246: a companion knows the days of a person, how to answer, and what would fade.
+func TestCompanion(t *testing.T) {
+	t.Parallel()
+	o := run(t, "companion", 1)
+	o.has("configure", []string{"memorybank"}, nil)
+	o.has("days", []string{"watercolor of the harbor", "sister Anna's surgery is on 6 March 2026", "the surgery went fine"}, nil)
+	o.has("portrait", []string{"Mood: positive", "Mood: negative", "Reply strategy: Be gentle"}, nil)
+	o.has("context", []string{"## Profile", "speaking style: warm, and short", "## Summaries", "### Friday 2026-03-06", "Anna is well"}, nil)
+	o.has("fading: none", nil, []string{`"forgotten":0`})
+	o.has("fading: what", []string{`"forgotten":0`}, nil)
+}
+
+// C246: an assistant has what it always sees in its context, pages the rest in, and answers an event.
+func TestAssistant(t *testing.T) {
+	t.Parallel()
+	o := run(t, "assistant", 2)
+	o.has("configure", []string{"memgpt", "keep the calendar of Nora", "No meetings before ten"}, nil)
+	o.has("page in", []string{"Dr. Prado", "sister Anna visits in May"}, nil)
+	o.has("act", []string{"terminal_tool", "Dr. Prado"}, nil)
+	o.has("context", []string{`"part":"blocks"`, `"window":8192`}, nil)
+}
+
+// C246: customer service knows what holds now and what held before, and no card number.
+func TestService(t *testing.T) {
+	t.Parallel()
+	o := run(t, "service", 3)
+	o.has("configure", []string{"mem0g", "none"}, nil)
+	o.has("first", []string{"Ben lives in Porto", "Ben works at the Hotel Miramar"}, nil)
+	o.has("second", []string{"Ben moved to Lisbon", "Slipbox-Redacted: card number", "My card is [redacted: card number]"}, []string{"Ben's card"})
+	o.has("now", []string{"lives_in Lisbon", "works_at Hotel Miramar"}, []string{"Porto"})
+	o.has("before", []string{"lives_in Porto"}, []string{"Lisbon"})
+	o.has("answer", []string{"replaced within two years", "Ben moved to Lisbon"}, []string{"Ben lives in Porto"})
+	if strings.Contains(o.text, "4111") {
+		t.Errorf("a card number was answered:\n%s", o.text)
+	}
+}
+
+// C246: a tutor's observations are linked across topics, and found for the next lesson.
+func TestTutor(t *testing.T) {
+	t.Parallel()
+	o := run(t, "tutor", 4)
+	o.has("configure", []string{"amem"}, nil)
+	if links := strings.TrimSpace(strings.SplitN(o.part("links"), "\n", 2)[1]); links == "0" {
+		t.Error("the last observation leads to no older one")
+	}
+	o.has("plan", []string{"1/2 + 1/3 gave 2/5", "a/2 + a/3 gave 2a/5"}, []string{"maps"})
+	o.has("since", []string{"a/2 + a/3"}, []string{"1/2 + 1/3"})
+}
