@@ -39,6 +39,10 @@ func (c *Collection) Secrets() Secrets {
 	return SecretsRedact
 }
 
+// Redacted reports whether a secret was redacted from a text. What such a text says is about the secret, so nothing is to be
+// learned from it, and it is not important.
+func Redacted(text string) bool { return secret.Marked(text) }
+
 // ScreenNote applies the setting to the texts of a note, all but its key: with SecretsRedact it replaces the secrets,
 // with SecretsRefuse it returns Invalid, which names the fields and the kinds. It reports whether it changed the note; lists and
 // attributes are then new ones. What was redacted is noted for the answer to the caller (secret.WithReport).
@@ -51,6 +55,20 @@ func (c *Collection) ScreenNote(ctx context.Context, n *Note) (changed bool, err
 		n.Content, n.Context, n.Category, n.Keywords, n.Tags, n.Attributes = content, description, category, keywords, tags, attributes
 	}
 	return changed, err
+}
+
+// ScreenKey returns Invalid for an id or a natural key that holds a secret, unless the collection keeps secrets. It is
+// refused where texts are redacted, too: a key that was changed would name nothing. Ids of other systems are often numbers as
+// long as a card's, so a number is no secret here.
+func (c *Collection) ScreenKey(field, key string) error {
+	if isID(key) {
+		return nil
+	}
+	found := slices.DeleteFunc(secret.Find(key), func(f secret.Found) bool { return f.Kind == secret.Card || f.Kind == secret.PIN })
+	if len(found) == 0 || c.Secrets() == SecretsKeep {
+		return nil
+	}
+	return fault.InvalidField(field, "has a secret (%s), and an id is not changed; use another one", strings.Join(secret.Kinds(found), ", "))
 }
 
 // ScreenLink is ScreenNote for the attributes of a link.

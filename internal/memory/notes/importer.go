@@ -81,6 +81,9 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 		results[i].Line = l.Line
 		in, err := decodeImport(l.Raw, n.clock(), im.scope.Actor())
 		if err == nil {
+			err = im.collection.ScreenKey("key", in.note.Key)
+		}
+		if err == nil {
 			_, err = im.collection.ScreenNote(ctx, &in.note)
 		}
 		if err != nil {

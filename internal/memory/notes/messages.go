@@ -198,6 +198,9 @@ func (n *Service) newMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 		list[i] = &message{}
 		err := list[i].validate(&in[i], n.clock(), s.Actor())
 		if err == nil {
+			err = c.ScreenKey("id", in[i].ID)
+		}
+		if err == nil {
 			_, err = c.ScreenNote(ctx, &list[i].note)
 		}
 		r.AddUnder(err, "messages", i)
