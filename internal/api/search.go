@@ -180,11 +180,11 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 	case string: // the contract has one
 		q.AutoK = true
 	case json.Number:
-		n, err := strconv.Atoi(k.String())
+		n, err := k.Float64() // a whole number, which may be written as 1e1
 		if err != nil {
-			return q, fault.InvalidField("k", "write the number without a fraction or an exponent")
+			return q, fault.InvalidField("k", "cannot be read as a number")
 		}
-		q.K = n
+		q.K = int(n)
 	}
 	if in.ReferenceTime != nil {
 		var err error

@@ -76,7 +76,7 @@ func TestSearch(t *testing.T) {
 	if auto.length("hits") != 1 {
 		t.Errorf("one note answers: %s", auto.Body)
 	}
-	if all := b.call(t, "one", "POST", search, `{"query":"who moved to Lisbon in March","k":3}`).want(http.StatusOK); all.length("hits") != 3 {
+	if all := b.call(t, "one", "POST", search, `{"query":"who moved to Lisbon in March","k":3e0}`).want(http.StatusOK); all.length("hits") != 3 {
 		t.Errorf("three notes were asked for: %s", all.Body)
 	}
 	few := b.call(t, "one", "POST", search, `{"query":"tide Lisbon tap","k":200,"token_budget":1}`).want(http.StatusOK)
