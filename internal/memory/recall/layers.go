@@ -212,7 +212,10 @@ func combine(r *LayersResult, k int) []LayerHit {
 				continue
 			}
 			first := &all[i]
-			score, held := max(first.Score, h.Score), slices.Concat(first.Layers, h.Layers)
+			score, held := max(first.Score, h.Score), first.Layers
+			if !slices.Contains(held, h.Layer) { // a layer may hold a text in two spellings
+				held = slices.Concat(held, h.Layers)
+			}
 			if h.Layer == r.Aim.Layer {
 				*first = h
 			}

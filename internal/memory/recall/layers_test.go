@@ -47,3 +47,15 @@ func TestCombine(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// C283: a text that a layer holds in two spellings names the layer once.
+func TestCombineSpellings(t *testing.T) {
+	t.Parallel()
+	working := LayerHits{Layer: "working"}
+	for _, said := range []string{"hello world", "Hello, world!"} {
+		working.Hits = append(working.Hits, LayerHit{Layer: "working", Layers: []string{"working"}, Hit: Hit{Note: &NoteView{Note: memory.Note{Content: said}}}})
+	}
+	if got := combine(&LayersResult{Layers: []LayerHits{working}}, 10); len(got) != 1 || len(got[0].Layers) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
