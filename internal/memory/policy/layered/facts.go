@@ -191,7 +191,8 @@ func (f *facts) assert(ctx context.Context, t Triple, source *memory.Note) error
 			e.Earlier = append(e.Earlier, e.Current())
 		}
 		e.Valid, e.ValidFrom, e.InvalidatedAt, e.Contested = true, at, time.Time{}, false
-		e.Sources, e.Mentions, e.triple, e.confidence = nil, 0, nil, t.Confidence
+		// A triple that this decision has ended is still there, and is used again.
+		e.Sources, e.Mentions, e.confidence = nil, 0, t.Confidence
 		f.support(e, source, at)
 		f.contest(e, rivals)
 		f.w.learned = append(f.w.learned, memory.Learned{
