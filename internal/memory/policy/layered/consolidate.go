@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -288,6 +289,37 @@ func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analys
 	}
 	w.out.Counts.Abstracts++
 	w.out.Counts.Merged += len(a.Sources)
+}
+
+// dropAbstracts deletes the abstracts that have one of the items as a source, since a part of what they say has changed
+// or is gone. The next consolidation may merge their other sources again.
+func (w *writer) dropAbstracts(ctx context.Context, items []uuid.UUID) error {
+	var abstracts []memory.Note
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: &filter.Leaf{
+		Field: filter.Category, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: CategoryAbstract}},
+	}}
+	err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) {
+		if slices.ContainsFunc(items, func(id uuid.UUID) bool { return slices.Contains(n.Provenance.Sources, id) }) {
+			abstracts = append(abstracts, *n)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("list abstracts: %w", err)
+	}
+	for i := range abstracts {
+		a := &abstracts[i]
+		w.deletes = append(w.deletes, a.ID)
+		sources, err := w.d.Notes(ctx, a.Provenance.Sources)
+		if err != nil {
+			return fmt.Errorf("read the sources of an abstract: %w", err)
+		}
+		for j := range sources {
+			if textOf(&sources[j], AttrAbstract) == a.ID.String() {
+				delete(w.put(&sources[j]).Attributes, AttrAbstract)
+			}
+		}
+	}
+	return nil
 }
 
 // topics returns groups of episodes that are in no abstract and state no triple: each with those near to its first one,

@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -163,7 +164,11 @@ func (w *writer) settle(ctx context.Context) error {
 	w.out.Stored = slices.DeleteFunc(w.out.Stored, func(s Stored) bool {
 		gone := s.Layer == Working && slices.Contains(left, s.Note)
 		if gone {
-			w.skippedf(Working, "the layer is full, and this item has the lowest score of all")
+			if w.c.WorkingStrategy == StrategyWindow {
+				w.skippedf(Working, "the layer is full, and this item is the oldest of all")
+			} else {
+				w.skippedf(Working, "the layer is full, and this item has the lowest score of all")
+			}
 		}
 		return gone
 	})
@@ -287,10 +292,12 @@ func (w *writer) copyEpisode(ctx context.Context, n *memory.Note, importance flo
 	return nil
 }
 
+const episodeKeyPrefix = "layered/episode/"
+
 // episodeKey returns the natural key of an episode with a text, so that two writers cannot both add it.
 func episodeKey(content string) string {
 	sum := sha256.Sum256([]byte(foldText(content)))
-	return "layered/episode/" + hex.EncodeToString(sum[:16])
+	return episodeKeyPrefix + hex.EncodeToString(sum[:16])
 }
 
 // foldText returns a text without differences of letter case, white space and punctuation.
@@ -298,11 +305,12 @@ func foldText(s string) string {
 	return strings.Join(strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
-// episodeOf returns the episode with a text.
+// episodeOf returns the episode with a text. A note that still has the key of that text, but left the layer or has
+// another text now, loses the key: a new episode needs it.
 func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bool, error) {
 	key, want := episodeKey(content), foldText(content)
 	for _, id := range w.order {
-		if n := w.puts[id]; layerOf(n) == Episodic && foldText(n.Content) == want {
+		if n := w.puts[id]; layerOf(n) == Episodic && foldText(n.Content) == want && !slices.Contains(w.deletes, id) {
 			return *n, true, nil
 		}
 	}
@@ -314,9 +322,13 @@ func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bo
 		if err != nil {
 			return n, false, fmt.Errorf("find an episode: %w", err)
 		}
-		if ok && layerOf(&n) == Episodic && foldText(n.Content) == want {
-			return n, true, nil
+		if !ok || slices.Contains(w.deletes, n.ID) {
+			continue
 		}
+		if is := w.current(&n); layerOf(is) == Episodic && foldText(is.Content) == want {
+			return *is, true, nil
+		}
+		w.put(&n).Key = ""
 	}
 	return memory.Note{}, false, nil
 }
@@ -446,10 +458,11 @@ func (w *writer) place(ctx context.Context, it *item) error {
 	return w.add(ctx, it)
 }
 
-// changed follows the change of an item's text: its copy gets the same text, and what it stated is read again.
+// changed follows the change of an item's text: its copy gets the same text, what it stated is read again, and an
+// abstract of the text of before goes.
 func (w *writer) changed(ctx context.Context, n *memory.Note) error {
 	origin := n
-	twin, err := w.twin(ctx, n)
+	twin, ids, err := w.twin(ctx, n.ID, cmp.Or(textOf(n, AttrOrigin), textOf(n, AttrCopy)))
 	switch {
 	case err != nil:
 		return err
@@ -460,31 +473,58 @@ func (w *writer) changed(ctx context.Context, n *memory.Note) error {
 			origin = twin
 		}
 		twin.Content, twin.Context, twin.Keywords, twin.Tags = n.Content, n.Context, n.Keywords, n.Tags
+		if err := w.rekey(ctx, twin); err != nil {
+			return err
+		}
+	}
+	if err := w.rekey(ctx, n); err != nil {
+		return err
+	}
+	if err := w.dropAbstracts(ctx, ids); err != nil {
+		return err
 	}
 	return w.addKnowledge(ctx, origin, false)
 }
 
-// twin returns what an item is a copy of, or its copy, as the decision leaves it; nil: neither is there. An item may name
-// an episode that is the copy of another item with the same text.
-func (w *writer) twin(ctx context.Context, n *memory.Note) (*memory.Note, error) {
-	name := AttrCopy
-	if textOf(n, AttrOrigin) != "" {
-		name = AttrOrigin
+// rekey sets the key of an episode that has another text now; it has none if another note has that key.
+func (w *writer) rekey(ctx context.Context, n *memory.Note) error {
+	if !strings.HasPrefix(n.Key, episodeKeyPrefix) {
+		return nil
 	}
-	id, err := uuid.Parse(textOf(n, name))
-	if err != nil {
-		return nil, nil //nolint:nilnil // it has none
-	}
-	notes, err := w.d.Notes(ctx, []uuid.UUID{id})
-	if err != nil {
-		return nil, fmt.Errorf("read a copy: %w", err)
-	}
-	for i := range notes {
-		if other := &notes[i]; areTwins(n.ID, other) {
-			return w.put(other), nil
+	key := episodeKey(n.Content)
+	for _, kind := range itemKinds() {
+		holder, ok, err := w.d.ByKey(ctx, kind, key)
+		if err != nil {
+			return fmt.Errorf("find an episode: %w", err)
+		}
+		if ok && holder.ID != n.ID {
+			key = ""
+			break
 		}
 	}
-	return nil, nil //nolint:nilnil // it is another item's
+	n.Key = key
+	return nil
+}
+
+// twin returns what an item is a copy of, or its copy, as the decision leaves it; nil: neither is there. named is the
+// id that the item has of it. An item may name an episode that is the copy of another item with the same text. ids
+// are those of the item and its twin, also of a twin that is gone.
+func (w *writer) twin(ctx context.Context, item uuid.UUID, named string) (twin *memory.Note, ids []uuid.UUID, err error) {
+	ids = []uuid.UUID{item}
+	id, err := uuid.Parse(named)
+	if err != nil {
+		return nil, ids, nil //nolint:nilerr // it names none
+	}
+	notes, err := w.d.Notes(ctx, []uuid.UUID{id})
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("read a copy: %w", err)
+	case len(notes) == 0:
+		return nil, append(ids, id), nil
+	case !areTwins(item, &notes[0]):
+		return nil, ids, nil
+	}
+	return w.put(&notes[0]), append(ids, id), nil
 }
 
 // areTwins reports whether a note is the copy of an item, or what that is a copy of.
@@ -530,20 +570,40 @@ func (w *writer) retract(ctx context.Context, raw json.RawMessage) (memory.Decis
 	if err != nil {
 		return memory.Decision{}, badArgs(TaskRetract)
 	}
-	ids := []uuid.UUID{gone}
-	if other, err := uuid.Parse(args.Twin); err == nil {
-		notes, err := w.d.Notes(ctx, []uuid.UUID{other})
-		if err != nil {
-			return memory.Decision{}, fmt.Errorf("read a copy: %w", err)
-		}
-		for i := range notes {
-			if areTwins(gone, &notes[i]) {
-				ids, w.deletes = append(ids, other), append(w.deletes, other)
+	twin, ids, err := w.twin(ctx, gone, args.Twin)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	if twin != nil {
+		w.deletes = append(w.deletes, twin.ID)
+		if textOf(twin, AttrOrigin) != "" {
+			if err := w.copyAgain(ctx, twin.ID); err != nil {
+				return memory.Decision{}, err
 			}
 		}
+	}
+	if err := w.dropAbstracts(ctx, ids); err != nil {
+		return memory.Decision{}, err
 	}
 	if err := w.facts.withdraw(ctx, ids); err != nil {
 		return memory.Decision{}, err
 	}
 	return w.decision(memory.CauseForget)
+}
+
+// copyAgain makes an episode of the other items that have the text of an episode that goes with its origin.
+func (w *writer) copyAgain(ctx context.Context, episode uuid.UUID) error {
+	var others []memory.Note
+	q := memory.NoteQuery{Kinds: itemKinds(), Filter: attribute(AttrCopy, episode.String())}
+	if err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) { others = append(others, *n) }); err != nil {
+		return fmt.Errorf("list the items of an episode: %w", err)
+	}
+	for i := range others {
+		n := w.put(&others[i])
+		delete(n.Attributes, AttrCopy)
+		if err := w.copyEpisode(ctx, n, n.Importance); err != nil {
+			return err
+		}
+	}
+	return nil
 }

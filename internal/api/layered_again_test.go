@@ -1,0 +1,136 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// visible reports whether every note that an answer of remember names can be read.
+func (b *system) visible(t *testing.T, c string, got response) bool {
+	t.Helper()
+	for i := range got.length("stored") {
+		if b.call(t, "one", "GET", c+"/notes/"+got.text(fmt.Sprintf("stored.%d.note", i)), "").Code != http.StatusOK {
+			return false
+		}
+	}
+	return got.length("stored") > 0
+}
+
+// C285: the text of an episode that was changed, or that has left the layer, can be remembered again.
+func TestC285EpisodeAgain(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0,"episodic_capacity":10}`)
+	const said, other = "Remember the blue door.", "Remember the red gate."
+	item := stored(b.remember(t, c, said), "working")[0]
+	b.call(t, "one", "PATCH", c+"/notes/"+item, object(t, "content", other)).want(http.StatusOK)
+	b.runJobs(t)
+	if got := b.remember(t, c, said); len(stored(got, "episodic")) != 1 || !b.visible(t, c, got) {
+		t.Errorf("after a change: %s", got.Body)
+	}
+	if got := b.remember(t, c, other); len(stored(got, "episodic")) != 0 {
+		t.Errorf("the changed text is an episode already: %s", got.Body)
+	}
+	for i := range 9 {
+		b.remember(t, c, fmt.Sprintf("We met number %d.", i), "importance", .9)
+	}
+	only := []string{"episodic"}
+	b.remember(t, c, "It rained.", "importance", .3, "layers", only)
+	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+	b.runJobs(t)
+	if _, e, _ := b.counts(t, c); e != 7 {
+		t.Fatalf("%d episodes", e)
+	}
+	if got := b.remember(t, c, "It rained.", "importance", .3, "layers", only); len(stored(got, "episodic")) != 1 || !b.visible(t, c, got) {
+		t.Errorf("after it left: %s", got.Body)
+	}
+}
+
+// C278, C279: a text that lets one rival win and then names the other one leaves one triple for each, which can be read.
+func TestC279RivalComesBack(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{}`)
+	for _, said := range []string{"I live in Beijing.", "I live in Shanghai.", "I live in Shanghai. I live in Beijing."} {
+		if got := b.remember(t, c, said, "role", "user"); !b.visible(t, c, got) {
+			t.Errorf("%s", got.Body)
+		}
+	}
+	facts := b.call(t, "one", "GET", c+"/facts", "").want(http.StatusOK)
+	if _, _, semantic := b.counts(t, c); semantic != 2 || facts.length("items") != 2 {
+		t.Errorf("%d triples, %s", semantic, facts.Body)
+	}
+}
+
+// C268, C338: an abstract goes with what it says: when a source is deleted or has another text, its other sources may be
+// merged again.
+func TestC268AbstractOfDeletedSource(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"DELETE", "PATCH"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{"consolidate_every":0,"abstract_cosine":0.1}`)
+			var items []string
+			for _, said := range []string{"The meeting moved to Monday.", "The meeting was about the budget.", "The meeting hired two engineers.", "The meeting named a codeword: zebra."} {
+				items = append(items, stored(b.remember(t, c, said, "importance", .8), "working")...)
+			}
+			consolidated := func() []string {
+				t.Helper()
+				b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+				b.runJobs(t)
+				return b.recalled(t, c, "items", "meeting zebra", "layer", "semantic")
+			}
+			before := consolidated()
+			if len(before) != 1 {
+				t.Fatalf("%q", before)
+			}
+			body := ""
+			if method == "PATCH" {
+				body = `{"content":"The meeting named a codeword."}`
+			}
+			b.call(t, "one", method, c+"/notes/"+items[3], body)
+			b.runJobs(t)
+			if got := b.recalled(t, c, "items", "meeting zebra", "layer", "semantic"); len(got) != 0 {
+				t.Errorf("%q", got)
+			}
+			if got := consolidated(); len(got) != 1 || slices.Equal(got, before) {
+				t.Errorf("merged again: %q", got)
+			}
+		})
+	}
+}
+
+// C285: an episode that goes with its origin is made again of another item with its text.
+func TestC285SharedEpisodeStays(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	first := b.remember(t, c, "Remember the blue door.")
+	b.remember(t, c, "Remember the blue door!")
+	b.call(t, "one", "DELETE", c+"/notes/"+stored(first, "working")[0], "").want(http.StatusNoContent)
+	b.runJobs(t)
+	b.call(t, "one", "GET", c+"/notes/"+stored(first, "episodic")[0], "").refused(http.StatusNotFound, fault.NotFound, "")
+	if w, e, _ := b.counts(t, c); w != 1 || e != 1 {
+		t.Errorf("%d working, %d episodes", w, e)
+	}
+	if got := b.recalled(t, c, "items", "blue door", "layer", "episodic"); !slices.Equal(got, []string{"Remember the blue door!"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// C255: an item that is older than all others does not enter a full window, and the answer says so.
+func TestC255OldItem(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"working_capacity":1,"working_strategy":"sliding_window"}`)
+	b.remember(t, c, "It rains.")
+	got := b.remember(t, c, "It snowed.", "occurred_at", "2020-01-01T00:00:00Z", "layers", []string{"working"})
+	if got.text("skipped.0.reason") != "the layer is full, and this item is the oldest of all" {
+		t.Errorf("%s", got.Body)
+	}
+}
