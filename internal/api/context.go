@@ -13,16 +13,12 @@ import (
 
 // buildContext answers a query with a text for a prompt.
 func (h *core) buildContext(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
 	body, err := bind[wire.ContextRequest](c)
 	if err != nil {
 		return err
 	}
 	// A context accepts the same questions as a search.
-	asked, err := h.query(&wire.SearchQuery{
+	question, err := h.query(&wire.SearchQuery{
 		Query: body.Query, Messages: body.Messages, Mode: body.Mode, ExpandLinks: body.ExpandLinks, Filter: body.Filter, MinScore: body.MinScore,
 		Profile: body.Profile, Weights: body.Weights, ReferenceTime: body.ReferenceTime,
 	})
@@ -30,8 +26,8 @@ func (h *core) buildContext(c *gin.Context) error {
 		return err
 	}
 	q := recall.ContextQuery{
-		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: valueOr(body.K, 0), ExpandLinks: body.ExpandLinks, Filter: asked.Filter, MinScore: asked.MinScore,
-		Profile: asked.Profile, Weights: asked.Weights, Reference: asked.Reference,
+		Text: question.Text, Messages: question.Messages, Mode: question.Mode, K: valueOr(body.K, 0), ExpandLinks: body.ExpandLinks, Filter: question.Filter, MinScore: question.MinScore,
+		Profile: question.Profile, Weights: question.Weights, Reference: question.Reference,
 		MinAnswerable: body.MinAnswerable,
 		TokenBudget:   valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
 	}
@@ -39,7 +35,7 @@ func (h *core) buildContext(c *gin.Context) error {
 	if body.MinRevision != nil {
 		endTurn(c)
 	}
-	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
+	v, err := h.viewOf(c, &asked{body.Collections, body.External, body.AsOf, body.MinRevision})
 	if err != nil {
 		return err
 	}
@@ -48,8 +44,9 @@ func (h *core) buildContext(c *gin.Context) error {
 		return err
 	}
 	countRecords(c, len(built.Citations))
-	setRevision(c, v.At)
+	setRevisionOf(c, &v)
 	out := wireContext(&built)
+	_, out.Revisions = wireRevisions(&v)
 	if len(body.Fields) > 0 {
 		if out.Notes, err = h.citedNotes(c, v, built.Notes, searchFields(body.Fields, false)); err != nil {
 			return err

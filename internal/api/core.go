@@ -233,9 +233,11 @@ func (s *Server) mountCore(deps Core) error {
 		"createChatCompletion": h.createChatCompletion,
 		"listModels":           h.listModels,
 
-		"search":       h.search,
-		"buildContext": h.buildContext,
-		"listHotNotes": h.listHotNotes,
+		"searchAll":       h.search,
+		"buildContextAll": h.buildContext,
+		"search":          h.search,
+		"buildContext":    h.buildContext,
+		"listHotNotes":    h.listHotNotes,
 
 		"listJobs":      h.listJobs,
 		"getJob":        h.getJob,

@@ -73,10 +73,6 @@ func wireRemembered(r *layers.Remembered) wire.Remembered {
 
 // recallLayers answers a query from the layers of the collection.
 func (h *core) recallLayers(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
 	body, err := bind[wire.RecallInput](c)
 	if err != nil {
 		return err
@@ -89,7 +85,7 @@ func (h *core) recallLayers(c *gin.Context) error {
 	if body.MinRevision != nil {
 		endTurn(c)
 	}
-	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
+	v, err := h.viewOf(c, &asked{asOf: body.AsOf, minRevision: body.MinRevision})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,22 +10,18 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // search answers one query, or a batch. The queries of a batch read the same revision, and all are
 // validated before the first one runs.
 func (h *core) search(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
 	body, err := bind[wire.SearchRequest](c)
 	if err != nil {
 		return err
@@ -52,7 +47,7 @@ func (h *core) search(c *gin.Context) error {
 		endTurn(c)
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
+	v, err := h.viewOf(c, &asked{body.Collections, body.External, body.AsOf, body.MinRevision})
 	if err != nil {
 		return err
 	}
@@ -73,25 +68,90 @@ func (h *core) search(c *gin.Context) error {
 		if err != nil {
 			return err
 		}
+		result.Revision, result.Revisions = wireRevisions(&v)
 		results = append(results, result)
 		hits += len(result.Hits)
 	}
 	countRecords(c, hits)
-	setRevision(c, v.At)
+	setRevisionOf(c, &v)
 	if len(body.Queries) > 0 {
 		return reply(c, http.StatusOK, wire.SearchResults{Results: results})
 	}
 	return reply(c, http.StatusOK, results[0])
 }
 
-// viewOf opens the view that a body selects: at a revision, or at the head once it has reached
-// min_revision.
-func (h *core) viewOf(ctx context.Context, s tenant.Scope, ref string, asOf, minRevision *int64) (memory.View, error) {
-	var at *memory.Revision
-	if asOf != nil {
-		at = new(memory.Revision(*asOf))
+// asked is what a body says of what is to be read.
+type asked struct {
+	collections       []string
+	external          *wire.External
+	asOf, minRevision *int64
+}
+
+// viewOf opens the view that a request selects: the collection of the path at a revision, or at the head once it has
+// reached min_revision; or, where the path has none, several collections.
+func (h *core) viewOf(c *gin.Context, a *asked) (memory.View, error) {
+	if c.Param("collection") == "" {
+		return h.viewOfAll(c, a)
 	}
-	return h.Recall.Open(ctx, s, ref, at, memory.Revision(valueOr(minRevision, 0)))
+	for field, given := range map[string]bool{"collections": a.collections != nil, "external": a.external != nil} {
+		if given {
+			return memory.View{}, fault.InvalidField(field, "the path names the collection; POST /v1/search and POST /v1/context read several")
+		}
+	}
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return memory.View{}, err
+	}
+	var at *memory.Revision
+	if a.asOf != nil {
+		at = new(memory.Revision(*a.asOf))
+	}
+	return h.Recall.Open(c.Request.Context(), scope(c), ref, at, memory.Revision(valueOr(a.minRevision, 0)))
+}
+
+// viewOfAll opens several collections as one view.
+func (h *core) viewOfAll(c *gin.Context, a *asked) (memory.View, error) {
+	for field, given := range map[string]bool{"as_of": a.asOf != nil, "min_revision": a.minRevision != nil} {
+		if given {
+			return memory.View{}, fault.InvalidField(field, "a revision belongs to one collection; several are read at their heads")
+		}
+	}
+	if (a.collections == nil) == (a.external == nil) {
+		return memory.View{}, fault.InvalidField("collections", "give exactly one of collections and external")
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	refs := a.collections
+	if a.external != nil {
+		found, err := h.Collections.Having(ctx, s, external(a.external))
+		if err != nil {
+			return memory.View{}, err
+		}
+		if len(found) > memory.MaxUnion {
+			return memory.View{}, fault.InvalidField("external", "more than %d collections have these ids; give more of them", memory.MaxUnion)
+		}
+		for i := range found {
+			refs = append(refs, found[i].ID.String())
+		}
+	}
+	return h.Recall.OpenAll(ctx, s, refs)
+}
+
+// wireRevisions returns what was read: a revision, or those of several collections.
+func wireRevisions(v *memory.View) (revision *int64, revisions []wire.Layer) {
+	if v.Of == nil {
+		return new(int64(v.At)), nil
+	}
+	for i := range v.Of {
+		revisions = append(revisions, wire.Layer{Collection: v.Of[i].Collection.ID, Revision: int64(v.Of[i].At)})
+	}
+	return nil, revisions
+}
+
+// setRevisionOf sets the header with the revision, unless several collections were read.
+func setRevisionOf(c *gin.Context, v *memory.View) {
+	if v.Of == nil {
+		setRevision(c, v.At)
+	}
 }
 
 // queries returns the queries of a request. A query of a batch inherits absent fields from the
@@ -278,7 +338,7 @@ func prefixQuery(body *wire.SearchRequest, i int, err error) error {
 
 func wireResult(r *recall.Result, q *recall.Query, fields noteFields) (wire.SearchResult, error) {
 	out := wire.SearchResult{
-		Hits: make([]wire.Hit, 0, len(r.Hits)), Revision: int64(r.Revision), Mode: wire.SearchMode(r.Mode),
+		Hits: make([]wire.Hit, 0, len(r.Hits)), Mode: wire.SearchMode(r.Mode),
 		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded), Answerable: r.Answerable,
 	}
 	if r.Profile != "" {
@@ -287,6 +347,9 @@ func wireResult(r *recall.Result, q *recall.Query, fields noteFields) (wire.Sear
 	for i := range r.Hits {
 		hit := &r.Hits[i]
 		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
+		if hit.Collection != uuid.Nil {
+			w.Collection = &hit.Collection
+		}
 		if hit.Note != nil { // otherwise only ids and scores were asked for
 			raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
 			if err != nil {

@@ -141,6 +141,8 @@ var sampleBodies = map[string]string{
 	"chat":             `{"messages":[{"role":"user","content":"Do bees sleep?"}]}`,
 	"search":           `{"query":"bees"}`,
 	"buildContext":     `{"query":"bees"}`,
+	"searchAll":        `{"query":"bees","collections":["bees"]}`,
+	"buildContextAll":  `{"query":"bees","external":{"user":"nora"}}`,
 	"createNote":       `{"content":"The bees survived the frost."}`,
 	"patchNote":        `{"tags":["winter"]}`,
 	"restoreNote":      `{"revision":1}`,

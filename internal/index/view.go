@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -60,7 +61,7 @@ type stack struct {
 	visibilities []*visibility
 	// What it was built from. Generations identify the layers' data: a remembered stack must not
 	// keep the data alive after an erasure.
-	source      []*Layer
+	source      []weak.Pointer[Layer] // weak: a layer that was dropped must not stay in memory for this
 	bounds      []int64
 	generations []uint64
 	slots       []int // how many slots of each layer the view sees
@@ -167,7 +168,7 @@ func (v *View) visibleStack(bounds []Bound) *stack {
 		l.data.mu.RLock()
 		l.slots, l.blocks = l.data.slots, l.data.blocks
 		l.data.mu.RUnlock()
-		s.source, s.bounds = append(s.source, b.Layer), append(s.bounds, b.At)
+		s.source, s.bounds = append(s.source, weak.Make(b.Layer)), append(s.bounds, b.At)
 		s.generations = append(s.generations, l.data.generation)
 		s.slots = append(s.slots, len(l.slots))
 	}

@@ -81,8 +81,10 @@ type View struct {
 	Collection Collection
 	At         Revision // the revision read
 	Layers     []Layer  // nearest first; the first is the collection itself
+	Of         []View   // of a union: the collections that it reads; nil: one
 
 	tenant, agent uuid.UUID
+	from          []layerOf // of a union: where its layers are from
 }
 
 // NewView is called by store engines when they open a view.

@@ -276,6 +276,8 @@ def seed_tenant(settings):
     settings.operation("listNotes", path_collection="shared", query_filter="filters")
     settings.dictionary("queries", ["bicycles in Porto", "Rosa", "who repairs what?", "\u81ea\u8ee2\u8eca", "\u0130\u0131\u1e9e", "a" * 4000])
     settings.operation("search", path_collection="shared", body_query="queries")
+    collection("bicycles", policy="none")  # in the examples of the contract
+    add("bicycles", "Rosa repairs bicycles.")
 
     unlinked = [add("fuzz", f"This stays for a while, number {n}.", infer=False)["note"]["id"] for n in range(EACH)]
     settings.dictionary("notes_to_delete", unlinked)
@@ -388,7 +390,7 @@ def seed_tenant(settings):
     settings.lightly("include-path-regex", "^/v1/tenants")
 
     # The fuzz must not delete or patch these: other operations need them.
-    return ["fuzz", "fuzz-2", "bank", bank, "restored", "stalled", "careful", "paged", "asking", *kept, old, stalled, careful, paged, asking]
+    return ["fuzz", "fuzz-2", "bicycles", "bank", bank, "restored", "stalled", "careful", "paged", "asking", *kept, old, stalled, careful, paged, asking]
 
 
 def seed_operator(settings):

@@ -224,7 +224,6 @@ const (
 	NoteFieldAttributes NoteField = "attributes"
 	NoteFieldCategory   NoteField = "category"
 	NoteFieldCollection NoteField = "collection"
-	NoteFieldConfidence NoteField = "confidence"
 	NoteFieldContent    NoteField = "content"
 	NoteFieldContext    NoteField = "context"
 	NoteFieldCreatedAt  NoteField = "created_at"
@@ -871,15 +870,10 @@ type ChatUsage struct {
 
 // Citation defines model for Citation.
 type Citation struct {
-	// Confidence How sure a fact is, 0 to 1; absent where that is not known.
-	Confidence *float64  `json:"confidence,omitempty"`
-	Note       uuid.UUID `json:"note"`
+	Note uuid.UUID `json:"note"`
 
 	// Revision Revision at which the shown version begins.
 	Revision int64 `json:"revision"`
-
-	// Sources Notes that a fact was derived from.
-	Sources []uuid.UUID `json:"sources,omitempty"`
 }
 
 // CloneAccepted defines model for CloneAccepted.
@@ -1060,6 +1054,9 @@ type ContextAnswer struct {
 	// Parts The parts of the text by kind of memory, in order.
 	Parts []ContextPart `json:"parts"`
 
+	// Revisions What was read, where several collections were.
+	Revisions []Layer `json:"revisions,omitempty"`
+
 	// Tokens Tokens of `text`.
 	Tokens int `json:"tokens"`
 
@@ -1090,12 +1087,18 @@ type ContextRequest struct {
 	// AsOf Read at this revision instead of the head.
 	AsOf *int64 `json:"as_of,omitempty"`
 
+	// Collections Ids or names of the collections. Only where the path has none.
+	Collections []Ref `json:"collections,omitempty"`
+
 	// Encoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
 	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding *TokenEncoding `json:"encoding,omitempty"`
 
 	// ExpandLinks Follow links this far, in both directions, and select from the linked notes too. Default: as the policy reads (`reading` of `GET /v1/policies`).
 	ExpandLinks *int `json:"expand_links,omitempty"`
+
+	// External All collections that have these ids of an application. Only where the path has none.
+	External *External `json:"external,omitempty"`
 
 	// Fields What `notes` of the answer has of the cited notes, besides `id`; absent, the answer has no `notes`.
 	Fields []NoteField `json:"fields,omitempty"`
@@ -1714,8 +1717,11 @@ type HistoryList struct {
 
 // Hit defines model for Hit.
 type Hit struct {
-	Note    any                    `json:"note"`
-	Explain map[string]interface{} `json:"explain,omitempty"`
+	Note any `json:"note"`
+
+	// Collection That it was found in; only where several were searched.
+	Collection *uuid.UUID             `json:"collection,omitempty"`
+	Explain    map[string]interface{} `json:"explain,omitempty"`
 
 	// IsNeighbor Found through a link only.
 	IsNeighbor *bool `json:"is_neighbor,omitempty"`
@@ -2239,9 +2245,6 @@ type Note struct {
 
 	// Collection The collection that was read.
 	Collection uuid.UUID `json:"collection"`
-
-	// Confidence How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 if rules did. Absent from other notes.
-	Confidence *float64 `json:"confidence,omitempty"`
 
 	// Context May be empty.
 	Context   string    `json:"context"`
@@ -2927,7 +2930,7 @@ type SearchQuery struct {
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores. By default facts and knowledge also have `confidence` and `provenance`.
+	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores.
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
@@ -2941,8 +2944,8 @@ type SearchQuery struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K Maximum number of hits, or `auto`: as many as score clearly above the rest, at most 50. The order is the same for every k.
-	K *any `json:"k,omitempty"`
+	// K Maximum number of hits.
+	K *int `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
@@ -2984,11 +2987,17 @@ type SearchRequest struct {
 	// AsOf Read at this revision instead of the head.
 	AsOf *int64 `json:"as_of,omitempty"`
 
+	// Collections Ids or names of the collections. Only where the path has none.
+	Collections []Ref `json:"collections,omitempty"`
+
 	// ExpandLinks Follow links this far, in both directions, and rank the linked notes with the direct hits.
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores. By default facts and knowledge also have `confidence` and `provenance`.
+	// External All collections that have these ids of an application. Only where the path has none.
+	External *External `json:"external,omitempty"`
+
+	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores.
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
@@ -3002,8 +3011,8 @@ type SearchRequest struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K Maximum number of hits, or `auto`: as many as score clearly above the rest, at most 50. The order is the same for every k.
-	K *any `json:"k,omitempty"`
+	// K Maximum number of hits.
+	K *int `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
@@ -3062,9 +3071,12 @@ type SearchResult struct {
 	// collection; the answer names the one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
-	// Revision A position in a collection's log.
-	Revision Revision `json:"revision"`
-	TookMs   float64  `json:"took_ms"`
+	// Revision That was read; absent where several collections were.
+	Revision *Revision `json:"revision,omitempty"`
+
+	// Revisions What was read, where several collections were.
+	Revisions []Layer `json:"revisions,omitempty"`
+	TookMs    float64 `json:"took_ms"`
 }
 
 // SearchResults defines model for SearchResults.
@@ -4479,6 +4491,9 @@ type AttachToolJSONRequestBody = HTTPToolRef
 // DetachToolJSONRequestBody defines body for DetachTool for application/json ContentType.
 type DetachToolJSONRequestBody = HTTPToolRef
 
+// BuildContextAllJSONRequestBody defines body for BuildContextAll for application/json ContentType.
+type BuildContextAllJSONRequestBody = ContextRequest
+
 // CreateFolderJSONRequestBody defines body for CreateFolder for application/json ContentType.
 type CreateFolderJSONRequestBody = FolderInput
 
@@ -4493,6 +4508,9 @@ type RejectReviewJSONRequestBody = ReviewDecision
 
 // UndoReviewJSONRequestBody defines body for UndoReview for application/json ContentType.
 type UndoReviewJSONRequestBody = ReviewDecision
+
+// SearchAllJSONRequestBody defines body for SearchAll for application/json ContentType.
+type SearchAllJSONRequestBody = SearchRequest
 
 // CreateTenantJSONRequestBody defines body for CreateTenant for application/json ContentType.
 type CreateTenantJSONRequestBody = TenantInput

@@ -469,6 +469,19 @@ func (c *Collections) ByExternal(ctx context.Context, s tenant.Scope, e memory.E
 	return c.store.CollectionByExternal(ctx, s, e)
 }
 
+// Having lists the collections that the scope reaches and that have all of these ids of an application, by name
+// (notes:read): at most one more than a [memory.Union] has. NotFound when there is none.
+func (c *Collections) Having(ctx context.Context, s tenant.Scope, e memory.External) ([]memory.Collection, error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return nil, err
+	}
+	found, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{External: e, Limit: memory.MaxUnion + 1})
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("collection")
+	}
+	return found, err
+}
+
 // Ensure is ByExternal that creates the collection when there is none, with a policy and a name of its own
 // (collections:write). Of many that do so at once, one creates it and all get it. The policy of one that exists is
 // not changed. Exists when a collection that the scope does not reach has the ids.

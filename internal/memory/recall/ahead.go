@@ -26,7 +26,7 @@ func (r *Service) openIndex(ctx context.Context, s tenant.Scope, v memory.View) 
 func (r *Service) openIndexWithin(ctx context.Context, s tenant.Scope, v memory.View, timeout time.Duration) (*index.View, error) {
 	cold := r.indexes.isCold(&v)
 	ix, err := r.indexes.openView(ctx, s, v, timeout)
-	if err == nil && cold && r.cfg.WarmNotes > 0 {
+	if err == nil && cold && r.cfg.WarmNotes > 0 && v.Of == nil {
 		r.warming.add(v.Collection.ID, func(ctx context.Context) {
 			r.logFailure(ctx, "hot notes", v.Collection.ID, r.warmVersions(ctx, s, v, ix))
 		})
@@ -61,14 +61,16 @@ func visibleVersion(ix *index.View, v *memory.View, note uuid.UUID) (memory.Vers
 }
 
 // loadAhead fills the layers of a view in the background.
-func (r *Service) loadAhead(s tenant.Scope, v memory.View) {
-	r.loading.add(v.Collection.ID, func(ctx context.Context) {
-		if !r.indexes.isBehind(&v, 0) {
-			return
-		}
-		_, err := r.openIndexWithin(ctx, s, v, backgroundLoadTimeout)
-		r.logFailure(ctx, "load", v.Collection.ID, err)
-	})
+func (r *Service) loadAhead(s tenant.Scope, all memory.View) {
+	for _, v := range all.Each() {
+		r.loading.add(v.Collection.ID, func(ctx context.Context) {
+			if !r.indexes.isBehind(&v, 0) {
+				return
+			}
+			_, err := r.openIndexWithin(ctx, s, v, backgroundLoadTimeout)
+			r.logFailure(ctx, "load", v.Collection.ID, err)
+		})
+	}
 }
 
 // Refresh reads what other processes wrote into a collection's own log, if its index is loaded in

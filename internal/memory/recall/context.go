@@ -200,7 +200,14 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
-	r.countShown(ctx, s, &v, &rd, written.Recalled)
+	written.Notes = nameCollections(&v, written.Notes)
+	shown := make([]memory.Version, 0, len(written.Recalled))
+	for i := range written.Notes {
+		if slices.Contains(written.Recalled, written.Notes[i].ID) {
+			shown = append(shown, written.Notes[i].Version())
+		}
+	}
+	r.countShown(ctx, s, &v, &rd, shown)
 	return Context{
 		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Notes: written.Notes, Dates: written.Dates,
 		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded, Answerable: found.Answerable, Turns: turns,
@@ -249,7 +256,7 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 		return nil
 	}
 	var err error
-	to.Recent, err = r.store.ListNotes(ctx, s, v, memory.NoteQuery{
+	to.Recent, err = r.listNotes(ctx, s, v, memory.NoteQuery{
 		Filter: q.Filter, Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: rd.Recent,
 	})
 	return err
@@ -261,19 +268,30 @@ const maxPinned = 200
 // pinned returns the notes that a pin names.
 func (r *Service) pinned(ctx context.Context, s tenant.Scope, v memory.View, pin memory.Pin) ([]memory.Note, error) {
 	if pin.Key == "" {
-		own, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Filter: pin.Filter, Limit: maxPinned})
+		own, err := r.listNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Filter: pin.Filter, Limit: maxPinned})
 		if err != nil || pin.Kind != memory.KindBlock {
 			return own, err
 		}
-		attached, err := memory.AttachedBlocks(ctx, r.store, s, v.Collection.ID, memory.ReadOptions{})
-		for i := range attached {
-			own = append(own, attached[i].Note)
+		for _, one := range v.Each() {
+			attached, err := memory.AttachedBlocks(ctx, r.store, s, one.Collection.ID, memory.ReadOptions{})
+			if err != nil {
+				return nil, err
+			}
+			for i := range attached {
+				own = append(own, attached[i].Note)
+			}
 		}
-		return own[:min(len(own), maxPinned)], err
+		return own[:min(len(own), maxPinned)], nil
 	}
-	n, err := r.store.NoteByKey(ctx, s, v, pin.Kind, pin.Key)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
+	var out []memory.Note
+	for _, one := range v.Each() {
+		n, err := r.store.NoteByKey(ctx, s, one, pin.Kind, pin.Key)
+		switch {
+		case err == nil:
+			out = append(out, n)
+		case !fault.Is(err, fault.NotFound):
+			return nil, err
+		}
 	}
-	return []memory.Note{n}, err
+	return out, nil
 }

@@ -42,7 +42,7 @@ func (sr *searchRun) entityBoosts(ctx context.Context) (map[uuid.UUID]float64, e
 	for id := range similar {
 		ids = append(ids, id)
 	}
-	links, err := sr.service.store.Links(ctx, sr.scope, sr.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+	links, err := sr.links(ctx, memory.LinkQuery{Notes: ids, Direction: memory.Both})
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (f *formulaRun) read(ctx context.Context) error {
 	}
 	var err error
 	if f.formula.Access != 0 {
-		if f.usage, err = f.service.counter.usage(ctx, f.scope, f.view, ids); err != nil {
+		if f.usage, err = f.usageOf(ctx, ids); err != nil {
 			return err
 		}
 	}

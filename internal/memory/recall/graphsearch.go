@@ -112,7 +112,7 @@ func (sr *searchRun) linkedPaths(paths []*path) []search.Linked {
 func (sr *searchRun) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UUID]*path) ([]*path, error) {
 	paths := map[uuid.UUID]*path{}
 	for _, entity := range entities { // one by one, so that an entity with many edges does not displace the others
-		links, err := sr.service.store.Links(ctx, sr.scope, sr.view, memory.LinkQuery{Notes: []uuid.UUID{entity}, Direction: memory.Both, Limit: graphFetched})
+		links, err := sr.links(ctx, memory.LinkQuery{Notes: []uuid.UUID{entity}, Direction: memory.Both, Limit: graphFetched})
 		if err != nil {
 			return nil, err
 		}
@@ -182,12 +182,14 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 			keys = slices.AppendSeq(keys, maps.Keys(speakers))
 		}
 		for _, key := range keys {
-			user, err := sr.service.store.NoteByKey(ctx, sr.scope, sr.view, memory.KindEntity, key)
-			switch {
-			case err == nil:
-				add(user.ID)
-			case !fault.Is(err, fault.NotFound):
-				return nil, err
+			for _, v := range sr.view.Each() {
+				user, err := sr.service.store.NoteByKey(ctx, sr.scope, v, memory.KindEntity, key)
+				switch {
+				case err == nil:
+					add(user.ID)
+				case !fault.Is(err, fault.NotFound):
+					return nil, err
+				}
 			}
 		}
 	}
@@ -234,7 +236,7 @@ func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Select
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	notes, err := sr.service.store.Notes(ctx, sr.scope, sr.view, ids, memory.ReadOptions{})
+	notes, err := sr.notes(ctx, ids, memory.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}

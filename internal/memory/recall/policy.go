@@ -51,11 +51,19 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	}
 }
 
-// countShown counts that notes were shown, and the notes that the policy counts with them.
-func (r *Service) countShown(ctx context.Context, s tenant.Scope, v *memory.View, rd *memory.Reading, shown []uuid.UUID) {
+// countShown counts that versions of notes were shown, and the notes that the policy counts with them, each in its
+// collection.
+func (r *Service) countShown(ctx context.Context, s tenant.Scope, v *memory.View, rd *memory.Reading, shown []memory.Version) {
+	for _, g := range byCollection(v, shown) {
+		r.countIn(ctx, s, g.view, rd, g.notes)
+	}
+}
+
+// countIn is countShown for notes of one collection.
+func (r *Service) countIn(ctx context.Context, s tenant.Scope, v *memory.View, rd *memory.Reading, shown []uuid.UUID) {
 	at := memory.Instant(r.clock())
 	r.counter.add(s, v.Collection.ID, shown, at)
-	if rd.CountLinked == "" || len(shown) == 0 {
+	if rd.CountLinked == "" {
 		return
 	}
 	links, err := r.store.Links(ctx, s, *v, memory.LinkQuery{Notes: shown, Direction: memory.Incoming, Limit: math.MaxInt32})

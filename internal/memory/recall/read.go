@@ -50,15 +50,15 @@ func (r *Service) Views(ctx context.Context, s tenant.Scope, v memory.View, note
 	if err := checkRead(s, &v); err != nil || len(notes) == 0 {
 		return nil, err
 	}
-	ids := make([]uuid.UUID, len(notes))
+	versions := make([]memory.Version, len(notes))
 	for i := range notes {
-		ids[i] = notes[i].ID
+		versions[i] = notes[i].Version()
 	}
-	links, err := r.outgoingLinks(ctx, s, v, ids)
+	links, err := r.outgoingLinks(ctx, s, &v, versions)
 	if err != nil {
 		return nil, err
 	}
-	usage, err := r.counter.usage(ctx, s, v, ids)
+	usage, err := r.usageOf(ctx, s, &v, versions)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,12 @@ func (r *Service) Views(ctx context.Context, s tenant.Scope, v memory.View, note
 }
 
 // outgoingLinks reads the outgoing links of notes in one batch.
-func (r *Service) outgoingLinks(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID][]memory.Link, error) {
-	links, err := r.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
+func (r *Service) outgoingLinks(ctx context.Context, s tenant.Scope, v *memory.View, versions []memory.Version) (map[uuid.UUID][]memory.Link, error) {
+	links, err := r.linksOf(ctx, s, v, versions, memory.LinkQuery{Direction: memory.Outgoing})
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID][]memory.Link, len(ids))
+	out := make(map[uuid.UUID][]memory.Link, len(versions))
 	for _, l := range links {
 		out[l.Source] = append(out[l.Source], l)
 	}

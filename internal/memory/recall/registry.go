@@ -107,13 +107,14 @@ func (g *registry) openView(ctx context.Context, s tenant.Scope, v memory.View, 
 	entries := make([]*layerEntry, len(v.Layers))
 	bounds := make([]index.Bound, len(v.Layers))
 	ready := func(i int, at int64) error {
-		e, err := g.entry(&v, i, at)
+		of, own := v.Origin(i)
+		e, err := g.entry(of, own, at)
 		if err != nil {
 			return err
 		}
 		bound := int64(v.Layers[i].Bound)
 		if e.index.Revision() < bound {
-			if err := g.catchUp(ctx, s, v, i, e, timeout); err != nil {
+			if err := g.catchUp(ctx, s, *of, own, e, timeout); err != nil {
 				return err
 			}
 		} else if bound > 0 && !e.filled.Load() {
@@ -177,12 +178,13 @@ func (g *registry) isBehind(v *memory.View, revisions int64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, l := range v.Layers {
-		if l.Bound == 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
+		of, own := v.Origin(i)
+		if l.Bound == 0 || own == 0 && of.Collection.State == memory.CollectionCopying {
 			continue
 		}
-		_, _, e := g.lookup(v, i, 0)
+		_, _, e := g.lookup(of, own, 0)
 		if e != nil && e.filled.Load() && !e.isServed(int64(l.Bound)) {
-			_, _, e = g.lookup(v, i, int64(l.Bound))
+			_, _, e = g.lookup(of, own, int64(l.Bound))
 		}
 		if e == nil || !e.filled.Load() || int64(l.Bound)-e.index.Revision() > revisions {
 			return true

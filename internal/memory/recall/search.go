@@ -87,9 +87,10 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	}
 	out.Degraded = sr.degraded
 	if !q.Internal {
-		found := make([]uuid.UUID, len(out.Hits))
+		found := make([]memory.Version, len(out.Hits))
 		for i := range out.Hits {
-			found[i] = out.Hits[i].ID
+			found[i], _ = sr.version(out.Hits[i].ID)
+			found[i].Note = out.Hits[i].ID
 		}
 		r.countShown(ctx, s, &v, &rd, found)
 	}
@@ -251,7 +252,7 @@ func (sr *searchRun) expand(ctx context.Context, best []search.ID) ([]search.Lin
 		for i, n := range notes {
 			ids[i] = n
 		}
-		links, err := sr.service.store.Links(ctx, sr.scope, sr.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+		links, err := sr.links(ctx, memory.LinkQuery{Notes: ids, Direction: memory.Both})
 		if err != nil {
 			return nil, err
 		}
@@ -346,7 +347,8 @@ func (sr *searchRun) readNotes(ctx context.Context, hits []search.Hit, vectors b
 		for i, h := range hits {
 			ids[i] = h.Note
 		}
-		return sr.service.store.Notes(ctx, sr.scope, sr.view, ids, memory.ReadOptions{Vector: true})
+		notes, err := sr.notes(ctx, ids, memory.ReadOptions{Vector: true})
+		return nameCollections(&sr.view, notes), err
 	}
 	keys := make([]memory.Version, 0, len(hits))
 	for _, h := range hits {
@@ -354,7 +356,8 @@ func (sr *searchRun) readNotes(ctx context.Context, hits []search.Hit, vectors b
 			keys = append(keys, key)
 		}
 	}
-	return sr.service.store.Versions(ctx, sr.scope, sr.view, keys)
+	notes, err := sr.service.store.Versions(ctx, sr.scope, sr.view, keys)
+	return nameCollections(&sr.view, notes), err
 }
 
 // version returns the version of a note that was scored.
@@ -392,6 +395,9 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, erro
 	out := make([]Hit, 0, len(hits))
 	for _, h := range hits {
 		hit := Hit{ID: h.Note, Score: h.Score, Sources: h.Sources, IsNeighbor: h.IsNeighbor}
+		if key, ok := sr.version(h.Note); ok && sr.view.Of != nil {
+			hit.Collection = sr.view.Through(key).Collection.ID
+		}
 		if !sr.q.IDsOnly {
 			if hit.Note = views[hit.ID]; hit.Note == nil {
 				return nil, fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)

@@ -56,12 +56,12 @@ func (r *Service) messagesAround(ctx context.Context, s tenant.Scope, v memory.V
 	q := memory.NoteQuery{
 		Filter: f, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, After: n.ID, AfterTime: n.OccurredAt, Limit: pieceReach,
 	}
-	behind, err := r.store.ListNotes(ctx, s, v, q)
+	behind, err := r.listNotes(ctx, s, v, q)
 	if err != nil {
 		return nil, 0, err
 	}
 	q.Newest = true
-	before, err := r.store.ListNotes(ctx, s, v, q)
+	before, err := r.listNotes(ctx, s, v, q)
 	if err != nil {
 		return nil, 0, err
 	}

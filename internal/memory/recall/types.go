@@ -109,6 +109,7 @@ type Hit struct {
 	Sources    []Source
 	IsNeighbor bool // found by a link only
 	Explain    *Explain
+	Collection uuid.UUID  // that it was found in, where several are searched; zero: one is
 	Passage    *text.Span // the best passage by words; nil if the content is one passage or no word matches
 }
 

@@ -1,0 +1,188 @@
+package recall_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// spoken is a note of the space that the tests of unions divide.
+type spoken struct {
+	content, topic, session, speaker string
+	at                               time.Time
+}
+
+// spokenSpace returns what two persons said to each other on twenty days about six topics, with words that are
+// frequent in one topic and rare in the others.
+func spokenSpace() (out []spoken) {
+	topics := map[int][]string{
+		0: {"bicycle", "chain", "tandem", "repair", "saddle"}, 1: {"bees", "hive", "honey", "frost", "straw"}, 2: {"pottery", "kiln", "glaze", "clay", "bowl"},
+		3: {"ferry", "harbor", "island", "ticket", "storm"}, 4: {"violin", "lesson", "concert", "string", "tune"}, 5: {"garden", "tomato", "compost", "seed", "frost"},
+	}
+	forms := []string{"The %[1]s and the %[2]s need work again", "I bought a %[1]s for the %[2]s in Porto", "Do you remember the %[2]s near the %[1]s?", "Nora says the %[1]s is better than any %[2]s"}
+	for day := range 20 {
+		for turn := range 6 {
+			topic := (day*5 + turn*turn) % 6
+			words := topics[topic]
+			s := spoken{
+				content: fmt.Sprintf(forms[(day+turn)%len(forms)], words[day%5], words[(day+turn+1)%5]) + strings.Repeat(" "+words[turn%5], turn%3) + ".",
+				topic:   words[0], session: fmt.Sprint("day-", day), speaker: []string{"Nora", "Tomas"}[turn%2],
+				at: time.Date(2026, 3, 1+day, 9, turn, 0, 0, time.UTC),
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// divide adds notes to collections by the name that part returns, in their order.
+func (r *fixture) divide(space []spoken, part func(int, *spoken) string) []string {
+	r.t.Helper()
+	var names []string
+	known := map[string]uuid.UUID{}
+	for i := range space {
+		s := &space[i]
+		name := part(i, s)
+		if _, ok := known[name]; !ok {
+			known[name] = r.collection(name).ID
+			names = append(names, name)
+		}
+		_, err := r.notes.Add(r.t.Context(), r.all, known[name].String(), notes.NewNote{
+			Content: s.content, OccurredAt: &s.at, OnDuplicate: memory.DuplicateKeep, Attributes: map[string]any{"speaker": s.speaker, "session": s.session},
+		}, memory.Request{})
+		r.noError(err)
+	}
+	return names
+}
+
+// TestUnionRanksAsOne: a space that is divided by time or by topic has the same hits with the same scores as the
+// whole (C081).
+func TestUnionRanksAsOne(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		space := spokenSpace()
+		whole := r.divide(space, func(int, *spoken) string { return "whole" })
+		divided := map[string][]string{
+			"by time":        r.divide(space, func(i int, _ *spoken) string { return fmt.Sprint("week-", i*4/len(space)) }),
+			"within a day":   r.divide(space, func(i int, _ *spoken) string { return fmt.Sprint("part-", i/25) }),
+			"by topic":       r.divide(space, func(_ int, s *spoken) string { return "topic-" + s.topic }),
+			"one by one":     r.divide(space[:40], func(i int, _ *spoken) string { return fmt.Sprint("single-", i) }),
+			"the first part": r.divide(space[:40], func(int, *spoken) string { return "first" }),
+		}
+		one := r.openAll(whole...)
+		first := r.openAll(divided["the first part"]...)
+		for _, q := range []recall.Query{
+			{Text: "Where did Nora leave the tandem?"}, {Text: "frost"}, {Text: "What did Tomas say about honey and the hive on 3 March 2026?"}, {Text: "violin concert", Mode: recall.Lexical},
+			{Text: "the ferry to the island in a storm", Mode: recall.Vector}, {Text: "clay bowls from the kiln", Profile: recall.People, Explain: true}, {Text: "seeds and compost", Profile: recall.General, K: 50},
+			{Messages: []recall.Message{{Role: "user", Content: "I repaired the saddle."}, {Role: "assistant", Content: "And the chain?"}}, K: 20},
+		} {
+			want := r.hitsOf(one, q)
+			for name, parts := range divided {
+				if len(parts) == 1 {
+					continue
+				}
+				want := want
+				if name == "one by one" {
+					want = r.hitsOf(first, q)
+				}
+				got := r.hitsOf(r.openAll(parts...), q)
+				if len(want.Hits) < 4 || len(got.Hits) != len(want.Hits) || got.Profile != want.Profile {
+					t.Fatalf("%s, %q: %d hits by %s, the whole has %d by %s", name, q.Text, len(got.Hits), got.Profile, len(want.Hits), want.Profile)
+				}
+				for i := range got.Hits {
+					g, w := &got.Hits[i], &want.Hits[i]
+					if g.Note.Content != w.Note.Content || math.Abs(g.Score-w.Score) > 1e-9 || g.Collection != g.Note.Collection || g.Collection == uuid.Nil {
+						t.Errorf("%s, %q: hit %d is %q %.9f, of the whole %q %.9f", name, q.Text, i, g.Note.Content, g.Score, w.Note.Content, w.Score)
+					}
+				}
+			}
+			whole, err := r.recall.Context(t.Context(), r.all, one, recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300})
+			r.noError(err)
+			parts, err := r.recall.Context(t.Context(), r.all, r.openAll(divided["by topic"]...), recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300})
+			r.noError(err)
+			if parts.Text != whole.Text || whole.Text == "" {
+				t.Errorf("the context of the parts is\n%s\nof the whole\n%s", parts.Text, whole.Text)
+			}
+		}
+	})
+}
+
+func (r *fixture) openAll(refs ...string) memory.View {
+	r.t.Helper()
+	v, err := r.recall.OpenAll(r.t.Context(), r.all, refs)
+	r.noError(err)
+	return v
+}
+
+func (r *fixture) hitsOf(v memory.View, q recall.Query) recall.Result {
+	r.t.Helper()
+	found, err := r.recall.Search(r.t.Context(), r.all, v, q)
+	r.noError(err)
+	return found
+}
+
+// TestUnionOfLineages: forks and copies of one base are searched together, each note once, as the first has it; what
+// is written later is found.
+func TestUnionOfLineages(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		base := r.collection("base")
+		r.add(base, "The ferry leaves at nine.")
+		stays := r.add(base, "The harbor is closed in a storm.")
+		other := r.collection("other")
+		r.add(other, "The island has no ferry in winter.")
+		fork := r.fork(base, nil)
+		_, err := r.notes.Patch(t.Context(), r.all, fork.Name, stays, notes.NotePatch{Content: new("The harbor is open in a storm.")}, memory.Request{})
+		r.noError(err)
+		r.add(base, "The ferry is blue.")
+		for _, c := range []struct {
+			refs []string
+			want string
+		}{
+			{[]string{fork.Name, "base", "other"}, "open"}, {[]string{"base", fork.Name, "other"}, "closed"}, {[]string{"base", fork.Name, "base", "other"}, "closed"},
+		} {
+			found := r.hitsOf(r.openAll(c.refs...), recall.Query{Text: "ferry harbor storm island", K: 20, ExpandLinks: 1})
+			var texts []string
+			for i := range found.Hits {
+				texts = append(texts, found.Hits[i].Note.Content)
+			}
+			if all := strings.Join(texts, "\n"); len(texts) != 4 || !strings.Contains(all, c.want) || !strings.Contains(all, "winter") || !strings.Contains(all, "blue") {
+				t.Errorf("%v: %q", c.refs, texts)
+			}
+		}
+		r.add(other, "A storm broke the ferry's mast.")
+		if found := r.hitsOf(r.openAll("base", "other"), recall.Query{Text: "mast"}); found.Hits[0].Collection != other.ID {
+			t.Errorf("a new note: %+v", found.Hits)
+		}
+		r.noError(r.recall.Flush(t.Context()))
+		if found := r.hitsOf(r.openAll("other"), recall.Query{Text: "mast", K: 1}); found.Hits[0].Note.Usage.AccessCount != 1 {
+			t.Errorf("its use: %+v", found.Hits[0].Note.Usage)
+		}
+	})
+}
+
+// TestUnionRefused: collections without a common ranking are refused, and so are too many.
+func TestUnionRefused(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	r.collection("a")
+	_, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "b", Policy: "bookish"}, memory.Request{})
+	r.noError(err)
+	for want, refs := range map[fault.Code][]string{
+		fault.Conflict: {"a", "b"}, fault.NotFound: {"a", "none"}, fault.Invalid: make([]string, memory.MaxUnion+1),
+	} {
+		_, err := r.recall.OpenAll(t.Context(), r.all, refs)
+		r.wantFault(err, want)
+	}
+	_, err = r.recall.OpenAll(t.Context(), r.all, nil)
+	r.wantFault(err, fault.Invalid)
+}
