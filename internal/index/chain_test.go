@@ -108,7 +108,7 @@ func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 			went.passages != fresh.passages || went.length != fresh.length || went.terms != fresh.terms || went.held != fresh.held {
 			t.Fatalf("at %d: %+v, rebuilt %+v", v.stack.bounds[0], went, fresh)
 		}
-		again, err := Open([]Bound{{v.stack.source[0], v.stack.bounds[0]}, {v.stack.source[1], 1}})
+		again, err := Open([]Bound{{v.stack.source[0].Value(), v.stack.bounds[0]}, {v.stack.source[1].Value(), 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
