@@ -214,14 +214,15 @@ def seed_external(settings):
         collection(f"external-{chosen}", external={name: value for n, (name, value) in enumerate(ids.items()) if chosen >> n & 1})
     for name, value in ids.items():
         settings.dictionary(f"external_{name}", [value])
-    settings.operation("findCollection", **{f"query_{name}": f"external_{name}" for name in ids})
+    settings.dictionary("no_revision", [0])
+    settings.operation("findCollection", probability=1, query_min_revision="no_revision", **{f"query_{name}": f"external_{name}" for name in ids})
     gone = {name: f"forgotten-{name}" for name in ids}
     for n in range(EACH):
         collection(f"forgotten-{n}", external={**gone, "user": f"forgotten-{n}"})
     settings.dictionary("forgotten_users", [f"forgotten-{n}" for n in range(EACH)])
     for name, value in gone.items():
         settings.dictionary(f"forgotten_{name}", [value])
-    settings.operation("forgetExternal", query_user="forgotten_users", **{f"query_{name}": f"forgotten_{name}" for name in ids if name != "user"})
+    settings.operation("forgetExternal", probability=1, query_user="forgotten_users", **{f"query_{name}": f"forgotten_{name}" for name in ids if name != "user"})
 
 
 def seed_tenant(settings):
