@@ -224,6 +224,7 @@ const (
 	NoteFieldAttributes NoteField = "attributes"
 	NoteFieldCategory   NoteField = "category"
 	NoteFieldCollection NoteField = "collection"
+	NoteFieldConfidence NoteField = "confidence"
 	NoteFieldContent    NoteField = "content"
 	NoteFieldContext    NoteField = "context"
 	NoteFieldCreatedAt  NoteField = "created_at"
@@ -870,10 +871,15 @@ type ChatUsage struct {
 
 // Citation defines model for Citation.
 type Citation struct {
-	Note uuid.UUID `json:"note"`
+	// Confidence How sure a fact is, 0 to 1; absent where that is not known.
+	Confidence *float64  `json:"confidence,omitempty"`
+	Note       uuid.UUID `json:"note"`
 
 	// Revision Revision at which the shown version begins.
 	Revision int64 `json:"revision"`
+
+	// Sources Notes that a fact was derived from.
+	Sources []uuid.UUID `json:"sources,omitempty"`
 }
 
 // CloneAccepted defines model for CloneAccepted.
@@ -2246,6 +2252,9 @@ type Note struct {
 	// Collection The collection that was read.
 	Collection uuid.UUID `json:"collection"`
 
+	// Confidence How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 if rules did. Absent from other notes.
+	Confidence *float64 `json:"confidence,omitempty"`
+
 	// Context May be empty.
 	Context   string    `json:"context"`
 	CreatedAt time.Time `json:"created_at"`
@@ -2930,7 +2939,7 @@ type SearchQuery struct {
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores.
+	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores. By default facts and knowledge also have `confidence` and `provenance`.
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
@@ -2944,8 +2953,8 @@ type SearchQuery struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K Maximum number of hits.
-	K *int `json:"k,omitempty"`
+	// K Maximum number of hits, or `auto`: as many as score clearly above the rest, at most 50. The order is the same for every k.
+	K *any `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
@@ -2997,7 +3006,7 @@ type SearchRequest struct {
 	// External All collections that have these ids of an application. Only where the path has none.
 	External *External `json:"external,omitempty"`
 
-	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores.
+	// Fields What the notes of the answer have, besides `id`; `*` is everything but the vector. `["id"]` alone returns only ids and scores. By default facts and knowledge also have `confidence` and `provenance`.
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
@@ -3011,8 +3020,8 @@ type SearchRequest struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K Maximum number of hits.
-	K *int `json:"k,omitempty"`
+	// K Maximum number of hits, or `auto`: as many as score clearly above the rest, at most 50. The order is the same for every k.
+	K *any `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
