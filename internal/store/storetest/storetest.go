@@ -76,6 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"External", externalCases()},
 		{"Queue", queueCases()},
 		{"Spool", spoolCases()},
+		{"Secrets", secretCases()},
 		{"Texts", textCases()},
 		{"Ledger", ledgerCases()},
 		{"Access", accessCases()},

@@ -60,8 +60,12 @@ func importance(hundredths int, rules []ImportanceRule) Importance {
 }
 
 // ItemImportance returns how important an item is: .1, +.3 for emphasis, +.2 for a preference, +.25 for
-// a task and +.15 above LongItemChars characters.
+// a task and +.15 above LongItemChars characters. A text of which a secret was redacted has the base alone: nobody is to
+// treasure it.
 func ItemImportance(content string) Importance {
+	if memory.Redacted(content) {
+		return importance(10, []ImportanceRule{})
+	}
 	sum, rules := 10, []ImportanceRule{}
 	add := func(is bool, hundredths int, rule ImportanceRule) {
 		if is {
@@ -82,8 +86,12 @@ func isAskedToRemember(content string) bool {
 }
 
 // ChatImportance returns how important what a person says is: .1, +.4 for "remember" or a name, +.2 for a
-// request, and +.2 for a statement about themselves (who they are, like, can and want, and where they live).
+// request, and +.2 for a statement about themselves (who they are, like, can and want, and where they live). A text of which
+// a secret was redacted has the base alone.
 func ChatImportance(content string) Importance {
+	if memory.Redacted(content) {
+		return importance(10, []ImportanceRule{})
+	}
 	sum, rules := 10, []ImportanceRule{}
 	add := func(is bool, hundredths int, rule ImportanceRule) {
 		if is {

@@ -107,6 +107,19 @@ func TestItemImportance(t *testing.T) {
 	}
 }
 
+// C262: what a secret was redacted from is not important, however it was said.
+func TestSecretsAreNotImportant(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{
+		"Important, remember: my API key is [redacted: API key]. It is a must!", "My name is Ana and my password is [redacted: password].",
+		"请务必记住，我的密码是[redacted: password]，很重要", "Please help me with my task: log in with [redacted: password]. " + strings.Repeat("I like it. ", 12),
+	} {
+		if item, chat := ItemImportance(content), ChatImportance(content); item.Value != BaseImportance || chat.Value != BaseImportance || len(item.Rules)+len(chat.Rules) > 0 {
+			t.Errorf("%s: %v, %v", content, item, chat)
+		}
+	}
+}
+
 // C261, C293: chat input has a base of .1, and what is personal needs a statement in the first person, not
 // a pronoun. A secret is not important.
 func TestChatImportance(t *testing.T) {
