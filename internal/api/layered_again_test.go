@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -131,6 +132,37 @@ func TestC255OldItem(t *testing.T) {
 	b.remember(t, c, "It rains.")
 	got := b.remember(t, c, "It snowed.", "occurred_at", "2020-01-01T00:00:00Z", "layers", []string{"working"})
 	if got.text("skipped.0.reason") != "the layer is full, and this item is the oldest of all" {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// C254, C272: items that are remembered at the same time are all counted: no turn and no repeat is lost, and the working
+// layer does not exceed its capacity.
+func TestRememberAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0,"working_capacity":3}`)
+	const requests = 6
+	answers := make([]response, requests)
+	var wait sync.WaitGroup
+	for i := range answers {
+		wait.Go(func() {
+			answers[i] = b.call(t, "one", "POST", c+"/remember", `{"content":"I like tea.","role":"user"}`)
+		})
+	}
+	wait.Wait()
+	taken := map[int]bool{}
+	for _, got := range answers {
+		taken[int(got.want(http.StatusOK).number("turn"))] = true
+	}
+	if len(taken) != requests {
+		t.Errorf("turns %v", taken)
+	}
+	if w, e, s := b.counts(t, c); w != 3 || e != 1 || s != 1 {
+		t.Errorf("%d working, %d episodes, %d triples", w, e, s)
+	}
+	got := b.call(t, "one", "POST", c+"/recall", `{"query":"tea","layer":"semantic"}`).want(http.StatusOK)
+	if got.number("items.0.note.attributes.mentions") != requests || !near(got.number("items.0.note.attributes.confidence"), 1) {
 		t.Errorf("%s", got.Body)
 	}
 }

@@ -24,27 +24,35 @@ type Acted struct {
 // changes. An unknown task is Invalid. It needs notes:write, and base:write on a
 // shared base.
 func (e *Engine) Act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool) (Acted, error) {
-	return e.actRepeatedly(ctx, s, ref, t, apply, memory.Request{})
+	return e.actRepeatedly(ctx, s, ref, t, acting{apply: apply})
 }
 
 // ActOnce is [Engine.Act] with apply, for a request that may be repeated under an idempotency key. The notes that
-// the decision names are kept under the key.
+// the decision names are kept under the key. It applies the whole decision or nothing: when what the policy reads
+// changes at each try, it is a Conflict.
 func (e *Engine) ActOnce(ctx context.Context, s tenant.Scope, ref string, t memory.Task, r memory.Request) (Acted, error) {
-	return e.actRepeatedly(ctx, s, ref, t, true, r)
+	return e.actRepeatedly(ctx, s, ref, t, acting{apply: true, whole: true, request: r})
 }
 
-func (e *Engine) actRepeatedly(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool, r memory.Request) (Acted, error) {
+// acting is how a task is run.
+type acting struct {
+	apply   bool // false: a dry run
+	whole   bool // the last try does not leave out what has changed
+	request memory.Request
+}
+
+func (e *Engine) actRepeatedly(ctx context.Context, s tenant.Scope, ref string, t memory.Task, how acting) (Acted, error) {
 	var out Acted
 	spent := costs{}
 	err := e.retryOnConflict(ctx, uuid.Nil, func(try int) error {
 		var err error
-		out, err = e.act(ctx, s, ref, t, apply, r, spent, try)
+		out, err = e.act(ctx, s, ref, t, how, spent, try)
 		return err
 	})
 	return out, err
 }
 
-func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool, r memory.Request, spent costs, try int) (Acted, error) {
+func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, how acting, spent costs, try int) (Acted, error) {
 	v, err := e.openForWriting(ctx, s, ref)
 	if err != nil {
 		return Acted{}, err
@@ -61,11 +69,11 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 		return Acted{}, fault.New(fault.ModelFailed, "%s", a.decision.Pending)
 	}
 	out := Acted{Outcome: a.decision.Outcome, Revision: v.At}
-	if !apply {
+	if !how.apply {
 		return out, nil
 	}
-	a.try, a.last = try, try >= e.cfg.Conflicts
-	o := memory.WriteOptions{Cause: a.cause(), Idempotency: r.Idempotency, Audit: []memory.AuditEntry{{
+	a.try, a.last = try, try >= e.cfg.Conflicts && !how.whole
+	o := memory.WriteOptions{Cause: a.cause(), Idempotency: how.request.Idempotency, Audit: []memory.AuditEntry{{
 		Action: "policy." + t.Name, Target: v.Collection.ID.String(), Detail: map[string]any{"policy": v.Collection.Policy, "key": t.Key},
 	}}}
 	w, err := e.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {

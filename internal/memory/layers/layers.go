@@ -46,6 +46,8 @@ type Service struct {
 	Actor   Actor
 	Persons Persons
 	Quota   memory.Quota // nil: no quotas
+
+	turns turns
 }
 
 // Triple is a statement of the semantic layer.
@@ -97,7 +99,8 @@ type Remembered struct {
 }
 
 // Remember stores an item (notes:write, and base:write on a shared base). args are those of the policy's task
-// "remember", bytes is the size of its content. A policy without layers is Invalid.
+// "remember", bytes is the size of its content. A policy without layers is Invalid; Conflict when other writes come in
+// between again and again.
 func (l *Service) Remember(ctx context.Context, s tenant.Scope, ref string, args json.RawMessage, bytes int64, r memory.Request) (Remembered, error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
 		return Remembered{}, err
@@ -118,6 +121,11 @@ func (l *Service) Remember(ctx context.Context, s tenant.Scope, ref string, args
 	if args, err = screen(ctx, &c, args); err != nil {
 		return Remembered{}, err
 	}
+	end, err := l.turns.begin(ctx, c.ID)
+	if err != nil {
+		return Remembered{}, err
+	}
+	defer end()
 	write := func() (Remembered, *memory.Idempotency, error) {
 		acted, err := l.Actor.ActOnce(ctx, s, c.ID.String(), memory.Task{Name: TaskRemember, Args: args}, r)
 		if err != nil || acted.Replay != nil {
