@@ -27,6 +27,7 @@ type System struct {
 func Systems() []System {
 	return []System{
 		{Name: "messages", Policy: "none"},
+		{Name: "layered", Policy: "layered", Config: map[string]any{"persons": "several"}, Step: true},
 		{Name: "mem0", Policy: "mem0", Step: true},
 		{Name: "mem0g", Policy: "mem0g", Step: true},
 		// A day is summarized two seconds after its last message.
