@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,9 +46,7 @@ func (o *operation) takeExternal(c *gin.Context) error {
 	for _, id := range e.IDs() {
 		query.Del(id.Name)
 	}
-	for name, values := range own {
-		query[name] = values
-	}
+	maps.Copy(query, own)
 	c.Set(keyExternal, e)
 	changeURL(c, func(u *url.URL) { u.RawQuery = query.Encode() })
 	return nil

@@ -52,6 +52,9 @@ func (e External) Covers(o External) bool {
 	return true
 }
 
+// IsValid reports whether a collection can have these ids.
+func (e External) IsValid() bool { return e.Check("") == nil }
+
 // Check returns Invalid, with fields below prefix, for an id that is too long, is not UTF-8, or has control
 // characters.
 func (e External) Check(prefix string) error {

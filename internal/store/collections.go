@@ -184,7 +184,7 @@ func (b *Base) CollectionByExternal(ctx context.Context, s tenant.Scope, e memor
 	if err := s.Check(); err != nil {
 		return c, err
 	}
-	if e.IsZero() || e.Check("") != nil {
+	if e.IsZero() || !e.IsValid() {
 		return c, fault.Missing("collection") // no collection has such ids
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
@@ -209,7 +209,7 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 	if cq.Agent != nil && !s.Reaches(*cq.Agent) {
 		return nil, fault.Missing("agent")
 	}
-	if cq.External.Check("") != nil {
+	if !cq.External.IsValid() {
 		return nil, nil // no collection has such ids
 	}
 	var after CollectionPlace

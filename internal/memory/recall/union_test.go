@@ -69,6 +69,7 @@ func (r *fixture) divide(space []spoken, part func(int, *spoken) string) []strin
 func TestUnionRanksAsOne(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
 		space := spokenSpace()
 		whole := r.divide(space, func(int, *spoken) string { return "whole" })
 		divided := map[string][]string{
@@ -135,6 +136,7 @@ func (r *fixture) hitsOf(v memory.View, q recall.Query) recall.Result {
 func TestUnionOfLineages(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
 		base := r.collection("base")
 		r.add(base, "The ferry leaves at nine.")
 		stays := r.add(base, "The harbor is closed in a storm.")

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -108,11 +109,13 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	if !cq.External.IsZero() {
 		where += " AND " + hasExternal
 	}
+	var ids strings.Builder
 	for _, id := range cq.External.IDs() {
 		if id.Value != "" {
-			where += " AND c.external_" + id.Name + " = " + p.add(id.Value)
+			ids.WriteString(" AND c.external_" + id.Name + " = " + p.add(id.Value))
 		}
 	}
+	where += ids.String()
 	if cq.After != "" { // the id is zero for the place just before a name
 		where += " AND (c.name, c.id) > (" + p.add(after.Name) + ", " + p.add(after.ID) + ")"
 	}

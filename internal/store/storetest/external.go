@@ -89,12 +89,13 @@ func listExternal(_ *testing.T, w *world) {
 		must(w.external(w.aliceS, name, e))(w.t)
 	}
 	w.collection("plain")
-	names := func(s tenant.Scope, q memory.CollectionQuery) (out string) {
+	names := func(s tenant.Scope, q memory.CollectionQuery) string {
+		var out strings.Builder
 		for _, c := range must(w.ListCollections(w.ctx, s, q))(w.t) {
 			w.assertf(q.External.Covers(c.External), "%+v is no %+v", c.External, q.External)
-			out += c.Name
+			out.WriteString(c.Name)
 		}
-		return out
+		return out.String()
 	}
 	for e, want := range map[memory.External]string{
 		{User: "u"}: "abc", {User: "u", Agent: "x"}: "bc", {Agent: "x"}: "bcd", {App: "u"}: "e", {User: "u", Run: "2"}: "", {Run: "1"}: "c",
