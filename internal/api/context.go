@@ -30,6 +30,7 @@ func (h *core) buildContext(c *gin.Context) error {
 		Profile: question.Profile, Weights: question.Weights, Reference: question.Reference,
 		MinAnswerable: body.MinAnswerable,
 		TokenBudget:   valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
+		Hidden: includesEvicted(c),
 	}
 	ctx, s := c.Request.Context(), scope(c)
 	if body.MinRevision != nil {

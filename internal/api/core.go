@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -36,6 +37,7 @@ type Core struct {
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Layers      *layers.Service
+	Tiers       *tiers.Service
 	Clone       *clone.Service
 	Engine      *engine.Engine // reviews, and tasks of policies that run at once
 	Bank        *bank.Service
@@ -98,7 +100,7 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil, "tiers": c.Tiers == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil,
@@ -219,6 +221,11 @@ func (s *Server) mountCore(deps Core) error {
 		"remember":      h.remember,
 		"recallLayers":  h.recallLayers,
 		"listLayers":    h.listLayers,
+		"listSessions":  h.listSessions,
+		"getSession":    h.getSession,
+		"listKnowledge": h.listKnowledge,
+		"getTiers":      h.getTiers,
+		"listMoves":     h.listMoves,
 		"forget":        h.forget,
 		"listSummaries": h.listSummaries,
 		"getProfile":    h.getProfile,

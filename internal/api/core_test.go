@@ -38,6 +38,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/rules"
@@ -209,7 +210,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Clone: b.clone, Imports: importing,
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},

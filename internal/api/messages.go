@@ -450,11 +450,11 @@ func textsOf(n *memory.Note, name string) []string {
 	return out
 }
 
-// eachNote calls fn for every note of a kind, by ascending id after the given one, until fn returns
+// eachNote calls fn for every note of some kinds, by ascending id after the given one, until fn returns
 // false.
-func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, after uuid.UUID, fn func(n *memory.Note) (more bool)) error {
+func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kinds []memory.Kind, after uuid.UUID, fn func(n *memory.Note) (more bool)) error {
 	for {
-		page, err := h.Recall.List(ctx, s, v, recall.ListQuery{Kinds: []memory.Kind{kind}, After: after, Limit: memory.MaxPage})
+		page, err := h.Recall.List(ctx, s, v, recall.ListQuery{Kinds: kinds, After: after, Limit: memory.MaxPage})
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -28,7 +29,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{}, Layers: &layers.Service{},
+			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{}, Layers: &layers.Service{}, Tiers: &tiers.Service{},
 			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Letta: &letta.Service{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
 			Policies: memory.PolicySet{},

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 )
 
 // Keys and attributes by which policies identify their summaries and profiles.
@@ -27,6 +28,9 @@ const (
 
 // periodOf returns what a summary covers; everything if it does not say.
 func periodOf(n *memory.Note) (period wire.SummaryPeriod, session string) {
+	if n.Kind == memory.KindSession {
+		return wire.SummaryPeriodSession, n.ID.String()
+	}
 	if name, ok := strings.CutPrefix(n.Key, keyProcedure); ok {
 		return wire.SummaryPeriodSession, name
 	}
@@ -52,7 +56,7 @@ func (h *core) listSummaries(c *gin.Context) error {
 	limit, wanted := pageLimit(c), query(c).Get("period")
 	out := wire.SummaryList{Items: []wire.SummaryNote{}, Revision: int64(v.At)}
 	next := ""
-	err = h.eachNote(c.Request.Context(), scope(c), v, memory.KindSummary, after, func(n *memory.Note) bool {
+	err = h.eachNote(c.Request.Context(), scope(c), v, []memory.Kind{memory.KindSummary, memory.KindSession}, after, func(n *memory.Note) bool {
 		period, session := periodOf(n)
 		if wanted != "" && string(period) != wanted {
 			return true
@@ -118,14 +122,18 @@ func (h *core) getProfile(c *gin.Context) error {
 		return err
 	}
 	out := wire.Profile{Days: []wire.ProfileDay{}, Revision: int64(v.At)}
-	err = h.eachNote(c.Request.Context(), scope(c), v, memory.KindProfile, uuid.Nil, func(n *memory.Note) bool {
+	err = h.eachNote(c.Request.Context(), scope(c), v, []memory.Kind{memory.KindProfile}, uuid.Nil, func(n *memory.Note) bool {
 		date := textOf(n, attrDate)
 		switch {
 		case n.Key == notes.KeyMeta:
 			out.Notes = append(out.Notes, n.ID)
 			out.Meta = profileMeta(n)
 		case n.Key == keyOverall:
-			out.Portrait, out.ReplyStrategy = &n.Content, optional(textOf(n, attrReply))
+			out.Portrait, out.ReplyStrategy, out.UpdatedAt = &n.Content, optional(textOf(n, attrReply)), optionalTime(n.UpdatedAt)
+			out.Stale = optional(n.Provenance.Stale)
+			if found, ok := tiers.Dimensions(&v.Collection, n); ok {
+				out.Text, out.Dimensions = &n.Content, wireDimensions(found)
+			}
 			out.Notes = append(out.Notes, n.ID)
 		case date != "":
 			out.Days = append(out.Days, wire.ProfileDay{

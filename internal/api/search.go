@@ -53,7 +53,7 @@ func (h *core) search(c *gin.Context) error {
 	}
 	results, hits := make([]wire.SearchResult, 0, len(queries)), 0
 	for i, q := range queries {
-		q.Batch = batch
+		q.Batch, q.Hidden = batch, includesEvicted(c)
 		found, err := h.Recall.Search(ctx, s, v, q)
 		if errors.Is(err, recall.ErrBatch) {
 			return err

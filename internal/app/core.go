@@ -34,6 +34,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/queue"
@@ -99,6 +100,7 @@ type Services struct {
 	Costs       *notes.Costs
 	Bank        *bank.Service
 	Layers      *layers.Service
+	Tiers       *tiers.Service
 	Letta       *letta.Service
 	Waiters     *jobs.Waiters
 }
@@ -259,6 +261,7 @@ func (c *core) buildServices(m *models) error {
 	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
+	c.Tiers = &tiers.Service{Store: c.Store, Clock: time.Now}
 	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Persons: c.Notes, Quota: quota{c.quotas}}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),

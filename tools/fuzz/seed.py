@@ -253,6 +253,15 @@ def seed_tenant(settings):
     settings.operation("listLayers", path_collection="layered")
     settings.operation("listFacts", path_collection="layered", probability=0.5)
 
+    tiered = collection("tiered", policy="memoryos", policy_config={"short_capacity": 1, "heat_threshold": 2})
+    for text in ("My name is Rosa and I repair bicycles.", "I like to sail.", "I read old maps.", "Good night."):
+        call("POST", f"/v1/collections/{tiered}/messages?wait=evolved", {"messages": [{"user": text, "assistant": "Tell me more."}]})
+    settings.dictionary("tiered", [tiered, "tiered"])
+    settings.dictionary("sessions", [s["id"] for s in call("GET", f"/v1/collections/{tiered}/sessions")["items"]])
+    for name in ("listSessions", "listKnowledge", "getTiers", "listMoves"):
+        settings.operation(name, path_collection="tiered")
+    settings.operation("getSession", path_collection="tiered", path_session="sessions")
+
     people = ["Rosa", "Ines", "Tomas", "Bela", "Duarte", "Alma"]
     notes = [add("fuzz", f"{p} repairs old bicycles in Porto.", wait=True)["note"]["id"] for p in people]
     for note in notes[:3]:

@@ -264,6 +264,13 @@ const (
 	ProfileDayAnalystModel     ProfileDayAnalyst = "model"
 )
 
+// Defines values for ProfileDimensionLevel.
+const (
+	ProfileDimensionLevelHigh   ProfileDimensionLevel = "High"
+	ProfileDimensionLevelLow    ProfileDimensionLevel = "Low"
+	ProfileDimensionLevelMedium ProfileDimensionLevel = "Medium"
+)
+
 // Defines values for RankingProfile.
 const (
 	RankingProfileAssistant RankingProfile = "assistant"
@@ -361,6 +368,14 @@ const (
 	TenantStateSuspended TenantState = "suspended"
 )
 
+// Defines values for TierName.
+const (
+	TierNameEvicted TierName = "evicted"
+	TierNameLong    TierName = "long"
+	TierNameMid     TierName = "mid"
+	TierNameShort   TierName = "short"
+)
+
 // Defines values for TokenTokenType.
 const (
 	TokenTokenTypeBearer TokenTokenType = "Bearer"
@@ -389,6 +404,11 @@ const (
 	IncludeEmbedding Include = "embedding"
 )
 
+// Defines values for IncludeEvicted.
+const (
+	IncludeEvictedEvicted IncludeEvicted = "evicted"
+)
+
 // Defines values for Wait.
 const (
 	WaitEvolved Wait = "evolved"
@@ -406,6 +426,11 @@ const (
 	DeleteCollectionParamsForksMaterialise DeleteCollectionParamsForks = "materialise"
 )
 
+// Defines values for BuildContextParamsInclude.
+const (
+	BuildContextParamsIncludeEvicted BuildContextParamsInclude = "evicted"
+)
+
 // Defines values for ListFactsParamsValid.
 const (
 	ListFactsParamsValidAny   ListFactsParamsValid = "any"
@@ -417,6 +442,12 @@ const (
 const (
 	ListFactsParamsConflictsFalse ListFactsParamsConflicts = "false"
 	ListFactsParamsConflictsTrue  ListFactsParamsConflicts = "true"
+)
+
+// Defines values for ListKnowledgeParamsOf.
+const (
+	ListKnowledgeParamsOfAssistant ListKnowledgeParamsOf = "assistant"
+	ListKnowledgeParamsOfUser      ListKnowledgeParamsOf = "user"
 )
 
 // Defines values for ListMessagesParamsOrder.
@@ -452,6 +483,17 @@ const (
 	ListLinksParamsDirectionBoth ListLinksParamsDirection = "both"
 	ListLinksParamsDirectionIn   ListLinksParamsDirection = "in"
 	ListLinksParamsDirectionOut  ListLinksParamsDirection = "out"
+)
+
+// Defines values for SearchParamsInclude.
+const (
+	SearchParamsIncludeEvicted SearchParamsInclude = "evicted"
+)
+
+// Defines values for ListSessionsParamsOrder.
+const (
+	ListSessionsParamsOrderHeat   ListSessionsParamsOrder = "heat"
+	ListSessionsParamsOrderRecent ListSessionsParamsOrder = "recent"
 )
 
 // Defines values for ListReviewsParamsSort.
@@ -2225,6 +2267,39 @@ type ModelUse struct {
 	Purpose          string     `json:"purpose"`
 }
 
+// Move defines model for Move.
+type Move struct {
+	At   time.Time `json:"at"`
+	From TierName  `json:"from"`
+
+	// Heat Of the session, then.
+	Heat float64 `json:"heat"`
+
+	// Job That decided it.
+	Job *uuid.UUID `json:"job,omitempty"`
+
+	// Note The first message of an exchange, or a session.
+	Note uuid.UUID `json:"note"`
+
+	// Reason In words.
+	Reason string `json:"reason"`
+
+	// Session Session that an exchange moved to.
+	Session *uuid.UUID `json:"session,omitempty"`
+	To      TierName   `json:"to"`
+}
+
+// MoveList defines model for MoveList.
+type MoveList struct {
+	Items []Move `json:"items"`
+
+	// NextCursor Start of the next page; absent on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
 // Name A name that is not a UUID.
 //
 // Examples: research
@@ -2519,6 +2594,9 @@ type Profile struct {
 	// Days What single days showed, newest first.
 	Days []ProfileDay `json:"days"`
 
+	// Dimensions Findings over a catalog of dimensions (`memoryos`); one without evidence is absent.
+	Dimensions []ProfileDimension `json:"dimensions,omitempty"`
+
 	// Meta What callers or an import say about the person and the companion, such as `name`, `hobbies`, `speaking_style`.
 	Meta map[string]interface{} `json:"meta,omitempty"`
 
@@ -2533,6 +2611,15 @@ type Profile struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+
+	// Stale What it was derived from has changed, and it is not written again yet.
+	Stale *bool `json:"stale,omitempty"`
+
+	// Text The profile as text (`memoryos`).
+	Text *string `json:"text,omitempty"`
+
+	// UpdatedAt When the policy last wrote the profile.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
 // ProfileDay defines model for ProfileDay.
@@ -2561,6 +2648,21 @@ type ProfileDay struct {
 
 // ProfileDayAnalyst Who wrote it.
 type ProfileDayAnalyst string
+
+// ProfileDimension defines model for ProfileDimension.
+type ProfileDimension struct {
+	// Evidence What the person said or did that shows it, newest last.
+	Evidence []string `json:"evidence"`
+
+	// Level How strongly it shows.
+	Level ProfileDimensionLevel `json:"level"`
+
+	// Name Of the catalog of 90 dimensions.
+	Name string `json:"name"`
+}
+
+// ProfileDimensionLevel How strongly it shows.
+type ProfileDimensionLevel string
 
 // ProfileInput Examples: {"hobbies":"sailing, old maps","name":"Ada","speaking_style":"brief"}
 type ProfileInput struct {
@@ -3093,6 +3195,138 @@ type SearchResults struct {
 	Results []SearchResult `json:"results"`
 }
 
+// SessionDetail defines model for SessionDetail.
+type SessionDetail struct {
+	// Accesses All searches and contexts that showed it.
+	Accesses  int       `json:"accesses"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Damaged Why it cannot be read; the policy leaves it as it is.
+	Damaged *string `json:"damaged,omitempty"`
+
+	// Fresh Pages that were not analyzed.
+	Fresh int `json:"fresh"`
+
+	// Heat Now: alpha·visits + beta·interaction + gamma·recency.
+	Heat float64 `json:"heat"`
+
+	// ID Id of the session's note.
+	ID uuid.UUID `json:"id"`
+
+	// Interaction Pages that it got since its last analysis.
+	Interaction int      `json:"interaction"`
+	Keywords    []string `json:"keywords"`
+
+	// LastVisit When it last got a page or was shown; absent when it cannot be read.
+	LastVisit *time.Time `json:"last_visit,omitempty"`
+
+	// NextCursor Start of the next pages; absent at the end.
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Pages A page of them, oldest first.
+	Pages []SessionPage `json:"pages"`
+
+	// Recency Now, 0 to 1.
+	Recency float64 `json:"recency"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+
+	// Summary What was said in it.
+	Summary string `json:"summary"`
+
+	// Theme Name of its topic.
+	Theme *string `json:"theme,omitempty"`
+
+	// Visits Searches and contexts that showed it since its last analysis.
+	Visits int `json:"visits"`
+}
+
+// SessionList defines model for SessionList.
+type SessionList struct {
+	Items []SessionState `json:"items"`
+
+	// NextCursor Start of the next page; absent on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// SessionPage What a person said and what was answered; a side that said nothing is absent.
+type SessionPage struct {
+	// Analyzed Profile and knowledge were taken from it.
+	Analyzed  bool    `json:"analyzed"`
+	Assistant *string `json:"assistant,omitempty"`
+
+	// At Event time of its first message.
+	At time.Time `json:"at"`
+
+	// ID Id of its first message.
+	ID       uuid.UUID `json:"id"`
+	Keywords []string  `json:"keywords"`
+
+	// Messages Ids, oldest first.
+	Messages []uuid.UUID `json:"messages"`
+
+	// Meta Summary of its chain; empty if there is none.
+	Meta string `json:"meta"`
+
+	// Next The page that continues it.
+	Next *uuid.UUID `json:"next,omitempty"`
+
+	// Preloaded Its messages have the attribute `preloaded`.
+	Preloaded bool `json:"preloaded"`
+
+	// Previous The page that it continues; absent at the start of a chain.
+	Previous *uuid.UUID `json:"previous,omitempty"`
+
+	// Reason Why it is in this session.
+	Reason string  `json:"reason"`
+	User   *string `json:"user,omitempty"`
+}
+
+// SessionState defines model for SessionState.
+type SessionState struct {
+	// Accesses All searches and contexts that showed it.
+	Accesses  int       `json:"accesses"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Damaged Why it cannot be read; the policy leaves it as it is.
+	Damaged *string `json:"damaged,omitempty"`
+
+	// Fresh Pages that were not analyzed.
+	Fresh int `json:"fresh"`
+
+	// Heat Now: alpha·visits + beta·interaction + gamma·recency.
+	Heat float64 `json:"heat"`
+
+	// ID Id of the session's note.
+	ID uuid.UUID `json:"id"`
+
+	// Interaction Pages that it got since its last analysis.
+	Interaction int      `json:"interaction"`
+	Keywords    []string `json:"keywords"`
+
+	// LastVisit When it last got a page or was shown; absent when it cannot be read.
+	LastVisit *time.Time `json:"last_visit,omitempty"`
+
+	// Pages How many it has.
+	Pages int `json:"pages"`
+
+	// Recency Now, 0 to 1.
+	Recency float64 `json:"recency"`
+
+	// Summary What was said in it.
+	Summary string `json:"summary"`
+
+	// Theme Name of its topic.
+	Theme *string `json:"theme,omitempty"`
+
+	// Visits Searches and contexts that showed it since its last analysis.
+	Visits int `json:"visits"`
+}
+
 // SharedBlockInput Examples: {"description":"What everybody here knows.","label":"organisation","value":"We ship on Fridays."}
 type SharedBlockInput struct {
 	// Description At most 8 KiB. Default empty.
@@ -3366,6 +3600,41 @@ type TenantPatch struct {
 // Terms defines model for Terms.
 type Terms = []string
 
+// TierName defines model for TierName.
+type TierName string
+
+// Tiers defines model for Tiers.
+type Tiers struct {
+	Long struct {
+		// Assistant Entries of knowledge about the assistant.
+		Assistant int `json:"assistant"`
+
+		// Capacity Entries of each kind of knowledge.
+		Capacity int `json:"capacity"`
+
+		// Profile There is a profile.
+		Profile bool `json:"profile"`
+
+		// User Entries of knowledge about the user.
+		User int `json:"user"`
+	} `json:"long"`
+	Mid struct {
+		// Capacity Sessions.
+		Capacity int `json:"capacity"`
+		Pages    int `json:"pages"`
+		Sessions int `json:"sessions"`
+	} `json:"mid"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+	Short    struct {
+		Capacity int `json:"capacity"`
+
+		// Pairs Exchanges; those whose job has not ended may exceed the capacity.
+		Pairs int `json:"pairs"`
+	} `json:"short"`
+}
+
 // Token defines model for Token.
 type Token struct {
 	AccessToken string `json:"access_token"`
@@ -3548,6 +3817,9 @@ type IfMatch = string
 // Include defines model for include.
 type Include string
 
+// IncludeEvicted defines model for includeEvicted.
+type IncludeEvicted string
+
 // JobPath defines model for jobPath.
 type JobPath = uuid.UUID
 
@@ -3571,6 +3843,9 @@ type ReviewPath = uuid.UUID
 
 // RunPath defines model for runPath.
 type RunPath = uuid.UUID
+
+// SessionPath defines model for sessionPath.
+type SessionPath = string
 
 // TenantPath defines model for tenantPath.
 type TenantPath = string
@@ -3925,11 +4200,17 @@ type GetMainContextParams struct {
 
 // BuildContextParams defines parameters for BuildContext.
 type BuildContextParams struct {
+	// Include `evicted` also finds messages that left a full memory (`memoryos`).
+	Include *BuildContextParamsInclude `form:"include,omitempty" json:"include,omitempty"`
+
 	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
 	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
+
+// BuildContextParamsInclude defines parameters for BuildContext.
+type BuildContextParamsInclude string
 
 // GetCostsParams defines parameters for GetCosts.
 type GetCostsParams struct {
@@ -4012,6 +4293,27 @@ type ListHotNotesParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// ListKnowledgeParams defines parameters for ListKnowledge.
+type ListKnowledgeParams struct {
+	// Of Only what is known of the user, or of the assistant.
+	Of *ListKnowledgeParamsOf `form:"of,omitempty" json:"of,omitempty"`
+
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListKnowledgeParamsOf defines parameters for ListKnowledge.
+type ListKnowledgeParamsOf string
+
 // ListLayersParams defines parameters for ListLayers.
 type ListLayersParams struct {
 	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
@@ -4073,6 +4375,15 @@ type AddMessagesParams struct {
 
 // AddMessagesParamsWait defines parameters for AddMessages.
 type AddMessagesParamsWait string
+
+// ListMovesParams defines parameters for ListMoves.
+type ListMovesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
 
 // ListNotesParams defines parameters for ListNotes.
 type ListNotesParams struct {
@@ -4245,10 +4556,52 @@ type ListRunsParams struct {
 
 // SearchParams defines parameters for Search.
 type SearchParams struct {
+	// Include `evicted` also finds messages that left a full memory (`memoryos`).
+	Include *SearchParamsInclude `form:"include,omitempty" json:"include,omitempty"`
+
 	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
 	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
+}
+
+// SearchParamsInclude defines parameters for Search.
+type SearchParamsInclude string
+
+// ListSessionsParams defines parameters for ListSessions.
+type ListSessionsParams struct {
+	// Order `heat`: the hottest first; `recent`: the last visited first.
+	Order *ListSessionsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListSessionsParamsOrder defines parameters for ListSessions.
+type ListSessionsParamsOrder string
+
+// GetSessionParams defines parameters for GetSession.
+type GetSessionParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // StepParams defines parameters for Step.
@@ -4274,6 +4627,15 @@ type ListSummariesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// GetTiersParams defines parameters for GetTiers.
+type GetTiersParams struct {
 	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 

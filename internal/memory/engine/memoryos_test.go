@@ -337,7 +337,8 @@ func TestOSMerge_C220(t *testing.T) {
 }
 
 // C225, C226, C229, C234, C235: a session is hot from its fourth page on, is analyzed once and cools down. Searches and
-// contexts that show a page heat its session; what was analyzed is not analyzed again.
+// contexts that show a page heat its session; what was analyzed is not analyzed again. The calls and their tokens are
+// counted by purpose (C244).
 func TestOSHeat_C229(t *testing.T) {
 	t.Parallel()
 	w := newOSWorld(t, `{"short_capacity":1,"merge_threshold":0}`, options{})
@@ -354,6 +355,22 @@ func TestOSHeat_C229(t *testing.T) {
 	for _, p := range w.pages(s.Note.ID) {
 		if !p.Analyzed {
 			t.Errorf("a page is not analyzed: %+v", p)
+		}
+	}
+	for _, j := range w.jobs(uuid.Nil)[:1] {
+		var r struct {
+			Calls map[string]struct {
+				Calls        int   `json:"calls"`
+				PromptTokens int64 `json:"prompt_tokens"`
+			} `json:"calls"`
+		}
+		if err := json.Unmarshal(j.Result, &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, purpose := range []string{memoryos.CallContinuity, memoryos.CallMeta, memoryos.CallThemes, memoryos.CallProfile, memoryos.CallKnowledge} {
+			if c := r.Calls[purpose]; c.Calls < 1 || c.PromptTokens < 1 {
+				t.Errorf("%s costs %+v", purpose, c)
+			}
 		}
 	}
 	before := s

@@ -232,7 +232,6 @@ type State struct {
 	Sessions, Pages, MidCapacity       int
 	User, Assistant, KnowledgeCapacity int // entries of knowledge
 	Profile                            bool
-	Evicted                            int // messages that left the middle tier
 }
 
 // State counts what the tiers hold.
@@ -285,6 +284,26 @@ func KnowledgeOf(of string) filter.Expr {
 		return nil
 	}
 	return &filter.Leaf{Field: filter.Attributes, Path: []string{memoryos.AttrOf}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: of}}}
+}
+
+// Dimension is a finding of a profile.
+type Dimension struct {
+	Name     string
+	Level    string
+	Evidence []string // newest last
+}
+
+// Dimensions returns the findings in the profile of a collection. ok is false for one of another policy, or one that
+// cannot be read.
+func Dimensions(c *memory.Collection, n *memory.Note) (out []Dimension, ok bool) {
+	p, err := memoryos.ReadProfileNote(n)
+	if c.Policy != memoryos.Name || err != nil {
+		return nil, false
+	}
+	for _, d := range p.Dimensions {
+		out = append(out, Dimension{d.Name, string(d.Level), d.Evidence})
+	}
+	return out, true
 }
 
 // Moved is a move and the job that decided it.

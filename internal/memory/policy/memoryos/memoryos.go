@@ -33,8 +33,11 @@ const (
 	CategoryEvicted = "evicted" // left it; searches and contexts leave it out
 )
 
-// KeyProfile is the key of the note of kind profile.
-const KeyProfile = "overall"
+// Keys of notes of kind profile: what the pages show of the person, and what callers say about them.
+const (
+	KeyProfile = "overall"
+	KeyMeta    = "meta"
+)
 
 // Attributes of notes of kind knowledge: whom it is about, OfUser or OfAssistant, and the session that it is from.
 const (
@@ -114,7 +117,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 			{Name: "notes", Kinds: []memory.Kind{memory.KindNote}},
 		},
 		Hidden: textLeaf(filter.Category, filter.Eq, nil, CategoryEvicted), CountLinked: RelPage,
-		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: KeyProfile}},
+		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: KeyProfile}, {Kind: memory.KindProfile, Key: KeyMeta}},
 		Recent: messagesPerPage * c.ShortCapacity, K: messagesPerPage * c.Pages, Messages: true, OnePerson: c.Persons == PersonsOne,
 	}
 }

@@ -1,0 +1,223 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// tiersSpace creates a collection with the policy memoryos and returns its path.
+func (b *system) tiersSpace(t *testing.T, config string) string {
+	t.Helper()
+	return "/v1/collections/" + b.call(t, "one", "POST", "/v1/collections", `{"name":"tiers","policy":"memoryos","policy_config":`+config+`}`).want(http.StatusCreated).text("id")
+}
+
+// tell adds an exchange and runs its jobs.
+func (b *system) tell(t *testing.T, c, user, assistant string) response {
+	t.Helper()
+	said := b.call(t, "one", "POST", c+"/messages", object(t, "messages", []any{map[string]any{"user": user, "assistant": assistant}})).want(http.StatusAccepted)
+	b.runJobs(t)
+	return said
+}
+
+// C212, C213, C225, C232, C233, C237, C239, C245: what the tiers hold is readable: sessions by heat or by visit with their
+// pages, knowledge of both sides, the profile with its dimensions, counts, and why something moved.
+func TestC212Tiers(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.tiersSpace(t, `{"short_capacity":1,"heat_threshold":2}`)
+	if got := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK); got.number("short.capacity") != 1 || got.number("short.pairs") != 0 || got.at("long.profile") != false || got.number("long.capacity") != 100 || got.number("mid.capacity") != 2000 {
+		t.Errorf("%s", got.Body)
+	}
+	for _, list := range []string{"/sessions", "/knowledge", "/moves"} {
+		if got := b.call(t, "reader", "GET", c+list, "").want(http.StatusOK); got.length("items") != 0 || got.at("next_cursor") != nil {
+			t.Errorf("%s: %s", list, got.Body)
+		}
+	}
+	first := b.tell(t, c, "I love cooking and I work as a nurse in Porto.", "I recommend the fish market in Porto to you.")
+	b.tell(t, c, "My sister Ines plays the cello in an orchestra.", "Which orchestra is it?")
+	b.tell(t, c, "Good night.", "Sleep well.")
+
+	state := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK)
+	if state.number("short.pairs") != 1 || state.number("mid.pages") != 2 || state.number("long.user") == 0 || state.at("long.profile") != true {
+		t.Errorf("%s", state.Body)
+	}
+	list := b.call(t, "reader", "GET", c+"/sessions", "").want(http.StatusOK)
+	if n := list.length("items"); float64(n) != state.number("mid.sessions") || n == 0 {
+		t.Fatalf("%s", list.Body)
+	}
+	for i := range list.length("items") {
+		at := fmt.Sprintf("items.%d.", i)
+		if list.text(at+"summary") == "" || list.length(at+"keywords") == 0 || list.number(at+"recency") > 1 || list.number(at+"pages") == 0 || list.number(at+"fresh") != 0 || list.number(at+"interaction") != 0 || list.number(at+"visits") != 0 {
+			t.Errorf("%s", list.Body)
+		}
+	}
+	// A search that shows a page heats its session.
+	b.call(t, "reader", "POST", c+"/search", `{"query":"Who plays the cello?"}`).want(http.StatusOK)
+	if err := b.recall.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hot := b.call(t, "reader", "GET", c+"/sessions?order=heat&limit=1", "").want(http.StatusOK)
+	id := hot.text("items.0.id")
+	if hot.number("items.0.visits") != 1 || hot.number("items.0.heat") < 1.5 {
+		t.Errorf("%s", hot.Body)
+	}
+	if next := hot.at("next_cursor"); (next != nil) != (list.length("items") > 1) {
+		t.Errorf("%s", hot.Body)
+	} else if next != nil {
+		rest := b.call(t, "reader", "GET", c+"/sessions?order=heat&limit=1&cursor="+hot.text("next_cursor"), "").want(http.StatusOK)
+		if rest.length("items") != 1 || rest.text("items.0.id") == id {
+			t.Errorf("%s", rest.Body)
+		}
+	}
+	b.call(t, "reader", "GET", c+"/sessions?order=recent", "").want(http.StatusOK)
+
+	var pages []string
+	for i := range list.length("items") {
+		session := b.call(t, "reader", "GET", c+"/sessions/"+list.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusOK)
+		for k := range session.length("pages") {
+			at := fmt.Sprintf("pages.%d.", k)
+			pages = append(pages, session.text(at+"id"))
+			if session.text(at+"user") == "" || session.text(at+"assistant") == "" || session.text(at+"meta") == "" || session.at(at+"analyzed") != true || session.length(at+"messages") != 2 || session.text(at+"reason") == "" {
+				t.Errorf("%s", session.Body)
+			}
+		}
+	}
+	if len(pages) != 2 || !slices.Contains(pages, first.text("messages.0.id")) {
+		t.Errorf("the pages are %v", pages)
+	}
+	user := b.call(t, "reader", "GET", c+"/knowledge?of=user", "").want(http.StatusOK)
+	all := b.call(t, "reader", "GET", c+"/knowledge", "").want(http.StatusOK)
+	of := b.call(t, "reader", "GET", c+"/knowledge?of=assistant", "").want(http.StatusOK)
+	if float64(user.length("items")) != state.number("long.user") || float64(of.length("items")) != state.number("long.assistant") || all.length("items") != user.length("items")+of.length("items") || user.text("items.0.kind") != "knowledge" {
+		t.Errorf("%s\n%s", user.Body, of.Body)
+	}
+	if !strings.Contains(user.Body.String(), "nurse") || strings.Contains(user.Body.String(), "fish market") {
+		t.Errorf("%s", user.Body)
+	}
+	profile := b.call(t, "reader", "GET", c+"/profile", "").want(http.StatusOK)
+	if profile.text("text") == "" || profile.length("dimensions") == 0 || profile.text("dimensions.0.level") == "" || profile.length("dimensions.0.evidence") == 0 || profile.text("updated_at") == "" {
+		t.Errorf("%s", profile.Body)
+	}
+	summaries := b.call(t, "reader", "GET", c+"/summaries?period=session", "").want(http.StatusOK)
+	if summaries.length("items") != list.length("items") || summaries.text("items.0.session") == "" || summaries.text("items.0.content") == "" {
+		t.Errorf("%s", summaries.Body)
+	}
+	moves := b.call(t, "reader", "GET", c+"/moves", "").want(http.StatusOK)
+	var kinds []string
+	for i := range moves.length("items") {
+		at := fmt.Sprintf("items.%d.", i)
+		kinds = append(kinds, moves.text(at+"from")+" to "+moves.text(at+"to"))
+		if moves.text(at+"reason") == "" || moves.text(at+"at") == "" || moves.text(at+"note") == "" || moves.text(at+"job") == "" || moves.number(at+"heat") <= 0 {
+			t.Errorf("%s", moves.Body)
+		}
+	}
+	if want := []string{"mid to long", "short to mid", "mid to long", "short to mid"}; !slices.Equal(kinds, want) {
+		t.Errorf("the moves are %v", kinds)
+	}
+	part := b.call(t, "reader", "GET", c+"/moves?limit=1", "").want(http.StatusOK)
+	rest := b.call(t, "reader", "GET", c+"/moves?limit=100&cursor="+part.text("next_cursor"), "").want(http.StatusOK)
+	if part.length("items")+rest.length("items") != len(kinds) {
+		t.Errorf("%s\n%s", part.Body, rest.Body)
+	}
+	old := b.call(t, "reader", "GET", c+"/sessions?as_of=1", "").want(http.StatusOK)
+	if old.length("items") != 0 {
+		t.Errorf("%s", old.Body)
+	}
+	text := b.call(t, "reader", "POST", c+"/context", `{"query":"What do I work as?"}`).want(http.StatusOK).text("text")
+	for _, want := range []string{"nurse", "Good night."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the context: %s", want, text)
+		}
+	}
+}
+
+// What has no tiers says so; sessions of others are absent; bad parameters are named.
+func TestTiersRefuse(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.tiersSpace(t, `{"short_capacity":1}`)
+	b.tell(t, c, "I keep bees.", "Lovely.")
+	b.tell(t, c, "I sell honey.", "Lovely.")
+	id := b.call(t, "reader", "GET", c+"/sessions", "").want(http.StatusOK).text("items.0.id")
+	plain := b.space(t, "plain", "memorybank")
+	for _, route := range []string{"/sessions", "/sessions/" + id, "/tiers", "/moves"} {
+		b.call(t, "reader", "GET", plain+route, "").refused(http.StatusUnprocessableEntity, fault.Invalid, "collection")
+		b.call(t, "two", "GET", c+route, "").refused(http.StatusNotFound, fault.NotFound, "")
+		b.call(t, "writer", "GET", c+route, "").refused(http.StatusForbidden, fault.Forbidden, "")
+	}
+	if got := b.call(t, "reader", "GET", plain+"/knowledge", "").want(http.StatusOK); got.length("items") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	message := b.call(t, "reader", "GET", c+"/messages", "").want(http.StatusOK).text("items.0.id")
+	for _, session := range []string{message, "0190a000-0000-7000-8000-000000000000", "none", "%00"} {
+		b.call(t, "reader", "GET", c+"/sessions/"+session, "").refused(http.StatusNotFound, fault.NotFound, "")
+	}
+	for parameters, field := range map[string]string{
+		"/sessions?order=coldest": "order", "/sessions?limit=0": "limit", "/knowledge?of=me": "of", "/moves?limit=500": "limit", "/tiers?as_of=99": "as_of",
+	} {
+		b.call(t, "reader", "GET", c+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	b.call(t, "reader", "POST", c+"/search?include=all", `{"query":"bees"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "include")
+	// One person a collection, unless it says otherwise.
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ann","content":"I row."}]}`).want(http.StatusAccepted)
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ben","content":"I sail."}]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "messages.0.name")
+}
+
+// C333: what left the middle tier is in the log; searches and contexts find it only with include=evicted. Times that lie
+// far apart, are equal or go backwards, pairs of one side and pairs of 60 KiB move like others.
+func TestC333IncludeEvicted(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.tiersSpace(t, `{"short_capacity":1,"mid_capacity":1,"merge_threshold":11,"keyword_weight":0}`)
+	long := strings.Repeat("The quokka eats leaves. ", 60<<10/24)
+	for i, m := range []string{
+		object(t, "user", "My okapi is called Bo.", "occurred_at", "2026-01-05T10:00:00Z"),
+		object(t, "assistant", "An axolotl lives in water.", "occurred_at", "1901-01-01T00:00:00Z"),
+		object(t, "user", long, "assistant", "Sure.", "occurred_at", "2026-01-05T10:00:00Z"),
+		object(t, "user", "A quiet day.", "assistant", "Yes.", "occurred_at", "2026-01-05T10:00:00Z"),
+		object(t, "user", "Good night.", "assistant", "Sleep well."),
+	} {
+		if got := b.call(t, "one", "POST", c+"/messages", `{"messages":[`+m+`]}`); got.Code != http.StatusAccepted {
+			t.Fatalf("%d: %s", i, got.Body)
+		}
+		b.runJobs(t)
+	}
+	state := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK)
+	if state.number("mid.sessions") != 1 || state.number("mid.pages") != 1 || state.number("short.pairs") != 1 {
+		t.Errorf("%s", state.Body)
+	}
+	if got := b.call(t, "reader", "GET", c+"/messages?limit=100", "").want(http.StatusOK); got.length("items") != 8 {
+		t.Errorf("%d messages", got.length("items"))
+	}
+	for _, word := range []string{"okapi", "axolotl", "quokka"} {
+		finds := func(path string) bool {
+			got := b.call(t, "reader", "POST", c+path, object(t, "query", word, "filter", map[string]any{"field": "kind", "op": "eq", "value": "message"})).want(http.StatusOK)
+			return strings.Contains(strings.ReplaceAll(got.Body.String(), `"query":"`+word+`"`, ""), word)
+		}
+		for path, want := range map[string]bool{"/search": false, "/context": false, "/search?include=evicted": true, "/context?include=evicted": true} {
+			if finds(path) != want {
+				t.Errorf("%s: %s found is %t", path, word, !want)
+			}
+		}
+	}
+	evicted := map[string]int{}
+	moves := b.call(t, "reader", "GET", c+"/moves?limit=200", "").want(http.StatusOK)
+	for i := range moves.length("items") {
+		if at := fmt.Sprintf("items.%d.", i); moves.text(at+"to") == "evicted" {
+			evicted[moves.text(at+"note")]++
+		}
+	}
+	if len(evicted) != 2 {
+		t.Errorf("evicted were %v", evicted)
+	}
+	for session, times := range evicted {
+		if times != 1 {
+			t.Errorf("the session %s left %d times", session, times)
+		}
+	}
+}
