@@ -139,6 +139,11 @@ func TestChoosingASystem(t *testing.T) {
 	if len(rows) == 0 {
 		t.Fatal("the table has no row")
 	}
+	for _, p := range policies {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return row[1] == p }) {
+			t.Errorf("the table has no row for %v", p)
+		}
+	}
 	sections := map[string]string{}
 	for _, section := range strings.Split(string(doc), "\n## ")[1:] {
 		heading, text, _ := strings.Cut(section, "\n")
