@@ -53,6 +53,9 @@ func TestRuleTriples(t *testing.T) {
 		"我会弹钢琴，也会游泳":                                                "skills: 弹钢琴",
 		"我的目标是考上Oxford。":                                            "goals: 考上Oxford",
 		"我希望达到年收入50万":                                               "goals: 年收入50万",
+		"叫我阿成":                                                      "address: 阿成",
+		"叫我小雷就行":                                                    "address: 小雷",
+		"我最喜欢的颜色是蓝色":                                                "likes: 蓝色",
 		"我想成为一名作家":                                                  "goals: 成为一名作家",
 	} {
 		if got := strings.Join(triplesOf(memory.RoleUser, said), "; "); got != want {

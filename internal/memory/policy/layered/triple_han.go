@@ -37,13 +37,18 @@ var hanPhrases = []phrase{
 	han(RelationGoals, `我(?:今年|明年|现在|目前|最近|未来|这辈子|一直以来|最大|人生|的|小|长期|短期|职业)*(?:目标|梦想|理想|愿望|志向)(?:一直|就)?是`, nil),
 	han(RelationGoals, `我~(?:希望|想要?)(?:能够?|可以)?(?:达到|实现)`, acceptHanGoalNamed),
 	han(RelationGoals, `我~(?:希望|想要?|打算|计划|立志要?|渴望|期待)(?:能够?|可以|将来|以后|今年|明年|早日|自己)*`, acceptHanGoal),
+	han(RelationLikes, `我~(?:喜欢|爱)的\p{Han}{1,8}?(?:就?是|有|包括)`, acceptHanLike),
 	han(RelationLikes, `我~(?:喜欢|偏爱|更倾向于|倾向于|爱|热爱|喜爱|钟爱|偏好|享受|迷上了?|着迷于|的(?:爱好|兴趣|兴趣爱好)~是|的最爱是)`, acceptHanLike),
 	han(RelationLikes, `我~对`, acceptHanInterest),
 }
 
 func acceptHanAddress(o string) (string, bool) {
-	return o, utf8.RuneCountInString(o) <= 10 && !hanMotion.MatchString(o)
+	o = hanSuffices.ReplaceAllString(o, "")
+	return o, o != "" && utf8.RuneCountInString(o) <= 10 && !hanMotion.MatchString(o)
 }
+
+// hanSuffices matches "will do" behind a form of address.
+var hanSuffices = regexp.MustCompile(`(?:就|都|也)(?:行|好|可以|成|够)$`)
 
 var hanMotion = regexp.MustCompile(`^(?:去|来|回|吃|做|起|帮|给|出|过|一起|别|不要|把|先|多|少|快)|[去来]$|吃饭|起床`)
 
