@@ -61,7 +61,7 @@ RACE_PACKAGES := \
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
-FIGURES := Recall|RandomHistories|WordForWord|OraclePages|ComparisonStopsAndGoesOn|LongHistoryIsAnsweredFromBoundedPrompts|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+FIGURES := Recall|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
 # One thing after another: what a policy decides, what a body may hold, the encoder by itself, what is exported after each call.
 ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|ApprovalsOutliveTheGateway
 # What these packages test without the race detector: it computes for long, and starts no

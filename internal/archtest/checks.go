@@ -43,6 +43,12 @@ var required = [][2]Check{
 	// All systems: fitting scenarios, growth, persons apart, sources and confidence.
 	{246, 246},
 	{312, 314},
+	// The comparison.
+	{83, 85},
+	{188, 191},
+	{194, 194},
+	{310, 311},
+	{326, 326},
 	// Costs of model calls.
 	{244, 244},
 }

@@ -537,10 +537,11 @@ func (u *unit) measure(ctx context.Context) (_ *Part, err error) {
 }
 
 // settledCosts reads the costs of a collection. Calls are counted a few seconds after they were made, so with a model it waits for
-// two equal readings.
+// two equal readings. Baselines and plain messages call none.
 func (u *unit) settledCosts(ctx context.Context, collection string) (Costs, error) {
 	last, err := u.Client.costs(ctx, collection)
-	for tries := 0; err == nil && u.reader.model != "" && tries < 10; tries++ {
+	calls := u.reader.model != "" && u.Baseline == "" && u.Policy != noPolicy
+	for tries := 0; err == nil && calls && tries < 10; tries++ {
 		select {
 		case <-ctx.Done():
 			return last, ctx.Err()
