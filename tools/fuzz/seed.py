@@ -212,10 +212,6 @@ def seed_external(settings):
     ids = {"user": "nora@example.com", "agent": "auth0|x", "app": "a/b", "run": "\u65e5\u672c"}
     for chosen in range(1, 1 << len(ids)):
         collection(f"external-{chosen}", external={name: value for n, (name, value) in enumerate(ids.items()) if chosen >> n & 1})
-    for name, value in ids.items():
-        settings.dictionary(f"external_{name}", [value])
-    settings.dictionary("no_revision", [0])
-    settings.operation("findCollection", probability=1, query_min_revision="no_revision", **{f"query_{name}": f"external_{name}" for name in ids})
     gone = {name: f"forgotten-{name}" for name in ids}
     for n in range(EACH):
         collection(f"forgotten-{n}", external={**gone, "user": f"forgotten-{n}"})
