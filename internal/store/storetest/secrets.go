@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -67,8 +68,7 @@ func secretModes(_ *testing.T, w *world) {
 		w.noError(err)
 		v := w.view(c.ID)
 		read := must(w.Notes(w.ctx, w.all, v, []uuid.UUID{n.ID}, memory.ReadOptions{Vector: true}))(w.t)[0]
-		deep := read.Attributes["deep"].([]any)[0].(map[string]any)["said"]
-		w.assertf(read.Content == want && read.Context == want && read.Category == want && read.Keywords[1] == want && read.Tags[0] == want && deep == want && read.Attributes["n"] == 1.0, "%s: %+v", mode, read)
+		w.assertf(read.Content == want && read.Context == want && read.Category == want && read.Keywords[1] == want && read.Tags[0] == want && reflect.DeepEqual(read.Attributes["deep"], []any{map[string]any{"said": want}}) && read.Attributes["n"] == 1.0, "%s: %+v", mode, read)
 		w.assertf((len(read.Vector) == 0) == (mode == memory.SecretsRedact), "%s: the vector of the text before is gone: %v", mode, read.Vector)
 		w.assertf((len(report.Kinds()) == 1) == (mode == memory.SecretsRedact), "%s: reported %v", mode, report.Kinds())
 		links := must(w.Links(w.ctx, w.all, v, memory.LinkQuery{Notes: []uuid.UUID{n.ID}}))(w.t)
