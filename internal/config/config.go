@@ -190,7 +190,7 @@ type Index struct {
 
 // Context are the settings of contexts for prompts.
 type Context struct {
-	// Encoding counts the tokens unless a request names one: o200k_base (default), cl100k_base, estimate.
+	// Encoding counts the tokens unless a request names one: o200k_base (default), estimate.
 	Encoding search.Encoding `yaml:"encoding" env:"SLIPBOX_CONTEXT_ENCODING"`
 }
 

@@ -30,7 +30,7 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	c, err := Load(Sources{
 		File:    write(t, "c.yaml", "addr: 127.0.0.1:1\ndata: /from/file\nllm:\n  model: from-file\n"),
 		EnvFile: write(t, "env", "SLIPBOX_DATA=/from/env-file\nSLIPBOX_LLM_MODEL=from-env-file\n"), // C087
-		Environ: map[string]string{"SLIPBOX_LLM_MODEL": "from-env", "SLIPBOX_CONTEXT_ENCODING": "cl100k_base", "SLIPBOX_ADDR": ""},
+		Environ: map[string]string{"SLIPBOX_LLM_MODEL": "from-env", "SLIPBOX_CONTEXT_ENCODING": "estimate", "SLIPBOX_ADDR": ""},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	if c.Addr != "127.0.0.1:1" || c.Data != "/from/env-file" || c.LLM.Model != "from-env" {
 		t.Errorf("addr %q, data %q, model %q", c.Addr, c.Data, c.LLM.Model)
 	}
-	if c.Context.Encoding != search.Cl100k || Default().Context.Encoding != search.O200k {
+	if c.Context.Encoding != search.Estimate || Default().Context.Encoding != search.O200k {
 		t.Errorf("contexts are counted by %q", c.Context.Encoding)
 	}
 	if c.Jobs.Workers != Default().Jobs.Workers {

@@ -9,16 +9,16 @@ import (
 func TestEncodingsCountAsPublished(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		text          string
-		o200k, cl100k int
+		text  string
+		o200k int
 	}{
-		{"", 0, 0},
-		{"tiktoken is great!", 6, 6},
-		{"antidisestablishmentarianism", 6, 6},
-		{"2 + 2 = 4", 7, 7},
-		{"お誕生日おめでとう", 8, 9},
+		{"", 0},
+		{"tiktoken is great!", 6},
+		{"antidisestablishmentarianism", 6},
+		{"2 + 2 = 4", 7},
+		{"お誕生日おめでとう", 8},
 	} {
-		for e, want := range map[Encoding]int{O200k: tt.o200k, Cl100k: tt.cl100k, Estimate: EstimateTokens(tt.text)} {
+		for e, want := range map[Encoding]int{O200k: tt.o200k, Estimate: EstimateTokens(tt.text)} {
 			if got, err := e.Count(tt.text); err != nil || got != want {
 				t.Errorf("%s counts %d in %q (%v), want %d", e, got, tt.text, err, want)
 			}
@@ -28,7 +28,7 @@ func TestEncodingsCountAsPublished(t *testing.T) {
 
 func TestUnknownEncoding(t *testing.T) {
 	t.Parallel()
-	for _, e := range []Encoding{"", "p50k_base", "O200K_BASE"} {
+	for _, e := range []Encoding{"", "cl100k_base", "O200K_BASE"} {
 		if n, err := e.Count("a"); err == nil {
 			t.Errorf("%q counts %d", e, n)
 		}

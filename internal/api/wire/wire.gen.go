@@ -383,9 +383,8 @@ const (
 
 // Defines values for TokenEncoding.
 const (
-	TokenEncodingCl100KBase TokenEncoding = "cl100k_base"
-	TokenEncodingEstimate   TokenEncoding = "estimate"
-	TokenEncodingO200KBase  TokenEncoding = "o200k_base"
+	TokenEncodingEstimate  TokenEncoding = "estimate"
+	TokenEncodingO200KBase TokenEncoding = "o200k_base"
 )
 
 // Defines values for ToolType.
@@ -1092,8 +1091,8 @@ type ContextAnswer struct {
 	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.
 	Degraded *string `json:"degraded,omitempty"`
 
-	// Encoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
-	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+	// Encoding The token counter: the byte-pair encoding of models since GPT-4o, or `estimate`, which counts words and
+	// symbols and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding TokenEncoding `json:"encoding"`
 
 	// Notes With `fields`: the cited notes, in the order of `citations`, as they were shown.
@@ -1138,8 +1137,8 @@ type ContextRequest struct {
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
 
-	// Encoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
-	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+	// Encoding The token counter: the byte-pair encoding of models since GPT-4o, or `estimate`, which counts words and
+	// symbols and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding *TokenEncoding `json:"encoding,omitempty"`
 
 	// ExpandLinks Follow links this far, in both directions, and select from the linked notes too. Default: as the policy reads (`reading` of `GET /v1/policies`).
@@ -3651,8 +3650,8 @@ type Token struct {
 // TokenTokenType defines model for Token.TokenType.
 type TokenTokenType string
 
-// TokenEncoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
-// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+// TokenEncoding The token counter: the byte-pair encoding of models since GPT-4o, or `estimate`, which counts words and
+// symbols and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 type TokenEncoding string
 
 // TokenRequest defines model for TokenRequest.

@@ -110,7 +110,7 @@ func TestContextRendering(t *testing.T) {
 		var b strings.Builder
 		for _, q := range []recall.ContextQuery{
 			{Text: "harbour ferry soundings", Mode: recall.Lexical},
-			{Text: "harbour ferry soundings", Mode: recall.Lexical, Order: recall.OrderRelevance, TokenBudget: 180, Encoding: search.Cl100k},
+			{Text: "harbour ferry soundings", Mode: recall.Lexical, Order: recall.OrderRelevance, TokenBudget: 180, Encoding: search.Estimate},
 			{Text: "pilot soundings fathoms", Mode: recall.Lexical, TokenBudget: 60, Encoding: search.Estimate},
 		} {
 			out := r.context(c, q)
