@@ -716,6 +716,18 @@ func TestC293BothSides(t *testing.T) {
 	if w, e, _ := b.counts(t, c); w != 4 || e != 2 {
 		t.Errorf("%d working, %d episodes", w, e)
 	}
+	// What is answered need not be in the working layer.
+	other := newSystem(t)
+	c = other.layeredSpace(t, `{}`)
+	other.call(t, "one", "POST", c+"/remember", `{"content":"My name is Ada, please remember it.","role":"user","layers":["episodic"]}`).want(http.StatusOK)
+	other.call(t, "one", "POST", c+"/remember", `{"content":"Nice to meet you.","role":"assistant"}`).want(http.StatusOK)
+	got = other.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
+	for i := range got.length("items") {
+		n := other.call(t, "one", "GET", c+"/notes/"+got.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusOK)
+		if n.text("content") == "Nice to meet you." && n.number("importance") != .3 {
+			t.Errorf("the reply: %s", n.Body)
+		}
+	}
 }
 
 // C301: a damaged item is reported, and the others are handled.

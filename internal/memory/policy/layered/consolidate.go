@@ -36,6 +36,7 @@ const (
 	minTopic     = 3     // episodes that an abstract is made of, at least
 	maxTopic     = 12    // and at most
 	maxAbstracts = 3     // of one consolidation
+	maxCompared  = 1_000 // episodes, the newest, that are compared with each other
 	maxTaken     = 50    // imported items of one consolidation, each of which a model may read
 	decayStep    = 0.001 // a smaller change of importance is not written
 )
@@ -331,6 +332,7 @@ func topics(items []*memory.Note, least float64) [][]*memory.Note {
 			free = append(free, n)
 		}
 	}
+	free = free[max(0, len(free)-maxCompared):]
 	var out [][]*memory.Note
 	taken := map[uuid.UUID]bool{}
 	for i, first := range free {

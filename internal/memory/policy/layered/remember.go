@@ -187,7 +187,7 @@ func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
 	case memory.RoleUser:
 		it.importance = ChatImportance(n.Content).Value
 	case memory.RoleAssistant:
-		kept, err := w.inputKept(ctx, before)
+		kept, err := w.inputKept(ctx, n.ID, before)
 		if err != nil {
 			return err
 		}
@@ -198,24 +198,31 @@ func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
 	return nil
 }
 
+// maxAsked is how many messages before a reply are looked through for the one that it answers.
+const maxAsked = 10
+
 // inputKept reports whether what a reply answers became an episode: the last message of a user, of the same
-// exchange or before it.
-func (w *writer) inputKept(ctx context.Context, before []*item) (bool, error) {
+// exchange or before it, in whichever layer it is.
+func (w *writer) inputKept(ctx context.Context, reply uuid.UUID, before []*item) (bool, error) {
 	for _, it := range slices.Backward(before) {
 		if memory.UtteranceOf(it.note).Role == memory.RoleUser {
-			return textOf(it.note, AttrCopy) != "", nil
+			return isKept(it.note), nil
 		}
 	}
-	if err := w.loadWorking(ctx); err != nil {
-		return false, err
+	said, err := w.d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: reply, Limit: maxAsked})
+	if err != nil {
+		return false, fmt.Errorf("list what was said before a reply: %w", err)
 	}
-	for i := range slices.Backward(w.working) {
-		if n := &w.working[i]; n.Kind == memory.KindMessage && memory.UtteranceOf(n).Role == memory.RoleUser {
-			return textOf(n, AttrCopy) != "", nil
+	for i := range said {
+		if memory.UtteranceOf(&said[i]).Role == memory.RoleUser {
+			return isKept(&said[i]), nil
 		}
 	}
 	return false, nil
 }
+
+// isKept reports whether an item is an episode or was copied to one.
+func isKept(n *memory.Note) bool { return layerOf(n) == Episodic || textOf(n, AttrCopy) != "" }
 
 // add stores an item in the layers.
 func (w *writer) add(ctx context.Context, it *item) error {
