@@ -221,3 +221,24 @@ func TestC333IncludeEvicted(t *testing.T) {
 		}
 	}
 }
+
+// C243: what is searched does not need what moves and learns, and the other way around: messages are found before a job ran, and jobs
+// move them without a search.
+func TestTiersReadAndUpdateAlone_C243(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.tiersSpace(t, `{"short_capacity":1,"heat_threshold":2}`)
+	for _, said := range []string{"I adopted a dog called Rex.", "We hiked in the Dolomites."} {
+		b.call(t, "one", "POST", c+"/messages", object(t, "messages", []any{map[string]any{"user": said, "assistant": "I see."}})).want(http.StatusAccepted)
+	}
+	if got := b.call(t, "reader", "POST", c+"/search", `{"query":"a dog called Rex"}`).want(http.StatusOK); got.text("hits.0.note.content") != "I adopted a dog called Rex." {
+		t.Errorf("%s", got.Body)
+	}
+	if got := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK); got.number("short.pairs") != 2 || got.number("mid.pages") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	b.runJobs(t)
+	if got := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK); got.number("short.pairs") != 1 || got.number("mid.pages") != 1 || got.number("long.user") == 0 {
+		t.Errorf("%s", got.Body)
+	}
+}

@@ -22,6 +22,34 @@ func TestConversationsSurviveARestart(t *testing.T) {
 	for _, said := range []string{"My name is Ada.", "I live in Lisbon.", "I live in Porto."} {
 		g.call(http.StatusOK, http.MethodPost, "/v1/collections/layers/remember", object{"content": said, "role": "user"})
 	}
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{
+		"name": "tiers", "policy": "memoryos", "policy_config": object{"short_capacity": 1, "heat_threshold": 2},
+	})
+	for _, said := range []string{"I adopted a dog called Rex.", "We hiked in the Dolomites.", "I bake bread."} {
+		g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/tiers/messages?wait=evolved", object{"messages": []object{{"role": "user", "content": said}}})
+	}
+	g.call(http.StatusOK, http.MethodPost, "/v1/collections/tiers/search", object{"query": "a dog called Rex"})
+	// C228: how often each session was used. C242: tiers, knowledge and moves. Heat and recency change with the time.
+	readTiers := func() []any {
+		t.Helper()
+		out := []any{g.call(http.StatusOK, http.MethodGet, "/v1/collections/tiers/tiers", nil)}
+		for _, what := range []string{"sessions", "knowledge", "moves"} {
+			for _, item := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/tiers/"+what, nil)["items"].([]any) {
+				for _, name := range []string{"heat", "recency"} {
+					delete(item.(object), name)
+				}
+				out = append(out, item)
+			}
+		}
+		return out
+	}
+	g.until("the search is counted", func() bool {
+		used := 0.0
+		for _, s := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/tiers/sessions", nil)["items"].([]any) {
+			used += s.(object)["accesses"].(float64)
+		}
+		return used > 0
+	})
 	read := func(what string) []any {
 		t.Helper()
 		return g.call(http.StatusOK, http.MethodGet, "/v1/collections/talk/"+what, nil)["items"].([]any)
@@ -52,6 +80,10 @@ func TestConversationsSurviveARestart(t *testing.T) {
 	if len(layers) < 2+3 {
 		t.Errorf("%v", layers)
 	}
+	tiers := readTiers()
+	if len(tiers) < 1+2+2+4 {
+		t.Errorf("%v", tiers)
+	}
 	g.stop()
 
 	g, _ = launch(t, settings(t, nil, func(c *Settings) { c.Data = data }))
@@ -63,6 +95,9 @@ func TestConversationsSurviveARestart(t *testing.T) {
 	}
 	if after := readLayers(); !reflect.DeepEqual(after, layers) {
 		t.Errorf("layers were %v and are %v", layers, after)
+	}
+	if after := readTiers(); !reflect.DeepEqual(after, tiers) {
+		t.Errorf("tiers were %v and are %v", tiers, after)
 	}
 }
 
