@@ -32,6 +32,7 @@ func Systems() []System {
 		{Name: "mem0g", Policy: "mem0g", Step: true},
 		// A day is summarized two seconds after its last message.
 		{Name: "memorybank", Policy: "memorybank", Config: map[string]any{"summary_delay": 2, "persons": "several"}},
+		{Name: "memoryos", Policy: "memoryos", Config: map[string]any{"persons": "several"}, Step: true},
 	}
 }
 
