@@ -165,7 +165,7 @@ func TestBadInput(t *testing.T) {
 		"NUL in a tag":                     {"POST", notesPath, `{"content":"a","tags":["b","c\u0000"]}`, nil, 422, fault.Invalid, "tags.1"},
 		"an array":                         {"POST", notesPath, `[]`, nil, 422, fault.Invalid, ""},
 		"null":                             {"POST", notesPath, `null`, nil, 422, fault.Invalid, ""},
-		"missing field":                    {"POST", notesPath, `{}`, nil, 422, fault.Invalid, "content"},
+		"missing field":                    {"POST", notesPath, `{"content":"a","item":{}}`, nil, 422, fault.Invalid, "item.type"},
 		"empty content":                    {"POST", notesPath, `{"content":""}`, nil, 422, fault.Invalid, "content"},
 		"long content":                     {"POST", notesPath, `{"content":"` + strings.Repeat("a", 65537) + `"}`, nil, 422, fault.Invalid, "content"},
 		"null content":                     {"POST", notesPath, `{"content":null}`, nil, 422, fault.Invalid, "content"},

@@ -73,6 +73,12 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 		Category: in.Category, Attributes: valueOr(in.Attributes, nil), Importance: in.Importance, Infer: in.Infer,
 		OnDuplicate: memory.OnDuplicate(valueOr(in.OnDuplicate, "")),
 	}
+	if it := in.Item; it != nil {
+		out.Item = &memory.Item{
+			Type: memory.ItemType(it.Type), URL: valueOr(it.URL, ""), MediaType: valueOr(it.MediaType, ""),
+			Language: valueOr(it.Language, ""), Name: valueOr(it.Name, ""), Description: valueOr(it.Description, ""),
+		}
+	}
 	if in.OccurredAt != nil {
 		at, err := anyTime("occurred_at", *in.OccurredAt)
 		if err != nil {

@@ -28,6 +28,7 @@ func writeRoutes() []writeRoute {
 	return []writeRoute{
 		{name: "note", policy: "amem", method: "POST", path: "/notes", body: `{"content": "SAID"}`, refusal: "content"},
 		{name: "note, described", policy: "amem", method: "POST", path: "/notes", body: `{"content": "A note.", "context": "SAID", "keywords": ["SAID"], "tags": ["SAID"], "category": "SAID", "attributes": {"a": ["SAID"]}}`, refusal: "attributes.a.0"},
+		{name: "item", policy: "none", method: "POST", path: "/notes", body: `{"content": "x := 1", "item": {"type": "code", "description": "SAID"}}`, refusal: "attributes.item.description"},
 		{name: "bulk", policy: "none", method: "POST", path: "/notes/bulk", contentType: "application/x-ndjson", body: `{"content": "SAID"}`, refusal: "content"},
 		{name: "patch", policy: "none", method: "PATCH", path: "/notes/NOTE", contentType: "application/merge-patch+json", body: `{"content": "SAID"}`, refusal: "content"},
 		{name: "messages", policy: "mem0", method: "POST", path: "/messages?wait=evolved", body: `{"messages": [{"role": "user", "content": "SAID"}, {"role": "assistant", "content": "SAID"}]}`, refusal: "messages.0.content"},

@@ -43,8 +43,7 @@ var required = [][2]Check{
 	{247, 247},
 	{332, 333},
 	// Layers.
-	{248, 303},
-	{306, 309},
+	{248, 309},
 	{334, 341},
 	// All systems: fitting scenarios, growth, persons apart, sources and confidence.
 	{246, 246},

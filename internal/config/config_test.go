@@ -182,7 +182,7 @@ func TestServersSettings(t *testing.T) {
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
 	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
-	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
+	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "LLM.EmbedImages", "Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
 	"Limits.SingleTenant", "Limits.ModelTokensPerDay",
 }
 

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -112,6 +113,21 @@ func (c *Cached) embed(ctx context.Context, s tenant.Scope, texts []string, quer
 		c.add(key, made[i])
 	}
 	return out, nil
+}
+
+// TakesImages reports whether the embedder does.
+func (c *Cached) TakesImages() bool {
+	_, ok := memory.TakesImages(c.Embedder)
+	return ok
+}
+
+// EmbedImages asks the embedder: an image is embedded once, when its note is written, so it is not kept.
+func (c *Cached) EmbedImages(ctx context.Context, s tenant.Scope, images []string) ([]memory.Embedding, error) {
+	e, ok := memory.TakesImages(c.Embedder)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s takes texts only", memory.ErrImageRefused, c.Name())
+	}
+	return e.EmbedImages(ctx, s, images)
 }
 
 // NoiseFloor returns that of the embedder.

@@ -111,6 +111,9 @@ type Config struct {
 	EmbedBatch int `yaml:"embed_batch" env:"SLIPBOX_EMBED_BATCH"`
 	// EmbedMaxRunes is how many characters of a text are sent; 0: 8000.
 	EmbedMaxRunes int `yaml:"embed_max_runes" env:"SLIPBOX_EMBED_MAX_RUNES"`
+	// EmbedImages says that the endpoint's model embeds images into the space of its texts, as CLIP does, and takes them
+	// as {"image": URL or base64}.
+	EmbedImages bool `yaml:"embed_images" env:"SLIPBOX_EMBED_IMAGES"`
 	// EmbedCache is how many embeddings of each embedder are kept in memory; 0: 4096; negative: none.
 	EmbedCache int `yaml:"embed_cache" env:"SLIPBOX_EMBED_CACHE"`
 }
@@ -295,6 +298,9 @@ func (c Config) Validate() error {
 		if c.EmbedModel != "" && c.EmbedDim == 0 && knownDim(c.EmbedModel) == 0 {
 			problem("embed_dim", "the vector length of %q is not known; state it", c.EmbedModel)
 		}
+	}
+	if c.EmbedImages && c.EmbedEndpoint() == "" {
+		problem("embed_images", "the embedder %q takes no images; name an endpoint that does", embed)
 	}
 	if c.EmbedDim < 0 || c.EmbedDim > maxDim {
 		problem("embed_dim", "%d is not within 0..%d", c.EmbedDim, maxDim)

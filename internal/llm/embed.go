@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -99,10 +100,51 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 		input[i] = t
 		estimate += estimateTokens(t)
 	}
+	return e.request(ctx, s, input, len(input), estimate)
+}
+
+// TakesImages reports whether the operator says that the model takes images.
+func (e *Embedding) TakesImages() bool { return e.cfg.EmbedImages }
+
+// EmbedImages requests the vectors of images: of a data: URL with its base64, of another URL with the URL, which the
+// endpoint then reads. Faults are those of Embed, with memory.ErrImageRefused in the chain for an answer which says that
+// the request is wrong.
+func (e *Embedding) EmbedImages(ctx context.Context, s tenant.Scope, images []string) ([]memory.Embedding, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	type image struct {
+		Image string `json:"image"`
+	}
+	out := make([]memory.Embedding, 0, len(images))
+	for batch := range slices.Chunk(images, e.cfg.EmbedBatch) {
+		input := make([]image, len(batch))
+		for i, at := range batch {
+			if media, data, ok := strings.Cut(at, ","); ok && strings.HasPrefix(media, "data:") && strings.HasSuffix(media, ";base64") {
+				at = data
+			}
+			input[i].Image = at
+		}
+		made, err := e.request(ctx, s, input, len(input), 0)
+		var f *failure
+		if errors.As(err, &f) && f.status >= 400 && !isOutage(f) {
+			err = fmt.Errorf("%w: %w", memory.ErrImageRefused, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, made...)
+	}
+	return out, nil
+}
+
+// request requests the vectors of n inputs in the form of the endpoint. estimate is how many tokens they have, for an
+// endpoint that does not count them.
+func (e *Embedding) request(ctx context.Context, s tenant.Scope, input any, n int, estimate int64) ([]memory.Embedding, error) {
 	var resp openai.EmbeddingResponse
 	reached, err := e.endpoint.do(ctx, s, func(ctx context.Context, c *openai.Client) error {
 		var err error
-		resp, err = c.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{
+		resp, err = c.CreateEmbeddings(ctx, openai.EmbeddingRequest{
 			Input: input, Model: openai.EmbeddingModel(e.cfg.EmbedModel), Dimensions: e.askDim,
 		})
 		return err
@@ -116,7 +158,7 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 	if err != nil {
 		return nil, err
 	}
-	return e.vectors(resp.Data, len(input))
+	return e.vectors(resp.Data, n)
 }
 
 // vectors checks a response and puts it into the order of the texts.
@@ -178,4 +220,4 @@ func hasDirection(v []float32) bool {
 	return squares > 0 && !math.IsInf(squares, 0) && !math.IsNaN(squares)
 }
 
-var _ memory.Embedder = (*Embedding)(nil)
+var _ memory.ImageEmbedder = (*Embedding)(nil)

@@ -342,3 +342,54 @@ func TestVectorsOfAnyLength(t *testing.T) {
 		}
 	}
 }
+
+// C305: the embedder takes images when it is set to, behind the cache too: a data: URL as its base64, and
+// another URL as it is. What the endpoint refuses is told from an outage.
+func TestEmbedImages(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.EmbedProvider, f.cfg.EmbedModel, f.cfg.EmbedDim, f.cfg.EmbedBatch = llm.ProviderOpenAI, "clip", 64, 2
+	f.cfg.MaxTries, f.cfg.BreakerFailures = 1, 100
+	f.srv.EmbedDim(64)
+	open := func(images bool) (memory.ImageEmbedder, bool) {
+		f.cfg.EmbedImages = images
+		r, err := llm.NewRegistry(f.deps, f.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return memory.TakesImages(r.Default())
+	}
+	if _, ok := open(false); ok {
+		t.Error("it takes images without the setting")
+	}
+	e, ok := open(true)
+	if !ok {
+		t.Fatal("it takes no images")
+	}
+	f.srv.Shows("AAAA", "a red boat")
+	f.srv.Shows("https://example.org/hill.png", "a green hill")
+	made, err := e.EmbedImages(t.Context(), f.scope, []string{"data:image/png;base64,AAAA", "https://example.org/hill.png", "data:image/png;base64,AAAA"})
+	if err != nil || len(made) != 3 || f.srv.Calls(llmtest.Embed) != 2 {
+		t.Fatalf("%d vectors: %v", len(made), err)
+	}
+	text, err := e.Embed(t.Context(), f.scope, []string{"a red boat"})
+	if err != nil || !slices.Equal(text[0].Vector, made[0].Vector) || !slices.Equal(made[0].Vector, made[2].Vector) || slices.Equal(made[0].Vector, made[1].Vector) {
+		t.Errorf("the vectors are not those of what is shown: %v", err)
+	}
+	if _, err := e.EmbedImages(t.Context(), f.scope, []string{"https://example.org/none.png"}); !errors.Is(err, memory.ErrImageRefused) {
+		t.Errorf("an unknown image: %v", err)
+	}
+	for _, reply := range []llmtest.Reply{llmtest.Status(503, 0), llmtest.Status(401, 0), llmtest.Status(429, 0), llmtest.Reset()} {
+		f.srv.Script(llmtest.Embed, reply)
+		if _, err := e.EmbedImages(t.Context(), f.scope, []string{"https://example.org/hill.png"}); err == nil || errors.Is(err, memory.ErrImageRefused) {
+			t.Errorf("an outage: %v", err)
+		}
+	}
+	if uses := f.meter.all(); len(uses) < 3 || uses[0].Calls != 1 {
+		t.Errorf("counted: %v", uses)
+	}
+	f.cfg.EmbedProvider = llm.EmbedHash
+	if err := f.cfg.Validate(); err == nil || !strings.Contains(err.Error(), "llm.embed_images") {
+		t.Errorf("images without an endpoint: %v", err)
+	}
+}

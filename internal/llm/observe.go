@@ -178,7 +178,8 @@ func (m observedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Di
 
 // observedEmbedder is an embedder whose calls are observed.
 type observedEmbedder struct {
-	memory.Embedder
+	memory.ImageEmbedder
+
 	observer *Observer
 	call     call
 }
@@ -186,7 +187,16 @@ type observedEmbedder struct {
 // Embed implements memory.Embedder.
 func (e observedEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []string) (out []memory.Embedding, err error) {
 	e.observer.observe(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
-		out, err = e.Embedder.Embed(ctx, s, texts)
+		out, err = e.ImageEmbedder.Embed(ctx, s, texts)
+		return nil, err
+	})
+	return out, err
+}
+
+// EmbedImages implements memory.ImageEmbedder.
+func (e observedEmbedder) EmbedImages(ctx context.Context, s tenant.Scope, images []string) (out []memory.Embedding, err error) {
+	e.observer.observe(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
+		out, err = e.ImageEmbedder.EmbedImages(ctx, s, images)
 		return nil, err
 	})
 	return out, err

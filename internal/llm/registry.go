@@ -103,7 +103,7 @@ func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return observedEmbedder{Embedder: e, observer: d.Observer, call: c}, nil
+	return observedEmbedder{ImageEmbedder: e, observer: d.Observer, call: c}, nil
 }
 
 // Default returns the embedder of new collections.

@@ -10,7 +10,7 @@ import (
 )
 
 // OnDuplicate is what an add does when the collection has the same note already: one with the same bytes as
-// content, of the same kind, speaker, session and event day.
+// content, of the same kind, speaker, session, event day and item.
 type OnDuplicate string
 
 // The choices; "" is DuplicateReturn. DuplicateReturn answers the note that is there, and writes nothing.
@@ -23,7 +23,11 @@ const (
 // with a chance of 2^-64 for each pair: IsDuplicate decides.
 func DigestOf(n *Note) int64 {
 	h := sha256.New()
-	for _, part := range []string{string(n.Kind), speakerKey(n), n.OccurredAt.UTC().Format(time.DateOnly), n.Content} {
+	parts := []string{string(n.Kind), speakerKey(n), n.OccurredAt.UTC().Format(time.DateOnly), n.Content}
+	if it, ok := ItemOf(n); ok {
+		parts = append(parts, string(it.Type), it.URL, it.MediaType, it.Language, it.Name, it.Description)
+	}
+	for _, part := range parts {
 		var size [8]byte
 		binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
@@ -37,7 +41,9 @@ func DigestOf(n *Note) int64 {
 
 // IsDuplicate reports whether two notes say the same: see OnDuplicate.
 func IsDuplicate(a, b *Note) bool {
-	return a.Kind == b.Kind && a.Content == b.Content && speakerKey(a) == speakerKey(b) &&
+	x, _ := ItemOf(a)
+	y, _ := ItemOf(b)
+	return a.Kind == b.Kind && a.Content == b.Content && speakerKey(a) == speakerKey(b) && x == y &&
 		a.OccurredAt.UTC().Format(time.DateOnly) == b.OccurredAt.UTC().Format(time.DateOnly)
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -26,17 +27,62 @@ func EmbedAll(ctx context.Context, e Embedder, s tenant.Scope, texts []string) (
 		if err != nil {
 			return nil, err
 		}
-		if len(made) != len(batch) {
-			return nil, fault.New(fault.ModelFailed, "the embedder %q returned %d vectors for %d texts", e.Name(), len(made), len(batch))
-		}
-		for i := range made {
-			if err := checkEmbedding(e, &made[i]); err != nil {
-				return nil, err
-			}
+		if err := checkEmbeddings(e, made, len(batch)); err != nil {
+			return nil, err
 		}
 		out = append(out, made...)
 	}
 	return out, nil
+}
+
+// EmbedNotes embeds notes: their texts as EmbedAll does, or the image that a note is where the embedder takes images. An
+// image that it refuses is embedded by the text of its note, and refused counts it.
+func EmbedNotes(ctx context.Context, e Embedder, s tenant.Scope, notes []*Note) (out []Embedding, refused int, err error) {
+	out = make([]Embedding, len(notes))
+	images, able := TakesImages(e)
+	var texts []string
+	var places []int
+	for i, n := range notes {
+		if image := ImageOf(n); able && image != "" {
+			// One at a time, so that one which is refused costs the others nothing.
+			made, err := images.EmbedImages(ctx, s, []string{image})
+			if err == nil {
+				err = checkEmbeddings(e, made, 1)
+			}
+			switch {
+			case err == nil:
+				out[i] = made[0]
+				continue
+			case !errors.Is(err, ErrImageRefused):
+				return nil, 0, err
+			}
+			refused++
+		}
+		texts, places = append(texts, EmbedText(n)), append(places, i)
+	}
+	made, err := EmbedAll(ctx, e, s, texts)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, at := range places {
+		out[at] = made[i]
+	}
+	return out, refused, nil
+}
+
+// SameToEmbed reports whether two notes have the same vector: the same text and the same image.
+func SameToEmbed(a, b *Note) bool { return EmbedText(a) == EmbedText(b) && ImageOf(a) == ImageOf(b) }
+
+func checkEmbeddings(e Embedder, made []Embedding, want int) error {
+	if len(made) != want {
+		return fault.New(fault.ModelFailed, "the embedder %q returned %d vectors for %d texts", e.Name(), len(made), want)
+	}
+	for i := range made {
+		if err := checkEmbedding(e, &made[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkEmbedding(e Embedder, m *Embedding) error {

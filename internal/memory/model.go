@@ -133,6 +133,25 @@ type QueryEmbedder interface {
 	EmbedQueries(ctx context.Context, s tenant.Scope, texts []string) ([]Embedding, error)
 }
 
+// ImageEmbedder is implemented by an Embedder whose vectors of images compare with those of texts, as of a model such
+// as CLIP. It is not Fast: images are embedded by jobs.
+type ImageEmbedder interface {
+	Embedder
+	TakesImages() bool // false: it could, but is not set to
+	// EmbedImages returns one embedding per image, in order. An image is an https: or a data: URL. ErrImageRefused when
+	// one of them cannot be embedded, other faults as of Embed.
+	EmbedImages(ctx context.Context, s tenant.Scope, images []string) ([]Embedding, error)
+}
+
+// ErrImageRefused is in the error chain when the embedder does not take an image, and another try would not help.
+var ErrImageRefused = errors.New("the embedder refused the image")
+
+// TakesImages returns an embedder of images; ok is false if e takes texts only.
+func TakesImages(e Embedder) (out ImageEmbedder, ok bool) {
+	out, ok = e.(ImageEmbedder)
+	return out, ok && out.TakesImages()
+}
+
 // Floored is implemented by an Embedder that knows its noise floor: hits with a
 // cosine at or below it are noise. The right floor differs between embedders.
 type Floored interface {

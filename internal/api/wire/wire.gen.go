@@ -114,6 +114,13 @@ const (
 	IndexStateStateReady   IndexStateState = "ready"
 )
 
+// Defines values for ItemType.
+const (
+	ItemTypeCode           ItemType = "code"
+	ItemTypeFunctionResult ItemType = "function_result"
+	ItemTypeImage          ItemType = "image"
+)
+
 // Defines values for JWKAlg.
 const (
 	JWKAlgEdDSA JWKAlg = "EdDSA"
@@ -777,10 +784,16 @@ type BulkNote struct {
 	// Attributes Free JSON, at most 16 KiB.
 	Attributes *Attributes `json:"attributes,omitempty"`
 	Category   *string     `json:"category,omitempty"`
-	Content    string      `json:"content"`
+	Content    string      `json:"content,omitempty"`
 	Context    *string     `json:"context,omitempty"`
 	Importance *float64    `json:"importance,omitempty"`
 	Infer      *bool       `json:"infer,omitempty"`
+
+	// Item Says that the note is an image, code or the result of a function. It is kept in `attributes.item`. Its type, name,
+	// language and description, in one line, become the note's `context`, unless the request has one. The content of an
+	// image is by default its description. Where the collection's embedder takes images, an image is found by what is on
+	// it, and needs no words.
+	Item *Item `json:"item,omitempty"`
 
 	// Key Makes the line safe to repeat for 24 hours.
 	Key      *string  `json:"key,omitempty"`
@@ -1823,8 +1836,14 @@ type ImportNote struct {
 	History    []interface{} `json:"history,omitempty"`
 	ID         uuid.UUID     `json:"id"`
 	Importance *float64      `json:"importance,omitempty"`
-	Keywords   []string      `json:"keywords,omitempty"`
-	Kind       *Kind         `json:"kind,omitempty"`
+
+	// Item Says that the note is an image, code or the result of a function. It is kept in `attributes.item`. Its type, name,
+	// language and description, in one line, become the note's `context`, unless the request has one. The content of an
+	// image is by default its description. Where the collection's embedder takes images, an image is found by what is on
+	// it, and needs no words.
+	Item     *Item    `json:"item,omitempty"`
+	Keywords []string `json:"keywords,omitempty"`
+	Kind     *Kind    `json:"kind,omitempty"`
 
 	// LastAccessed RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
 	//
@@ -1862,6 +1881,31 @@ type IndexState struct {
 
 // IndexStateState defines model for IndexState.State.
 type IndexStateState string
+
+// Item Says that the note is an image, code or the result of a function. It is kept in `attributes.item`. Its type, name,
+// language and description, in one line, become the note's `context`, unless the request has one. The content of an
+// image is by default its description. Where the collection's embedder takes images, an image is found by what is on
+// it, and needs no words.
+type Item struct {
+	// Description What it is, or shows, in one sentence.
+	Description *string `json:"description,omitempty"`
+
+	// Language Of code.
+	Language *string `json:"language,omitempty"`
+
+	// MediaType Such as `image/png`.
+	MediaType *string `json:"media_type,omitempty"`
+
+	// Name Of a file or function.
+	Name *string  `json:"name,omitempty"`
+	Type ItemType `json:"type"`
+
+	// URL A `data:` URL of at most 12 KiB, or an `https:` URL. Required of an image without a description.
+	URL *string `json:"url,omitempty"`
+}
+
+// ItemType defines model for Item.Type.
+type ItemType string
 
 // JWK defines model for JWK.
 type JWK struct {
@@ -2378,21 +2422,27 @@ type NoteCreated struct {
 // NoteField A field of a `Note`; `*` is all of them but `embedding`.
 type NoteField string
 
-// NoteInput Examples: {"content":"Ada moved to Lisbon in March and works on tide models.","tags":["people"]}
+// NoteInput Examples: {"content":"Ada moved to Lisbon in March and works on tide models.","tags":["people"]}, {"content":"func Sum(n ...int) int","item":{"description":"Adds numbers.","language":"Go","name":"sum.go","type":"code"}}
 type NoteInput struct {
 	// Attributes Free JSON, at most 16 KiB.
 	Attributes *Attributes `json:"attributes,omitempty"`
 	Category   *string     `json:"category,omitempty"`
 
-	// Content Text, at most 64 KiB.
-	Content string `json:"content"`
+	// Content Text, at most 64 KiB. Required, unless `item` is an image.
+	Content string `json:"content,omitempty"`
 
 	// Context One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis.
 	Context    *string  `json:"context,omitempty"`
 	Importance *float64 `json:"importance,omitempty"`
 
 	// Infer `false` stores the note without running the policy.
-	Infer    *bool    `json:"infer,omitempty"`
+	Infer *bool `json:"infer,omitempty"`
+
+	// Item Says that the note is an image, code or the result of a function. It is kept in `attributes.item`. Its type, name,
+	// language and description, in one line, become the note's `context`, unless the request has one. The content of an
+	// image is by default its description. Where the collection's embedder takes images, an image is found by what is on
+	// it, and needs no words.
+	Item     *Item    `json:"item,omitempty"`
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 

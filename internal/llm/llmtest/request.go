@@ -21,6 +21,7 @@ type Request struct {
 	Temperature *float64
 	MaxTokens   int // max_tokens or max_completion_tokens
 	Inputs      []string
+	Images      []string // of an embedding request for images: URLs or base64; Inputs is nil then
 	Dimensions  int
 	Stream      bool
 	StreamUsage bool   // stream_options.include_usage
@@ -121,7 +122,18 @@ func readRequest(r *http.Request) (Request, error) {
 	}
 	if strings.HasSuffix(r.URL.Path, "/embeddings") {
 		out.Call = Embed
-		if json.Unmarshal(w.Input, &out.Inputs) != nil {
+		var images []struct {
+			Image string `json:"image"`
+		}
+		switch {
+		case json.Unmarshal(w.Input, &out.Inputs) == nil:
+		case json.Unmarshal(w.Input, &images) == nil:
+			out.Inputs = nil
+			for _, in := range images {
+				out.Images = append(out.Images, in.Image)
+			}
+		default:
+			out.Inputs = nil
 			var one string
 			if err := json.Unmarshal(w.Input, &one); err != nil {
 				return Request{}, err

@@ -33,7 +33,8 @@ const Tool = "tool"
 //     the facts and the words between them, "conflicts" with nothing,
 //   - chat without a schema with a text that reports whether it saw a system message,
 //   - any other call with an empty answer in the shape of its schema,
-//   - embeddings with vectors that are near when texts share words.
+//   - embeddings with vectors that are near when texts share words, and of images with those of the texts that Shows
+//     names; an image that it does not know is refused (422).
 //
 // All methods may be called while requests run.
 type Server struct {
@@ -52,6 +53,7 @@ type Server struct {
 	noObjects  bool
 	noUsage    bool
 	refused    map[string]bool // request fields
+	images     map[string]string
 	prompt     int64
 	completion int64
 	active     int
@@ -70,7 +72,7 @@ func New(tb testing.TB) *Server {
 func Start() *Server {
 	s := &Server{
 		closed: make(chan struct{}), scripts: map[string][]Reply{}, handlers: map[string]func(Request) Reply{},
-		refused: map[string]bool{}, dim: 1536,
+		refused: map[string]bool{}, images: map[string]string{}, dim: 1536,
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.serve)
@@ -136,6 +138,9 @@ func (s *Server) RefuseField(name string) { s.set(func() { s.refused[name] = tru
 
 // OmitUsage removes the token counts from the responses.
 func (s *Server) OmitUsage() { s.set(func() { s.noUsage = true }) }
+
+// Shows says what is on an image, which is named as requests for its embedding name it: by URL, or base64.
+func (s *Server) Shows(image, text string) { s.set(func() { s.images[image] = text }) }
 
 // EmbedDim sets the length of vectors; default 1536.
 func (s *Server) EmbedDim(n int) { s.set(func() { s.dim = n }) }
@@ -326,6 +331,15 @@ func wordsOf(req Request) int {
 }
 
 func (s *Server) embed(w http.ResponseWriter, req Request, rep Reply) {
+	for _, image := range req.Images {
+		var text string
+		s.set(func() { text = s.images[image] })
+		if text == "" {
+			fail(w, http.StatusUnprocessableEntity, "Cannot identify the image.", 0)
+			return
+		}
+		req.Inputs = append(req.Inputs, text)
+	}
 	vectors, dim := rep.vectors, rep.dim
 	if rep.kind != kindVectors {
 		if dim == 0 {

@@ -491,7 +491,7 @@ func (w *applyTx) endJob(ctx context.Context) error {
 	if w.job == nil {
 		return nil
 	}
-	r := jobResult{Evolved: w.decision.Evolved && w.changed, Tries: w.try, Review: w.review, Refused: w.dropped, Calls: w.spent}
+	r := jobResult{Evolved: w.decision.Evolved && w.changed, Tries: w.try, Review: w.review, Refused: w.dropped, Calls: w.spent, jobNotes: earlierNotes(w.job)}
 	if r.Evolved || w.changed || len(w.written) > 0 {
 		r.Revision = w.tx.Revision()
 	}

@@ -104,7 +104,7 @@ func (e *Engine) propose(
 	for i := range told {
 		targets[i] = &told[i]
 	}
-	if err := e.revector(ctx, s, em, targets, ready); err != nil {
+	if _, err := e.revector(ctx, s, em, targets, ready); err != nil {
 		return nil, err
 	}
 	switch ev.Kind {
@@ -145,6 +145,21 @@ type jobResult struct {
 	Review   *uuid.UUID       `json:"review,omitempty"`
 	Learned  []memory.Learned `json:"learned,omitempty"`
 	Calls    costs            `json:"calls,omitempty"` // of both stages and of recorded earlier tries
+
+	jobNotes
+}
+
+// jobNotes is what the first stage says in a job's result, beside the costs.
+type jobNotes struct {
+	ImagesRefused int `json:"images_refused,omitempty"` // images that the embedder refused; their texts are embedded
+}
+
+// earlierNotes returns what an earlier stage has said.
+func earlierNotes(job *memory.Job) (was jobNotes) {
+	if len(job.Result) == 0 || json.Unmarshal(job.Result, &was) != nil {
+		return jobNotes{}
+	}
+	return was
 }
 
 // refused is a part of a decision that could not be stored. It holds no content.
@@ -188,7 +203,7 @@ func earlierCosts(job *memory.Job) costs {
 }
 
 // result merges the policy's outcome and the engine's part into one object.
-func result(outcome json.RawMessage, r jobResult) (json.RawMessage, error) {
+func result(outcome json.RawMessage, r any) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if len(outcome) > 0 {
 		if err := json.Unmarshal(outcome, &all); err != nil || all == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func (e *Engine) embedOne(ctx context.Context, s tenant.Scope, em memory.Embedder, n *memory.Note) (memory.Embedding, error) {
-	out, err := memory.EmbedAll(ctx, em, s, []string{memory.EmbedText(n)})
+	out, _, err := memory.EmbedNotes(ctx, em, s, []*memory.Note{n})
 	if err != nil {
 		return memory.Embedding{}, err
 	}
@@ -17,29 +17,26 @@ func (e *Engine) embedOne(ctx context.Context, s tenant.Scope, em memory.Embedde
 }
 
 // revector sets the vector of each note. was holds the earlier version of each
-// note, by position (zero for a new one): its vector is kept when neither text
-// nor embedder has changed. All other texts are embedded in batches, before any
-// transaction.
-func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedder, notes []*memory.Note, was []memory.Note) error {
-	var texts []string
+// note, by position (zero for a new one): its vector is kept when neither text,
+// image nor embedder has changed. All others are embedded, texts in batches, before
+// any transaction. refused counts the images that are embedded by their texts.
+func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedder, notes []*memory.Note, was []memory.Note) (refused int, err error) {
 	var stale []*memory.Note
 	for i, n := range notes {
-		t := memory.EmbedText(n)
-		if was[i].Vector != nil && was[i].Embedder == em.Name() && memory.EmbedText(&was[i]) == t {
+		if was[i].Vector != nil && was[i].Embedder == em.Name() && memory.SameToEmbed(&was[i], n) {
 			n.EmbedAs(&was[i])
 			continue
 		}
-		texts = append(texts, t)
 		stale = append(stale, n)
 	}
-	out, err := memory.EmbedAll(ctx, em, s, texts)
+	out, refused, err := memory.EmbedNotes(ctx, em, s, stale)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i, n := range stale {
 		n.Embed(out[i], em.Name())
 	}
-	return nil
+	return refused, nil
 }
 
 // sameContent reports whether two versions of a note are equal in content, description and state, and both or neither

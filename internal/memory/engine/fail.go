@@ -196,7 +196,7 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 				continue // a job of its own has processed it
 			}
 			marked := n.State == memory.StatePending
-			if vec, ok := made[n.ID]; ok && n.Vector == nil && memory.EmbedText(&n) == vec.text {
+			if vec, ok := made[n.ID]; ok && n.Vector == nil && memory.SameToEmbed(&n, vec.of) {
 				n.Embed(vec.made, embedder)
 				marked = false
 			}
@@ -216,15 +216,15 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 	return err
 }
 
-type textEmbedding struct {
-	text string
+type noteEmbedding struct {
+	of   *memory.Note
 	made memory.Embedding
 }
 
 // missingVectors embeds notes that have no vector, so that they are found by
 // meaning although their analysis failed. It returns nil when there is nothing
 // to embed, or when the embedder fails too.
-func (e *Engine) missingVectors(ctx context.Context, s tenant.Scope, job *memory.Job, ids []uuid.UUID) (map[uuid.UUID]textEmbedding, string) {
+func (e *Engine) missingVectors(ctx context.Context, s tenant.Scope, job *memory.Job, ids []uuid.UUID) (map[uuid.UUID]noteEmbedding, string) {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return nil, ""
@@ -243,17 +243,17 @@ func (e *Engine) missingVectors(ctx context.Context, s tenant.Scope, job *memory
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.FailTimeout/2)
 	defer cancel()
-	texts := make([]string, len(notes))
+	of := make([]*memory.Note, len(notes))
 	for i := range notes {
-		texts[i] = memory.EmbedText(&notes[i])
+		of[i] = &notes[i]
 	}
-	made, err := memory.EmbedAll(ctx, em, s, texts)
+	made, _, err := memory.EmbedNotes(ctx, em, s, of)
 	if err != nil {
 		return nil, ""
 	}
-	out := make(map[uuid.UUID]textEmbedding, len(notes))
-	for i := range notes {
-		out[notes[i].ID] = textEmbedding{texts[i], made[i]}
+	out := make(map[uuid.UUID]noteEmbedding, len(notes))
+	for i, n := range of {
+		out[n.ID] = noteEmbedding{n, made[i]}
 	}
 	return out, em.Name()
 }

@@ -102,7 +102,11 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job) (
 		}
 		n.ID, targets[i] = was[i].ID, n
 	}
-	if err := e.revector(ctx, s, em, targets, was); err != nil {
+	refused, err := e.revector(ctx, s, em, targets, was)
+	if err == nil && refused > 0 {
+		p.end.Result, err = result(p.end.Result, jobNotes{ImagesRefused: refused})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -64,7 +64,8 @@ func (a *proposal) prepare(ctx context.Context, s tenant.Scope, em memory.Embedd
 	for _, n := range notes {
 		n.Vector, n.Tokens = nil, nil
 	}
-	return a.e.revector(ctx, s, em, notes, was)
+	_, err := a.e.revector(ctx, s, em, notes, was)
+	return err
 }
 
 // setOutcomes sets the notes of the event as the decision leaves them: the note of

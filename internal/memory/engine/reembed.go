@@ -140,18 +140,18 @@ func (r *reembedRun) eachBatch(ctx context.Context, v memory.View, fn func([]mem
 
 // add computes and stores the additional vectors of notes that have one.
 func (r *reembedRun) add(ctx context.Context, v memory.View, list []memory.Note) error {
-	var texts []string
+	var notes []*memory.Note
 	var vectors []memory.VersionVector
 	for i := range list {
 		if n := &list[i]; n.Embedder != "" {
-			texts = append(texts, memory.EmbedText(n))
+			notes = append(notes, n)
 			vectors = append(vectors, memory.VersionVector{Version: n.Version()})
 		}
 	}
-	if len(texts) == 0 {
+	if len(notes) == 0 {
 		return nil
 	}
-	made, err := r.embed(ctx, texts)
+	made, err := r.embed(ctx, notes)
 	if err != nil {
 		return err
 	}
@@ -167,10 +167,10 @@ func (r *reembedRun) add(ctx context.Context, v memory.View, list []memory.Note)
 	return r.report(ctx, r.done)
 }
 
-// embed embeds texts. Vectors of other dimensions than at the start of the try are
+// embed embeds notes. Vectors of other dimensions than at the start of the try are
 // ModelFailed: an endpoint may change its model meanwhile.
-func (r *reembedRun) embed(ctx context.Context, texts []string) ([]memory.Embedding, error) {
-	made, err := memory.EmbedAll(ctx, r.em, r.s, texts)
+func (r *reembedRun) embed(ctx context.Context, notes []*memory.Note) ([]memory.Embedding, error) {
+	made, _, err := memory.EmbedNotes(ctx, r.em, r.s, notes)
 	if err == nil && len(made[0].Vector) != r.dim {
 		err = fault.New(fault.ModelFailed, "the embedder %q changed from %d to %d dimensions", r.name, r.dim, len(made[0].Vector))
 	}

@@ -166,7 +166,8 @@ func (e *Engine) proposed(ctx context.Context, s tenant.Scope, v memory.View, r 
 		}
 		targets[i] = &puts[i]
 	}
-	return puts, e.revector(ctx, s, em, targets, now)
+	_, err = e.revector(ctx, s, em, targets, now)
+	return puts, err
 }
 
 // checkUnchanged reads the notes of versions under the lock. It returns a Conflict

@@ -95,6 +95,9 @@ func (e *Engine) decidePrepared(ctx context.Context, s tenant.Scope, job *memory
 	}
 	decide := *job
 	decide.Stage = memory.StageDecide
+	if p.end.Result != nil {
+		decide.Result = p.end.Result
+	}
 	a.job, a.try, a.prepared = &decide, 1, p
 	return a.apply(ctx, s)
 }

@@ -229,7 +229,7 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 				p.now[id] = now
 				n.Vector, n.Tokens = nil, nil
 				puts, current = append(puts, n), append(current, now)
-				if memory.EmbedText(&n) == memory.EmbedText(&was) {
+				if memory.SameToEmbed(&n, &was) {
 					current[len(current)-1] = was // reuse its vector
 				}
 			}
@@ -247,7 +247,8 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 		targets[i] = &puts[i]
 	}
 	p.put = puts
-	return tainted, e.revector(ctx, s, em, targets, current)
+	_, err = e.revector(ctx, s, em, targets, current)
+	return tainted, err
 }
 
 func sameDescription(a, b *memory.Note) bool {

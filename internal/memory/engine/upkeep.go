@@ -62,17 +62,16 @@ func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.
 // embedMissing writes the missing vectors of a page of notes, in one changeset.
 // Notes that changed meanwhile are skipped: their writer takes care of the vector.
 func (e *Engine) embedMissing(ctx context.Context, s tenant.Scope, job *memory.Job, cause memory.Cause, em memory.Embedder, list []memory.Note) (int64, error) {
-	var stale []memory.Note
-	var texts []string
-	for _, n := range list {
-		if n.Vector == nil || n.Embedder != em.Name() || em.Fast() {
-			stale, texts = append(stale, n), append(texts, memory.EmbedText(&n))
+	var stale []*memory.Note
+	for i := range list {
+		if n := &list[i]; n.Vector == nil || n.Embedder != em.Name() || em.Fast() {
+			stale = append(stale, n)
 		}
 	}
-	if len(texts) == 0 {
+	if len(stale) == 0 {
 		return 0, nil
 	}
-	made, err := memory.EmbedAll(ctx, em, s, texts)
+	made, _, err := memory.EmbedNotes(ctx, em, s, stale)
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +80,7 @@ func (e *Engine) embedMissing(ctx context.Context, s tenant.Scope, job *memory.J
 	for i, n := range stale {
 		if n.Vector == nil || n.Embedder != em.Name() || differs(n.Vector, made[i].Vector) {
 			n.Embed(made[i], em.Name())
-			fresh[n.ID], ids = n, append(ids, n.ID)
+			fresh[n.ID], ids = *n, append(ids, n.ID)
 		}
 	}
 	if len(ids) == 0 {

@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 }
 
 func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
-	note, err := in.build(n.clock(), s.Actor())
+	note, err := in.build(n.clock(), s.Actor(), n.takesImages(c))
 	if err == nil {
 		_, err = c.ScreenNote(ctx, &note)
 	}
@@ -246,9 +247,62 @@ func (n *Service) writtenNotes(ctx context.Context, s tenant.Scope, ids memory.A
 	return v, notes, err
 }
 
+// takesImages reports whether the collection's embedder takes images.
+func (n *Service) takesImages(c *memory.Collection) bool {
+	e, ok := n.embedders.ByName(c.Embedder)
+	if ok {
+		_, ok = memory.TakesImages(e)
+	}
+	return ok
+}
+
+// describe completes a note by its item: a description in words that a search finds becomes its context, unless the
+// caller set one. An image without content has its description as content; without one it is found by the image alone,
+// which the embedder must take (images), and its content is what it is called.
+func (in *NewNote) describe(r *memory.Validation, n *memory.Note, images bool) {
+	field := memory.AttrItem
+	it, ok := memory.ItemOf(n)
+	switch {
+	case in.Item != nil:
+		if n.Attributes[field] != nil {
+			r.Addf("attributes."+field, "must not be set beside %s", field)
+		}
+		if n.Kind != memory.KindNote {
+			r.Addf(field, "only a note of kind %s has one", memory.KindNote)
+		}
+		it = *in.Item
+		n.Attributes = maps.Clone(n.Attributes)
+		if n.Attributes == nil {
+			n.Attributes = map[string]any{}
+		}
+		n.Attributes[field] = it.Attribute()
+	case ok:
+		field = "attributes." + field
+	default:
+		return
+	}
+	r.Item(field, &it)
+	if n.Content == "" && it.Type == memory.ItemImage {
+		n.Content = it.Description
+		if n.Content == "" {
+			n.Content = it.Line()
+			if !images {
+				r.Addf(field+".description", "required of an image without content: the collection's embedder takes texts only")
+			}
+		}
+	}
+	if it.Description == n.Content {
+		it.Description = "" // it is said once
+	}
+	bare := memory.Item{Type: it.Type}
+	if line := it.Line(); in.Context == nil && line != n.Content && line != bare.Line() {
+		n.Context = line
+	}
+}
+
 // build validates a new note and returns it as it will be stored. OccurredAt stays zero if the
-// caller did not set it.
-func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
+// caller did not set it. images: its vector can be that of an image.
+func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note, error) {
 	var r memory.Validation
 	out := memory.Note{
 		ID: in.ID, Kind: in.Kind, Key: in.Key, Content: in.Content, Attributes: in.Attributes,
@@ -264,7 +318,8 @@ func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
 	checkOnDuplicate(&r, in.OnDuplicate)
 	r.Add(block.CheckNote(out.Kind))
 	r.Text("key", in.Key, memory.MaxKeyBytes)
-	r.Content(in.Content)
+	in.describe(&r, &out, images)
+	r.Content(out.Content)
 	if in.Context != nil {
 		r.Text("context", *in.Context, memory.MaxContextBytes)
 		out.Context = *in.Context

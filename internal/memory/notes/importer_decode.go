@@ -49,7 +49,7 @@ const AttributeHistory = "evolution_history"
 // retrieval_count, last_accessed and evolution_history. Links are a list of ids, positions or
 // objects, or a map from target to confidence or relation. A null field counts as absent, as in
 // that code.
-func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) {
+func decodeImport(raw []byte, now time.Time, actor string, images bool) (*importNote, error) {
 	m, err := decodeMembers(raw)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 		return nil, err
 	}
 	out := &importNote{links: r.links, warnings: r.warnings}
-	if out.note, err = r.in.build(now, actor); err != nil {
+	if out.note, err = r.in.build(now, actor, images); err != nil {
 		return nil, err
 	}
 	if r.usage != (importUsage{}) {

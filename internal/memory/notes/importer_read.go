@@ -3,6 +3,8 @@ package notes
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -26,6 +28,8 @@ func (n *NewNote) readField(r *reader, field string, raw json.RawMessage) {
 		n.Category = new(readMember[string](r, field, wantText, raw))
 	case "attributes":
 		n.Attributes = readMember[map[string]any](r, field, wantObject, raw)
+	case memory.AttrItem:
+		n.Item = readItem(r, field, raw)
 	case "importance":
 		n.Importance = new(readMember[float64](r, field, wantNumber, raw))
 	case "occurred_at":
@@ -40,6 +44,27 @@ func (n *NewNote) readField(r *reader, field string, raw json.RawMessage) {
 	default:
 		r.Addf(field, "unknown field")
 	}
+}
+
+// readItem reads an item, whose members are texts.
+func readItem(r *reader, field string, raw json.RawMessage) *memory.Item {
+	m := readMember[map[string]json.RawMessage](r, field, wantObject, raw)
+	var it memory.Item
+	members := map[string]*string{
+		"url": &it.URL, "media_type": &it.MediaType, "language": &it.Language, "name": &it.Name, "description": &it.Description,
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		at, value := field+"."+name, m[name]
+		switch to, ok := members[name]; {
+		case name == "type":
+			it.Type = memory.ItemType(readMember[string](r, at, wantText, value))
+		case ok:
+			*to = readMember[string](r, at, wantText, value)
+		default:
+			r.Addf(at, "unknown field")
+		}
+	}
+	return &it
 }
 
 // decodeMembers decodes one JSON object and refuses data after it.

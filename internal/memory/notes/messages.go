@@ -268,7 +268,7 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 		note.Attributes[memory.AttrRecall] = true
 	}
 	var err error
-	m.note, err = note.build(now, actor)
+	m.note, err = note.build(now, actor, false)
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		for _, x := range f.Fields {
 			if x.Field == "key" {

@@ -93,10 +93,11 @@ func New(deps Deps, cfg Config) (*Service, error) {
 
 // NewNote is a note as a caller sends it. Nil lists and pointers are absent fields.
 type NewNote struct {
-	ID         uuid.UUID   // for imports only; zero: a new id
-	Kind       memory.Kind // "": memory.KindNote
-	Key        string      // natural key; "": none
-	Content    string      // required, not blank
+	ID         uuid.UUID    // for imports only; zero: a new id
+	Kind       memory.Kind  // "": memory.KindNote
+	Key        string       // natural key; "": none
+	Content    string       // required, not blank; of an image by default its description, or what it is called
+	Item       *memory.Item // nil: none, or the one in Attributes
 	Context    *string
 	Keywords   []string
 	Tags       []string

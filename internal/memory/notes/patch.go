@@ -110,6 +110,9 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 		}
 		var r memory.Validation
 		r.Object("attributes", n.Attributes)
+		if it, ok := memory.ItemOf(&n); ok {
+			r.Item("attributes."+memory.AttrItem, &it)
+		}
 		if err := r.Err(); err != nil {
 			return n, false, err
 		}
@@ -299,7 +302,7 @@ func readVisible(ctx context.Context, tx memory.Tx, id uuid.UUID) (*memory.Note,
 func setVector(c *memory.Collection, old, next *memory.Note, known map[string]memory.Embedding, ask bool) *wantVector {
 	text := memory.EmbedText(next)
 	next.Embed(memory.Embedding{}, "")
-	if old != nil && len(old.Vector) > 0 && memory.EmbedText(old) == text {
+	if old != nil && len(old.Vector) > 0 && memory.SameToEmbed(old, next) {
 		next.EmbedAs(old)
 		return nil
 	}
@@ -322,7 +325,7 @@ func (n *Service) putEdited(ctx context.Context, s tenant.Scope, tx memory.Tx, c
 	}
 	out.Note, out.Changed = stored, true
 	job := noteJob(s, c, &next, analyze)
-	if job == nil || !analyze && old != nil && len(old.Vector) == 0 && memory.EmbedText(old) == memory.EmbedText(&next) {
+	if job == nil || !analyze && old != nil && len(old.Vector) == 0 && memory.SameToEmbed(old, &next) {
 		return nil
 	}
 	j, err := tx.Enqueue(ctx, *job)

@@ -254,6 +254,13 @@ func duplicateNotes(t *testing.T, w *world) {
 		}
 	}
 	w.assertf(len(find(c.ID)) == 0, "nothing was asked for")
+	// C304: two images that are described alike are two notes, and one of them is found again.
+	image := func(url string) memory.Note {
+		return memory.Note{Kind: memory.KindNote, Content: "image", OccurredAt: at, Attributes: map[string]any{memory.AttrItem: map[string]any{"type": "image", "url": url}}}
+	}
+	first := w.put(c.ID, image("https://example.org/1.png"))
+	same := find(c.ID, image("https://example.org/1.png"), image("https://example.org/2.png"))
+	w.assertf(same[0].ID == first.ID && same[1].ID == uuid.Nil, "found %v and %v", same[0].ID, same[1].ID)
 	w.write(c.ID, func(tx memory.Tx) error { // what the closure itself wrote is found, too
 		n, err := tx.Put(w.ctx, memory.Note{Content: "new", OccurredAt: at})
 		w.noError(err)
