@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -61,6 +62,10 @@ func (a *Analyst) theme(pages []memoryos.CallPage, handles []int) memoryos.Theme
 	t.Content = text.Shorten(joinParts(parts, isHan(strings.Join(parts, ""))), memoryos.MaxContentChars)
 	if t.Content == "" {
 		t.Content = text.Shorten(strings.Join(strings.Fields(all), " "), memoryos.MaxContentChars)
+	}
+	if policy.IsEmptyAnswer(t.Content) { // someone said "None", or sent a smiley alone
+		who := cmp.Or(strings.Join(names, ", "), string(memory.RoleUser))
+		t.Content = text.Shorten(strings.TrimSpace(who+": "+t.Content), memoryos.MaxContentChars)
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,16 @@ func TestMultiSummary(t *testing.T) {
 	}
 	if got := New().multiSummary(memoryos.ThemesInput{Pages: han}).Themes; len(got) != 2 || !slices.Equal(got[0].Pages, []int{0, 2}) {
 		t.Errorf("%+v", got)
+	}
+	// Anything that was said is summed up: an answer that cannot be used is asked for again and again.
+	for _, said := range []string{";)", "😂", "None", "N/A", "…", "?!", "无", "ok", "- . -", "http://a.b"} {
+		raw, err := json.Marshal(New().multiSummary(memoryos.ThemesInput{Pages: []memoryos.CallPage{pageAt(0, said, "")}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read, err := memoryos.ReadThemes(raw, 1); err != nil || len(read.Themes) != 1 || read.Themes[0].Theme == "" {
+			t.Errorf("%q: %s: %+v, %v", said, raw, read, err)
+		}
 	}
 	if got := New().multiSummary(memoryos.ThemesInput{Pages: []memoryos.CallPage{{}, pageAt(0, "?", "")}}).Themes; len(got) == 0 {
 		t.Error("no theme")

@@ -184,6 +184,25 @@ func TestOSShortTier_C209(t *testing.T) {
 	}
 }
 
+// A message that says nothing, such as a smiley, moves on like others, and nothing waits behind it.
+func TestOSMessagesWithoutWords(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":1}`, options{})
+	for _, said := range []string{";)", "😂", "None", "…", "无", "N/A", "I have a dog."} {
+		w.tell(said, "")
+	}
+	w.tell("😂", "👍")
+	w.tell("Good night.", "")
+	if s := w.tierState(); s.Pages != 8 || s.Pairs != 1 {
+		t.Errorf("the tiers are %+v", s)
+	}
+	for _, s := range w.sessions() {
+		if s.Note.Attributes["pending"] == true {
+			t.Errorf("the session %q waits for a summary", s.Note.Content)
+		}
+	}
+}
+
 // C212, C213, C215, C216: a session and its pages with all that is known of them. A page that continues the one before
 // is linked with it and shares the summary of the chain; another topic begins a new chain.
 func TestOSPages_C213(t *testing.T) {

@@ -232,6 +232,9 @@ func (r *run) assign(ctx context.Context, pages []*midPage) error {
 
 // themes returns the themes of pages, each page in one of them. pending reports that the answer could not be used.
 func (r *run) themes(ctx context.Context, material []CallPage, pages []*midPage) (themes []Theme, pending bool, err error) {
+	if saysNothing(material) {
+		return []Theme{GeneralTheme(material)}, false, nil
+	}
 	call, err := r.calls().Themes(ThemesInput{Pages: material})
 	a, usable, err := r.ask(ctx, call, err)
 	if err != nil {
@@ -265,6 +268,19 @@ func (r *run) themes(ctx context.Context, material []CallPage, pages []*midPage)
 		slices.Sort(read.Themes[i].Pages)
 	}
 	return read.Themes, false, nil
+}
+
+// saysNothing reports whether there is nothing to sum up, such as a smiley or "none". An answer about it could not be
+// used, and would be asked for again and again.
+func saysNothing(material []CallPage) bool {
+	for i := range material {
+		for _, m := range material[i].Messages {
+			if !policy.IsEmptyAnswer(m.Content) && len(text.Words(m.Content)) > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // themeTexts returns the texts that are embedded for sessions of these themes.
@@ -364,6 +380,11 @@ func (r *run) sumUp(ctx context.Context, s *session, t *Theme, pages []*midPage)
 	}
 	for _, pg := range pages {
 		material = append(material, callPage(pg.messages))
+	}
+	if saysNothing(material) { // its theme says it already
+		describe(&s.note, t)
+		s.changed = true
+		return nil
 	}
 	call, err := r.calls().Themes(ThemesInput{Pages: material})
 	a, usable, err := r.ask(ctx, call, err)
