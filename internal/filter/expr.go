@@ -38,6 +38,31 @@ type Leaf struct {
 	set map[Value]bool // Values of a long list; nil: the list is searched
 }
 
+// TextIs returns the condition that a field is one of these texts.
+func TextIs(field Field, texts ...string) *Leaf {
+	l := &Leaf{Field: field, Op: In, Values: TextValues(texts)}
+	if len(texts) == 1 {
+		l.Op = Eq
+	}
+	return l
+}
+
+// AttributeIs returns the condition that an attribute is one of these texts.
+func AttributeIs(name string, texts ...string) *Leaf {
+	l := TextIs(Attributes, texts...)
+	l.Path = []string{name}
+	return l
+}
+
+// TextValues returns texts as values.
+func TextValues(texts []string) []Value {
+	out := make([]Value, len(texts))
+	for i, t := range texts {
+		out[i] = Value{Type: Text, Text: t}
+	}
+	return out
+}
+
 // longList is the number of values from which a set is faster than a search of the list. A filter with
 // the most values in all is compared with every note.
 const longList = 8

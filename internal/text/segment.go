@@ -123,6 +123,12 @@ func Fold(s string) string {
 	return norm.NFKC.String(strings.ReplaceAll(s, "ς", "σ"))
 }
 
+// Normalize returns the form in which whole texts are compared: folded, with one space for each run of white
+// space and punctuation.
+func Normalize(s string) string {
+	return strings.Join(strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+}
+
 // foldWord is Fold for one token. It drops signs that compatibility forms introduce (as in "½"),
 // and cuts to maxWordRunes.
 func foldWord(s string) string {

@@ -50,13 +50,13 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 	if len(roles) == 0 {
 		roles = allowed
 	}
-	role := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.In, Values: textValues(roles)}}
+	role := filter.Or{filter.AttributeIs(memory.AttrRole, roles...)}
 	if slices.Contains(roles, string(memory.RoleUser)) { // a message without a role is a user's
 		role = append(role, &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Exists})
 	}
 	tool := filter.Or{
 		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Exists}, // Want is false: no call of a tool
-		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrTool}, Op: filter.Eq, Values: textValues([]string{toolSend})},
+		filter.AttributeIs(memory.AttrTool, toolSend),
 	}
 	among := append(filter.And{memory.OfKinds(memory.KindMessage), role, tool}, within(from, until)...)
 	if strings.TrimSpace(query) != "" {
@@ -125,7 +125,7 @@ func archivalSearch(ctx context.Context, r *run) (string, error) {
 	among := append(filter.And{memory.OfKinds(memory.KindPassage, memory.KindNote)}, within(from, until)...)
 	var tagged []filter.Expr
 	for _, tag := range tags {
-		tagged = append(tagged, &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: textValues([]string{tag})})
+		tagged = append(tagged, &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: filter.TextValues([]string{tag})})
 	}
 	switch {
 	case len(tagged) > 0 && match == "all":
@@ -138,14 +138,6 @@ func archivalSearch(ctx context.Context, r *run) (string, error) {
 		return "", err
 	}
 	return r.page(notesOf(found), page, size, "passages", "best first")
-}
-
-func textValues(list []string) []filter.Value {
-	out := make([]filter.Value, len(list))
-	for i, s := range list {
-		out[i] = filter.Value{Type: filter.Text, Text: s}
-	}
-	return out
 }
 
 // within returns the conditions for event times from one time on and before another; zero: unbounded.

@@ -58,7 +58,7 @@ func (a *Service) load(ctx context.Context, s tenant.Scope, v memory.View, run u
 	results := map[string]*memory.Note{}
 	q := memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindMessage}, After: run, Limit: memory.MaxPage,
-		Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRun}, Op: filter.Eq, Values: textValues([]string{run.String()})},
+		Filter: filter.AttributeIs(memory.AttrRun, run.String()),
 	}
 	err = a.eachNote(ctx, s, v, q, func(n *memory.Note) error {
 		switch {

@@ -131,7 +131,7 @@ func (n *Service) CheckPerson(ctx context.Context, s tenant.Scope, c *memory.Col
 	named, err := n.store.ListNotes(ctx, s, v, memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: 1,
 		Filter: filter.And{
-			&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: string(memory.RoleUser)}}},
+			filter.AttributeIs(memory.AttrRole, string(memory.RoleUser)),
 			&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrName}, Op: filter.Exists, Want: true},
 		},
 	})

@@ -63,9 +63,7 @@ func (w *messageWriter) findOpenExchange(ctx context.Context) error {
 	if w.list[0].session.Type == 0 {
 		session.Op, session.Values = filter.Exists, nil // Want is false: notes without a session
 	}
-	spoke := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.In, Values: []filter.Value{
-		{Type: filter.Text, Text: string(memory.RoleUser)}, {Type: filter.Text, Text: string(memory.RoleAssistant)},
-	}}
+	spoke := filter.AttributeIs(memory.AttrRole, string(memory.RoleUser), string(memory.RoleAssistant))
 	newest, err := w.n.store.ListNotes(ctx, w.s, v, memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
 	})

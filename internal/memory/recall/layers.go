@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
@@ -204,7 +203,7 @@ func combine(r *LayersResult, k int) []LayerHit {
 		}
 		for _, h := range l.Hits {
 			h.Score /= best
-			key := foldedText(h.Note.Content)
+			key := text.Normalize(h.Note.Content)
 			i, ok := at[key]
 			if !ok {
 				at[key] = len(all)
@@ -224,11 +223,6 @@ func combine(r *LayersResult, k int) []LayerHit {
 	}
 	slices.SortStableFunc(all, func(a, b LayerHit) int { return cmp.Compare(b.Score, a.Score) })
 	return all[:min(len(all), k)]
-}
-
-// foldedText returns a text without differences of letter case, white space and punctuation.
-func foldedText(s string) string {
-	return strings.Join(strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
 // LayerState is how full a layer is.

@@ -283,7 +283,7 @@ func KnowledgeOf(of string) filter.Expr {
 	if of == "" {
 		return nil
 	}
-	return &filter.Leaf{Field: filter.Attributes, Path: []string{memoryos.AttrOf}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: of}}}
+	return filter.AttributeIs(memoryos.AttrOf, of)
 }
 
 // Dimension is a finding of a profile.

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Counts is what a consolidation did.
@@ -53,7 +54,7 @@ func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
 	}
 	w.episodes = make(map[string]*memory.Note, len(episodes))
 	for i := range episodes {
-		w.episodes[foldText(episodes[i].Content)] = &episodes[i]
+		w.episodes[text.Normalize(episodes[i].Content)] = &episodes[i]
 	}
 	if err := w.takeImported(ctx); err != nil {
 		return memory.Decision{}, err
@@ -296,9 +297,7 @@ func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analys
 // or is gone. The next consolidation may merge their other sources again.
 func (w *writer) dropAbstracts(ctx context.Context, items []uuid.UUID) error {
 	var abstracts []memory.Note
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: &filter.Leaf{
-		Field: filter.Category, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: CategoryAbstract}},
-	}}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.TextIs(filter.Category, CategoryAbstract)}
 	err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) {
 		if slices.ContainsFunc(items, func(id uuid.UUID) bool { return slices.Contains(n.Provenance.Sources, id) }) {
 			abstracts = append(abstracts, *n)

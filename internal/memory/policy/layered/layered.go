@@ -97,11 +97,6 @@ func (p *Policy) CheckConfig(config json.RawMessage) error {
 	return policy.CheckModel(c.Model, p.models)
 }
 
-// attribute returns the filter that matches notes whose attribute has a value.
-func attribute(name, value string) filter.Expr {
-	return &filter.Leaf{Field: filter.Attributes, Path: []string{name}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: value}}}
-}
-
 // itemKinds are the kinds of items of the working and the episodic layer.
 func itemKinds() []memory.Kind { return []memory.Kind{memory.KindMessage, memory.KindNote} }
 
@@ -114,14 +109,14 @@ func (*Policy) Reading(config json.RawMessage) memory.Reading {
 	}
 	return memory.Reading{
 		Kinds:  []memory.Kind{memory.KindNote, memory.KindMessage, memory.KindKnowledge},
-		Pinned: []memory.Pin{{Kind: memory.KindKnowledge, Filter: attribute(graph.AttrSubject, SubjectUser)}},
+		Pinned: []memory.Pin{{Kind: memory.KindKnowledge, Filter: filter.AttributeIs(graph.AttrSubject, SubjectUser)}},
 		// What an episode is a copy of says the same, and says who said it.
 		Filter: filter.Not{Term: &filter.Leaf{Field: filter.Attributes, Path: []string{AttrOrigin}, Op: filter.Exists, Want: true}},
 		Recent: c.RecentMessages, K: recalled, ChatK: recalled, OnePerson: c.Persons == PersonsOne,
 		Layers: []memory.LayerReading{
 			{Name: Semantic, Kinds: []memory.Kind{memory.KindKnowledge}, Formula: semanticFormula(c.RelevanceFloor), Share: 3, Least: 3},
-			{Name: Episodic, Kinds: itemKinds(), Filter: attribute(AttrLayer, Episodic), Formula: episodicFormula(), Capacity: c.EpisodicCapacity},
-			{Name: Working, Kinds: itemKinds(), Filter: attribute(AttrLayer, Working), Formula: workingFormula(), Capacity: c.WorkingCapacity, Share: 3, Least: 3},
+			{Name: Episodic, Kinds: itemKinds(), Filter: filter.AttributeIs(AttrLayer, Episodic), Formula: episodicFormula(), Capacity: c.EpisodicCapacity},
+			{Name: Working, Kinds: itemKinds(), Filter: filter.AttributeIs(AttrLayer, Working), Formula: workingFormula(), Capacity: c.WorkingCapacity, Share: 3, Least: 3},
 		},
 	}
 }

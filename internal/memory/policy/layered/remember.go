@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -303,21 +303,16 @@ const episodeKeyPrefix = "layered/episode/"
 
 // episodeKey returns the natural key of an episode with a text, so that two writers cannot both add it.
 func episodeKey(content string) string {
-	sum := sha256.Sum256([]byte(foldText(content)))
+	sum := sha256.Sum256([]byte(text.Normalize(content)))
 	return episodeKeyPrefix + hex.EncodeToString(sum[:16])
-}
-
-// foldText returns a text without differences of letter case, white space and punctuation.
-func foldText(s string) string {
-	return strings.Join(strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
 // episodeOf returns the episode with a text. A note that still has the key of that text, but left the layer or has
 // another text now, loses the key: a new episode needs it.
 func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bool, error) {
-	key, want := episodeKey(content), foldText(content)
+	key, want := episodeKey(content), text.Normalize(content)
 	for _, id := range w.order {
-		if n := w.puts[id]; layerOf(n) == Episodic && foldText(n.Content) == want && !slices.Contains(w.deletes, id) {
+		if n := w.puts[id]; layerOf(n) == Episodic && text.Normalize(n.Content) == want && !slices.Contains(w.deletes, id) {
 			return *n, true, nil
 		}
 	}
@@ -332,7 +327,7 @@ func (w *writer) episodeOf(ctx context.Context, content string) (memory.Note, bo
 		if !ok || slices.Contains(w.deletes, n.ID) {
 			continue
 		}
-		if is := w.current(&n); layerOf(is) == Episodic && foldText(is.Content) == want {
+		if is := w.current(&n); layerOf(is) == Episodic && text.Normalize(is.Content) == want {
 			return *is, true, nil
 		}
 		w.put(&n).Key = ""
@@ -601,7 +596,7 @@ func (w *writer) retract(ctx context.Context, raw json.RawMessage) (memory.Decis
 // copyAgain makes an episode of the other items that have the text of an episode that goes with its origin.
 func (w *writer) copyAgain(ctx context.Context, episode uuid.UUID) error {
 	var others []memory.Note
-	q := memory.NoteQuery{Kinds: itemKinds(), Filter: attribute(AttrCopy, episode.String())}
+	q := memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrCopy, episode.String())}
 	if err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) { others = append(others, *n) }); err != nil {
 		return fmt.Errorf("list the items of an episode: %w", err)
 	}

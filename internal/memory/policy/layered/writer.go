@@ -147,7 +147,7 @@ func (w *writer) decision(cause memory.Cause) (memory.Decision, error) {
 // list reads all notes of a layer, oldest first. more is how they are read.
 func (w *writer) list(ctx context.Context, layer string, more memory.ReadOptions) ([]memory.Note, error) {
 	var out []memory.Note
-	q := memory.NoteQuery{Kinds: itemKinds(), Filter: attribute(AttrLayer, layer), ReadOptions: more, Limit: policy.PageSize}
+	q := memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrLayer, layer), ReadOptions: more, Limit: policy.PageSize}
 	err := memory.EachNote(ctx, w.d.List, q, func(n *memory.Note) error {
 		out = append(out, *n)
 		return nil

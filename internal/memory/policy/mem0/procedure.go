@@ -129,13 +129,13 @@ const (
 // sessionFilter returns the condition for messages of a session, given as keys hold it.
 func sessionFilter(session string) filter.Expr {
 	path := []string{memory.AttrSession}
-	is := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: session}}}}
+	is := filter.Or{filter.AttributeIs(memory.AttrSession, session)}
 	if n, err := strconv.ParseFloat(session, 64); err == nil {
 		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Number, Number: n}}})
 	}
 	if session == sessionName(nil) {
 		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Exists},
-			&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text}}})
+			filter.AttributeIs(memory.AttrSession, ""))
 	}
 	return is
 }

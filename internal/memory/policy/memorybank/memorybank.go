@@ -123,7 +123,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	r := memory.Reading{
 		Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary, memory.KindNote},
 		// The history of all days is in every context already.
-		Filter: filter.Not{Term: &filter.Leaf{Field: filter.Attributes, Path: []string{AttrPeriod}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: PeriodGlobal}}}},
+		Filter: filter.Not{Term: filter.AttributeIs(AttrPeriod, PeriodGlobal)},
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
 		},

@@ -429,7 +429,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 func (r *run) knowledge(ctx context.Context, of string) ([]memory.Note, error) {
 	var out []memory.Note
 	err := policy.EachNote(ctx, r.d, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.Expr(textLeaf(filter.Attributes, filter.Eq, []string{AttrOf}, of)), ReadOptions: memory.ReadOptions{Vector: true},
+		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs(AttrOf, of), ReadOptions: memory.ReadOptions{Vector: true},
 	}, func(n *memory.Note) {
 		if !slices.Contains(r.dec.Deletes, n.ID) {
 			out = append(out, *n)

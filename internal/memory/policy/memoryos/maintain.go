@@ -306,6 +306,6 @@ func meanVector(messages []memory.Note) []float32 {
 func (r *run) messagesOf(ctx context.Context, turn string) ([]memory.Note, error) {
 	return r.d.List(ctx, memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindMessage}, Limit: policy.PageSize, ReadOptions: memory.ReadOptions{Vector: true},
-		Filter: filter.And{textLeaf(filter.Attributes, filter.Eq, []string{memory.AttrTurn}, turn), textLeaf(filter.Category, filter.Eq, nil, CategoryPage)},
+		Filter: filter.And{filter.AttributeIs(memory.AttrTurn, turn), inMiddleTier()},
 	})
 }

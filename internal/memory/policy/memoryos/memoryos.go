@@ -102,7 +102,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	knowledge := func(name, of string) memory.Part {
 		return memory.Part{
 			Name: name, Kinds: []memory.Kind{memory.KindKnowledge}, K: c.KnowledgeHits, Floor: c.KnowledgeFloor,
-			Filter: textLeaf(filter.Attributes, filter.Eq, []string{AttrOf}, of),
+			Filter: filter.AttributeIs(AttrOf, of),
 		}
 	}
 	return memory.Reading{
@@ -116,7 +116,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 			knowledge("knowledge about the user", OfUser), knowledge("knowledge about the assistant", OfAssistant),
 			{Name: "notes", Kinds: []memory.Kind{memory.KindNote}},
 		},
-		Hidden: textLeaf(filter.Category, filter.Eq, nil, CategoryEvicted), CountLinked: RelPage,
+		Hidden: filter.TextIs(filter.Category, CategoryEvicted), CountLinked: RelPage,
 		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: KeyProfile}, {Kind: memory.KindProfile, Key: KeyMeta}},
 		Recent: messagesPerPage * c.ShortCapacity, K: messagesPerPage * c.Pages, Messages: true, OnePerson: c.Persons == PersonsOne,
 	}
@@ -125,21 +125,13 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 // messagesPerPage is how many messages a page has as a rule: a question and its answer.
 const messagesPerPage = 2
 
-func textLeaf(f filter.Field, op filter.Op, path []string, values ...string) *filter.Leaf {
-	l := &filter.Leaf{Field: f, Op: op, Path: path}
-	for _, v := range values {
-		l.Values = append(l.Values, filter.Value{Type: filter.Text, Text: v})
-	}
-	return l
-}
-
 // InShortTier matches messages that have not moved on.
 func InShortTier() filter.Expr {
-	return filter.Not{Term: textLeaf(filter.Category, filter.In, nil, CategoryPage, CategoryEvicted)}
+	return filter.Not{Term: filter.TextIs(filter.Category, CategoryPage, CategoryEvicted)}
 }
 
 // inMiddleTier matches messages of pages.
-func inMiddleTier() filter.Expr { return textLeaf(filter.Category, filter.Eq, nil, CategoryPage) }
+func inMiddleTier() filter.Expr { return filter.TextIs(filter.Category, CategoryPage) }
 
 // Prepare returns the note unchanged: MemoryOS describes sessions, not single notes.
 func (*Policy) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
