@@ -60,6 +60,16 @@ func PlainSetting[C any](name, doc string, field func(*C) any) Setting[C] {
 	return Setting[C]{Name: name, Doc: doc, Field: field}
 }
 
+// AnalystSetting returns the setting by which a collection asks for an analyst.
+func AnalystSetting[C any](field func(*C) any) Setting[C] {
+	return ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model", []string{AnalystAuto, AnalystHeuristic}, field)
+}
+
+// ModelSetting returns the setting by which a collection asks for a model; see CheckModel.
+func ModelSetting[C any](field func(*C) any) Setting[C] {
+	return PlainSetting("model", "a model that the gateway's settings name; empty: the main one", field)
+}
+
 // ListSetting returns a setting that is a list. items is the schema of its entries.
 func ListSetting[C any](name, doc, items string, field func(*C) any) Setting[C] {
 	return Setting[C]{Name: name, Doc: doc, Items: json.RawMessage(items), Field: field}

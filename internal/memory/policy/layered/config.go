@@ -79,9 +79,8 @@ func settings() []policy.Setting[Config] {
 			[]string{PersonsOne, PersonsSeveral}, func(c *Config) any { return &c.Persons }),
 		policy.NumberSetting("temperature", "of the model, when it writes an abstract", 0, 2, func(c *Config) any { return &c.Temperature }),
 		policy.NumberSetting("max_tokens", "of one answer", 64, 32768, func(c *Config) any { return &c.MaxTokens }),
-		policy.ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model",
-			[]string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }),
-		policy.PlainSetting("model", "a model that the gateway's settings name; empty: the main one", func(c *Config) any { return &c.Model }),
+		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),
+		policy.ModelSetting(func(c *Config) any { return &c.Model }),
 	}
 }
 

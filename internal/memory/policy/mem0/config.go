@@ -108,9 +108,8 @@ func settings() []policy.Setting[Config] {
 			1, 1e6, func(c *Config) any { return &c.EvoThreshold }),
 		policy.NumberSetting("temperature", "of the model", 0, 2, func(c *Config) any { return &c.Temperature }),
 		policy.NumberSetting("max_tokens", "of one answer", 64, 32768, func(c *Config) any { return &c.MaxTokens }),
-		policy.ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model",
-			[]string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }),
-		policy.PlainSetting("model", "a model that the gateway's settings name; empty: the main one", func(c *Config) any { return &c.Model }),
+		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),
+		policy.ModelSetting(func(c *Config) any { return &c.Model }),
 	}, graphSettings()...)
 }
 

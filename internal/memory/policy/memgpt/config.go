@@ -73,9 +73,8 @@ func settings() []policy.Setting[Config] {
 		policy.ListSetting("approve", "tools whose calls wait for approval", `{"type":"string"}`, func(c *Config) any { return &c.Approve }),
 		policy.PlainSetting("summary_model", "the model that sums up evicted messages, as the gateway's settings name it; empty: the agent's", func(c *Config) any { return &c.SummaryModel }),
 		policy.NumberSetting("summary_window", "tokens of that model's window; 0: as window", 0, 10_000_000, func(c *Config) any { return &c.SummaryWindow }),
-		policy.ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model",
-			[]string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }),
-		policy.PlainSetting("model", "a model that the gateway's settings name; empty: the main one", func(c *Config) any { return &c.Model }),
+		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),
+		policy.ModelSetting(func(c *Config) any { return &c.Model }),
 	}
 }
 

@@ -104,9 +104,8 @@ func settings() []policy.Setting[Config] {
 		number("temperature", "of the model", 0, 2, func(c *Config) any { return &c.Temperature }),
 		number("max_tokens", "of one answer", 64, 32_768, func(c *Config) any { return &c.MaxTokens }),
 		number("material_chars", "characters of what was said in one prompt; more is cut, its longest parts first", 500, 64<<10, func(c *Config) any { return &c.MaterialChars }),
-		policy.ChoiceSetting("analyst", "auto: the model if one is configured; heuristic: never a model",
-			[]string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }),
-		policy.PlainSetting("model", "a model that the gateway's settings name; empty: the main one", func(c *Config) any { return &c.Model }),
+		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),
+		policy.ModelSetting(func(c *Config) any { return &c.Model }),
 	}
 }
 
