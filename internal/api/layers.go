@@ -103,24 +103,20 @@ func (h *core) recallLayers(c *gin.Context) error {
 	}
 	out := wire.RecallAnswer{Aim: optional(wire.LayerName(found.Aim.Layer)), Degraded: optional(found.Degraded), Revision: int64(v.At)}
 	if combined {
-		out.Items = new(wireLayerHits(items, combined, explain))
+		out.Items, found.Layers = new(wireLayerHits(items, combined, explain)), nil
 	}
 	for i := range found.Layers {
 		l := &found.Layers[i]
 		list := wireLayerHits(l.Hits, false, explain)
 		switch {
-		case combined:
 		case layer != "":
 			out.Items = &list
-		default:
-			switch wire.LayerName(l.Layer) {
-			case wire.LayerNameWorking:
-				out.Working = &list
-			case wire.LayerNameEpisodic:
-				out.Episodic = &list
-			case wire.LayerNameSemantic:
-				out.Semantic = &list
-			}
+		case l.Layer == string(wire.LayerNameWorking):
+			out.Working = &list
+		case l.Layer == string(wire.LayerNameEpisodic):
+			out.Episodic = &list
+		case l.Layer == string(wire.LayerNameSemantic):
+			out.Semantic = &list
 		}
 	}
 	setRevision(c, v.At)

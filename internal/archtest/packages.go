@@ -93,7 +93,7 @@ func Map() []Package {
 		{policy + "/memorybank", LayerCore, "MemoryBank: days, a portrait, forgetting", policyMay(), true},
 		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/layered", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos"}, true},
 		{policy + "/policytest", LayerCore, "a desk and scripted answers for tests of policies", []string{memory}, true},
-		{"internal/memory/layers", LayerCore, "remembers an item at once", []string{memory, graph, "internal/memory/engine", tenant}, false},
+		{"internal/memory/layers", LayerCore, "remembers an item at once", []string{memory, graph, policy + "/layered", "internal/memory/engine", tenant}, false},
 		{"internal/memory/jobs", LayerCore, "waits for jobs, starts upkeep", []string{memory, tenant}, false},
 		{"internal/memory/tiers", LayerCore, "sessions, pages, moves", []string{memory, policy + "/memoryos", tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},

@@ -13,14 +13,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// TaskRemember is the name of the task of a policy with layers that remembers an item.
-const TaskRemember = "remember"
-
-// attrLayer is the attribute of an item that names its layer.
-const attrLayer = "layer"
 
 // Store is what the service requires of a store.
 type Store interface {
@@ -50,52 +45,17 @@ type Service struct {
 	turns turns
 }
 
-// Triple is a statement of the semantic layer.
-type Triple struct {
-	Subject    string  `json:"subject"`
-	Relation   string  `json:"relation"`
-	Object     string  `json:"object"`
-	Confidence float64 `json:"confidence"` // 0..1, now
-}
-
-// Stored says that a layer holds an item.
-type Stored struct {
-	Layer      string    `json:"layer"`
-	Note       uuid.UUID `json:"note"`
-	Importance float64   `json:"importance"`       // of the item
-	Triple     *Triple   `json:"triple,omitempty"` // of the semantic layer
-}
-
-// Skipped says why a layer did not store an item.
-type Skipped struct {
-	Layer  string     `json:"layer"`
-	Reason string     `json:"reason"`
-	Note   *uuid.UUID `json:"note,omitempty"` // that holds it already
-}
-
 // Position is one side of a conflict.
-type Position struct {
-	Note       uuid.UUID `json:"note"`
-	Object     string    `json:"object"`
-	Confidence float64   `json:"confidence"`
-}
-
-// Conflict is a contradiction that was found.
-type Conflict struct {
-	Subject  string   `json:"subject"`
-	Relation string   `json:"relation"`
-	Old      Position `json:"old"`
-	New      Position `json:"new"`
-}
+type Position = layered.Position
 
 // Remembered is what was stored of an item. A repeated request has the stored notes as they were then, and
 // neither what was skipped nor conflicts.
 type Remembered struct {
-	Stored    []Stored        `json:"stored"`
-	Skipped   []Skipped       `json:"skipped"`
-	Conflicts []Conflict      `json:"conflicts"`
-	Turn      int64           `json:"turn"`
-	Revision  memory.Revision `json:"-"`
+	Stored    []layered.Stored   `json:"stored"`
+	Skipped   []layered.Skipped  `json:"skipped"`
+	Conflicts []layered.Conflict `json:"conflicts"`
+	Turn      int64              `json:"turn"`
+	Revision  memory.Revision    `json:"-"`
 }
 
 // Remember stores an item (notes:write, and base:write on a shared base). args are those of the policy's task
@@ -127,7 +87,7 @@ func (l *Service) Remember(ctx context.Context, s tenant.Scope, ref string, args
 	}
 	defer end()
 	write := func() (Remembered, *memory.Idempotency, error) {
-		acted, err := l.Actor.ActOnce(ctx, s, c.ID.String(), memory.Task{Name: TaskRemember, Args: args}, r)
+		acted, err := l.Actor.ActOnce(ctx, s, c.ID.String(), memory.Task{Name: layered.TaskRemember, Args: args}, r)
 		if err != nil || acted.Replay != nil {
 			return Remembered{}, acted.Replay, err
 		}
@@ -191,18 +151,18 @@ func (l *Service) replay(ctx context.Context, s tenant.Scope, ids memory.AnswerI
 	}
 	for i := range notes {
 		n := &notes[i]
-		st := Stored{Note: n.ID, Importance: n.Importance}
-		st.Layer, _ = n.Attributes[attrLayer].(string)
+		st := layered.Stored{Note: n.ID, Importance: n.Importance}
+		st.Layer, _ = n.Attributes[layered.AttrLayer].(string)
 		if n.Kind == memory.KindKnowledge {
-			st.Layer, st.Triple = "semantic", tripleOf(n)
+			st.Layer, st.Triple = layered.Semantic, tripleOf(n)
 		}
 		out.Stored = append(out.Stored, st)
 	}
 	return out, nil
 }
 
-func tripleOf(n *memory.Note) *Triple {
-	t := &Triple{}
+func tripleOf(n *memory.Note) *layered.Triple {
+	t := &layered.Triple{}
 	t.Subject, _ = n.Attributes[graph.AttrSubject].(string)
 	t.Relation, _ = n.Attributes[graph.AttrRelation].(string)
 	t.Object, _ = n.Attributes[graph.AttrObject].(string)
