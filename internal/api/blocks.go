@@ -14,11 +14,7 @@ import (
 )
 
 func (h *core) listBlocks(c *gin.Context) error {
-	v, cur, err := h.pageView(c)
-	if err != nil {
-		return err
-	}
-	after, err := cur.afterID()
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}

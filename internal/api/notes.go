@@ -161,20 +161,22 @@ func (h *core) listNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	v, cur, err := h.pageView(c)
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}
-	q := recall.ListQuery{Filter: expr, Limit: pageLimit(c), Embedding: query(c).Get("include") == "embedding"}
+	q := recall.ListQuery{Filter: expr, After: after, Limit: pageLimit(c), Embedding: query(c).Get("include") == "embedding"}
 	if kind := query(c).Get("kind"); kind != "" {
 		q.Kinds = []memory.Kind{memory.Kind(kind)}
 	}
 	if state := query(c).Get("state"); state != "" {
 		q.States = []memory.State{memory.State(state)}
 	}
-	if q.After, err = cur.afterID(); err != nil {
-		return err
-	}
+	return h.replyNotes(c, v, q)
+}
+
+// replyNotes answers with a page of notes.
+func (h *core) replyNotes(c *gin.Context, v memory.View, q recall.ListQuery) error {
 	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
 	if err != nil {
 		return err

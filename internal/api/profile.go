@@ -45,11 +45,7 @@ func periodOf(n *memory.Note) (period wire.SummaryPeriod, session string) {
 // listSummaries pages through summaries. There are few, one per day, so other periods are filtered
 // here.
 func (h *core) listSummaries(c *gin.Context) error {
-	v, cur, err := h.pageView(c)
-	if err != nil {
-		return err
-	}
-	after, err := cur.afterID()
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}

@@ -117,11 +117,7 @@ func (h *core) pauseHeartbeats(c *gin.Context) error {
 }
 
 func (h *core) listRuns(c *gin.Context) error {
-	v, cur, err := h.pageView(c)
-	if err != nil {
-		return err
-	}
-	after, err := cur.afterID()
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}

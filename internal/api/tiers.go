@@ -19,11 +19,7 @@ func includesEvicted(c *gin.Context) bool { return query(c).Get("include") == "e
 
 // listSessions pages through the sessions of the middle tier. They are sorted as a whole: heat is computed now.
 func (h *core) listSessions(c *gin.Context) error {
-	v, cur, err := h.pageView(c)
-	if err != nil {
-		return err
-	}
-	after, err := cur.afterID()
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}
@@ -71,11 +67,7 @@ func (h *core) getSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	v, cur, err := h.pageView(c)
-	if err != nil {
-		return err
-	}
-	after, err := cur.afterID()
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}
@@ -123,29 +115,13 @@ func wirePage(p *tiers.Page) wire.SessionPage {
 
 // listKnowledge pages through what is known of the user and of the assistant.
 func (h *core) listKnowledge(c *gin.Context) error {
-	v, cur, err := h.pageView(c)
+	v, after, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}
-	q := recall.ListQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: tiers.KnowledgeOf(query(c).Get("of")), Limit: pageLimit(c)}
-	if q.After, err = cur.afterID(); err != nil {
-		return err
-	}
-	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
-	if err != nil {
-		return err
-	}
-	out := wire.NoteList{Items: make([]wire.Note, 0, len(page.Items)), Revision: int64(v.At)}
-	for i := range page.Items {
-		out.Items = append(out.Items, wireNoteView(&page.Items[i], false))
-	}
-	if page.Next != uuid.Nil {
-		if out.NextCursor, err = h.nextCursorAt(c, page.Next.String(), v.Collection.ID, v.At); err != nil {
-			return err
-		}
-	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return h.replyNotes(c, v, recall.ListQuery{
+		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: tiers.KnowledgeOf(query(c).Get("of")), After: after, Limit: pageLimit(c),
+	})
 }
 
 // getTiers answers how full the tiers are.
@@ -168,11 +144,7 @@ func (h *core) getTiers(c *gin.Context) error {
 
 // listMoves answers why something moved between the tiers.
 func (h *core) listMoves(c *gin.Context) error {
-	v, cur, err := h.pageView(c)
-	if err != nil {
-		return err
-	}
-	before, err := cur.afterID()
+	v, before, err := h.pageAfter(c)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,15 @@ func (h *core) pageView(c *gin.Context) (memory.View, *cursor, error) {
 	return v, cur, nil
 }
 
+// pageAfter is pageView for a listing by id. after is the last id of the page before; zero for the first page.
+func (h *core) pageAfter(c *gin.Context) (v memory.View, after uuid.UUID, err error) {
+	v, cur, err := h.pageView(c)
+	if err == nil {
+		after, err = cur.afterID()
+	}
+	return v, after, err
+}
+
 func minRevision(c *gin.Context) memory.Revision {
 	if r := queryRevision(c, "min_revision"); r != nil {
 		return *r
