@@ -171,6 +171,31 @@ func locomoNotes(t *testing.T, dir string) (keywordLists, links []drawn) {
 
 var reviewLine = regexp.MustCompile("(?m)^\\| \\d+ \\| (\\S+ \\S+ #\\S+) \\| `([0-9a-f]{12})` \\| (good|bad) \\|")
 
+// reviewOf shuffles items, and with the flag -draw writes the first 100 into a page to judge. Without it, it returns the page of
+// docs/reviews and the verdicts in it. ok is false when there are none to check.
+func reviewOf(t *testing.T, name string, seed uint64, all []drawn) (page string, verdicts [][]string, ok bool) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	t.Logf("%s: %d", name, len(all))
+	if *draw != "" {
+		var page strings.Builder
+		for i, d := range all[:min(100, len(all))] {
+			fmt.Fprintf(&page, "| %d | %s | `%s` |  |  |\n    %s\n    <- %s\n", i+1, d.id, d.hash(), d.text, strings.Join(strings.Fields(d.source), " "))
+		}
+		if err := os.WriteFile(filepath.Join(*draw, name+".md"), []byte(page.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "", nil, false
+	}
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "reviews", name+".md"))
+	if err != nil {
+		t.Error(err)
+		return "", nil, false
+	}
+	return string(raw), reviewLine.FindAllStringSubmatch(string(raw), -1), true
+}
+
 // TestUnderReview draws 100 facts, edges, links and keyword lists at random, and writes them into
 // the folder of the flag -draw. It checks that the pages of docs/reviews judge these, and state the
 // number of the good ones.
@@ -183,25 +208,10 @@ func TestUnderReview(t *testing.T) {
 	facts := locomoFacts(t, dir)
 	keywordLists, links := locomoNotes(t, dir)
 	for name, all := range map[string][]drawn{"facts": facts, "edges": locomoEdges(facts), "links": links, "keywords": keywordLists} {
-		r := rand.New(rand.NewPCG(reviewSeed, 0))
-		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		t.Logf("%s: %d", name, len(all))
-		if *draw != "" {
-			var page strings.Builder
-			for i, d := range all[:min(100, len(all))] {
-				fmt.Fprintf(&page, "| %d | %s | `%s` |  |  |\n    %s\n    <- %s\n", i+1, d.id, d.hash(), d.text, strings.Join(strings.Fields(d.source), " "))
-			}
-			if err := os.WriteFile(filepath.Join(*draw, name+".md"), []byte(page.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+		page, verdicts, ok := reviewOf(t, name, reviewSeed, all)
+		if !ok {
 			continue
 		}
-		raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "reviews", name+".md"))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		verdicts := reviewLine.FindAllStringSubmatch(string(raw), -1)
 		if len(verdicts) != 100 {
 			t.Errorf("the review of %s has %d verdicts", name, len(verdicts))
 			continue
@@ -215,7 +225,7 @@ func TestUnderReview(t *testing.T) {
 				good++
 			}
 		}
-		if want := fmt.Sprintf("**%d of 100 are good**", good); !strings.Contains(string(raw), want) {
+		if want := fmt.Sprintf("**%d of 100 are good**", good); !strings.Contains(page, want) {
 			t.Errorf("the review of %s does not say %q", name, want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -253,26 +252,11 @@ func TestTiersUnderReview(t *testing.T) {
 		for _, d := range all {
 			known[d.id+d.hash()] = true
 		}
-		r := rand.New(rand.NewPCG(tierReviewSeeds[name], 0))
-		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		t.Logf("%s: %d", name, len(all))
-		if *draw != "" {
-			var page strings.Builder
-			for i, d := range all[:min(100, len(all))] {
-				fmt.Fprintf(&page, "| %d | %s | `%s` |  |  |\n    %s\n    <- %s\n", i+1, d.id, d.hash(), d.text, strings.Join(strings.Fields(d.source), " "))
-			}
-			if err := os.WriteFile(filepath.Join(*draw, name+".md"), []byte(page.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "reviews", name+".md"))
-		if err != nil {
-			t.Error(err)
+		page, verdicts, ok := reviewOf(t, name, tierReviewSeeds[name], all)
+		if !ok {
 			continue
 		}
 		good, same := 0, 0
-		verdicts := reviewLine.FindAllStringSubmatch(string(raw), -1)
 		for _, v := range verdicts {
 			if v[3] == "good" {
 				good++
@@ -281,7 +265,7 @@ func TestTiersUnderReview(t *testing.T) {
 				same++
 			}
 		}
-		if want := fmt.Sprintf("**%d of 100 are good**", good); len(verdicts) != 100 || !strings.Contains(string(raw), want) {
+		if want := fmt.Sprintf("**%d of 100 are good**", good); len(verdicts) != 100 || !strings.Contains(page, want) {
 			t.Errorf("the review of %s has %d verdicts and does not say %q", name, len(verdicts), want)
 		}
 		if same < len(verdicts)/2 {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
@@ -27,18 +26,11 @@ func TestRandomHistories(t *testing.T) {
 
 func open(t *testing.T) storetest.Harness {
 	t.Helper()
-	clock := storetest.NewClock()
-	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, Deps{Clock: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if checkReprepared(t, s) == 0 {
+	h := openHarness(t)
+	t.Cleanup(func() { // before the store closes
+		if checkReprepared(t, h.Store.(*Store)) == 0 {
 			t.Error("no statement was found")
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-	return storetest.Harness{Store: s, Clock: clock}
+	return h
 }

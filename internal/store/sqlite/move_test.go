@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-func openMove(t *testing.T) storetest.Harness {
+func openHarness(t *testing.T) storetest.Harness {
 	t.Helper()
 	clock := storetest.NewClock()
 	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, Deps{Clock: clock.Now})
@@ -30,13 +30,13 @@ func openMove(t *testing.T) storetest.Harness {
 func TestMove(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		storetest.Move(t, seed+uint64(time.Now().Unix())<<8, openMove, openMove) //nolint:gocritic // each call opens another store
+		storetest.Move(t, seed+uint64(time.Now().Unix())<<8, openHarness, openHarness) //nolint:gocritic // each call opens another store
 	}
 }
 
 func TestMoveRefused(t *testing.T) {
 	t.Parallel()
-	storetest.MoveRefused(t, openMove, 1, openMove(t))
+	storetest.MoveRefused(t, openHarness, 1, openHarness(t))
 }
 
 // A change of the schema needs a change of what is moved.
