@@ -174,10 +174,29 @@ func TestCompanion(t *testing.T) {
 	o.has("fading: what", []string{`"forgotten":0`}, nil)
 }
 
-// C246: an assistant has what it always sees in its context, pages the rest in, and answers an event.
+// C246, C290: an assistant is built on two calls, and says what it keeps, what it does not and what contradicts.
 func TestAssistant(t *testing.T) {
 	t.Parallel()
-	o := run(t, "assistant", 2)
+	o := run(t, "assistant", 5)
+	o.has("configure", []string{"layered"}, nil)
+	o.has("remember", []string{
+		"an architect.\n      working\n      episodic\n      semantic", "no meetings before ten.\n      not semantic",
+		"gray day.\n      not episodic: importance 0.10 is below the threshold of 0.3",
+	}, nil)
+	o.has("contradict", []string{"place: Porto (0.48) contested", "place: Lisbon (0.4) contested", "job: architect (0.6)\n"}, nil)
+	o.has("settle", []string{"place: Lisbon (0.6)\n"}, []string{"place: Porto", "contested"})
+	live, meetings, ok := strings.Cut(o.part("recall"), "About meetings:")
+	if !ok || !strings.Contains(strings.SplitN(live, "\n", 3)[1], "The user lives in Lisbon [semantic") || !strings.Contains(strings.SplitN(meetings, "\n", 3)[1], "no meetings before ten. [episodic, working]") {
+		t.Errorf("the best answer does not come first:\n%s", o.part("recall"))
+	}
+	o.has("consolidate", []string{"\"copied\":1\n\"copied\":0\n"}, nil)
+	o.has("answer", []string{"Dr. Prado"}, nil)
+}
+
+// C246: an agent has what it always sees in its context, pages the rest in, and answers an event.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	o := run(t, "agent", 2)
 	o.has("configure", []string{"memgpt", "keep the calendar of Nora", "No meetings before ten"}, nil)
 	o.has("page in", []string{"Dr. Prado", "sister Anna visits in May"}, nil)
 	o.has("act", []string{"terminal_tool", "Dr. Prado"}, nil)
@@ -199,14 +218,18 @@ func TestService(t *testing.T) {
 	}
 }
 
-// C246: a tutor's observations are linked across topics, and found for the next lesson.
+// C246: a tutor finds an old mistake beside a new one by its theme, and a profile with its evidence.
 func TestTutor(t *testing.T) {
 	t.Parallel()
 	o := run(t, "tutor", 4)
-	o.has("configure", []string{"amem"}, nil)
-	if links := strings.TrimSpace(strings.SplitN(o.part("links"), "\n", 2)[1]); links == "0" {
-		t.Error("the last observation leads to no older one")
+	const oldMistake, newMistake = "1/2 + 1/3 is 2/5", "a/2 + a/3 is 2a/5"
+	o.has("configure", []string{"memoryos"}, nil)
+	o.has("moves", []string{"short to mid: joined the session: the match is", "short to mid: opened a session: there is none yet", "mid to long: analyzed: its heat is"}, nil)
+	o.has("profile", []string{"Lea loves maps.", "- cognitive needs: I want to understand why", "- neuroticism: I am nervous about the test"}, nil)
+	o.has("plan", []string{oldMistake, newMistake}, []string{"chess"})
+	o.has("context", []string{"## Profile", oldMistake, newMistake, "## Recent messages\n  ### Monday 2026-03-02"}, nil)
+	themes := strings.Split(strings.TrimSpace(o.part("themes")), "\n")
+	if len(themes) != 4 || !strings.Contains(themes[1], "fractions: pages 5") || !strings.Contains(o.part("themes"), "maps: pages 2") || !strings.Contains(o.part("themes"), "chess") {
+		t.Errorf("the themes are not fractions (the hottest), maps and chess:\n%s", o.part("themes"))
 	}
-	o.has("plan", []string{"1/2 + 1/3 gave 2/5", "a/2 + a/3 gave 2a/5"}, []string{"maps"})
-	o.has("since", []string{"a/2 + a/3"}, []string{"1/2 + 1/3"})
 }
