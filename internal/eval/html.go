@@ -56,10 +56,10 @@ const pageStyle = `
 :root{color-scheme:light dark;--bg:#fcfcfa;--fg:#22252a;--dim:#666c75;--grid:#dfe1e4;--a:#2f6db5;--b:#e08a1e;--c:#3a8f5c;--d:#b4456b;--e:#7a5bb5;--f:#1c9aa0;--g:#8a6d3b;--h:#5c6670}
 @media (prefers-color-scheme:dark){:root{--bg:#16181c;--fg:#e4e6ea;--dim:#9aa1ab;--grid:#343941;--a:#6aa6ea;--b:#f0ad55;--c:#6cc48f;--d:#e581a4;--e:#ac92e6;--f:#5ccdd2;--g:#c7a873;--h:#a3adb8}}
 body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif}
-main{max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.6rem;margin:.2rem 0 1rem}h2{font-size:1.15rem;margin:2.2rem 0 .2rem}
-p{color:var(--dim);margin:.2rem 0 .8rem;max-width:48rem}svg{width:100%;height:auto;display:block;margin:.4rem 0}
+main{max-width:72rem;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.6rem;margin:.2rem 0 1rem}h2{font-size:1.15rem;margin:2.2rem 0 .2rem}
+p{color:var(--dim);margin:.2rem 0 .8rem;max-width:48rem}svg{width:100%;max-width:60rem;height:auto;display:block;margin:.4rem 0}
 svg text{fill:var(--fg);font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif}svg .dim{fill:var(--dim)}.grid{stroke:var(--grid);stroke-width:1}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{padding:.25rem .45rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
 th:first-child,td:first-child{text-align:left}th{color:var(--dim);font-weight:600}ul{padding-left:1.2rem}li{margin:.15rem 0}pre{white-space:pre-wrap;background:color-mix(in srgb,var(--fg) 6%,transparent);padding:.6rem .8rem;border-radius:.3rem}
 .key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .3em 0 1em;vertical-align:baseline}`
 
@@ -258,6 +258,9 @@ func short(v float64) string {
 		return strconv.FormatFloat(v/1e6, 'g', 3, 64) + "M"
 	case v >= 1e4:
 		return strconv.FormatFloat(v/1e3, 'g', 3, 64) + "k"
+	}
+	if v >= 1000 { // "1e+03" in the form below
+		return thousands(int(v))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
