@@ -42,13 +42,20 @@ const bulkLines = 50
 
 // caller is an agent: a key and its collections.
 type caller struct {
-	name  string
-	url   string
-	key   string
+	Name  string `json:"name"`
+	URL   string `json:"url"`
+	Key   string `json:"key"`
+	Seed  uint64 `json:"seed"`
+	Notes string `json:"notes"` // the collection of notes
+	Talk  string `json:"talk"`  // the collection of messages
+
 	rng   *rand.Rand
-	notes string // the collection of notes
-	talk  string // the collection of messages
 	forks int
+}
+
+// begin makes what a caller sends repeatable.
+func (c *caller) begin() {
+	c.rng = rand.New(rand.NewPCG(c.Seed, 1)) //nolint:gosec // a run that can be repeated
 }
 
 // crowd are the agents of the tenants that are measured.
@@ -68,11 +75,11 @@ var client = &http.Client{
 }
 
 func (c *caller) send(ctx context.Context, path string, body []byte, into any) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("Authorization", "Bearer "+c.Key)
 	req.Header.Set("Content-Type", "application/json")
 	if strings.HasSuffix(path, "/bulk") {
 		req.Header.Set("Content-Type", "application/x-ndjson")
@@ -114,7 +121,7 @@ func (c *caller) text() string {
 
 // do sends one request of a kind.
 func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
-	path := "/v1/collections/" + c.notes
+	path := "/v1/collections/" + c.Notes
 	var body any
 	switch k {
 	case add:
@@ -124,7 +131,7 @@ func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
 	case contexts:
 		path, body = path+"/context", object{"query": c.text()}
 	case messages:
-		path, body = "/v1/collections/"+c.talk+"/messages", object{"messages": []object{{"role": "user", "content": c.text()}}, "on_duplicate": "keep"}
+		path, body = "/v1/collections/"+c.Talk+"/messages", object{"messages": []object{{"role": "user", "content": c.text()}}, "on_duplicate": "keep"}
 	case bulk:
 		var lines bytes.Buffer
 		for range bulkLines {
@@ -134,7 +141,7 @@ func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
 		return c.send(ctx, path+"/notes/bulk", lines.Bytes(), nil)
 	case fork:
 		c.forks++
-		path, body = path+"/clone", object{"mode": "fork", "name": fmt.Sprintf("fork-%s-%d", c.notes, c.forks)}
+		path, body = path+"/clone", object{"mode": "fork", "name": fmt.Sprintf("fork-%s-%d", c.Notes, c.forks)}
 	case chat:
 		path, body = path+"/chat", object{"message": c.text()}
 	case sync4k, empty:
@@ -154,7 +161,7 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 			return nil, err
 		}
 		err := t.command(ctx, &made, "key", "create", "--tenant", name, "--json")
-		return &caller{url: t.url, key: made.Key}, err
+		return &caller{URL: t.url, Key: made.Key}, err
 	}
 	for i := range s.tenants + 1 {
 		owner, err := enter(fmt.Sprintf("load-%d-%d", run, i))
@@ -167,15 +174,13 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 		}
 		for a := range agents {
 			seed++
-			c := &caller{
-				name: fmt.Sprintf("tenant %d agent %d", i, a), url: t.url, key: owner.key,
-				rng: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // a run that can be repeated
-			}
+			c := &caller{Name: fmt.Sprintf("tenant %d agent %d", i, a), URL: t.url, Key: owner.Key, Seed: seed}
+			c.begin()
 			for _, m := range []struct {
 				id     *string
 				name   string
 				policy string
-			}{{&c.notes, "notes", "amem"}, {&c.talk, "talk", "mem0"}} {
+			}{{&c.Notes, "notes", "amem"}, {&c.Talk, "talk", "mem0"}} {
 				var made struct{ ID string }
 				body := object{"name": fmt.Sprintf("%s-%d", m.name, a), "policy": m.policy}
 				if _, err := c.send(ctx, "/v1/collections", document(body), &made); err != nil {
@@ -197,15 +202,17 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 }
 
 // act has all agents send requests for the length of a run, beside a flood if there is one.
-func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) []sample {
+func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) (all []sample, err error) {
+	if f != nil {
+		stop, err := f.begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.length)
 	defer cancel()
-	if f != nil {
-		stop := f.begin(ctx)
-		defer stop()
-	}
 	var mu sync.Mutex
-	var all []sample
 	var agents sync.WaitGroup
 	for _, c := range e.callers {
 		agents.Go(func() {
@@ -223,7 +230,7 @@ func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) []sampl
 					status = 0
 				}
 				mu.Lock()
-				all = append(all, sample{c.name, k, time.Since(began), status})
+				all = append(all, sample{c.Name, k, time.Since(began), status})
 				mu.Unlock()
 			}
 		})
@@ -242,7 +249,7 @@ func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) []sampl
 	for {
 		select {
 		case <-done:
-			return all
+			return all, nil
 		case <-tick.C:
 			mu.Lock()
 			n := len(all)
@@ -250,41 +257,4 @@ func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) []sampl
 			progressf("%d requests of the agents", n)
 		}
 	}
-}
-
-// flood is the tenant that sends as fast as it can.
-type flood struct {
-	callers []*caller
-
-	mu    sync.Mutex
-	sent  map[kind]int
-	codes map[int]int
-}
-
-// begin starts the flood; stop waits for its end, which is that of ctx.
-func (f *flood) begin(ctx context.Context) (stop func()) {
-	f.sent, f.codes = map[kind]int{}, map[int]int{}
-	var senders sync.WaitGroup
-	for i, c := range f.callers {
-		senders.Go(func() {
-			for n := i; ctx.Err() == nil; n++ { // together they send every kind from the start
-				k := floodKinds[n%len(floodKinds)]
-				status, err := c.do(ctx, k)
-				if ctx.Err() != nil {
-					return
-				}
-				f.mu.Lock()
-				f.sent[k]++
-				f.codes[status]++
-				f.mu.Unlock()
-				if err != nil || status == http.StatusTooManyRequests {
-					select { // a refused client does not spin
-					case <-ctx.Done():
-					case <-time.After(10 * time.Millisecond):
-					}
-				}
-			}
-		})
-	}
-	return senders.Wait
 }

@@ -3,7 +3,8 @@
 // It starts a gateway (with --engine servers a worker too, over the servers that the environment
 // names) and a model that answers at once, and acts as many tenants with some agents each: adds,
 // searches, contexts, messages. It runs twice: without a flood, and while one more tenant sends adds,
-// bulks, searches, forks and chats as fast as it can. Clients and model share the CPUs with the processes
+// bulks, searches, forks and chats as fast as it can. The flood and the model are processes of the lowest priority:
+// they stand for other machines. The measured clients share the CPUs with the processes
 // under load, so it also measures how long an fsync of a file beside them and an empty request take: no product
 // is faster than these. It prints the latencies of the others in both
 // runs, and fails when a p99 with the flood is over --most times the p99 without it. With --short it runs

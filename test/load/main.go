@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -60,6 +61,16 @@ func (s *settings) check() error {
 }
 
 func main() {
+	if len(os.Args) == 2 {
+		part := map[string]func(io.Reader, io.Writer) error{floodCommand: flooding, modelCommand: modeling}[os.Args[1]]
+		if part != nil {
+			if err := part(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, "load "+os.Args[1]+":", err)
+				os.Exit(1)
+			}
+			return
+		}
+	}
 	var s settings
 	flag.StringVar(&s.bin, "bin", "", "folder with the binaries gateway and worker (required)")
 	flag.StringVar(&s.engine, "engine", embedded, "embedded, or servers (DATABASE_URL and REDIS_URL, migrated)")
@@ -109,11 +120,13 @@ func run(ctx context.Context, s *settings) error {
 	var calm []sample
 	if !s.short {
 		progressf("without a flood, %s", s.length)
-		calm = everyone.act(ctx, s, site, nil)
+		if calm, err = everyone.act(ctx, s, site, nil); err != nil {
+			return err
+		}
 	}
 	progressf("with a flood, %s", s.length)
-	loud := everyone.act(ctx, s, site, flooder)
-	if err := ctx.Err(); err != nil {
+	loud, err := everyone.act(ctx, s, site, flooder)
+	if err := errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
 	if s.short {

@@ -70,7 +70,7 @@ func report(w io.Writer, s *settings, calm, loud []sample, f *flood) error {
 		}
 	}
 	lines = append(lines, fmt.Sprintf("engine %s, %d tenants with %d agents, mean pause %s, %s each run", s.engine, s.tenants, s.agents, s.pause, s.length),
-		fmt.Sprintf("flood: %d at once, sent %v, answers by status %v", s.flood, f.sent, f.codes))
+		fmt.Sprintf("flood: %d at once, sent %v, answers by status %v", s.flood, f.sent.Sent, f.sent.Codes))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, err := io.WriteString(table, strings.Join(lines, "\n")+"\n")
 	if err := errors.Join(err, table.Flush()); err != nil {
@@ -91,8 +91,8 @@ func verify(w io.Writer, s *settings, e *crowd, loud []sample, f *flood) error {
 	}
 	var bad []string
 	for _, c := range e.callers {
-		if answered[c.name] == 0 {
-			bad = append(bad, c.name+" got no answer")
+		if answered[c.Name] == 0 {
+			bad = append(bad, c.Name+" got no answer")
 		}
 	}
 	sent, failed := times(loud, "")
@@ -100,7 +100,7 @@ func verify(w io.Writer, s *settings, e *crowd, loud []sample, f *flood) error {
 		bad = append(bad, fmt.Sprintf("%d requests of the agents failed", failed))
 	}
 	served := 0
-	for status, n := range f.codes {
+	for status, n := range f.sent.Codes {
 		switch {
 		case status >= http.StatusOK && status < http.StatusMultipleChoices:
 			served += n

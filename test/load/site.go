@@ -21,7 +21,7 @@ type site struct {
 	url   string
 	env   []string
 	bin   string
-	model *http.Server
+	model *process
 	procs []*exec.Cmd
 }
 
@@ -42,15 +42,16 @@ func start(ctx context.Context, s *settings) (_ *site, err error) {
 	if t.dir, err = os.MkdirTemp("", "slipbox-load-"); err != nil {
 		return nil, err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+	if t.model, err = beside(ctx, modelCommand); err != nil {
 		return nil, err
 	}
-	t.model = &http.Server{Handler: http.HandlerFunc(answer), ReadHeaderTimeout: time.Second}
-	go func() { _ = t.model.Serve(listener) }()
+	var model string // its base URL
+	if _, err := fmt.Fscanln(t.model.out, &model); err != nil {
+		return nil, err
+	}
 	t.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.dir, "SLIPBOX_LOG_LEVEL=warn", "SLIPBOX_DATA=" + filepath.Join(t.dir, "data"),
-		"SLIPBOX_LLM=openai", "SLIPBOX_LLM_MODEL=fake", "SLIPBOX_LLM_BASE_URL=http://" + listener.Addr().String() + "/v1", "SLIPBOX_EMBEDDER=hash",
+		"SLIPBOX_LLM=openai", "SLIPBOX_LLM_MODEL=fake", "SLIPBOX_LLM_BASE_URL=" + model, "SLIPBOX_EMBEDDER=hash",
 	}
 	if s.engine == servers {
 		for _, name := range []string{"DATABASE_URL", "REDIS_URL"} {
@@ -184,62 +185,9 @@ func (t *site) stop() {
 		kill.Stop()
 	}
 	if t.model != nil {
-		_ = t.model.Close()
+		_ = t.model.end()
 	}
 	if t.dir != "" {
 		_ = os.RemoveAll(t.dir)
 	}
-}
-
-// answer is the model: what the schema of the request asks for, or a sentence.
-func answer(w http.ResponseWriter, r *http.Request) {
-	var ask struct {
-		Format struct {
-			Schema struct {
-				Schema map[string]any `json:"schema"`
-			} `json:"json_schema"`
-		} `json:"response_format"`
-	}
-	if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	said := "That is noted."
-	if ask.Format.Schema.Schema != nil {
-		said = string(document(fit(ask.Format.Schema.Schema)))
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(document(map[string]any{
-		"id": "load", "object": "chat.completion", "model": "fake",
-		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": said}}},
-		"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
-	}))
-}
-
-// fit returns a value that fits a schema: nothing evolves, and texts are short.
-func fit(schema map[string]any) any {
-	switch schema["type"] {
-	case "object":
-		out := map[string]any{}
-		properties, _ := schema["properties"].(map[string]any)
-		for name, p := range properties {
-			p, _ := p.(map[string]any)
-			out[name] = fit(p)
-		}
-		return out
-	case "array":
-		items, _ := schema["items"].(map[string]any)
-		if items["type"] == "string" {
-			return []string{"garden", "harbor", "lantern"}
-		}
-		return []any{}
-	case "boolean":
-		return false
-	case "number", "integer":
-		return 0
-	}
-	if among, ok := schema["enum"].([]any); ok && len(among) > 0 {
-		return among[0]
-	}
-	return "a note about a garden"
 }
