@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -164,5 +165,52 @@ func TestRememberAtOnce(t *testing.T) {
 	got := b.call(t, "one", "POST", c+"/recall", `{"query":"tea","layer":"semantic"}`).want(http.StatusOK)
 	if got.number("items.0.note.attributes.mentions") != requests || !near(got.number("items.0.note.attributes.confidence"), 1) {
 		t.Errorf("%s", got.Body)
+	}
+}
+
+// C251: an item that is recalled is accessed once, at that time, by whichever way it was found. Looking at it by its id,
+// in a list or in the log is no access, so what nobody recalls fades however often a program reads it.
+func TestC251Accesses(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	id := stored(b.remember(t, c, "We met at the harbor.", "role", "user", "importance", .8, "layers", []string{"episodic"}), "episodic")[0]
+	seen := func(accesses float64, at string) {
+		t.Helper()
+		n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+		if last, _ := n.at("usage.last_access").(string); n.number("usage.access_count") != accesses || last != at {
+			t.Errorf("want %v accesses, the last at %q: %s", accesses, at, n.Body)
+		}
+	}
+	look := func() {
+		t.Helper()
+		for _, path := range []string{"/notes/" + id, "/notes", "/messages", "/layers", "/facts", "/notes/" + id + "/history"} {
+			b.call(t, "one", "GET", c+path, "").want(http.StatusOK)
+		}
+	}
+	look()
+	seen(0, "")
+	at := ""
+	for i, ask := range []struct{ path, body string }{
+		{"/recall", `{"query":"harbor","layer":"episodic"}`}, {"/recall", `{"query":"harbor"}`}, {"/recall", `{"query":"harbor","combined":true}`},
+		{"/search", `{"query":"harbor"}`}, {"/context", `{"query":"harbor"}`}, {"/chat", `{"message":"What of the harbor?"}`},
+	} {
+		b.pass(time.Hour)
+		at = b.clock().Format(time.RFC3339)
+		b.call(t, "one", "POST", c+ask.path, ask.body).want(http.StatusOK)
+		seen(float64(i+1), at)
+		look()
+		seen(float64(i+1), at)
+	}
+	if err := b.recall.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen(6, at)
+	b.pass(14 * 24 * time.Hour)
+	look()
+	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+	b.runJobs(t)
+	if n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK); !near(n.number("importance"), .2) {
+		t.Errorf("it did not fade: %s", n.Body)
 	}
 }

@@ -2792,7 +2792,7 @@ type Readiness struct {
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
 
-// RecallAnswer defines model for RecallAnswer.
+// RecallAnswer A layer that failed has no list; `degraded` names it.
 type RecallAnswer struct {
 	// Aim The layer that answers the question best; absent: none in particular.
 	Aim *LayerName `json:"aim,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -332,6 +333,58 @@ func TestHitsAreReadByVersion(t *testing.T) {
 	if out := r.search(c, recall.Query{Text: "note", Embedding: true}); len(out.Hits[0].Note.Vector) != 384 {
 		t.Errorf("%d dimensions", len(out.Hits[0].Note.Vector))
 	}
+}
+
+// C240: once an index is loaded, a search reads nothing from the store but its hits, however many notes there are, and
+// finds by meaning what the store's exact scan finds. Before, the store answers, with the same hits.
+func TestC240SearchReadsOnlyItsHits(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
+		const size, k = 400, 5
+		c := r.collection("things")
+		rng := rand.New(rand.NewPCG(240, 1))
+		_, err := r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+			for i := range size {
+				n := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: memory.KindNote, Content: fmt.Sprintf("note %d about tides", i), Vector: randomVector(rng)}
+				if _, err := tx.Put(ctx, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		r.noError(err)
+		v := r.view(c)
+		hits := func(o recall.Query) []uuid.UUID {
+			t.Helper()
+			out, err := r.recall.Search(t.Context(), r.all, v, o)
+			r.noError(err)
+			if len(out.Hits) != k {
+				t.Fatalf("%d hits", len(out.Hits))
+			}
+			return hitIDs(out)
+		}
+		q := recall.Query{Text: "note 7 about tides", Mode: recall.Vector, K: k, Bare: true, Internal: true}
+		scanned := r.watch(recall.Config{ColdScan: true})
+		scanned.gate = make(chan struct{}) // no index is ever loaded
+		cold := hits(q)
+		if scanned.scans.Load() != 1 {
+			t.Errorf("%d scans", scanned.scans.Load())
+		}
+		warm := r.watch(recall.Config{})
+		if got := hits(q); !slices.Equal(got, cold) {
+			t.Errorf("by the index %v, by the exact scan %v", got, cold)
+		}
+		warm.warmed = make(chan []memory.Version, 2)
+		for _, mode := range []recall.Mode{recall.Vector, recall.Hybrid} {
+			q.Mode = mode
+			rows := warm.rows.Load()
+			hits(q)
+			if read := len(<-warm.warmed); read != k || warm.rows.Load() != rows || warm.scans.Load()+warm.notes.Load() != 0 {
+				t.Errorf("%s read %d notes, %d rows of the log, %d scans", mode, read, warm.rows.Load()-rows, warm.scans.Load())
+			}
+		}
+	})
 }
 
 // After a load the hottest notes are read by version, so that a cache holds them.

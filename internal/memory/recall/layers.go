@@ -41,7 +41,8 @@ type LayerHits struct {
 	Hits  []LayerHit
 }
 
-// LayersResult is the answer of all layers that were asked, in the order of the reading.
+// LayersResult is the answer of the layers that were asked, in the order of the reading. A layer that failed is not in
+// it; Degraded names it.
 type LayersResult struct {
 	Layers   []LayerHits
 	Aim      memory.Aim
@@ -143,12 +144,13 @@ func (r *Service) findLayers(ctx context.Context, s tenant.Scope, v memory.View,
 			Explain: true, Internal: true, expiredBy: r.clock(),
 		})
 		if err != nil {
-			if ctx.Err() != nil || len(layers) == 1 {
+			if ctx.Err() != nil {
 				return out, err
 			}
 			failed, first = append(failed, l.Name), cmp.Or(first, err)
 			r.log.WarnContext(ctx, "a layer could not be recalled; the others answer", slog.String("layer", l.Name),
 				slog.Any("collection", v.Collection.ID), slog.Any("error", err))
+			continue
 		}
 		out.Degraded = cmp.Or(out.Degraded, found.Degraded)
 		lh := LayerHits{Layer: l.Name, Hits: make([]LayerHit, len(found.Hits))}
@@ -157,11 +159,15 @@ func (r *Service) findLayers(ctx context.Context, s tenant.Scope, v memory.View,
 		}
 		out.Layers = append(out.Layers, lh)
 	}
-	if len(failed) == len(layers) {
+	if len(out.Layers) == 0 {
 		return out, first
 	}
 	if len(failed) > 0 {
-		out.Degraded = "not every layer answered: " + strings.Join(failed, ", ") + " failed"
+		without := "not every layer answered: " + strings.Join(failed, ", ") + " failed"
+		if out.Degraded != "" {
+			without = out.Degraded + "; " + without
+		}
+		out.Degraded = without
 	}
 	return out, nil
 }
