@@ -1,8 +1,9 @@
 # slipbox. Run "make" to list the targets.
 #
 # Everything needs Go; "encoder" needs python3 with pip once, to download the local encoder's
-# weights; "lint" builds golangci-lint once, "test/fuzz" needs python3,
-# "test/race" needs a C compiler. Tools are pinned here and cached outside the tree.
+# weights; "lint" builds golangci-lint once, "test/fuzz" needs python3 with venv,
+# "test/clients", which "test" and "cover" contain, python3 with venv, node and npm, and "test/race"
+# a C compiler. Tools are pinned here and cached outside the tree.
 
 GOLANGCI_LINT_VERSION := 2.15.0
 HELM_VERSION          := 3.22.0
@@ -136,7 +137,7 @@ test/rest: services encoder ## Run the tests that test/race leaves out
 	@# More at once: the tests of poor models mostly wait for another attempt.
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -vet=off -skip '$(WITHOUT_RACE)|$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%)))
+	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients))
 
 # The packages over a store, which their tests run on the embedded engine by default.
 POSTGRES_SKIP ?= ^Test($(ANSWERS))
@@ -150,6 +151,10 @@ test/postgres: services ## Run the tests of the packages over a store on Postgre
 test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes
 	$(WITH_SERVICES) SLIPBOX_KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
 	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_FAULT_SECONDS=$${SLIPBOX_FAULT_SECONDS:-90} go test -count=1 -timeout=30m -v ./test/faults
+
+.PHONY: test/clients
+test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once
+	go test -count=1 -timeout=15m -v ./test/clients
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file

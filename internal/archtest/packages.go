@@ -143,7 +143,7 @@ func Map() []Package {
 		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
-		{"test", LayerTool, "tests of processes on real servers", []string{"internal/llm"}, false},
+		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/llm"}, false},
 		{"test/bench", LayerTool, "benchmarks of a whole gateway, in process and over servers",
 			[]string{app, layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
 		{"test/load", LayerTool, "what one tenant's flood does to the others, over the HTTP API", nil, false},

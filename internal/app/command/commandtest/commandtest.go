@@ -1,5 +1,6 @@
 // Package commandtest runs commands as processes, for tests of starting, stopping and killing
-// them. The binary is the command of the package under test, whose TestMain calls Main.
+// them. The binary is the command of the package under test, whose TestMain calls Main, or another
+// one, which its TestMain names by MainOf.
 package commandtest
 
 import (
@@ -22,19 +23,22 @@ import (
 // dir is the folder of the binary; "" until a test needs it.
 var dir string
 
+// source is the folder of the command's package.
+var source = "."
+
 // binary returns the path of the command under test. It is built once per package, unless
 // SLIPBOX_BINARIES is a folder that has it.
 var binary = sync.OnceValues(func() (path string, err error) {
 	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" {
-		here, err := os.Getwd()
-		return filepath.Join(built, filepath.Base(here)), err
+		of, err := filepath.Abs(source)
+		return filepath.Join(built, filepath.Base(of)), err
 	}
 	if dir, err = os.MkdirTemp("", "command-test-"); err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, "command")
 	//nolint:gosec // a folder of our own
-	if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, source).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil
@@ -45,6 +49,12 @@ func Main(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// MainOf is Main for a package that runs the command of another folder.
+func MainOf(m *testing.M, folder string) {
+	source = folder
+	Main(m)
 }
 
 var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|REDIS_URL|OPENAI_|OTEL_)`)
