@@ -1,5 +1,5 @@
-// Package postgrestest creates a database for each test, from a template that is migrated once per
-// schema.
+// Package postgrestest gives each test a database: one that an earlier test used, emptied, or a copy
+// of a template that is migrated once per schema.
 //
 // It needs a server: DATABASE_URL connects with the serving role, MIGRATE_DATABASE_URL with an
 // owner that may create databases ("make services" starts one). Without them tests are skipped, or
@@ -17,7 +17,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +30,8 @@ import (
 type Database struct {
 	URL      string // with the serving role
 	OwnerURL string
+
+	lent *lent
 }
 
 // Pooled returns the URL with the serving role, through a pooler that assigns another connection to
@@ -54,10 +55,13 @@ func (d Database) Pooled(tb testing.TB) (at string, pooled bool) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	// The pooler keeps its connections when the test has ended.
+	d.lent.once = true
 	return otherDatabase(pooler, strings.TrimPrefix(u.Path, "/")), true
 }
 
 const (
+	// A test's own database, or one that is not lent yet.
 	testPrefix     = "slipbox_test_"
 	templatePrefix = "slipbox_template_"
 	// makeLock is held while a template is made or leftovers are dropped.
@@ -65,32 +69,37 @@ const (
 	// The age at which a database is a leftover of a crashed run, or of a schema that is no longer
 	// tested.
 	testLife     = time.Hour
+	lentLife     = 24 * time.Hour
 	templateLife = 7 * 24 * time.Hour
 	// slowest is how long the server may take for a database.
 	slowest = 2 * time.Minute
 )
 
-// New returns a database with the newest schema, which is dropped when the test ends.
+// New returns an empty database with the newest schema, for the length of the test.
 func New(tb testing.TB) Database {
 	tb.Helper()
-	return create(tb, true)
+	serving, owner := servers(tb)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), slowest)
+	defer cancel()
+	l, err := lend(ctx, serving, owner)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if !l.once {
+			giveBack(l)
+		} else if err := drop(owner, l.name); err != nil {
+			tb.Error(err)
+		}
+	})
+	return Database{URL: otherDatabase(serving, l.name), OwnerURL: otherDatabase(owner, l.name), lent: l}
 }
 
-// NewEmpty returns a database without a schema, whose owner may create the extension.
+// NewEmpty returns a database without a schema, whose owner may create the extension. It is dropped
+// when the test ends.
 func NewEmpty(tb testing.TB) Database {
 	tb.Helper()
-	return create(tb, false)
-}
-
-func create(tb testing.TB, migrated bool) Database {
-	tb.Helper()
-	serving, owner := os.Getenv("DATABASE_URL"), os.Getenv("MIGRATE_DATABASE_URL")
-	if serving == "" || owner == "" {
-		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1" {
-			tb.Fatal("DATABASE_URL and MIGRATE_DATABASE_URL are not set; run \"make services\" and eval \"$(make -s services/env)\"")
-		}
-		tb.Skip("no DATABASE_URL and MIGRATE_DATABASE_URL: run \"make services\" and eval \"$(make -s services/env)\"")
-	}
+	serving, owner := servers(tb)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), slowest)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, owner)
@@ -98,28 +107,34 @@ func create(tb testing.TB, migrated bool) Database {
 		tb.Fatal(err)
 	}
 	defer conn.Close(ctx) //nolint:errcheck // what matters was checked
-	swept.Do(func() { err = sweep(ctx, conn) })
-	if err != nil {
-		tb.Fatal(err)
-	}
-	template := "template1"
-	if migrated {
-		if template, err = makeTemplate(ctx, conn, serving, owner); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	name := fmt.Sprintf("%s%d_%s", testPrefix, time.Now().Unix(), strings.ToLower(rand.Text()[:12]))
-	if err := createDatabase(ctx, conn, name, template); err != nil {
+	name := newName()
+	if err := createDatabase(ctx, conn, name, "template1"); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), slowest)
-		defer cancel()
-		if err := drop(ctx, owner, name); err != nil {
+		if err := drop(owner, name); err != nil {
 			tb.Error(err)
 		}
 	})
-	return Database{URL: otherDatabase(serving, name), OwnerURL: otherDatabase(owner, name)}
+	return Database{URL: otherDatabase(serving, name), OwnerURL: otherDatabase(owner, name), lent: &lent{name: name}}
+}
+
+// servers returns the URLs of the serving role and of the owner.
+func servers(tb testing.TB) (serving, owner string) {
+	tb.Helper()
+	serving, owner = os.Getenv("DATABASE_URL"), os.Getenv("MIGRATE_DATABASE_URL")
+	if serving == "" || owner == "" {
+		const missing = "DATABASE_URL and MIGRATE_DATABASE_URL are not set: run \"make services\" and eval \"$(make -s services/env)\""
+		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1" {
+			tb.Fatal(missing)
+		}
+		tb.Skip(missing)
+	}
+	return serving, owner
+}
+
+func newName() string {
+	return fmt.Sprintf("%s%d_%s", testPrefix, time.Now().Unix(), strings.ToLower(rand.Text()[:12]))
 }
 
 // createDatabase logs the pages that it copies: copying files would take a checkpoint, for which
@@ -129,7 +144,9 @@ func createDatabase(ctx context.Context, conn *pgx.Conn, name, template string) 
 	return err
 }
 
-func drop(ctx context.Context, owner, name string) error {
+func drop(owner, name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), slowest)
+	defer cancel()
 	conn, err := pgx.Connect(ctx, owner)
 	if err != nil {
 		return err
@@ -141,11 +158,7 @@ func drop(ctx context.Context, owner, name string) error {
 
 // makeTemplate makes the template of the schema unless it exists. It gets its name last: a database
 // with that name is complete.
-func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (name string, err error) {
-	sum, err := schema()
-	if err != nil {
-		return "", err
-	}
+func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner, sum string) (name string, err error) {
 	role, err := url.Parse(serving)
 	if err != nil {
 		return "", fmt.Errorf("DATABASE_URL: %w", err)
@@ -182,30 +195,42 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (n
 	return name, err
 }
 
-// swept is done once per process.
-var swept sync.Once
-
-// sweep drops leftovers of crashed runs, and templates that are so old that their schema is
-// probably no longer the newest.
+// sweep drops leftovers of crashed runs, lent databases that no process holds and that are old, and
+// templates that are so old that their schema is probably no longer the newest.
 func sweep(ctx context.Context, conn *pgx.Conn) error {
 	var mine bool
 	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(makeLock)).Scan(&mine); err != nil || !mine {
 		return err // another process sweeps
 	}
-	rows, err := conn.Query(ctx, `SELECT d.datname FROM pg_database d CROSS JOIN LATERAL (SELECT
+	now := time.Now()
+	rows, err := conn.Query(ctx, `SELECT d.datname, d.oid, made.lent IS NOT NULL FROM pg_database d CROSS JOIN LATERAL (SELECT
  substring(d.datname FROM '^`+testPrefix+`([0-9]{1,12})_') AS test,
+ CASE WHEN d.datname LIKE '`+lentPrefix+`%' THEN substring(shobj_description(d.oid, 'pg_database') FROM '^[0-9]{1,12}') END AS lent,
  CASE WHEN d.datname LIKE '`+templatePrefix+`%' THEN substring(shobj_description(d.oid, 'pg_database') FROM '^[0-9]{1,12}$') END AS template) made
- WHERE d.datdba = (SELECT oid FROM pg_roles WHERE rolname = current_user) AND (made.test::bigint < $1 OR made.template::bigint < $2)`,
-		time.Now().Add(-testLife).Unix(), time.Now().Add(-templateLife).Unix())
+ WHERE d.datdba = (SELECT oid FROM pg_roles WHERE rolname = current_user) AND (made.test::bigint < $1 OR made.lent::bigint < $2 OR made.template::bigint < $3)`,
+		now.Add(-testLife).Unix(), now.Add(-lentLife).Unix(), now.Add(-templateLife).Unix())
 	if err != nil {
 		return err
 	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	type leftover struct {
+		Name string
+		OID  uint32
+		Lent bool
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[leftover])
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(name)+" WITH (FORCE)"); err != nil {
+	for _, d := range found {
+		if d.Lent {
+			var free bool
+			if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", lentLock, lockKey(d.OID)).Scan(&free); err != nil {
+				return err
+			} else if !free {
+				continue
+			}
+		}
+		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(d.Name)+" WITH (FORCE)"); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,44 @@
+package postgrestest_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+)
+
+// TestNew: a test finds no rows of the test before, nor a changed schema, though it has the same database
+// where only rows were written.
+func TestNew(t *testing.T) { //nolint:tparallel // one after another
+	t.Parallel()
+	use := func(change string) (oid, tenants, next int64) {
+		t.Run("", func(t *testing.T) {
+			conn, err := pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close(t.Context()) //nolint:errcheck // what matters was checked
+			if err := conn.QueryRow(t.Context(), `SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::bigint,
+ (SELECT count(*) FROM tenants), nextval('audit_ids')`).Scan(&oid, &tenants, &next); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.Exec(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return oid, tenants, next
+	}
+	first, _, _ := use("INSERT INTO tenants (id, name, state, limits, created_at) VALUES (gen_random_uuid(), 'acme', 'active', '{}', now())")
+	second, tenants, next := use("ALTER TABLE notes DISABLE ROW LEVEL SECURITY")
+	if second != first || tenants != 0 || next != 1 {
+		t.Errorf("after rows were written: database %d, then %d with %d tenants and the number %d; want the same, empty", first, second, tenants, next)
+	}
+	for _, change := range []string{"CREATE TABLE more ()", "UPDATE schema_compat SET compatible_from = 0", "SELECT"} {
+		third, tenants, next := use(change)
+		if third == second || tenants != 0 || next != 1 {
+			t.Errorf("after the schema was changed, before %s: database %d, then %d with %d tenants and the number %d; want another, empty", change, second, third, tenants, next)
+		}
+		second = third
+	}
+}
