@@ -2,7 +2,7 @@
 #
 # Everything needs Go; "encoder" needs python3 with pip once, to download the local encoder's
 # weights; "lint" builds golangci-lint once, "test/fuzz" needs python3 with venv,
-# "test/clients", which "test" and "cover" contain, python3 with venv, node and npm, and "test/race"
+# "generate" node and npm, "test/clients", which "test" and "cover" contain, python3 with venv, node and npm, and "test/race"
 # a C compiler. Tools are pinned here and cached outside the tree.
 
 GOLANGCI_LINT_VERSION := 2.15.0
@@ -155,6 +155,11 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 .PHONY: test/clients
 test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once
 	go test -count=1 -timeout=15m -v ./test/clients
+
+.PHONY: test/typescript
+test/typescript: ## Check the types of the TypeScript client, and run its tests
+	@scripts/install-clients.sh sdk/typescript >/dev/null
+	npm --prefix sdk/typescript test
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file

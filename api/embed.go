@@ -6,6 +6,7 @@ package contract
 import _ "embed"
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
+//go:generate ../scripts/generate-typescript.sh
 
 // OpenAPI is the document, in YAML, as it is served at /openapi.yaml.
 //

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Installs what the scripts of test/clients/NAME run with, outside the tree, and prints the folder:
 # venv for a requirements.txt, node_modules for a package-lock.json. Needs python3 (3.10 or newer)
-# with venv, node and npm.
+# with venv, node and npm. A folder of the tree, such as sdk/typescript, also gets a link node_modules.
 #
 #   scripts/install-clients.sh NAME
+#   scripts/install-clients.sh FOLDER/OF/TREE
 #
 # The folder is named after the hash of these files, so that an old install is left as it is. The
 # script may be run by several processes at once, and repairs an install that is half there.
 set -euo pipefail
 
-name=${1:?the name of a folder in test/clients}
+name=${1:?the name of a folder in test/clients, or a folder of the tree}
+[[ $name == */* ]] || name=test/clients/$name
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-source=$here/test/clients/$name
+source=$here/$name
 pins=()
 for file in requirements.txt package.json package-lock.json; do
 	[[ ! -f $source/$file ]] || pins+=("$source/$file")
@@ -19,7 +21,7 @@ done
 ((${#pins[@]} > 0)) || { echo "there is no requirements.txt and no package-lock.json in $source" >&2; exit 1; }
 
 need() {
-	command -v "$1" >/dev/null || { echo "$1 is needed by the clients of test/clients/$name and was not found" >&2; exit 1; }
+	command -v "$1" >/dev/null || { echo "$1 is needed by the clients of $name and was not found" >&2; exit 1; }
 }
 versions=
 if [[ -f $source/requirements.txt ]]; then
@@ -34,7 +36,7 @@ fi
 
 root=$("$here/scripts/tools-dir.sh")
 hash=$({ echo "$versions"; cat "${pins[@]}"; } | sha256sum | cut -c 1-16)
-dir=$root/clients-$name-$hash
+dir=$root/clients-$hash
 mark=$dir/.installed
 
 # list prints every installed file with its size, except what Python compiles while it runs.
@@ -67,11 +69,15 @@ install() {
 
 if ! usable; then
 	mkdir -p "$root"
-	exec 9>"$root/.clients-$name.lock"
+	exec 9>"$root/.clients-$hash.lock"
 	flock 9
 	if ! usable; then
-		echo "installing the clients of test/clients/$name (once)" >&2
+		echo "installing the clients of $name (once)" >&2
 		install >&2
 	fi
+fi
+# A node_modules that is a folder was made by hand, and is left as it is.
+if [[ $name != test/clients/* && -d $dir/node_modules && (-L $source/node_modules || ! -d $source/node_modules) ]]; then
+	ln -sfn "$dir/node_modules" "$source/node_modules"
 fi
 echo "$dir"

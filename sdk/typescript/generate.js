@@ -1,0 +1,56 @@
+// Writes src/schema.ts and src/routes.ts from the contract (../../api/openapi.yaml). With --check it
+// writes nothing, and fails when one of them is not what the contract says.
+import { readFileSync, writeFileSync } from 'node:fs'
+import openapiTS, { astToString } from 'openapi-typescript'
+import { parseYaml } from '@redocly/openapi-core'
+
+const contract = new URL('../../api/openapi.yaml', import.meta.url)
+const head = '// Code generated from api/openapi.yaml by generate.js. DO NOT EDIT.\n\n'
+
+const document = parseYaml(readFileSync(contract, 'utf8'))
+const files = {
+  'src/schema.ts': head + astToString(await openapiTS(contract, { silent: true, defaultNonNullable: false })),
+  'src/routes.ts': head + routes(document),
+}
+
+const stale = []
+for (const [name, text] of Object.entries(files)) {
+  const url = new URL(name, import.meta.url)
+  let old = ''
+  try {
+    old = readFileSync(url, 'utf8')
+  } catch {
+    // It is written below.
+  }
+  if (old === text) continue
+  if (process.argv.includes('--check')) stale.push(name)
+  else writeFileSync(url, text)
+}
+if (stale.length > 0) {
+  console.error(`not what the contract says; run make generate: ${stale.join(', ')}`)
+  process.exit(1)
+}
+
+/** Returns the source of the table of what requests may be repeated. */
+function routes(document) {
+  const keyed = []
+  const reads = []
+  const creates = []
+  for (const [path, item] of Object.entries(document.paths)) {
+    const post = item.post
+    if (!post) continue
+    const headers = (post.parameters ?? []).map(p => p.$ref?.split('/').pop())
+    if (headers.includes('idempotencyKey')) keyed.push(path)
+    if (headers.includes('create')) creates.push(path)
+    // A stream that broke off is not begun again: a part of it was used already.
+    const streams = JSON.stringify(post.responses['200'] ?? {}).includes('text/event-stream')
+    if (post['x-scope'] === 'notes:read' && !streams) reads.push(path)
+  }
+  const set = (about, name, paths) =>
+    `/** ${about} */\nexport const ${name}: ReadonlySet<string> = new Set([\n${paths.map(p => `  '${p}',\n`).join('')}])\n`
+  return [
+    set('Paths whose POST is safe to repeat with the header Idempotency-Key.', 'KEYED', keyed),
+    set('Paths whose POST only reads.', 'READS', reads),
+    set('Paths whose POST creates a missing collection when the header Slipbox-Create says so.', 'CREATES', creates),
+  ].join('\n')
+}

@@ -1,0 +1,405 @@
+import { ConnectionError, SlipboxError, type Problem } from './errors.js'
+import { events, type StreamEvent } from './events.js'
+import { CREATES, KEYED, READS } from './routes.js'
+import { Transport, type Outgoing, type Settings } from './transport.js'
+import type { Answer, CallOptions, Full, Method, Operation, PathOf, Request, Schemas } from './types.js'
+
+/** Ids of an application: a collection can be named by them. */
+export interface External {
+  user?: string
+  agent?: string
+  app?: string
+  run?: string
+}
+
+type Loose = CallOptions & {
+  path?: Record<string, string | number> | undefined
+  query?: Record<string, unknown> | undefined
+  ifMatch?: string | undefined
+  idempotencyKey?: string | undefined
+  headers?: Record<string, string> | undefined
+  body?: unknown
+}
+
+/**
+ * A client of one gateway. `call` reaches every operation of the contract, with its types;
+ * `collection`, `collections`, `jobs` and `reviews` are shorter forms of the usual ones.
+ */
+export class Slipbox {
+  readonly #transport: Transport
+  readonly jobs: Jobs
+  readonly reviews: Reviews
+
+  constructor(settings: Settings = {}) {
+    this.#transport = new Transport(settings)
+    this.jobs = new Jobs(this)
+    this.reviews = new Reviews(this)
+  }
+
+  /** Sends a request of the contract and returns the body of its answer. */
+  async call<M extends Method, P extends PathOf<M>>(method: M, path: P, request?: Request<Operation<M, P>>): Promise<Answer<Operation<M, P>>> {
+    return (await this.full(method, path, request)).body
+  }
+
+  /** Like call, with status and headers. */
+  async full<M extends Method, P extends PathOf<M>>(
+    method: M, path: P, request?: Request<Operation<M, P>>,
+  ): Promise<Full<Answer<Operation<M, P>>>> {
+    const response = await this.#transport.send(outgoing(method, path, (request ?? {}) as Loose))
+    const revision = response.headers.get('Slipbox-Revision')
+    return {
+      body: (await readBody(response)) as Answer<Operation<M, P>>,
+      status: response.status,
+      headers: response.headers,
+      etag: response.headers.get('ETag') ?? undefined,
+      revision: revision === null ? undefined : Number(revision),
+    }
+  }
+
+  /**
+   * Sends a request whose answer is a stream of server-sent events, and yields them. An `error` event is
+   * thrown as SlipboxError.
+   */
+  async *stream<M extends 'get' | 'post', P extends PathOf<M>>(
+    method: M, path: P, request?: Request<Operation<M, P>>,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const out = outgoing(method, path, (request ?? {}) as Loose)
+    out.headers.Accept = 'text/event-stream'
+    const response = await this.#transport.send(out)
+    for await (const event of events(response)) {
+      if (event.event === 'error') {
+        const problem = event.data as Problem
+        throw new SlipboxError(problem.status, problem)
+      }
+      yield event
+    }
+  }
+
+  /** Yields the items of all pages of a listing. A page is asked for when the one before is used up. */
+  async *list<P extends PathOf<'get'>>(path: P, request?: Request<Operation<'get', P>>): AsyncGenerator<Item<Answer<Operation<'get', P>>>, void, undefined> {
+    let cursor: string | undefined
+    do {
+      const query = { ...(request as Loose | undefined)?.query, ...(cursor === undefined ? {} : { cursor }) }
+      const page = (await this.call('get', path, { ...request, query } as Request<Operation<'get', P>>)) as {
+        items: Item<Answer<Operation<'get', P>>>[]
+        next_cursor?: string
+      }
+      yield* page.items
+      cursor = page.next_cursor
+    } while (cursor !== undefined)
+  }
+
+  /**
+   * Names a collection by its id, its name, or the ids of an application. With `create`, the name of a
+   * policy, a collection with these ids is made on first use.
+   */
+  collection(ref: string | External, options: { create?: string } = {}): Collection {
+    return new Collection(this, ref, options.create)
+  }
+
+  /** Creates a collection. */
+  createCollection(input: Schemas['CollectionInput'], options?: CallOptions): Promise<Schemas['Collection']> {
+    return this.call('post', '/v1/collections', { ...options, body: input })
+  }
+
+  /** Yields the collections that the key reaches, by name. */
+  collections(query: Request<Operation<'get', '/v1/collections'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Collection'], void, undefined> {
+    return this.list('/v1/collections', { ...options, query })
+  }
+
+  /** Exchanges an API key for a token that expires. */
+  token(input: Schemas['TokenRequest'] = {}, options?: CallOptions): Promise<Schemas['Token']> {
+    return this.call('post', '/v1/auth/token', { ...options, body: input })
+  }
+}
+
+type Item<A> = A extends { items: (infer I)[] } ? I : never
+
+/** What a collection's write takes. */
+export interface WriteOptions extends CallOptions {
+  /** The `ETag` that the thing must still have; another is 412. */
+  ifMatch?: string
+  /** Makes the write safe to repeat for 24 hours, also by another process. */
+  idempotencyKey?: string
+  /** `evolved` answers when the policy has run, within limits. */
+  wait?: 'none' | 'evolved'
+}
+
+/** A collection of a gateway. Making one sends nothing. */
+export class Collection {
+  readonly #api: Slipbox
+  readonly #create: string | undefined
+  /** What stands in the path. */
+  readonly ref: string
+  /** What stands in every query: the ids of an application. */
+  readonly #external: External
+
+  constructor(api: Slipbox, ref: string | External, create?: string) {
+    this.#api = api
+    this.#create = create
+    this.ref = typeof ref === 'string' ? ref : 'by'
+    this.#external = typeof ref === 'string' ? {} : ref
+    if (ref === '' || (typeof ref !== 'string' && Object.values(ref).every(v => v === undefined))) {
+      throw new TypeError('a collection needs an id, a name, or an id of an application')
+    }
+  }
+
+  /** Sends a request of the contract on this collection, whose path begins with `/v1/collections/{collection}`. */
+  async full<M extends Method, P extends PathOf<M> & `/v1/collections/{collection}${string}`>(
+    method: M, path: P, request?: Omit<Request<Operation<M, P>>, 'path'> & { path?: Record<string, string> },
+  ): Promise<Full<Answer<Operation<M, P>>>> {
+    return this.#api.full(method, path, this.#here(method, path, request as Loose | undefined) as unknown as Request<Operation<M, P>>)
+  }
+
+  /** Like full, without status and headers. */
+  async call<M extends Method, P extends PathOf<M> & `/v1/collections/{collection}${string}`>(
+    method: M, path: P, request?: Omit<Request<Operation<M, P>>, 'path'> & { path?: Record<string, string> },
+  ): Promise<Answer<Operation<M, P>>> {
+    return (await this.full(method, path, request)).body
+  }
+
+  #here(method: Method, path: string, request: Loose = {}): Loose {
+    const headers = { ...request.headers }
+    if (this.#create !== undefined && method === 'post' && CREATES.has(path)) headers['Slipbox-Create'] = this.#create
+    return {
+      ...request, headers,
+      path: { ...request.path, collection: this.ref },
+      query: { ...this.#external, ...request.query },
+    }
+  }
+
+  #list<P extends PathOf<'get'> & `/v1/collections/{collection}${string}`>(path: P, request: Loose) {
+    return this.#api.list(path, this.#here('get', path, request) as Request<Operation<'get', P>>)
+  }
+
+  /** Reads the collection itself: its policy, its counts, what it is a fork of. */
+  get(options?: CallOptions): Promise<Schemas['Collection']> {
+    return this.call('get', '/v1/collections/{collection}', { ...options })
+  }
+
+  /** Changes its settings (JSON Merge Patch). */
+  patch(change: Schemas['CollectionPatch'], options?: CallOptions): Promise<Schemas['Collection']> {
+    return this.call('patch', '/v1/collections/{collection}', { ...options, body: change })
+  }
+
+  /** Deletes it. With forks it is 409, unless they are made independent. */
+  async delete(options: CallOptions & { forks?: 'materialise' } = {}): Promise<void> {
+    const { forks, ...rest } = options
+    await this.call('delete', '/v1/collections/{collection}', { ...rest, ...(forks && { query: { forks } }) })
+  }
+
+  /** Makes a fork: one row, whatever the size. A copy is `api.call('post', '/v1/collections/{collection}/clone', …)`. */
+  async fork(input: Omit<Schemas['CloneRequest'], 'mode'> = {}, options?: WriteOptions): Promise<Schemas['Collection']> {
+    const body = { ...input, mode: 'fork' as const }
+    return (await this.call('post', '/v1/collections/{collection}/clone', { ...options, body })) as Schemas['Collection']
+  }
+
+  /** Adds a note. */
+  add(note: Schemas['NoteInput'] | string, options: WriteOptions = {}): Promise<Schemas['NoteCreated']> {
+    const { wait, ...rest } = options
+    const body = typeof note === 'string' ? { content: note } : note
+    return this.call('post', '/v1/collections/{collection}/notes', { ...rest, ...(wait && { query: { wait } }), body })
+  }
+
+  /** Adds messages of a conversation; the policy learns from them. */
+  addMessages(messages: Schemas['MessageInput'][] | Schemas['MessagesInput'], options: WriteOptions = {}): Promise<Schemas['MessagesAccepted']> {
+    const { wait, ...rest } = options
+    const body = Array.isArray(messages) ? { messages } : messages
+    return this.call('post', '/v1/collections/{collection}/messages', { ...rest, ...(wait && { query: { wait } }), body })
+  }
+
+  /** Yields its notes, oldest first. */
+  notes(query: Request<Operation<'get', '/v1/collections/{collection}/notes'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Note'], void, undefined> {
+    return this.#list('/v1/collections/{collection}/notes', { ...options, query })
+  }
+
+  /** Yields its messages by event time. */
+  messages(query: Request<Operation<'get', '/v1/collections/{collection}/messages'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['StoredMessage'], void, undefined> {
+    return this.#list('/v1/collections/{collection}/messages', { ...options, query })
+  }
+
+  /** Yields its facts. */
+  facts(query: Request<Operation<'get', '/v1/collections/{collection}/facts'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Fact'], void, undefined> {
+    return this.#list('/v1/collections/{collection}/facts', { ...options, query })
+  }
+
+  /** Reads a note, with the `etag` that guards a change of it. */
+  async note(id: string, options?: CallOptions & { asOf?: number }): Promise<Full<Schemas['Note']>> {
+    const { asOf, ...rest } = options ?? {}
+    return this.full('get', '/v1/collections/{collection}/notes/{note}', { ...rest, path: { note: id }, ...(asOf !== undefined && { query: { as_of: asOf } }) })
+  }
+
+  /** Changes a note (JSON Merge Patch). */
+  patchNote(id: string, change: Schemas['NotePatch'], options?: WriteOptions): Promise<Full<Schemas['Note']>> {
+    return this.full('patch', '/v1/collections/{collection}/notes/{note}', { ...options, path: { note: id }, body: change })
+  }
+
+  /** Deletes a note; its versions remain in its history. */
+  async deleteNote(id: string, options?: WriteOptions): Promise<void> {
+    await this.call('delete', '/v1/collections/{collection}/notes/{note}', { ...options, path: { note: id } })
+  }
+
+  /** Makes the version that begins at this revision the current one again. */
+  restoreNote(id: string, revision: number, options?: WriteOptions): Promise<Full<Schemas['Note']>> {
+    return this.full('post', '/v1/collections/{collection}/notes/{note}/restore', { ...options, path: { note: id }, body: { revision } })
+  }
+
+  /** Yields the versions of a note, newest first. */
+  history(id: string, query: Request<Operation<'get', '/v1/collections/{collection}/notes/{note}/history'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['HistoryEntry'], void, undefined> {
+    return this.#list('/v1/collections/{collection}/notes/{note}/history', { ...options, path: { note: id }, query })
+  }
+
+  /** Searches it. A batch is `call('post', '/v1/collections/{collection}/search', …)`. */
+  async search(query: string | Omit<Schemas['SearchRequest'], 'queries'>, options?: CallOptions): Promise<Schemas['SearchResult']> {
+    const body = typeof query === 'string' ? { query } : query
+    return (await this.call('post', '/v1/collections/{collection}/search', { ...options, body })) as Schemas['SearchResult']
+  }
+
+  /** Builds a text for a prompt from what belongs to the query. */
+  context(request: string | Schemas['ContextRequest'], options?: CallOptions): Promise<Schemas['ContextAnswer']> {
+    const body = typeof request === 'string' ? { query: request } : request
+    return this.call('post', '/v1/collections/{collection}/context', { ...options, body })
+  }
+
+  /** Answers from memory. */
+  async chat(request: string | Omit<Schemas['ChatRequest'], 'stream'>, options?: CallOptions): Promise<Schemas['ChatAnswer']> {
+    const body = typeof request === 'string' ? { message: request } : request
+    return (await this.call('post', '/v1/collections/{collection}/chat', { ...options, body })) as Schemas['ChatAnswer']
+  }
+
+  /** Answers from memory, piece by piece: `delta` with `ChatDelta`, then one `done` with `ChatAnswer`. */
+  chatStream(request: string | Omit<Schemas['ChatRequest'], 'stream'>, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined> {
+    const body = { ...(typeof request === 'string' ? { message: request } : request), stream: true }
+    const path = '/v1/collections/{collection}/chat'
+    return this.#api.stream('post', path, this.#here('post', path, { ...options, body }) as Request<Operation<'post', typeof path>>)
+  }
+}
+
+const over: ReadonlySet<string> = new Set(['done', 'failed', 'dead', 'cancelled'])
+
+/** Work that goes on after an answer. */
+export class Jobs {
+  readonly #api: Slipbox
+  constructor(api: Slipbox) {
+    this.#api = api
+  }
+
+  /** Yields jobs, newest first. */
+  list(query: Request<Operation<'get', '/v1/jobs'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Job'], void, undefined> {
+    return this.#api.list('/v1/jobs', { ...options, query })
+  }
+
+  get(id: string, options?: CallOptions): Promise<Schemas['Job']> {
+    return this.#api.call('get', '/v1/jobs/{job}', { ...options, path: { job: id } })
+  }
+
+  retry(id: string, options?: CallOptions): Promise<Schemas['Job']> {
+    return this.#api.call('post', '/v1/jobs/{job}/retry', { ...options, path: { job: id } })
+  }
+
+  cancel(id: string, options?: CallOptions): Promise<Schemas['Job']> {
+    return this.#api.call('post', '/v1/jobs/{job}/cancel', { ...options, path: { job: id } })
+  }
+
+  /** Yields a job now and at each change, until it has ended. A stream that breaks off is begun again, at most `retries` times in a row. */
+  async *follow(id: string, options: CallOptions = {}): AsyncGenerator<Schemas['Job'], void, undefined> {
+    let broken = 0
+    for (;;) {
+      try {
+        for await (const event of this.#api.stream('get', '/v1/jobs/{job}/events', { ...options, path: { job: id } })) {
+          if (event.event !== 'job') continue
+          const job = event.data as Schemas['Job']
+          broken = 0
+          yield job
+          if (over.has(job.state)) return
+        }
+        broken++ // it ended before the job
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error
+        if (++broken > (options.retries ?? 3)) throw error
+        continue
+      }
+      if (broken > (options.retries ?? 3)) throw new ConnectionError('the stream ended before the job')
+    }
+  }
+}
+
+/** Changes that wait for a person's decision, and risky ones that were made without asking. */
+export class Reviews {
+  readonly #api: Slipbox
+  constructor(api: Slipbox) {
+    this.#api = api
+  }
+
+  list(query: Request<Operation<'get', '/v1/reviews'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Review'], void, undefined> {
+    return this.#api.list('/v1/reviews', { ...options, query })
+  }
+
+  get(id: string, options?: CallOptions): Promise<Schemas['Review']> {
+    return this.#api.call('get', '/v1/reviews/{review}', { ...options, path: { review: id } })
+  }
+
+  approve(id: string, decision: Schemas['ReviewDecision'] = {}, options?: CallOptions): Promise<Schemas['Review']> {
+    return this.#api.call('post', '/v1/reviews/{review}/approve', { ...options, path: { review: id }, body: decision })
+  }
+
+  reject(id: string, decision: Schemas['ReviewDecision'] = {}, options?: CallOptions): Promise<Schemas['Review']> {
+    return this.#api.call('post', '/v1/reviews/{review}/reject', { ...options, path: { review: id }, body: decision })
+  }
+
+  undo(id: string, decision: Schemas['ReviewDecision'] = {}, options?: CallOptions): Promise<Schemas['Review']> {
+    return this.#api.call('post', '/v1/reviews/{review}/undo', { ...options, path: { review: id }, body: decision })
+  }
+}
+
+/** Returns the request of a call: its target, its headers, its body, and whether it may be repeated. */
+function outgoing(method: Method, path: string, request: Loose): Outgoing {
+  const { signal, timeout, retries } = request
+  const headers: Record<string, string> = { Accept: 'application/json', ...request.headers }
+  if (request.ifMatch !== undefined) headers['If-Match'] = request.ifMatch
+  const keyed = method === 'post' && KEYED.has(path)
+  if (request.idempotencyKey !== undefined) headers['Idempotency-Key'] = request.idempotencyKey
+  else if (keyed) headers['Idempotency-Key'] = newKey()
+  let body: string | Uint8Array | undefined
+  if (request.body !== undefined) {
+    const raw = typeof request.body === 'string' || request.body instanceof Uint8Array
+    body = raw ? (request.body as string | Uint8Array) : JSON.stringify(request.body)
+    headers['Content-Type'] ??= raw ? 'application/x-ndjson' : 'application/json'
+  }
+  const repeatable = method !== 'post' ? method !== 'patch' : READS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)
+  return { method: method.toUpperCase(), target: target(path, request.path ?? {}, request.query ?? {}), headers, body, signal, timeout, retries, repeatable }
+}
+
+/** Returns a random key. `crypto.randomUUID` is missing from pages that are not served by HTTPS or from this machine. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, '0')).join('')
+}
+
+/** Returns path and query. A name of the path that is missing or empty is a TypeError: it would be another route. */
+function target(path: string, names: Record<string, string | number>, query: Record<string, unknown>): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = names[name]
+    if (value === undefined || value === '') throw new TypeError(`${name} is required in ${path}`)
+    // A browser takes "." and ".." out of a path, also encoded ones.
+    if (value === '.' || value === '..') throw new TypeError(`${name} cannot be ${value}`)
+    return encodeURIComponent(value)
+  })
+  const values = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    for (const one of Array.isArray(value) ? value : [value]) values.append(name, String(one))
+  }
+  const text = values.toString()
+  return text === '' ? filled : `${filled}?${text}`
+}
+
+/** Reads the body of a successful answer: JSON, text, or nothing. */
+async function readBody(response: Response): Promise<unknown> {
+  const type = response.headers.get('Content-Type') ?? ''
+  try {
+    if (response.status === 204) return undefined
+    return /\bjson\b/.test(type) && !/ndjson/.test(type) ? await response.json() : await response.text()
+  } catch (cause) {
+    throw cause instanceof DOMException && cause.name === 'AbortError' ? cause : new ConnectionError('the answer broke off', { cause })
+  }
+}

@@ -1,0 +1,6 @@
+export { Collection, Jobs, Reviews, Slipbox, type External, type WriteOptions } from './client.js'
+export { ConnectionError, SlipboxError, type Problem } from './errors.js'
+export type { StreamEvent } from './events.js'
+export type { Settings } from './transport.js'
+export type { Answer, Body, CallOptions, Full, Method, Operation, PathOf, Query, Request, Schemas } from './types.js'
+export type { components, operations, paths } from './schema.js'

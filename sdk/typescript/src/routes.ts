@@ -1,0 +1,42 @@
+// Code generated from api/openapi.yaml by generate.js. DO NOT EDIT.
+
+/** Paths whose POST is safe to repeat with the header Idempotency-Key. */
+export const KEYED: ReadonlySet<string> = new Set([
+  '/v1/collections',
+  '/v1/collections/{collection}/clone',
+  '/v1/collections/{collection}/messages',
+  '/v1/collections/{collection}/remember',
+  '/v1/collections/{collection}/blocks/{label}/append',
+  '/v1/collections/{collection}/blocks/{label}/replace',
+  '/v1/collections/{collection}/blocks/{label}/insert',
+  '/v1/collections/{collection}/blocks/{label}/undo',
+  '/v1/collections/{collection}/blocks/{label}/redo',
+  '/v1/folders',
+  '/v1/blocks',
+  '/v1/blocks/{block}/undo',
+  '/v1/blocks/{block}/redo',
+  '/v1/collections/{collection}/step',
+  '/v1/collections/{collection}/events',
+  '/v1/collections/{collection}/notes',
+  '/v1/collections/{collection}/notes/bulk',
+  '/v1/collections/{collection}/notes/{note}/restore',
+])
+
+/** Paths whose POST only reads. */
+export const READS: ReadonlySet<string> = new Set([
+  '/v1/collections/{collection}/recall',
+  '/v1/search',
+  '/v1/context',
+  '/v1/collections/{collection}/search',
+  '/v1/collections/{collection}/context',
+])
+
+/** Paths whose POST creates a missing collection when the header Slipbox-Create says so. */
+export const CREATES: ReadonlySet<string> = new Set([
+  '/v1/collections/{collection}/messages',
+  '/v1/collections/{collection}/chat',
+  '/v1/collections/{collection}/notes',
+  '/v1/collections/{collection}/notes/bulk',
+  '/v1/collections/{collection}/search',
+  '/v1/collections/{collection}/context',
+])

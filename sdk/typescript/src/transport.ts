@@ -1,0 +1,136 @@
+import { ConnectionError, readError, SlipboxError } from './errors.js'
+
+/** How a client reaches a gateway. */
+export interface Settings {
+  /** Address of the gateway, such as `http://127.0.0.1:8080`; it may have a path. Default in a browser: the page's own. */
+  url?: string
+  /** API key or token; a function is asked before each attempt. */
+  key?: string | (() => string | Promise<string>)
+  /** Milliseconds that one attempt may take until its answer begins; default 60,000. Streams have no limit after that. */
+  timeout?: number
+  /** Further attempts after a failed one; default 3. */
+  retries?: number
+  /** Headers of every request. */
+  headers?: Record<string, string>
+  /** Replaces the global fetch. */
+  fetch?: typeof fetch
+  /** Waits; for tests. Default a timer. */
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** A number in [0, 1); for tests. Default Math.random. */
+  random?: () => number
+}
+
+/** A request to be sent, perhaps several times. */
+export interface Outgoing {
+  method: string
+  /** Path and query, beginning with a slash. */
+  target: string
+  headers: Record<string, string>
+  body?: string | Uint8Array | undefined
+  signal?: AbortSignal | undefined
+  timeout?: number | undefined
+  retries?: number | undefined
+  /** Whether the request may be sent again when it is not known if the gateway acted on it. */
+  repeatable: boolean
+}
+
+/** Statuses with which the gateway, or what is before it, did nothing: every request may be sent again. */
+const refused = new Set([429, 503])
+/** Statuses that do not say whether something was done. */
+const unclear = new Set([408, 500, 502, 504])
+
+/** Longest wait of our own between two attempts, and longest that a gateway may ask for, in milliseconds. */
+const longestPause = 8_000
+const longestRetryAfter = 60_000
+
+/** Sends requests, and sends them again where that is safe and of use. */
+export class Transport {
+  readonly #settings: Settings
+  readonly #base: string
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    const base = settings.url ?? (typeof location === 'undefined' ? undefined : location.origin)
+    if (base === undefined) throw new TypeError('url is required: the address of the gateway')
+    this.#base = base.replace(/\/+$/, '')
+  }
+
+  /** Returns the successful answer, or throws SlipboxError, ConnectionError, or the signal's reason. */
+  async send(out: Outgoing): Promise<Response> {
+    const retries = out.retries ?? this.#settings.retries ?? 3
+    for (let failed = 0; ; failed++) {
+      let error: SlipboxError | ConnectionError
+      try {
+        const response = await this.#attempt(out)
+        if (response.ok) return response
+        error = await readError(response)
+      } catch (cause) {
+        if (out.signal?.aborted) throw out.signal.reason
+        if (!(cause instanceof ConnectionError)) throw cause
+        error = cause
+      }
+      const wait = failed < retries ? this.#pause(error, failed, out.repeatable) : undefined
+      if (wait === undefined) throw error
+      await (this.#settings.sleep ?? sleep)(wait, out.signal)
+    }
+  }
+
+  /** Returns how long to wait before the next attempt, or undefined when there must be none. */
+  #pause(error: SlipboxError | ConnectionError, failed: number, repeatable: boolean): number | undefined {
+    // A tenth of a second, doubled each time, and of that a random part, so that clients that failed
+    // together do not come back together.
+    const random = this.#settings.random ?? Math.random
+    const own = Math.min(longestPause, 250 * 2 ** failed) * (0.5 + random() / 2)
+    if (error instanceof ConnectionError) return repeatable ? own : undefined
+    if (!refused.has(error.status) && !(unclear.has(error.status) && repeatable)) return undefined
+    if (error.retryAfter === undefined) return own
+    // A longer wait is the caller's decision; the error has it.
+    return error.retryAfter > longestRetryAfter ? undefined : error.retryAfter + own * 0.1
+  }
+
+  async #attempt(out: Outgoing): Promise<Response> {
+    const { key, headers, timeout } = this.#settings
+    const sent: Record<string, string> = { ...headers, ...out.headers }
+    const credential = typeof key === 'function' ? await key() : key
+    if (credential) sent.Authorization = `Bearer ${credential}`
+    // Only the beginning of the answer is timed: a stream goes on for long.
+    const limit = out.timeout ?? timeout ?? 60_000
+    const control = new AbortController()
+    const leave = () => control.abort(out.signal?.reason)
+    if (out.signal?.aborted) throw out.signal.reason
+    out.signal?.addEventListener('abort', leave, { once: true })
+    const timer = limit > 0 ? setTimeout(() => control.abort(new ConnectionError(`no answer within ${limit} ms`)), limit) : undefined
+    try {
+      const send = this.#settings.fetch ?? globalThis.fetch
+      const init: RequestInit = { method: out.method, headers: sent, signal: control.signal, redirect: 'error' }
+      if (out.body !== undefined) init.body = out.body as BodyInit
+      return await send(this.#base + out.target, init)
+    } catch (cause) {
+      if (out.signal?.aborted) throw out.signal.reason
+      if (control.signal.aborted) throw control.signal.reason
+      throw new ConnectionError(`${this.#base} cannot be reached`, { cause })
+    } finally {
+      clearTimeout(timer)
+      // The signal still ends the body: it is read under the same controller.
+    }
+  }
+}
+
+/** Waits, and throws the signal's reason when that comes first. */
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason)
+      return
+    }
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', end, { once: true })
+  })
+}

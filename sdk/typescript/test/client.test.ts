@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConnectionError, Slipbox, SlipboxError } from '../src/index.js'
+import { double, hangUp, json, problem, stream } from './double.js'
+
+const job = (state: string) => `event: job\ndata: ${JSON.stringify({ id: 'j', kind: 'note', state })}\n\n`
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const out: T[] = []
+  for await (const item of items) out.push(item)
+  return out
+}
+
+test('a request has the key, the path, the query and the body of the contract', async () => {
+  await using server = await double(json(201, { note: { id: 'n' }, revision: 3 }, { ETag: '"v"', 'Slipbox-Revision': '3' }))
+  const full = await server.client().full('post', '/v1/collections/{collection}/notes', {
+    path: { collection: 'a/b ü' }, query: { wait: 'evolved' }, body: { content: 'x' },
+  })
+  assert.equal(full.etag, '"v"')
+  assert.equal(full.revision, 3)
+  assert.equal(full.body.note.id, 'n')
+  const [got] = server.received
+  assert.equal(got?.method, 'POST')
+  assert.equal(got?.url, '/v1/collections/a%2Fb%20%C3%BC/notes?wait=evolved')
+  assert.equal(got?.headers.authorization, 'Bearer sb_test')
+  assert.equal(got?.headers['content-type'], 'application/json')
+  assert.match(String(got?.headers['idempotency-key']), /^[0-9a-f]{32}$/)
+  assert.equal(got?.body, '{"content":"x"}')
+})
+
+test('names that would be another route are refused before anything is sent', async () => {
+  await using server = await double(json(200, {}))
+  const api = server.client()
+  for (const collection of ['', '.', '..']) {
+    await assert.rejects(api.call('get', '/v1/collections/{collection}', { path: { collection } }), TypeError)
+  }
+  assert.throws(() => api.collection(''), TypeError)
+  assert.throws(() => api.collection({}), TypeError)
+  assert.equal(server.received.length, 0)
+})
+
+test('ids of an application name a collection in every call, and create it where the contract says so', async () => {
+  await using server = await double(json(200, { items: [], hits: [] }))
+  const nora = server.client().collection({ user: 'nora@example.com', agent: 'a b' }, { create: 'mem0' })
+  await nora.search('x')
+  await all(nora.notes({ limit: 5 }))
+  assert.equal(server.received[0]?.url, '/v1/collections/by/search?user=nora%40example.com&agent=a+b')
+  assert.equal(server.received[0]?.headers['slipbox-create'], 'mem0')
+  assert.equal(server.received[1]?.url, '/v1/collections/by/notes?user=nora%40example.com&agent=a+b&limit=5')
+  assert.equal(server.received[1]?.headers['slipbox-create'], undefined)
+})
+
+test('a write is repeated with the same idempotency key', async () => {
+  await using server = await double(hangUp, problem(500, 'internal'), json(201, { note: { id: 'n' }, revision: 1 }))
+  await server.client().collection('c').add('x')
+  assert.equal(server.received.length, 3)
+  assert.equal(new Set(server.received.map(r => r.headers['idempotency-key'])).size, 1)
+  assert.deepEqual(server.waits, [125, 250])
+})
+
+test('a write that may not be repeated is sent once, unless it was refused unread', async () => {
+  for (const reply of [hangUp, problem(500, 'internal'), problem(504, 'timeout')]) {
+    await using server = await double(reply)
+    await assert.rejects(server.client().collection('c').patchNote('n', { content: 'x' }), error => error instanceof SlipboxError || error instanceof ConnectionError)
+    assert.equal(server.received.length, 1)
+  }
+  await using server = await double(problem(429, 'rate_limited', { 'Retry-After': '2' }), problem(503, 'unavailable'), json(200, { id: 'n' }))
+  await server.client().collection('c').patchNote('n', { content: 'x' })
+  assert.equal(server.received.length, 3)
+  assert.deepEqual(server.waits, [2012.5, 250])
+})
+
+test('reads by POST are repeated, and a refused request never', async () => {
+  await using reads = await double(problem(502, 'model_failed'), json(200, { hits: [], mode: 'hybrid', took_ms: 1 }))
+  assert.deepEqual((await reads.client().collection('c').search('x')).hits, [])
+  await using refused = await double(problem(422, 'invalid', {}, [{ field: 'k', reason: 'too large' }]))
+  await assert.rejects(refused.client().collection('c').search({ query: 'x', k: 1000 }), (error: unknown) => {
+    assert.ok(error instanceof SlipboxError)
+    assert.equal(error.code, 'invalid')
+    assert.equal(error.requestId, 'req-1')
+    assert.deepEqual(error.fields, [{ field: 'k', reason: 'too large' }])
+    assert.match(error.message, /k: too large/)
+    return true
+  })
+  assert.equal(refused.received.length, 1)
+})
+
+test('attempts end: by their number, by a wait that is too long, and by the signal', async () => {
+  await using down = await double(problem(503, 'unavailable'))
+  await assert.rejects(down.client().collection('c').get(), (e: unknown) => e instanceof SlipboxError && e.status === 503)
+  assert.equal(down.received.length, 4)
+  await using later = await double(problem(429, 'quota', { 'Retry-After': '3600' }))
+  await assert.rejects(later.client().collection('c').get(), (e: unknown) => e instanceof SlipboxError && e.retryAfter === 3_600_000)
+  assert.equal(later.received.length, 1)
+  await using left = await double(problem(503, 'unavailable'))
+  const control = new AbortController()
+  const api = left.client({
+    sleep: async () => {
+      control.abort(new Error('left'))
+    },
+  })
+  await assert.rejects(api.collection('c').get({ signal: control.signal }), /left/)
+  assert.equal(left.received.length, 1)
+})
+
+test('a gateway that cannot be reached, or does not answer, is a ConnectionError', async () => {
+  const api = new Slipbox({ url: 'http://127.0.0.1:1', retries: 0 })
+  await assert.rejects(api.collection('c').get(), ConnectionError)
+  let asked = 0
+  const silent: typeof fetch = (_, init) =>
+    new Promise((_, reject) => {
+      asked++
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+    })
+  const waiting = new Slipbox({ url: 'http://x', fetch: silent, sleep: async () => undefined, timeout: 5, retries: 1 })
+  await assert.rejects(waiting.collection('c').get(), /no answer within 5 ms/)
+  assert.equal(asked, 2)
+})
+
+test('errors that are no problem documents keep their status', async () => {
+  await using proxy = await double(response => {
+    response.writeHead(403, { 'Content-Type': 'text/html' })
+    response.end('<h1>no</h1>')
+  })
+  await assert.rejects(proxy.client().collection('c').get(), (e: unknown) => e instanceof SlipboxError && e.status === 403 && e.code === 'unknown')
+  await using openai = await double(json(404, { error: { message: 'no such model', code: 'not_found' } }))
+  await assert.rejects(openai.client().call('get', '/v1/models'), (e: unknown) => e instanceof SlipboxError && e.code === 'not_found' && e.message === 'no such model')
+})
+
+test('pages are asked for one after the other, when they are needed', async () => {
+  await using server = await double(
+    json(200, { items: [{ id: '1' }, { id: '2' }], next_cursor: 'c/2', revision: 1 }),
+    json(200, { items: [{ id: '3' }], revision: 1 }),
+  )
+  const notes = server.client().collection('c').notes({ limit: 2 })
+  assert.equal(server.received.length, 0)
+  await notes.next()
+  assert.equal(server.received.length, 1)
+  assert.deepEqual((await all(notes)).map(n => n.id), ['2', '3'])
+  assert.equal(server.received[1]?.url, '/v1/collections/c/notes?limit=2&cursor=c%2F2')
+})
+
+test('events are read whatever the pieces they arrive in', async () => {
+  const text = ': hello\n\nevent: delta\r\ndata: {"text":"é"}\r\n\r\nevent: delta\rdata: {"text":\rdata: "b"}\r\rdata: [DONE]\n\nevent: cut\ndata: 1\n'
+  const bytes = Buffer.from(text)
+  for (const size of [1, 2, 3, 7, bytes.length]) {
+    const pieces: Buffer[] = []
+    for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))
+    const body = new ReadableStream<Uint8Array>({
+      start(control) {
+        for (const piece of pieces) control.enqueue(new Uint8Array(piece))
+        control.close()
+      },
+    })
+    const api = new Slipbox({ url: 'http://x', fetch: async () => new Response(body) })
+    const events = await all(api.collection('c').chatStream('hello'))
+    assert.deepEqual(
+      events.map(e => [e.event, e.data]),
+      [['delta', { text: 'é' }], ['delta', { text: 'b' }], ['message', '[DONE]']], `pieces of ${size}`,
+    )
+  }
+})
+
+test('an error in a stream is thrown', async () => {
+  await using server = await double(stream('event: delta\ndata: {"text":"a"}\n\nevent: error\ndata: {"status":502,"code":"model_failed","title":"t","type":"x","request_id":"r"}\n\n'))
+  const got: unknown[] = []
+  await assert.rejects(async () => {
+    for await (const event of server.client().collection('c').chatStream('x')) got.push(event.data)
+  }, (e: unknown) => e instanceof SlipboxError && e.code === 'model_failed')
+  assert.deepEqual(got, [{ text: 'a' }])
+})
+
+test('a job is followed over a stream that breaks off', async () => {
+  await using server = await double(
+    response => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.write(job('running'), () => response.destroy())
+    },
+    stream(job('running'), job('done'), job('never')),
+  )
+  assert.deepEqual((await all(server.client().jobs.follow('j'))).map(j => j.state), ['running', 'running', 'done'])
+  await using ends = await double(stream(''))
+  await assert.rejects(all(ends.client().jobs.follow('j')), ConnectionError)
+  assert.equal(ends.received.length, 4)
+})
+
+test('leaving a stream closes its connection', async () => {
+  let closed: () => void = () => undefined
+  const ended = new Promise<void>(resolve => {
+    closed = resolve
+  })
+  await using server = await double(response => {
+    response.on('close', closed)
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    response.write(job('running'))
+  })
+  for await (const _ of server.client().jobs.follow('j')) break
+  await ended
+})
