@@ -7,6 +7,7 @@ import _ "embed"
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
 //go:generate ../scripts/generate-typescript.sh
+//go:generate ../scripts/generate-python.sh
 
 // OpenAPI is the document, in YAML, as it is served at /openapi.yaml.
 //

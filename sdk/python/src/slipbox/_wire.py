@@ -1,0 +1,173 @@
+"""What both clients know of the protocol, without any input or output of their own."""
+
+import json
+import os
+import random
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import ValidationError
+
+from slipbox import models
+from slipbox._base import Model
+from slipbox.errors import BY_STATUS, ProblemError, SlipboxError
+from slipbox.requests import External
+
+M = TypeVar("M", bound=Model)
+
+#: Id or name of a collection, or the application's own ids: ``{"user": "nora@example.com"}``.
+CollectionRef = str | External
+
+# A server that asks for a longer wait than this, in seconds, is not waited for: the caller gets its answer.
+LONGEST_WAIT = 60.0
+# The longest wait that the client chooses by itself, in seconds.
+LONGEST_PAUSE = 8.0
+# States of a job that do not change any more.
+ENDED = frozenset({"done", "dead", "cancelled"})
+
+
+def settings(url: str | None, api_key: str | None) -> tuple[str, str]:
+    """Returns address and key, by default from SLIPBOX_URL and SLIPBOX_KEY."""
+    url = url or os.environ.get("SLIPBOX_URL", "http://127.0.0.1:8080")
+    api_key = api_key or os.environ.get("SLIPBOX_KEY", "")
+    if not api_key:
+        raise SlipboxError("no key: pass api_key, or set SLIPBOX_KEY (gateway key create prints one)")
+    return url.rstrip("/"), api_key
+
+
+def path(*segments: str) -> str:
+    """Returns /v1/ and the segments, percent-encoded."""
+    return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
+
+
+def within(
+    collection: CollectionRef, *segments: str, query: Mapping[str, Any] | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Returns path and query of what is below a collection."""
+    parameters = dict(query or {})
+    if isinstance(collection, str):
+        return path("collections", collection, *segments), parameters
+    if not collection:
+        raise SlipboxError("a collection is named by its id, its name, or at least one id of the application")
+    return path("collections", "by", *segments), parameters | collection
+
+
+def parameters(query: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the query of a request: without None, with true and false as in JSON, objects as JSON text."""
+    out = {}
+    for name, value in query.items():
+        if value is None:
+            continue
+        out[name] = value if isinstance(value, str) else json.dumps(value)
+    return out
+
+
+def new_key() -> str:
+    """Returns a key that makes a write safe to repeat."""
+    return str(uuid.uuid4())
+
+
+def ndjson(lines: Iterable[Mapping[str, Any]]) -> bytes:
+    """Returns one line for each object."""
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+
+
+def parse(kind: type[M], response: httpx.Response) -> M:
+    """Returns the answer as a model, with its headers."""
+    try:
+        answer = kind.model_validate_json(response.content)
+    except ValidationError as e:
+        raise SlipboxError(f"the answer to {response.request.method} {response.request.url.path} is none: {e}") from e
+    answer._headers = response.headers
+    return answer
+
+
+def problem(status: int, body: bytes, headers: Mapping[str, str]) -> ProblemError:
+    """Returns the error that an answer stands for."""
+    try:
+        document = models.Problem.model_validate_json(body)
+    except ValidationError:
+        document = models.Problem(
+            type="about:blank",
+            title=body[:200].decode(errors="replace") or f"HTTP {status}",
+            status=status,
+            code="unknown",
+            request_id=headers.get("x-request-id", ""),
+        )
+    return BY_STATUS.get(status, ProblemError)(document, headers)
+
+
+def pause(
+    attempt: int,
+    status: int,
+    headers: Mapping[str, str],
+    repeatable: bool,
+    first: float,
+    jitter: Callable[[], float] = random.random,
+) -> float | None:
+    """Returns how many seconds to wait before the next try, or None when the answer is final.
+
+    attempt counts failed tries from 0; status 0 is a connection that was lost after the request was sent. 429, and
+    503 with Retry-After, were not carried out and may be repeated; 502, 504 and lost connections only if the request
+    is repeatable. Without Retry-After the wait grows from first, with full jitter.
+    """
+    after = retry_after(headers)
+    unchanged = status == 429 or (status == 503 and after is not None)
+    if not unchanged and not (repeatable and status in (0, 502, 504)):
+        return None
+    if after is not None:
+        # Spread over a little more than what was asked for, so that clients do not come back together.
+        return after + first * jitter() if after <= LONGEST_WAIT else None
+    return min(first * 2.0**attempt, LONGEST_PAUSE) * jitter()
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Returns the seconds of Retry-After, a number or a date, or None."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isdigit():
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return None
+
+
+class Events:
+    """Collects the lines of a stream of server-sent events."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.data: list[str] = []
+
+    def line(self, line: str) -> Iterator[tuple[str, str]]:
+        """Takes a line, and yields name and data of the event that it ends, if it does."""
+        if line:
+            field, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if field == "event":
+                self.name = value
+            elif field == "data":
+                self.data.append(value)
+            return
+        if self.data:
+            yield self.name or "message", "\n".join(self.data)
+        self.name, self.data = "", []
+
+
+def chat_event(name: str, data: str) -> models.ChatDelta | models.ChatAnswer | None:
+    """Returns an event of a chat, None for one of a later version, and raises one that is an error."""
+    if name == "delta":
+        return models.ChatDelta.model_validate_json(data)
+    if name == "done":
+        return models.ChatAnswer.model_validate_json(data)
+    if name == "error":
+        status = json.loads(data).get("status", 500)
+        raise problem(status, data.encode(), {})
+    return None
