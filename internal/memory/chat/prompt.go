@@ -6,12 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/text"
-)
-
-// Marks around the context from memory.
-const (
-	openMark  = "<slipbox-memory>"
-	closeMark = "</slipbox-memory>"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 //go:embed prompts/answer.txt
@@ -23,7 +18,7 @@ func withMemory(context string) string {
 	if context == "" {
 		context = "(nothing that belongs to this)"
 	}
-	return strings.TrimSpace(instructions) + "\n\n" + openMark + "\n" + text.EscapeTags(context) + "\n" + closeMark
+	return strings.TrimSpace(instructions) + "\n\n" + recalled.Mark(text.EscapeTags(context))
 }
 
 // clip cuts a text to a number of characters.

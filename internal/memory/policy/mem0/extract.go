@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 // exchange holds the new messages of an event, as far as they may be learned from.
@@ -47,7 +48,7 @@ func newExchange(c *Config, messages []memory.Note) exchange {
 		if !memory.Learnable(&m) {
 			continue
 		}
-		m.Content = stripRecalled(m.Content)
+		m.Content = recalled.Strip(m.Content)
 		if m.Content == "" {
 			continue
 		}

@@ -133,38 +133,3 @@ func lenientDecision(said string) json.RawMessage {
 	}
 	return raw
 }
-
-// The marks around recalled memories, which a chat puts before a person's message.
-const blockOpen, blockClose = "<slipbox-memory>", "</slipbox-memory>"
-
-// stripRecalled removes recalled memories from a message. A block without an end mark is
-// removed up to the end of the message.
-func stripRecalled(s string) string {
-	for {
-		i := indexFold(s, blockOpen)
-		if i < 0 {
-			return strings.TrimSpace(s)
-		}
-		rest := s[i+len(blockOpen):]
-		j := indexFold(rest, blockClose)
-		if j < 0 {
-			return strings.TrimSpace(s[:i])
-		}
-		s = s[:i] + rest[j+len(blockClose):]
-	}
-}
-
-// indexFold returns the index of an ASCII mark in s, in any letter case; -1: not there.
-func indexFold(s, mark string) int {
-	for i := 0; i+len(mark) <= len(s); i++ {
-		j := strings.IndexByte(s[i:], mark[0])
-		if j < 0 || i+j+len(mark) > len(s) {
-			return -1
-		}
-		i += j
-		if strings.EqualFold(s[i:i+len(mark)], mark) {
-			return i
-		}
-	}
-	return -1
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 // recordTasks returns the task that writes the record of an exchange's session.
@@ -158,7 +159,7 @@ func sessionSteps(ctx context.Context, d memory.Desk, session string, old *memor
 			if sessionName(m.Attributes[memory.AttrSession]) != session || !memory.Learnable(&m) {
 				continue
 			}
-			if m.Content = stripRecalled(m.Content); m.Content != "" {
+			if m.Content = recalled.Strip(m.Content); m.Content != "" {
 				out = append(out, m)
 			}
 		}
