@@ -27,6 +27,9 @@ func (s *Server) limit(c *gin.Context) error {
 	if p.Scope.IsZero() {
 		return nil
 	}
+	if _, ok := calledByTool(c); ok {
+		return nil // the call of the tool was counted
+	}
 	ctx, id, l := c.Request.Context(), p.Scope.Tenant(), p.Tenant.Limits.Or(s.limits)
 	if s.perSecond != nil {
 		// First, since it asks nobody else.

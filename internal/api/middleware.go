@@ -193,6 +193,10 @@ func (s *Server) noMethod(c *gin.Context) {
 
 // authenticate finds the principal of a request.
 func (s *Server) authenticate(c *gin.Context) error {
+	if p, ok := calledByTool(c); ok {
+		c.Set(keyPrincipal, p)
+		return nil
+	}
 	credential, err := credentialOf(c.Request.Header)
 	if err != nil {
 		return err

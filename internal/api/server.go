@@ -219,6 +219,9 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		if err := s.mountCore(*deps.Core); err != nil {
 			return nil, err
 		}
+		if err := s.mountMCP(); err != nil {
+			return nil, err
+		}
 	}
 	if deps.Access != nil {
 		if err := s.mountAccess(*deps.Access); err != nil {

@@ -71,9 +71,9 @@ func Map() []Package {
 		{"internal/config", LayerConfig, "gathers the packages' settings",
 			[]string{edge, layer(LayerAdapter), core}, false},
 
-		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core}, false},
+		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core, "internal/mcp"}, false},
 		{"internal/api/docs", LayerTool, "writes the reference page that the API serves at /docs", []string{"api"}, false},
-		{"internal/mcp", LayerEdge, "the MCP endpoint: tools over the same services and scopes", []string{core}, false},
+		{"internal/mcp", LayerEdge, "the Model Context Protocol: tools that are requests of the HTTP API", nil, false},
 		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
@@ -186,6 +186,7 @@ func Dependencies() []Dependency {
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
 		{"github.com/go-json-experiment/json", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
+		{"github.com/modelcontextprotocol/", []string{"internal/mcp"}, true},
 		{"modernc.org/", []string{"internal/store/sqlite"}, true},
 		{"github.com/jackc/", []string{"internal/store/postgres"}, true},
 		{"github.com/pgvector/", []string{"internal/store/postgres"}, true},

@@ -112,7 +112,7 @@ func TestVerify(t *testing.T) {
 		{"engine imports an engine", "internal/store/postgres/a.go", ours + "internal/store/sqlite", true},
 		{"store imports an engine", "internal/store/a.go", ours + "internal/store/sqlite", true},
 		{"edge imports the core", "internal/api/a.go", ours + "internal/clone", false},
-		{"edge imports an edge", "internal/api/a.go", ours + "internal/mcp", true},
+		{"edge imports an edge", "internal/mcp/a.go", ours + "internal/api", true},
 		{"edge imports an adapter", "internal/api/a.go", ours + "internal/store", true},
 		{"app imports an adapter", "internal/app/a.go", ours + "internal/store/sqlite", false},
 		{"config imports an adapter", "internal/config/a.go", ours + "internal/llm", false},

@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
+)
+
+// headerCreate names the policy of a collection that does not exist yet.
+const headerCreate = "Slipbox-Create"
+
+// remember stores a text as a note, or messages, and creates the collection when there is none.
+func remember(c *call) (answer, error) {
+	r, err := rememberRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	path, query, err := c.collection()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := c.text("policy")
+	if err != nil {
+		return nil, err
+	}
+	if policy == "" {
+		policy = "amem"
+	}
+	c.addQuery(query)
+	r.Path = path + r.Path
+	var got struct {
+		accepted
+
+		Note note `json:"note"`
+	}
+	head, err := c.send(r, query, &got)
+	made := false
+	if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, argCollection) {
+		if made, err = c.create(&r, policy); err == nil {
+			head, err = c.send(r, query, &got)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &rememberAnswer{Note: got.Note.ID, Created: made, Job: got.Job.ID, Redacted: head.Header.Get(headerRedacted), Collection: got.Note.Collection}
+	for _, m := range got.Messages {
+		out.Messages = append(out.Messages, m.ID)
+	}
+	if out.Collection == "" {
+		out.Collection = c.named()
+	}
+	return out, nil
+}
+
+// named returns the collection as the caller names it.
+func (c *call) named() string {
+	if ref, err := c.text(argCollection); err == nil && ref != "" {
+		return ref
+	}
+	return string(c.args[argExternal])
+}
+
+// rememberRequest returns the request that stores what is given, without the path of the collection. What was
+// recalled is not stored again.
+func rememberRequest(c *call) (Request, error) {
+	content, err := c.text("content")
+	if err != nil {
+		return Request{}, err
+	}
+	raw, talk := c.args["messages"]
+	if talk == (content != "") {
+		return Request{}, invalid("content", "exactly one of content and messages is required")
+	}
+	if !talk {
+		if content = recalled.Strip(content); content == "" {
+			return Request{}, invalid("content", "has nothing but what was recalled")
+		}
+		body := c.fields()
+		body["content"], _ = json.Marshal(content) //nolint:errchkjson // a string
+		whole, err := json.Marshal(body)
+		return Request{Method: http.MethodPost, Path: "/notes", Body: whole}, err
+	}
+	for name := range c.args {
+		if c.tool.inBody[name] {
+			return Request{}, invalid(name, "belongs to content; messages have their own occurred_at")
+		}
+	}
+	var messages []map[string]any
+	if err := json.Unmarshal(raw, &messages); err != nil {
+		return Request{}, invalid("messages", "must be a list of objects with role and content")
+	}
+	for _, m := range messages {
+		if said, ok := m["content"].(string); ok {
+			if own := recalled.Strip(said); own != "" {
+				m["content"] = own
+			} else {
+				m["recalled"] = true // it was recalled as a whole
+			}
+		}
+	}
+	whole, err := json.Marshal(map[string]any{"messages": messages})
+	if err != nil {
+		return Request{}, fmt.Errorf("encode messages: %w", err)
+	}
+	return Request{Method: http.MethodPost, Path: "/messages", Body: whole}, nil
+}
+
+// create makes that the request finds its collection: one with a name is created, one with ids of an application by
+// the request itself.
+func (c *call) create(r *Request, policy string) (made bool, err error) {
+	if _, external := c.args[argExternal]; external {
+		r.Header = http.Header{headerCreate: {policy}}
+		return true, nil
+	}
+	name, err := c.text(argCollection)
+	if err != nil {
+		return false, err
+	}
+	body, err := json.Marshal(map[string]string{"name": name, "policy": policy})
+	if err != nil {
+		return false, fmt.Errorf("encode a collection: %w", err)
+	}
+	_, err = c.send(Request{Method: http.MethodPost, Path: pathCollections, Body: body}, url.Values{}, nil)
+	if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusConflict {
+		return false, nil // another call was faster
+	}
+	return err == nil, err
+}

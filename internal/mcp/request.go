@@ -1,0 +1,248 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// call is one call of a tool.
+type call struct {
+	ctx    context.Context //nolint:containedctx // lives for one call
+	caller Caller
+	tool   *tool
+	args   map[string]json.RawMessage
+}
+
+// text returns an argument that is a string; "" if it is absent. It is an error if it is required and absent.
+func (c *call) text(name string) (string, error) {
+	raw, given := c.args[name]
+	if !given {
+		if slices.Contains(c.tool.required, name) {
+			return "", missing(name)
+		}
+		return "", nil
+	}
+	var v string
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return "", invalid(name, "must be a string")
+	}
+	if v == "" {
+		return "", invalid(name, "must not be empty")
+	}
+	return v, nil
+}
+
+func missing(name string) error { return invalid(name, "is required") }
+
+func invalid(name, reason string) error {
+	return problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: name + ": " + reason}
+}
+
+// collection returns the path and query of the collection of a call: by its id or name, or by the ids of an
+// application.
+func (c *call) collection() (path string, query url.Values, err error) {
+	ref, err := c.text(argCollection)
+	if err != nil {
+		return "", nil, err
+	}
+	raw, external := c.args[argExternal]
+	switch {
+	case external && ref != "":
+		return "", nil, invalid(argExternal, "only one of collection and external is accepted")
+	case ref != "":
+		return pathCollections + "/" + url.PathEscape(ref), url.Values{}, nil
+	case !external:
+		return "", nil, problem{
+			Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: "collection: one of collection and external is required",
+			fix: "Call list_collections for the names, or pass external, such as {\"user\": \"nora@example.com\"}.",
+		}
+	}
+	var ids map[string]string
+	if err := json.Unmarshal(raw, &ids); err != nil || len(ids) == 0 {
+		return "", nil, invalid(argExternal, "must be an object of texts, with one or more of user, agent, app and run")
+	}
+	query = url.Values{}
+	for name, id := range ids {
+		if !slices.Contains(externalNames, name) {
+			return "", nil, invalid(argExternal+"."+name, "unknown; the names are user, agent, app and run")
+		}
+		query.Set(name, id)
+	}
+	return pathCollections + "/by", query, nil
+}
+
+// note returns the path and query of the note of a call.
+func (c *call) note() (string, url.Values, error) {
+	path, query, err := c.collection()
+	if err != nil {
+		return "", nil, err
+	}
+	id, err := c.text(argNote)
+	if err != nil {
+		return "", nil, err
+	}
+	return path + "/notes/" + url.PathEscape(id), query, nil
+}
+
+// body returns the arguments that are fields of the body.
+func (c *call) body() ([]byte, error) {
+	out := map[string]json.RawMessage{}
+	for name, v := range c.args {
+		if c.tool.inBody[name] {
+			out[name] = v
+		}
+	}
+	return json.Marshal(out)
+}
+
+// addQuery adds the arguments that are parameters of the query.
+func (c *call) addQuery(query url.Values) {
+	for name, v := range c.args {
+		if c.tool.inQuery[name] {
+			query.Set(name, plain(v))
+		}
+	}
+}
+
+// plain returns the text of a JSON value as a parameter of a query.
+func plain(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(bytes.TrimSpace(raw))
+}
+
+// send makes a request and decodes its answer into out, unless that is nil. An answer that is a problem is a
+// [problem].
+func (c *call) send(r Request, query url.Values, out any) (Response, error) {
+	if len(query) > 0 {
+		r.Path += "?" + query.Encode()
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	return sendAs(c.ctx, c.caller, r, out)
+}
+
+func sendAs(ctx context.Context, caller Caller, r Request, out any) (Response, error) {
+	answer := caller.Send(ctx, r)
+	if answer.Status >= http.StatusBadRequest {
+		p := problem{Status: answer.Status, RetryAfter: answer.Header.Get("Retry-After")}
+		if err := json.Unmarshal(answer.Body, &p); err != nil {
+			return answer, fmt.Errorf("an answer with status %d is no problem document: %w", answer.Status, err)
+		}
+		return answer, p
+	}
+	if out == nil {
+		return answer, nil
+	}
+	if err := json.Unmarshal(answer.Body, out); err != nil {
+		return answer, fmt.Errorf("decode an answer: %w", err)
+	}
+	return answer, nil
+}
+
+// problem is a refusal of the API, or of a call that never became a request.
+type problem struct {
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+	Errors []struct {
+		Field  string `json:"field"`
+		Reason string `json:"reason"`
+	} `json:"errors"`
+	RetryAfter string `json:"-"` // seconds
+	fix        string
+}
+
+// Error returns what happened, for a model to read.
+func (p problem) Error() string {
+	detail := p.Detail
+	if detail == "" {
+		detail = p.Title
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%d %s).", strings.TrimSuffix(detail, "."), p.Status, p.Code)
+	for i, e := range p.Errors {
+		if i > 0 || !strings.HasPrefix(detail, e.Field+":") { // the first is in the detail
+			fmt.Fprintf(&b, "\n- %s: %s", e.Field, e.Reason)
+		}
+	}
+	if fix := p.advice(); fix != "" {
+		b.WriteString("\nFix: " + fix)
+	}
+	return b.String()
+}
+
+// advice says what a model can do about it.
+func (p problem) advice() string {
+	if p.fix != "" {
+		return p.fix
+	}
+	switch {
+	case p.Status == http.StatusUnprocessableEntity, p.Status == http.StatusBadRequest:
+		return "Correct the argument that is named and call again."
+	case p.Status == http.StatusForbidden:
+		return "Use another tool, or ask for a key with this scope."
+	case p.Status == http.StatusNotFound:
+		return "Call list_collections for collections, search_notes for ids of notes."
+	case p.Status == http.StatusConflict, p.Status == http.StatusPreconditionFailed:
+		return "Read it again and decide anew."
+	case p.Status == http.StatusRequestEntityTooLarge:
+		return "Send less, in several calls."
+	case p.RetryAfter != "":
+		return "Wait " + p.RetryAfter + " s and call again."
+	}
+	return ""
+}
+
+// errorText returns the text of an error of a call.
+func errorText(err error) string {
+	if p, ok := errors.AsType[problem](err); ok {
+		return p.Error()
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return "The call took too long.\nFix: Call again, with a smaller request."
+	}
+	return "The tool failed; the log of the gateway has the reason."
+}
+
+// checkNames refuses arguments that the tool does not have.
+func (c *call) checkNames() error {
+	known := slices.Sorted(maps.Keys(c.tool.arguments))
+	for _, name := range slices.Sorted(maps.Keys(c.args)) {
+		if !slices.Contains(known, name) {
+			return problem{
+				Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: clip(name, maxName) + ": unknown argument",
+				fix: "The arguments are " + strings.Join(known, ", ") + ".",
+			}
+		}
+	}
+	for _, name := range c.tool.required {
+		if _, ok := c.args[name]; !ok {
+			return missing(name)
+		}
+	}
+	return nil
+}
+
+const (
+	pathCollections = "/v1/collections"
+	argCollection   = "collection"
+	argExternal     = "external"
+	argNote         = "note"
+	// maxName is the length of a name of the caller that an error repeats, in characters.
+	maxName = 64
+)
+
+var externalNames = []string{"user", "agent", "app", "run"}

@@ -1,0 +1,512 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
+)
+
+// Schemas of arguments that tools have besides fields of the API, or in a shorter form.
+const (
+	schemaMessages = `{"type":"array","minItems":1,"maxItems":500,"description":"In the order in which they were said.","items":{"type":"object","required":["content"],"properties":{` +
+		`"role":{"type":"string","enum":["user","assistant","system","tool"]},"content":{"type":"string"},"name":{"type":"string","description":"Of the speaker."},` +
+		`"occurred_at":{"type":"string","description":"RFC 3339; default now."},"session":{"type":"string"},"id":{"type":"string","description":"Your own; makes the message safe to send again."}}}}`
+	schemaFilter   = `{"type":"object","description":"A leaf such as {\"field\":\"tags\",\"op\":\"contains\",\"value\":\"ml\"}, or {\"and\":[…]}, {\"or\":[…]}, {\"not\":…}. Fields: kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>; op: eq ne gt gte lt lte in contains exists."}`
+	schemaPolicy   = `{"type":"string","description":"Policy of the collection if it is created.","default":"amem"}`
+	schemaQuestion = `{"type":"string","description":"What the wrong memory says, in words; answers the notes to choose from and changes nothing."}`
+	schemaNoteIDs  = `{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50,"description":"Ids of the notes."}`
+	schemaNewText  = `{"type":"string","description":"The text that is true."}`
+)
+
+// Schemas of answers.
+const (
+	outNote       = `{"type":"object","required":["note"],"properties":{"note":` + outNoteBody + `,"revision":{"type":"integer"},"job":{"type":"string","description":"Analyzes the note; absent if none does."},"redacted":{"type":"string","description":"Kinds of secrets that were taken out."}}}`
+	outNoteBody   = `{"type":"object","required":["content","id"],"properties":{"content":{"type":"string"},"id":{"type":"string"},"kind":{"type":"string"},"context":{"type":"string"},"occurred_at":{"type":"string"},"revision":{"type":"integer"},"cut":{"type":"boolean","description":"Parts are left out; read the resource for all."}}}`
+	outHits       = `{"type":"object","required":["hits"],"properties":{"hits":{"type":"array","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"},"occurred_at":{"type":"string"},"collection":{"type":"string"},"cut":{"type":"boolean"}}}},"answerable":{"type":"number","description":"How well the hits fit the question, 0 to 1."},"left_out":{"type":"integer","description":"Hits that did not fit."}}}`
+	outContext    = `{"type":"object","required":["text","notes"],"properties":{"text":{"type":"string"},"notes":{"type":"array","items":{"type":"string"},"description":"Ids of the notes of the marks [1], [2], …"},"answerable":{"type":"number"},"left_out":{"type":"integer"}}}`
+	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}}}}`
+	outLinks      = `{"type":"object","required":["links"],"properties":{"links":{"type":"array","items":{"type":"object","properties":{"target":{"type":"string"},"relation":{"type":"string"},"confidence":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
+	outMessages   = `{"type":"object","required":["messages"],"properties":{"messages":{"type":"array","items":{"type":"string"},"description":"Ids."},"learned":{"type":"array","items":{"type":"object","properties":{"memory":{"type":"string"},"event":{"type":"string"},"note":{"type":"string"}}}},"revision":{"type":"integer"},"job":{"type":"string"},"redacted":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outRemember   = `{"type":"object","required":["collection"],"properties":{"collection":{"type":"string"},"created":{"type":"boolean"},"note":{"type":"string"},"messages":{"type":"array","items":{"type":"string"}},"job":{"type":"string"},"redacted":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outCollection = `{"type":"object","required":["name","id"],"properties":` + outCollectionBody + `}`
+	// The fields of a collection.
+	outCollectionBody = `{"name":{"type":"string"},"id":{"type":"string"},"display_name":{"type":"string"},"agent":{"type":"string"},"external":{"type":"object"},"policy":{"type":"string"},"notes":{"type":"integer"},"created_at":{"type":"string"}}`
+	outCollections    = `{"type":"object","required":["collections"],"properties":{"collections":{"type":"array","items":` + outCollection + `},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outHistory        = `{"type":"object","required":["versions"],"properties":{"versions":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"deleted":{"type":"boolean"},"cause":{"type":"string"},"actor":{"type":"string"},"changed_at":{"type":"string"},"revision":{"type":"integer"},"cut":{"type":"boolean"}}}},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outCorrected      = `{"type":"object","required":["candidates"],"properties":{"note":` + outNoteBody + `,"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
+	outForgotten      = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"missing":{"type":"array","items":{"type":"string"}},"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
+)
+
+// definitions returns the tools, in the order in which they are listed.
+func definitions() []definition {
+	return []definition{
+		{
+			name: "build_context", title: "Recall", operation: "buildContext", target: targetSeveral, kind: reads, output: outContext,
+			description: "Recalls what is known about a question, as text for a prompt: profile, facts, episodes and recent messages with their dates. Call it before you answer.",
+			fields:      []string{"query", "token_budget", "as_of", "min_answerable"}, own: map[string]string{"collections": schemaRefs}, required: []string{"query"}, run: buildContext,
+		},
+		{
+			name: "search_notes", title: "Search notes", operation: "search", target: targetSeveral, kind: reads, output: outHits,
+			description: "Finds notes by words and by meaning, the best first. Its ids are what the other tools take as note.",
+			fields:      []string{"query", "k", "mode", "filter", "expand_links", "min_score", "as_of"},
+			own:         map[string]string{"filter": schemaFilter, "collections": schemaRefs}, required: []string{"query"}, run: search,
+		},
+		{
+			name: "remember", title: "Remember", operation: "createNote", target: targetCollection, kind: adds, output: outRemember,
+			description: "Stores a text (content) or a conversation (messages) to be found later. The collection is created on first use. Say who and when in the text; leave out secrets and what was recalled.",
+			fields:      []string{"content", "tags", "attributes", "occurred_at", "wait"}, own: map[string]string{"messages": schemaMessages, "policy": schemaPolicy}, run: remember,
+		},
+		{
+			name: "correct", title: "Correct a memory", operation: "patchNote", target: targetCollection, kind: replaces, output: outCorrected,
+			description: "Replaces the text of a wrong memory; its history keeps the old one. Without note, it searches for query and answers the notes to choose from.",
+			fields:      []string{"content"}, own: map[string]string{"content": schemaNewText, argNote: pathArguments[argNote], "query": schemaQuestion}, run: correct,
+		},
+		{
+			name: "forget", title: "Forget", operation: "deleteNote", target: targetCollection, kind: replaces, output: outForgotten,
+			description: "Deletes memories by their ids. Without notes, it searches for query and answers the notes to choose from; nothing is deleted then.",
+			own:         map[string]string{"notes": schemaNoteIDs, "query": schemaQuestion}, run: forget,
+		},
+		{
+			name: "add_note", title: "Add a note", operation: "createNote", target: targetCollection, kind: adds, output: outNote,
+			description: "Adds a note to a collection that exists. The policy then describes and links it.",
+			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at", "infer", "on_duplicate", "wait"}, required: []string{"content"}, run: addNote,
+		},
+		{
+			name: "get_note", title: "Read a note", operation: "getNote", target: targetNote, kind: reads, output: outNote,
+			description: "Reads a note with its links.", fields: []string{"as_of"}, run: getNote,
+		},
+		{
+			name: "update_note", title: "Change a note", operation: "patchNote", target: targetNote, kind: replaces, output: outNote,
+			description: "Changes the named fields of a note; null clears one. The history keeps the old version.",
+			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at"}, run: updateNote,
+		},
+		{
+			name: "delete_note", title: "Delete a note", operation: "deleteNote", target: targetNote, kind: replaces, output: outDeleted,
+			description: "Deletes a note.", run: deleteNote,
+		},
+		{
+			name: "link_notes", title: "Link notes", operation: "putLinks", target: targetNote, kind: replaces, output: outLinks,
+			description: "Adds links from a note to others, or changes those with the same target and relation.",
+			fields:      []string{"links"}, required: []string{"links"}, run: linkNotes,
+		},
+		{
+			name: "add_messages", title: "Add messages", operation: "addMessages", target: targetCollection, kind: adds, output: outMessages,
+			description: "Adds messages of a conversation to a collection that exists. Its policy learns from them; with wait \"evolved\" the answer has what it learned.",
+			fields:      []string{"messages", "infer", "on_duplicate", "wait"}, own: map[string]string{"messages": schemaMessages}, required: []string{"messages"}, run: addMessages,
+		},
+		{
+			name: "list_collections", title: "List collections", operation: "listCollections", kind: reads, output: outCollections,
+			description: "Lists the collections that the key can use.", fields: []string{"limit", "cursor", "name", "user"}, run: listCollections,
+		},
+		{
+			name: "clone_collection", title: "Clone a collection", operation: "cloneCollection", target: targetName, kind: adds, output: outCollection,
+			description: "Makes a fork (at once, nothing is copied) or a copy of a collection, such as to try something without changing it.",
+			fields:      []string{"name", "agent", "external", "mode", "at_revision", "ttl_seconds"}, run: cloneCollection,
+		},
+		{
+			name: "note_history", title: "History of a note", operation: "getNoteHistory", target: targetNote, kind: reads, output: outHistory,
+			description: "Lists the versions of a note, newest first: what it said, who changed it and why.", fields: []string{"limit", "cursor", "as_of"}, run: noteHistory,
+		},
+	}
+}
+
+const schemaRefs = `{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50,"description":"Ids or names of several collections, in place of collection."}`
+
+// several sends a question to one collection, or to all that the arguments name.
+func (c *call) several(operation string, body map[string]json.RawMessage, out any) error {
+	path := "/v1/" + operation
+	if _, one := c.args[argCollection]; one {
+		for _, other := range []string{argExternal, "collections"} {
+			if _, both := c.args[other]; both {
+				return invalid(other, "only one of collection, collections and external is accepted")
+			}
+		}
+		ref, err := c.text(argCollection)
+		if err != nil {
+			return err
+		}
+		path = pathCollections + "/" + url.PathEscape(ref) + "/" + operation
+	} else {
+		for _, name := range []string{argExternal, "collections"} {
+			if v, ok := c.args[name]; ok {
+				body[name] = v
+			}
+		}
+		if body[argExternal] == nil && body["collections"] == nil {
+			_, _, err := c.collection() // says what is missing
+			return err
+		}
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode a question: %w", err)
+	}
+	_, err = c.send(Request{Method: http.MethodPost, Path: path, Body: raw}, nil, out)
+	return err
+}
+
+// fields returns the arguments that are fields of the body.
+func (c *call) fields() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for name, v := range c.args {
+		if c.tool.inBody[name] {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// contextTokens is the size of a context, so that it and the ids of its notes fit.
+const contextTokens = 1200
+
+func buildContext(c *call) (answer, error) {
+	body := c.fields()
+	var asked float64
+	if raw, given := body["token_budget"]; !given || json.Unmarshal(raw, &asked) == nil && asked > contextTokens {
+		body["token_budget"] = json.RawMessage(strconv.Itoa(contextTokens))
+	}
+	var got struct {
+		Text      string `json:"text"`
+		Citations []struct {
+			Note string `json:"note"`
+		} `json:"citations"`
+		Answerable *float64 `json:"answerable"`
+	}
+	if err := c.several("context", body, &got); err != nil {
+		return nil, err
+	}
+	out := &contextAnswer{Text: recalled.Mark(text.EscapeTags(got.Text)), Notes: []string{}, Answerable: got.Answerable}
+	for _, n := range got.Citations {
+		out.Notes = append(out.Notes, n.Note)
+	}
+	return out, nil
+}
+
+// found is an answer of a search.
+type found struct {
+	Hits []struct {
+		Note struct {
+			Content    string `json:"content"`
+			ID         string `json:"id"`
+			OccurredAt string `json:"occurred_at"`
+		} `json:"note"`
+		Score      float64 `json:"score"`
+		Collection string  `json:"collection"`
+	} `json:"hits"`
+	Answerable *float64 `json:"answerable"`
+}
+
+func (f *found) list() []hit {
+	out := make([]hit, len(f.Hits))
+	for i, h := range f.Hits {
+		out[i] = hit{Content: h.Note.Content, Note: h.Note.ID, Score: h.Score, OccurredAt: h.Note.OccurredAt, Collection: h.Collection}
+	}
+	return out
+}
+
+func search(c *call) (answer, error) {
+	var got found
+	if err := c.several("search", c.fields(), &got); err != nil {
+		return nil, err
+	}
+	return &searchAnswer{Hits: got.list(), Answerable: got.Answerable}, nil
+}
+
+// candidates is how many notes a tool offers to choose from.
+const candidates = 5
+
+// candidates returns the notes that fit the argument query best.
+func (c *call) candidates() ([]hit, error) {
+	query, err := c.text("query")
+	if err != nil {
+		return nil, err
+	}
+	if query == "" {
+		return nil, problem{
+			Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: "neither a note nor a query was given",
+			fix: "Name the note by its id, or describe it as query to get the ids of notes.",
+		}
+	}
+	path, in, err := c.collection()
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(map[string]any{"query": query, "k": candidates})
+	if err != nil {
+		return nil, fmt.Errorf("encode a question: %w", err)
+	}
+	var got found
+	_, err = c.send(Request{Method: http.MethodPost, Path: path + "/search", Body: body}, in, &got)
+	return got.list(), err
+}
+
+func correct(c *call) (answer, error) {
+	if _, given := c.args[argNote]; !given {
+		hits, err := c.candidates()
+		return &choiceAnswer{Candidates: hits, what: "corrected", next: "correct again with note and content"}, err
+	}
+	if _, given := c.args["content"]; !given {
+		return nil, missing("content")
+	}
+	got, err := c.patch()
+	if err != nil {
+		return nil, err
+	}
+	return &choiceAnswer{Note: got, Candidates: []hit{}, what: "corrected"}, nil
+}
+
+func (c *call) patch() (*note, error) {
+	path, query, err := c.note()
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	var got note
+	_, err = c.send(Request{Method: http.MethodPatch, Path: path, Body: body}, query, &got)
+	return &got, err
+}
+
+func forget(c *call) (answer, error) {
+	raw, given := c.args["notes"]
+	if !given {
+		hits, err := c.candidates()
+		return &choiceAnswer{Candidates: hits, Deleted: []string{}, what: "deleted", next: "forget again with notes"}, err
+	}
+	var ids []string
+	if err := json.Unmarshal(raw, &ids); err != nil || len(ids) == 0 || len(ids) > 50 {
+		return nil, invalid("notes", "must be a list of 1 to 50 ids")
+	}
+	path, query, err := c.collection()
+	if err != nil {
+		return nil, err
+	}
+	out := &choiceAnswer{Deleted: []string{}, what: "deleted"}
+	for _, id := range ids {
+		_, err := c.send(Request{Method: http.MethodDelete, Path: path + "/notes/" + url.PathEscape(id)}, query, nil)
+		if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, argNote) {
+			out.Missing = append(out.Missing, clip(id, maxName))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Deleted = append(out.Deleted, id)
+	}
+	return out, nil
+}
+
+// created is an answer of a note that was added.
+type created struct {
+	Note     note  `json:"note"`
+	Revision int64 `json:"revision"`
+	Job      struct {
+		ID string `json:"id"`
+	} `json:"job"`
+}
+
+func addNote(c *call) (answer, error) {
+	path, query, err := c.collection()
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	c.addQuery(query)
+	var got created
+	head, err := c.send(Request{Method: http.MethodPost, Path: path + "/notes", Body: body}, query, &got)
+	return &noteAnswer{Note: got.Note, Revision: got.Revision, Job: got.Job.ID, Redacted: head.Header.Get(headerRedacted), did: "Added"}, err
+}
+
+const headerRedacted = "Slipbox-Redacted"
+
+func getNote(c *call) (answer, error) {
+	path, query, err := c.note()
+	if err != nil {
+		return nil, err
+	}
+	c.addQuery(query)
+	var got note
+	_, err = c.send(Request{Method: http.MethodGet, Path: path}, query, &got)
+	return &noteAnswer{Note: got, Revision: got.Revision}, err
+}
+
+func updateNote(c *call) (answer, error) {
+	got, err := c.patch()
+	if err != nil {
+		return nil, err
+	}
+	return &noteAnswer{Note: *got, Revision: got.Revision, did: "Changed"}, nil
+}
+
+func deleteNote(c *call) (answer, error) {
+	path, query, err := c.note()
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.text(argNote)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.send(Request{Method: http.MethodDelete, Path: path}, query, nil)
+	return &choiceAnswer{Deleted: []string{id}, what: "deleted"}, err
+}
+
+// linkTries is how often links are merged when the note changes meanwhile.
+const linkTries = 3
+
+func linkNotes(c *call) (answer, error) {
+	path, query, err := c.note()
+	if err != nil {
+		return nil, err
+	}
+	var added []json.RawMessage
+	if err := json.Unmarshal(c.args["links"], &added); err != nil {
+		return nil, invalid("links", "must be a list of links")
+	}
+	for try := 1; ; try++ {
+		var now struct {
+			Items []link `json:"items"`
+		}
+		head, err := c.send(Request{Method: http.MethodGet, Path: path + "/links"}, query, &now)
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(map[string]any{"links": mergeLinks(now.Items, added)})
+		if err != nil {
+			return nil, fmt.Errorf("encode links: %w", err)
+		}
+		var got struct {
+			Items []link `json:"items"`
+		}
+		_, err = c.send(Request{Method: http.MethodPut, Path: path + "/links", Body: body, Header: http.Header{"If-Match": head.Header.Values("ETag")}}, query, &got)
+		if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusPreconditionFailed && try < linkTries {
+			continue
+		}
+		return &linksAnswer{Links: got.Items}, err
+	}
+}
+
+// mergeLinks returns the links of a note with others added. One with the same target and relation replaces.
+func mergeLinks(now []link, added []json.RawMessage) []any {
+	type key struct{ target, relation string }
+	replaced := map[key]bool{}
+	var out []any
+	for _, raw := range added {
+		l := link{Relation: "related"}
+		_ = json.Unmarshal(raw, &l) // the API says what is wrong
+		replaced[key{l.Target, l.Relation}] = true
+	}
+	for _, l := range now {
+		if !replaced[key{l.Target, l.Relation}] {
+			out = append(out, l)
+		}
+	}
+	for _, raw := range added {
+		out = append(out, raw)
+	}
+	return out
+}
+
+// accepted is an answer to messages.
+type accepted struct {
+	Messages []struct {
+		ID string `json:"id"`
+	} `json:"messages"`
+	Learned  []learned `json:"learned"`
+	Revision int64     `json:"revision"`
+	Job      struct {
+		ID string `json:"id"`
+	} `json:"job"`
+}
+
+func (a *accepted) answer(head Response) *messagesAnswer {
+	out := &messagesAnswer{Messages: []string{}, Learned: a.Learned, Revision: a.Revision, Job: a.Job.ID, Redacted: head.Header.Get(headerRedacted)}
+	for _, m := range a.Messages {
+		out.Messages = append(out.Messages, m.ID)
+	}
+	return out
+}
+
+func addMessages(c *call) (answer, error) {
+	path, query, err := c.collection()
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	c.addQuery(query)
+	var got accepted
+	head, err := c.send(Request{Method: http.MethodPost, Path: path + "/messages", Body: body}, query, &got)
+	return got.answer(head), err
+}
+
+func listCollections(c *call) (answer, error) {
+	query := url.Values{}
+	c.addQuery(query)
+	var got struct {
+		Items      []collection `json:"items"`
+		NextCursor string       `json:"next_cursor"`
+	}
+	_, err := c.send(Request{Method: http.MethodGet, Path: pathCollections}, query, &got)
+	return &collectionsAnswer{Collections: flatten(got.Items), NextCursor: got.NextCursor}, err
+}
+
+func cloneCollection(c *call) (answer, error) {
+	ref, err := c.text(argCollection)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		collection
+
+		Copy *collection `json:"collection"` // of a copy, with a job
+	}
+	_, err = c.send(Request{Method: http.MethodPost, Path: pathCollections + "/" + url.PathEscape(ref) + "/clone", Body: body}, nil, &got)
+	if got.Copy != nil {
+		got.collection = *got.Copy
+	}
+	return &collectionAnswer{collection: got.collection.flat()}, err
+}
+
+func noteHistory(c *call) (answer, error) {
+	path, query, err := c.note()
+	if err != nil {
+		return nil, err
+	}
+	c.addQuery(query)
+	var got struct {
+		Items []struct {
+			version
+
+			Note struct {
+				Content string `json:"content"`
+			} `json:"note"`
+		} `json:"items"`
+		NextCursor string `json:"next_cursor"`
+	}
+	_, err = c.send(Request{Method: http.MethodGet, Path: path + "/history"}, query, &got)
+	out := &historyAnswer{Versions: []version{}, NextCursor: got.NextCursor}
+	for _, v := range got.Items {
+		v.version.Content = v.Note.Content
+		out.Versions = append(out.Versions, v.version)
+	}
+	return out, err
+}
