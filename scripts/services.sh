@@ -14,27 +14,39 @@
 #   status                  say what runs; fails when something does not
 #   bindir                  print the folder of postgres, psql, redis-cli and so on
 #
-# Settings: SLIPBOX_SERVICES_DIR (default /var/tmp/slipbox-services-UID), SLIPBOX_PG_PORT
-# (55432), SLIPBOX_REDIS_PORT (56379), SLIPBOX_PGBOUNCER_PORT (56432); with all of them
-# changed it is an instance beside the shared one. SLIPBOX_PG_FSYNC=on makes Postgres survive a crash of the machine (default
+# Settings: SLIPBOX_SERVICES_DIR (default slipbox-services-UID, in memory when there is room and
+# below /var/tmp otherwise), SLIPBOX_PG_PORT (55432), SLIPBOX_REDIS_PORT (56379),
+# SLIPBOX_PGBOUNCER_PORT (56432); with all of them changed it is an instance beside the shared one. SLIPBOX_PG_FSYNC=on makes Postgres survive a crash of the machine (default
 # off); the environment of the latest "up" counts. SLIPBOX_TOOLS as for the other tools.
 #
 # A DATABASE_URL or REDIS_URL that names another server is used instead: nothing is
 # started in its place, it must only be reachable. PGBOUNCER_URL may name a pooler before it.
 set -euo pipefail
 
-dir=${SLIPBOX_SERVICES_DIR:-/var/tmp/slipbox-services-$UID}
-[[ $dir == /* ]] || dir=$PWD/$dir
 pg_port=${SLIPBOX_PG_PORT:-55432}
 redis_port=${SLIPBOX_REDIS_PORT:-56379}
 pgbouncer_port=${SLIPBOX_PGBOUNCER_PORT:-56432}
 fsync=${SLIPBOX_PG_FSYNC:-off}
 password=dev-only # prevents mistakes only: every user of this machine can read it
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# default_dir prints the folder of the shared instance. One that runs on the disk, or was killed there, stays;
+# what must survive a crash belongs there.
+default_dir() {
+	local disk=/var/tmp/slipbox-services-$UID shared=/dev/shm/slipbox-services-$UID file
+	for file in postgres/postmaster.pid redis/pid pgbouncer/pid; do
+		[[ ! -e $disk/$file ]] || shared=$disk
+	done
+	[[ -d $shared && $fsync == off ]] || [[ $fsync == off && -n $("$here/memory-dir.sh") ]] || shared=$disk
+	echo "$shared"
+}
+
+dir=${SLIPBOX_SERVICES_DIR:-$(default_dir)}
+[[ $dir == /* ]] || dir=$PWD/$dir
 data=$dir/postgres
 sockets=$dir/sockets
 redis=$dir/redis
 pgbouncer=$dir/pgbouncer
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=
 tools=
 
@@ -61,7 +73,7 @@ as_user() { (cd / && exec env -i "PATH=$PATH" LC_ALL=C "REDISCLI_AUTH=$password"
 # prepare makes the folders, takes the lock, and installs what is missing.
 prepare() {
 	mkdir -p "$dir"
-	# In /var/tmp anybody could have made it.
+	# Anybody could have made it.
 	[[ -O $dir && ! -L $dir ]] || fail "$dir belongs to somebody else; set SLIPBOX_SERVICES_DIR to a folder of your own"
 	chmod 755 "$dir"
 	exec 9>"$dir/.lock"
@@ -169,6 +181,7 @@ settings() {
 		synchronous_commit = $fsync
 		wal_level = minimal
 		max_wal_senders = 0
+		max_wal_size = 256MB
 		jit = off
 		timezone = 'UTC'
 		log_timezone = 'UTC'
