@@ -156,6 +156,10 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once
 	go test -count=1 -timeout=15m -v ./test/clients
 
+.PHONY: test/go
+test/go: ## Test the Go client (sdk/go, a module of its own) against a gateway
+	@scripts/go-client-test.sh
+
 .PHONY: test/typescript
 test/typescript: ## Check the types of the TypeScript client, and run its tests
 	@scripts/install-clients.sh sdk/typescript >/dev/null

@@ -6,6 +6,7 @@ package contract
 import _ "embed"
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
+//go:generate go tool oapi-codegen -config ../sdk/go/oapi-codegen.yaml openapi.yaml
 //go:generate ../scripts/generate-typescript.sh
 //go:generate ../scripts/generate-python.sh
 

@@ -63,7 +63,7 @@ def parameters(query: Mapping[str, Any]) -> dict[str, str]:
     for name, value in query.items():
         if value is None:
             continue
-        out[name] = value if isinstance(value, str) else json.dumps(value)
+        out[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return out
 
 

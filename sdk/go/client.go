@@ -1,0 +1,436 @@
+package slipbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A CollectionRef names a collection: [Named] or [External].
+type CollectionRef interface {
+	segment() string
+	query() url.Values
+}
+
+// Named is the id or name of a collection.
+type Named string
+
+func (n Named) segment() string { return string(n) }
+func (Named) query() url.Values { return nil }
+
+func (External) segment() string { return "by" }
+
+func (e External) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]*ExternalID{"user": e.User, "agent": e.Agent, "app": e.App, "run": e.Run} {
+		if value != nil {
+			q.Set(name, *value)
+		}
+	}
+	return q
+}
+
+// An Option is a parameter or header of a request.
+type Option func(*Request)
+
+// Query sets a parameter of the operation, such as "limit" or "subject".
+func Query(name, value string) Option { return func(r *Request) { r.Query.Set(name, value) } }
+
+// Wait waits until the policy has run, within limits.
+func Wait() Option { return Query("wait", "evolved") }
+
+// Create names the policy of the collection of an [External], which is created if there is none.
+func Create(policy string) Option { return header("Slipbox-Create", policy) }
+
+// IdempotencyKey makes a write safe to repeat also by another process. By default each call has a key of its own.
+func IdempotencyKey(key string) Option { return header("Idempotency-Key", key) }
+
+// IfMatch is the ETag that a note must still have.
+func IfMatch(etag string) Option { return header("If-Match", etag) }
+
+func header(name, value string) Option { return func(r *Request) { r.Header.Set(name, value) } }
+
+// request returns a request for what is at the segments of a path.
+func request(method string, body any, options []Option, segments ...string) Request {
+	for i := range segments {
+		segments[i] = url.PathEscape(segments[i])
+	}
+	r := Request{Method: method, Path: "/v1/" + strings.Join(segments, "/"), Query: url.Values{}, Header: http.Header{}, Body: body}
+	for _, set := range options {
+		set(&r)
+	}
+	return r
+}
+
+// within returns a request for what is below a collection.
+func within(method string, body any, options []Option, ref CollectionRef, segments ...string) Request {
+	r := request(method, body, options, append([]string{"collections", ref.segment()}, segments...)...)
+	maps.Copy(r.Query, ref.query())
+	return r
+}
+
+// write sets the key of a POST.
+func write(r Request) Request {
+	if r.Header.Get("Idempotency-Key") == "" {
+		r.Header.Set("Idempotency-Key", newKey())
+	}
+	return r
+}
+
+// read says that a POST only reads.
+func read(r Request) Request {
+	r.Repeatable = true
+	return r
+}
+
+// body sends a request and returns the body of the answer.
+func (c *Client) body(ctx context.Context, r Request) ([]byte, int, error) {
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, 0, &ConnectionError{Err: err}
+	}
+	return text, resp.StatusCode, nil
+}
+
+// call sends a request and returns its answer.
+func call[T any](ctx context.Context, c *Client, r Request) (T, error) {
+	var answer T
+	text, _, err := c.body(ctx, r)
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, &answer)
+	}
+	return answer, err
+}
+
+// list yields the items of all pages.
+func list[T any](ctx context.Context, c *Client, r Request) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		query := maps.Clone(r.Query)
+		for {
+			r.Query = query
+			page, err := call[struct {
+				Items      []T    `json:"items"`
+				NextCursor string `json:"next_cursor"`
+			}](ctx, c, r)
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if page.NextCursor == "" {
+				return
+			}
+			query = maps.Clone(query)
+			query.Set("cursor", page.NextCursor)
+		}
+	}
+}
+
+// events yields name and data of server-sent events.
+func (c *Client) events(ctx context.Context, r Request) iter.Seq2[[2]string, error] {
+	return func(yield func([2]string, error) bool) {
+		r.Header.Set("Accept", "text/event-stream")
+		resp, err := c.Do(ctx, r)
+		if err != nil {
+			yield([2]string{}, err)
+			return
+		}
+		defer func() { _ = resp.Body.Close() }()
+		lines := bufio.NewReader(resp.Body)
+		name, data := "", []string(nil)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield([2]string{}, &ConnectionError{Err: err})
+				}
+				return
+			}
+			line = strings.TrimRight(line, "\r\n")
+			if line == "" {
+				if data != nil && !yield([2]string{name, strings.Join(data, "\n")}, nil) {
+					return
+				}
+				name, data = "", nil
+				continue
+			}
+			field, value, _ := strings.Cut(line, ":")
+			switch value = strings.TrimPrefix(value, " "); field {
+			case "event":
+				name = value
+			case "data":
+				data = append(data, value)
+			}
+		}
+	}
+}
+
+// CreateCollection creates a collection.
+func (c *Client) CreateCollection(ctx context.Context, in CollectionInput, options ...Option) (Collection, error) {
+	return call[Collection](ctx, c, write(request(http.MethodPost, in, options, "collections")))
+}
+
+// ListCollections lists collections.
+func (c *Client) ListCollections(ctx context.Context, options ...Option) iter.Seq2[Collection, error] {
+	return list[Collection](ctx, c, request(http.MethodGet, nil, options, "collections"))
+}
+
+// GetCollection reads a collection.
+func (c *Client) GetCollection(ctx context.Context, ref CollectionRef, options ...Option) (Collection, error) {
+	return call[Collection](ctx, c, within(http.MethodGet, nil, options, ref))
+}
+
+// PatchCollection changes a collection; null removes a value.
+func (c *Client) PatchCollection(ctx context.Context, ref CollectionRef, change CollectionPatch, options ...Option) (Collection, error) {
+	return call[Collection](ctx, c, within(http.MethodPatch, change, options, ref))
+}
+
+// DeleteCollection deletes one collection. ForgetExternal deletes all of a user.
+func (c *Client) DeleteCollection(ctx context.Context, name Named, options ...Option) error {
+	_, _, err := c.body(ctx, within(http.MethodDelete, nil, options, name))
+	return err
+}
+
+// ForgetExternal deletes every collection that has these ids of the application, and reports what was in them.
+func (c *Client) ForgetExternal(ctx context.Context, ids External, options ...Option) (ForgetReport, error) {
+	return call[ForgetReport](ctx, c, within(http.MethodDelete, nil, options, ids))
+}
+
+// CloneCollection forks a collection, or copies it; a copy is filled by a job, while its state is copying.
+func (c *Client) CloneCollection(ctx context.Context, ref CollectionRef, in CloneRequest, options ...Option) (Collection, error) {
+	text, status, err := c.body(ctx, write(within(http.MethodPost, in, options, ref, "clone")))
+	if err != nil {
+		return Collection{}, err
+	}
+	if status == http.StatusAccepted {
+		var accepted CloneAccepted
+		err = json.Unmarshal(text, &accepted)
+		return accepted.Collection, err
+	}
+	var fork Collection
+	err = json.Unmarshal(text, &fork)
+	return fork, err
+}
+
+// CreateNote adds a note.
+func (c *Client) CreateNote(ctx context.Context, ref CollectionRef, in NoteInput, options ...Option) (NoteCreated, error) {
+	return call[NoteCreated](ctx, c, write(within(http.MethodPost, in, options, ref, "notes")))
+}
+
+// BulkNotes adds many notes, at most 10,000 and 32 MiB, and returns a result for each. An invalid one fails alone.
+func (c *Client) BulkNotes(ctx context.Context, ref CollectionRef, notes []BulkNote, options ...Option) ([]BulkResult, error) {
+	var body bytes.Buffer
+	for _, note := range notes {
+		if err := json.NewEncoder(&body).Encode(note); err != nil {
+			return nil, err
+		}
+	}
+	r := write(within(http.MethodPost, body.Bytes(), options, ref, "notes", "bulk"))
+	r.Header.Set("Content-Type", "application/x-ndjson")
+	text, _, err := c.body(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	lines := slices.Collect(bytes.Lines(text))
+	// The last line is a summary.
+	if len(lines) == 0 || !bytes.Contains(lines[len(lines)-1], []byte(`"summary"`)) {
+		return nil, &ConnectionError{Err: errors.New("the answer broke off before its last line")}
+	}
+	results := make([]BulkResult, len(lines)-1)
+	for i := range results {
+		if err := json.Unmarshal(lines[i], &results[i]); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// ListNotes lists notes, newest first.
+func (c *Client) ListNotes(ctx context.Context, ref CollectionRef, options ...Option) iter.Seq2[Note, error] {
+	return list[Note](ctx, c, within(http.MethodGet, nil, options, ref, "notes"))
+}
+
+// GetNote reads a note.
+func (c *Client) GetNote(ctx context.Context, ref CollectionRef, note string, options ...Option) (Note, error) {
+	return call[Note](ctx, c, within(http.MethodGet, nil, options, ref, "notes", note))
+}
+
+// PatchNote changes a note; null removes a value.
+func (c *Client) PatchNote(ctx context.Context, ref CollectionRef, note string, change NotePatch, options ...Option) (Note, error) {
+	return call[Note](ctx, c, within(http.MethodPatch, change, options, ref, "notes", note))
+}
+
+// DeleteNote deletes a note.
+func (c *Client) DeleteNote(ctx context.Context, ref CollectionRef, note string, options ...Option) error {
+	_, _, err := c.body(ctx, within(http.MethodDelete, nil, options, ref, "notes", note))
+	return err
+}
+
+// GetNoteHistory lists the versions of a note, newest first.
+func (c *Client) GetNoteHistory(ctx context.Context, ref CollectionRef, note string, options ...Option) iter.Seq2[HistoryEntry, error] {
+	return list[HistoryEntry](ctx, c, within(http.MethodGet, nil, options, ref, "notes", note, "history"))
+}
+
+// AddMessages stores messages, from which the policy learns. With [Wait] the answer has what was learned.
+func (c *Client) AddMessages(ctx context.Context, ref CollectionRef, in MessagesInput, options ...Option) (MessagesAccepted, error) {
+	return call[MessagesAccepted](ctx, c, write(within(http.MethodPost, in, options, ref, "messages")))
+}
+
+// ListMessages lists messages as they were said.
+func (c *Client) ListMessages(ctx context.Context, ref CollectionRef, options ...Option) iter.Seq2[StoredMessage, error] {
+	return list[StoredMessage](ctx, c, within(http.MethodGet, nil, options, ref, "messages"))
+}
+
+// Search searches a collection by words and meaning. SearchBatch asks several queries at once.
+func (c *Client) Search(ctx context.Context, ref CollectionRef, in SearchRequest, options ...Option) (SearchResult, error) {
+	return call[SearchResult](ctx, c, read(within(http.MethodPost, in, options, ref, "search")))
+}
+
+// SearchBatch searches a collection for several queries; the other fields are their defaults.
+func (c *Client) SearchBatch(ctx context.Context, ref CollectionRef, in SearchRequest, options ...Option) ([]SearchResult, error) {
+	answer, err := call[SearchResults](ctx, c, read(within(http.MethodPost, in, options, ref, "search")))
+	return answer.Results, err
+}
+
+// SearchAll searches up to 50 collections, or all of an application's user, in one ranking.
+func (c *Client) SearchAll(ctx context.Context, in SearchRequest, options ...Option) (SearchResult, error) {
+	return call[SearchResult](ctx, c, read(request(http.MethodPost, in, options, "search")))
+}
+
+// BuildContext writes what is found as one text for a prompt, with citations.
+func (c *Client) BuildContext(ctx context.Context, ref CollectionRef, in ContextRequest, options ...Option) (ContextAnswer, error) {
+	return call[ContextAnswer](ctx, c, read(within(http.MethodPost, in, options, ref, "context")))
+}
+
+// BuildContextAll writes a context from up to 50 collections, or all of an application's user.
+func (c *Client) BuildContextAll(ctx context.Context, in ContextRequest, options ...Option) (ContextAnswer, error) {
+	return call[ContextAnswer](ctx, c, read(request(http.MethodPost, in, options, "context")))
+}
+
+// ListFacts lists facts as triples.
+func (c *Client) ListFacts(ctx context.Context, ref CollectionRef, options ...Option) iter.Seq2[Fact, error] {
+	return list[Fact](ctx, c, within(http.MethodGet, nil, options, ref, "facts"))
+}
+
+// Chat answers from memory, and remembers the exchange unless Remember is false.
+func (c *Client) Chat(ctx context.Context, ref CollectionRef, in ChatRequest, options ...Option) (ChatAnswer, error) {
+	r := within(http.MethodPost, in, options, ref, "chat")
+	r.Repeatable = in.Remember != nil && !*in.Remember
+	return call[ChatAnswer](ctx, c, r)
+}
+
+// A ChatEvent is a piece of a reply, or the whole answer, which is last.
+type ChatEvent struct {
+	Delta  *ChatDelta
+	Answer *ChatAnswer
+}
+
+// StreamChat yields the pieces of a reply as they come, and the whole answer last.
+func (c *Client) StreamChat(ctx context.Context, ref CollectionRef, in ChatRequest, options ...Option) iter.Seq2[ChatEvent, error] {
+	return func(yield func(ChatEvent, error) bool) {
+		in.Stream = new(true)
+		for event, err := range c.events(ctx, within(http.MethodPost, in, options, ref, "chat")) {
+			out := ChatEvent{}
+			data := []byte(event[1])
+			switch {
+			case err != nil:
+			case event[0] == "delta":
+				err = json.Unmarshal(data, &out.Delta)
+			case event[0] == "done":
+				err = json.Unmarshal(data, &out.Answer)
+			case event[0] == "error":
+				err = problemOf(http.StatusInternalServerError, nil, data)
+			default:
+				continue
+			}
+			if !yield(out, err) || err != nil || out.Answer != nil {
+				return
+			}
+		}
+		yield(ChatEvent{}, &ConnectionError{Err: errors.New("the reply broke off before its end")})
+	}
+}
+
+// ListJobs lists jobs, newest first.
+func (c *Client) ListJobs(ctx context.Context, options ...Option) iter.Seq2[Job, error] {
+	return list[Job](ctx, c, request(http.MethodGet, nil, options, "jobs"))
+}
+
+// GetJob reads a job.
+func (c *Client) GetJob(ctx context.Context, job string) (Job, error) {
+	return call[Job](ctx, c, request(http.MethodGet, nil, nil, "jobs", job))
+}
+
+// RetryJob tries a job again that failed.
+func (c *Client) RetryJob(ctx context.Context, job string) (Job, error) {
+	return call[Job](ctx, c, read(request(http.MethodPost, nil, nil, "jobs", job, "retry")))
+}
+
+// CancelJob cancels a job that has not ended.
+func (c *Client) CancelJob(ctx context.Context, job string) (Job, error) {
+	return call[Job](ctx, c, read(request(http.MethodPost, nil, nil, "jobs", job, "cancel")))
+}
+
+// StreamJob yields a job at once and after each change, until it has ended.
+func (c *Client) StreamJob(ctx context.Context, job string) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {
+			var state Job
+			if err == nil {
+				if event[0] != "job" {
+					continue
+				}
+				err = json.Unmarshal([]byte(event[1]), &state)
+			}
+			if !yield(state, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// WaitForJob returns a job when it has ended: done, dead or canceled. It follows it again when a stream breaks off.
+func (c *Client) WaitForJob(ctx context.Context, job string) (Job, error) {
+	for {
+		for state, err := range c.StreamJob(ctx, job) {
+			if _, lost := errors.AsType[*ConnectionError](err); err != nil && !lost {
+				return state, err
+			}
+			if err == nil && ended(state) {
+				return state, nil
+			}
+		}
+		// The stream ended early. GetJob tries as often as any request, and says when the gateway is away.
+		state, err := c.GetJob(ctx, job)
+		if err != nil || ended(state) {
+			return state, err
+		}
+		if ctx.Err() != nil {
+			return state, fmt.Errorf("wait for job %s: %w", job, ctx.Err())
+		}
+	}
+}
+
+// ended reports whether a job does not change any more.
+func ended(j Job) bool {
+	return j.State == JobStateDone || j.State == JobStateDead || j.State == JobStateCancelled
+}

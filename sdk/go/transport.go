@@ -1,0 +1,181 @@
+package slipbox
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// longestWait is the longest Retry-After that is waited for. The caller gets a longer one as an error.
+	longestWait = time.Minute
+	// longestPause bounds a wait that the client chooses by itself.
+	longestPause = 8 * time.Second
+)
+
+// Config is what [New] makes a client from.
+type Config struct {
+	// URL is the address of the gateway; default SLIPBOX_URL, or else http://127.0.0.1:8080.
+	URL string
+	// Key is an API key or a token; default SLIPBOX_KEY.
+	Key string
+	// HTTP sends the requests; default a client that waits a minute for the header of an answer.
+	HTTP *http.Client
+	// Retries is how often a request is tried again; default 3, negative for never.
+	Retries int
+	// RetryWait is the longest first pause, which doubles; default 500 ms, negative for none.
+	RetryWait time.Duration
+}
+
+// A Client calls one gateway. It may be used by many goroutines.
+type Client struct {
+	url, key  string
+	http      *http.Client
+	retries   int
+	retryWait time.Duration
+}
+
+// New returns a client. It fails without a key.
+func New(c Config) (*Client, error) {
+	client := &Client{
+		url: strings.TrimRight(cmp.Or(c.URL, os.Getenv("SLIPBOX_URL"), "http://127.0.0.1:8080"), "/"),
+		key: cmp.Or(c.Key, os.Getenv("SLIPBOX_KEY")), http: c.HTTP,
+		retries: max(0, cmp.Or(c.Retries, 3)), retryWait: max(0, cmp.Or(c.RetryWait, 500*time.Millisecond)),
+	}
+	if client.key == "" {
+		return nil, errors.New("slipbox: no key: set Config.Key or SLIPBOX_KEY (gateway key create prints one)")
+	}
+	if client.http == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = time.Minute
+		client.http = &http.Client{Transport: transport}
+	}
+	return client, nil
+}
+
+// A Request is a request of the contract, for [Client.Do].
+type Request struct {
+	// Method is an HTTP method, Path begins with /v1/ and is percent-encoded.
+	Method, Path string
+	Query        url.Values
+	Header       http.Header
+	// Body is sent as JSON, or as it is if it is a []byte; nil for none.
+	Body any
+	// Repeatable says that a POST does no harm if it is carried out twice. Other methods, and a POST with
+	// the header Idempotency-Key, may be repeated in any case.
+	Repeatable bool
+}
+
+// Do sends a request and returns the answer, whose status is below 400. The caller closes its body.
+func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
+	body, raw := r.Body.([]byte)
+	if r.Body != nil && !raw {
+		var err error
+		if body, err = json.Marshal(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	header := r.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Authorization", "Bearer "+c.key)
+	header.Set("User-Agent", "slipbox-go")
+	if r.Body != nil && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	target := c.url + r.Path
+	if len(r.Query) > 0 {
+		target += "?" + r.Query.Encode()
+	}
+	repeatable := r.Repeatable || r.Method != http.MethodPost || header.Get("Idempotency-Key") != ""
+	for attempt := 0; ; attempt++ {
+		resp, sent, err := c.try(ctx, r.Method, target, header, body)
+		if err == nil {
+			return resp, nil
+		}
+		status, answered := 0, http.Header(nil)
+		if problem, ok := errors.AsType[*ProblemError](err); ok {
+			status, answered = problem.Status, problem.Header
+		}
+		wait, again := pause(attempt, status, answered, repeatable || !sent, c.retryWait, mathrand.Float64())
+		if !again || attempt >= c.retries || ctx.Err() != nil {
+			return nil, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		case <-timer.C:
+		}
+	}
+}
+
+// try sends a request once. sent is false if no connection was made.
+func (c *Client) try(ctx context.Context, method, target string, header http.Header, body []byte) (resp *http.Response, sent bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, false, err
+	}
+	req.Header = header
+	resp, err = c.http.Do(req)
+	if err != nil {
+		dial, ok := errors.AsType[*net.OpError](err)
+		return nil, !ok || dial.Op != "dial", &ConnectionError{Err: err}
+	}
+	if resp.StatusCode < http.StatusBadRequest {
+		return resp, true, nil
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, true, &ConnectionError{Err: err}
+	}
+	problem := problemOf(resp.StatusCode, resp.Header, text)
+	problem.Status = resp.StatusCode
+	return nil, true, problem
+}
+
+// pause returns how long to wait before the next try, and whether there is one. attempt counts failed tries
+// from 0, status 0 is a connection that was lost, jitter is from 0 to 1.
+func pause(attempt, status int, header http.Header, repeatable bool, first time.Duration, jitter float64) (time.Duration, bool) {
+	after, told := retryAfter(header)
+	refused := status == http.StatusTooManyRequests || (status == http.StatusServiceUnavailable && told)
+	unknown := status == 0 || status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+	if !refused && (!repeatable || !unknown) {
+		return 0, false
+	}
+	if told {
+		// Spread, so that clients do not come back together.
+		return after + time.Duration(float64(first)*jitter), after <= longestWait
+	}
+	return time.Duration(float64(min(first<<min(attempt, 20), longestPause)) * jitter), true
+}
+
+// retryAfter returns the time of Retry-After, a number of seconds or a date.
+func retryAfter(header http.Header) (time.Duration, bool) {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at)), true
+	}
+	return 0, false
+}
+
+// newKey returns a key that makes a write safe to repeat.
+func newKey() string { return rand.Text() }
