@@ -214,3 +214,147 @@ func TestC251Accesses(t *testing.T) {
 		t.Errorf("it did not fade: %s", n.Body)
 	}
 }
+
+// C266, C285: an item whose episode left the layer, also in the cycle that copied it, names none and is not copied again. An
+// episode that comes back belongs to its item again.
+func TestC285EpisodeThatLeft(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0,"abstract":false,"consolidate_from":1,"episodic_capacity":10}`)
+	var ids []string
+	for i := range 12 {
+		got := b.remember(t, c, fmt.Sprintf("We met number %d.", i), "importance", .5+.04*float64(i), "layers", []string{"working"})
+		ids = append(ids, stored(got, "working")[0])
+	}
+	first := b.remember(t, c, "It rained.", "importance", .41)
+	item, episode := stored(first, "working")[0], stored(first, "episodic")[0]
+	run := func() response {
+		t.Helper()
+		job := b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted).text("job.id")
+		b.runJobs(t)
+		return b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(http.StatusOK)
+	}
+	done := run()
+	if _, e, _ := b.counts(t, c); e != 7 || done.number("result.counts.copied") != 12 || done.number("result.counts.shrunk") != 6 || done.at("result.refused") != nil {
+		t.Fatalf("%d episodes: %s", e, done.Body)
+	}
+	named := 0
+	for _, id := range append(ids, item) {
+		n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+		if name, ok := n.at("attributes.episode_id").(string); ok {
+			named++
+			b.call(t, "one", "GET", c+"/notes/"+name, "").want(http.StatusOK)
+		}
+	}
+	if named != 7 {
+		t.Errorf("%d items name their episode", named)
+	}
+	if again := run(); again.number("result.counts.copied") != 0 || again.number("result.counts.shrunk") != 0 {
+		t.Errorf("%s", again.Body)
+	}
+	history := b.call(t, "one", "GET", c+"/notes/"+episode+"/history", "").want(http.StatusOK)
+	b.call(t, "one", "POST", c+"/notes/"+episode+"/restore", fmt.Sprintf(`{"revision":%d}`, int(history.number("items.1.revision")))).want(http.StatusOK)
+	b.runJobs(t)
+	if n := b.call(t, "one", "GET", c+"/notes/"+item, "").want(http.StatusOK); n.text("attributes.episode_id") != episode {
+		t.Errorf("%s", n.Body)
+	}
+}
+
+// C338: a restored item has an episode again, whichever of the two was deleted, and names no abstract that is gone. Nothing that it
+// names is missing.
+func TestC338RestoredItem(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0,"abstract_cosine":0.1}`)
+	var items, episodes []string
+	for _, said := range []string{"The meeting moved to Monday.", "The meeting was about the budget.", "The meeting hired two engineers."} {
+		got := b.remember(t, c, said, "importance", .8)
+		items, episodes = append(items, stored(got, "working")[0]), append(episodes, stored(got, "episodic")[0])
+	}
+	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
+	b.runJobs(t)
+	merged := slices.IndexFunc(episodes, func(id string) bool {
+		return b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK).at("attributes.abstract") != nil
+	})
+	if merged < 0 {
+		t.Fatal("no abstract")
+	}
+	for _, id := range []string{items[(merged+1)%3], episodes[merged]} {
+		n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+		b.call(t, "one", "DELETE", c+"/notes/"+id, "").want(http.StatusNoContent)
+		b.runJobs(t)
+		b.call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%d}`, int(n.number("revision")))).want(http.StatusOK)
+		b.runJobs(t)
+		n = b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+		for _, name := range []string{"episode_id", "copy_of", "abstract"} {
+			if named, ok := n.at("attributes." + name).(string); ok {
+				b.call(t, "one", "GET", c+"/notes/"+named, "").want(http.StatusOK)
+			}
+		}
+		said := n.text("content")
+		if got := b.recalled(t, c, "items", said, "layer", "episodic", "k", 1); !slices.Equal(got, []string{said}) {
+			t.Errorf("%q", got)
+		}
+		if found := b.call(t, "one", "POST", c+"/search", object(t, "query", said, "k", 1)).want(http.StatusOK); found.text("hits.0.note.content") != said {
+			t.Errorf("%s", found.Body)
+		}
+	}
+	if _, e, _ := b.counts(t, c); e != 3 {
+		t.Errorf("%d episodes", e)
+	}
+}
+
+// C338: a triple that an item no longer states has no link to it.
+func TestC338LostSource(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	var items []string
+	triple := ""
+	for _, said := range []string{"I like tea.", "As I said, I like tea."} {
+		got := b.remember(t, c, said, "role", "user", "layers", []string{"working", "semantic"})
+		items, triple = append(items, stored(got, "working")[0]), stored(got, "semantic")[0]
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+items[1], `{"content":"It rained."}`).want(http.StatusOK)
+	b.runJobs(t)
+	n := b.call(t, "one", "GET", c+"/notes/"+triple, "").want(http.StatusOK)
+	var sources []string
+	for i := range n.length("links") {
+		if at := fmt.Sprintf("links.%d.", i); n.text(at+"relation") == "derived_from" {
+			sources = append(sources, n.text(at+"target"))
+		}
+	}
+	if !slices.Equal(sources, items[:1]) || n.length("provenance.sources") != 1 || n.text("provenance.sources.0") != items[0] {
+		t.Errorf("%s", n.Body)
+	}
+}
+
+// C278: of two that contradict, the old one is that of the earlier time, in whichever order they come in, and both have the same
+// confidence in both orders.
+func TestC278ConflictByTime(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string][]int{"in order": {0, 1, 2}, "the old one late": {1, 2, 0}, "in between": {1, 0, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{"consolidate_every":0}`)
+			said := []struct{ text, at string }{
+				{"I live in Beijing.", "2020-05-01T00:00:00Z"}, {"I live in Shanghai.", "2024-05-01T00:00:00Z"}, {"My cat likes Shanghai.", "2025-05-01T00:00:00Z"},
+			}
+			for _, i := range order {
+				got := b.remember(t, c, said[i].text, "role", "user", "occurred_at", said[i].at)
+				for j := range got.length("conflicts") {
+					at := fmt.Sprintf("conflicts.%d.", j)
+					if got.text(at+"old.object") != "Beijing" || got.text(at+"new.object") != "Shanghai" || !near(got.number(at+"old.confidence"), .48) || got.number(at+"new.confidence") != .4 {
+						t.Errorf("%s", got.Body)
+					}
+				}
+			}
+			pairs := b.call(t, "one", "GET", c+"/facts?conflicts=true", "").want(http.StatusOK)
+			if pairs.length("conflicts") != 1 || pairs.text("conflicts.0.old.object") != "Beijing" || !near(pairs.number("conflicts.0.old.confidence"), .48) ||
+				pairs.number("conflicts.0.new.confidence") != .4 {
+				t.Errorf("%s", pairs.Body)
+			}
+		})
+	}
+}

@@ -151,12 +151,13 @@ func (l *Service) replay(ctx context.Context, s tenant.Scope, ids memory.AnswerI
 	}
 	for i := range notes {
 		n := &notes[i]
-		st := layered.Stored{Note: n.ID, Importance: n.Importance}
-		st.Layer, _ = n.Attributes[layered.AttrLayer].(string)
-		if n.Kind == memory.KindKnowledge {
-			st.Layer, st.Triple = layered.Semantic, tripleOf(n)
+		st := layered.Stored{Note: n.ID, Importance: n.Importance, Layer: layered.LayerOf(n)}
+		if st.Layer == layered.Semantic {
+			st.Triple = tripleOf(n)
 		}
-		out.Stored = append(out.Stored, st)
+		if st.Layer != "" { // else it has left its layer, and the revision of the request is gone
+			out.Stored = append(out.Stored, st)
+		}
 	}
 	return out, nil
 }

@@ -70,7 +70,9 @@ func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
 	if err := w.copyImportant(ctx); err != nil {
 		return memory.Decision{}, err
 	}
-	w.shrink(w.items(Episodic, episodes), use)
+	if err := w.shrink(ctx, w.items(Episodic, episodes), use); err != nil {
+		return memory.Decision{}, err
+	}
 	left, err := w.prune(ctx)
 	if err != nil {
 		return memory.Decision{}, err
@@ -215,27 +217,32 @@ func (w *writer) copyImportant(ctx context.Context) error {
 }
 
 // shrink makes the episodic layer smaller when it holds more than its capacity.
-func (w *writer) shrink(items []*memory.Note, use map[uuid.UUID]memory.Usage) {
+func (w *writer) shrink(ctx context.Context, items []*memory.Note, use map[uuid.UUID]memory.Usage) error {
 	if len(items) <= w.c.EpisodicCapacity {
-		return
+		return nil
+	}
+	accesses := func(n *memory.Note) int64 {
+		u, ok := use[n.ID]
+		if origin, err := uuid.Parse(textOf(n, AttrOrigin)); !ok && err == nil { // it was copied just now
+			u = use[origin]
+		}
+		return u.AccessCount
 	}
 	var leaving []*memory.Note
 	if w.c.EpisodicStrategy == ShrinkGentle {
 		for _, n := range items {
-			if n.Importance < gentleImportance && use[n.ID].AccessCount < gentleAccesses {
+			if n.Importance < gentleImportance && accesses(n) < gentleAccesses {
 				leaving = append(leaving, n)
 			}
 		}
 	} else {
 		slices.SortStableFunc(items, func(a, b *memory.Note) int { // the older of two leaves first
-			return cmp.Compare(EpisodicKeep(a.Importance, use[a.ID].AccessCount), EpisodicKeep(b.Importance, use[b.ID].AccessCount))
+			return cmp.Compare(EpisodicKeep(a.Importance, accesses(a)), EpisodicKeep(b.Importance, accesses(b)))
 		})
 		leaving = items[:len(items)-int(math.Round(shrunk*float64(w.c.EpisodicCapacity)))]
 	}
-	for _, n := range leaving {
-		w.leave(n)
-	}
 	w.out.Counts.Shrunk = len(leaving)
+	return w.leave(ctx, leaving)
 }
 
 // abstract merges episodes of one topic into a text in the semantic layer. The episodes stay: a text may lose what is

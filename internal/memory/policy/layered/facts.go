@@ -145,8 +145,7 @@ func (f *facts) sameRelation(ctx context.Context, subject uuid.UUID, relation st
 }
 
 // assert takes in a statement of an item. A repeat by another item makes its edge surer. A new object of a
-// single-valued relation contests the others: their confidence falls, and it begins low. When a repeat makes one of
-// the rivals the surest, the others end.
+// single-valued relation contests the others. When a repeat makes one of the rivals the surest, the others end.
 func (f *facts) assert(ctx context.Context, t Triple, source *memory.Note) error {
 	at := memory.Instant(source.OccurredAt)
 	relation := graph.EntityKey(t.Relation)
@@ -215,20 +214,34 @@ func (f *facts) support(e *edge, source *memory.Note, at time.Time) {
 	if at.Before(e.ValidFrom) {
 		e.ValidFrom = at
 	}
-	f.w.links = append(f.w.links, memory.Link{LinkID: memory.LinkID{Source: f.tripleOf(e).ID, Target: source.ID, Relation: graph.DerivedFrom}, Confidence: 1})
+	f.w.links = append(f.w.links, memory.Link{LinkID: f.derivedFrom(e, source.ID), Confidence: 1})
 }
 
-// contest marks a new edge and those that it contradicts.
+// derivedFrom returns the id of the link from an edge's triple to an item.
+func (f *facts) derivedFrom(e *edge, item uuid.UUID) memory.LinkID {
+	return memory.LinkID{Source: f.tripleOf(e).ID, Target: item, Relation: graph.DerivedFrom}
+}
+
+// contest marks an edge that is stated anew and those that it contradicts. Of two the one that was stated about the earlier
+// time is the old one, whichever came in first: an item may be remembered late. Its confidence falls, and the other has
+// what a new one and its repeats have at most.
 func (f *facts) contest(e *edge, rivals []*edge) {
-	if len(rivals) == 0 {
-		return
+	order := func(r *edge) (older, newer *edge) {
+		if e.ValidFrom.Before(r.ValidFrom) {
+			return e, r
+		}
+		return r, e
 	}
-	e.confidence, e.Contested = challenger, true
 	for _, r := range rivals {
-		r.confidence *= contradicted
-		r.Contested, r.changed = true, true
+		older, newer := order(r)
+		older.confidence *= contradicted
+		newer.confidence = min(newer.confidence, challenger+confirmation*float64(newer.Mentions-1))
+		e.Contested, r.Contested, r.changed = true, true, true
+	}
+	for _, r := range rivals {
+		older, newer := order(r)
 		f.w.out.Conflicts = append(f.w.out.Conflicts, Conflict{
-			Subject: f.nameOf(e.id.Source), Relation: e.id.Relation, Old: f.position(r), New: f.position(e),
+			Subject: f.nameOf(e.id.Source), Relation: e.id.Relation, Old: f.position(older), New: f.position(newer),
 		})
 	}
 }
@@ -383,6 +396,7 @@ func (f *facts) lose(ctx context.Context, e *edge, item uuid.UUID) error {
 	e.Mentions, e.changed = max(e.Mentions-1, len(e.Sources)), true
 	if len(e.Sources) > 0 {
 		e.confidence = max(e.confidence-confirmation, confirmation)
+		f.w.unlinks = append(f.w.unlinks, f.derivedFrom(e, item)) // that of a deleted item has ended with it
 		return nil
 	}
 	contested := e.Contested

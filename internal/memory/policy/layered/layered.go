@@ -201,6 +201,17 @@ func layerOf(n *memory.Note) string {
 	return ""
 }
 
+// LayerOf returns the layer that holds a note; "": none.
+func LayerOf(n *memory.Note) string {
+	if n.Kind == memory.KindKnowledge {
+		return Semantic
+	}
+	if l := layerOf(n); l != layerLog {
+		return l
+	}
+	return ""
+}
+
 // textOf returns an attribute that is a text; "" for anything else.
 func textOf(n *memory.Note, name string) string {
 	s, _ := n.Attributes[name].(string)

@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -549,16 +548,63 @@ func (w *writer) reread(ctx context.Context, key string) (memory.Decision, error
 	}
 	w.out.Decision = "remember"
 	for i := range notes {
-		if textOf(&notes[i], AttrOrigin) == "" {
-			if err := w.addKnowledge(ctx, w.put(&notes[i]), false); err != nil {
-				return memory.Decision{}, err
-			}
+		if err := w.restored(ctx, w.put(&notes[i])); err != nil {
+			return memory.Decision{}, err
 		}
 	}
 	if err := w.settle(ctx); err != nil {
 		return memory.Decision{}, err
 	}
 	return w.decision(memory.CauseExtract)
+}
+
+// restored takes in a restored item: what went with its deletion and what it named then may be gone. It is an episode
+// again if it was one, and its knowledge is taken again. A copy without its origin stands alone.
+func (w *writer) restored(ctx context.Context, n *memory.Note) error {
+	named, err := w.named(ctx, n, AttrOrigin, AttrCopy, AttrAbstract)
+	if err != nil {
+		return err
+	}
+	if a := named[AttrAbstract]; a == nil || !slices.Contains(a.Provenance.Sources, n.ID) {
+		delete(n.Attributes, AttrAbstract)
+	}
+	if textOf(n, AttrOrigin) != "" {
+		origin := named[AttrOrigin]
+		if origin != nil && text.Normalize(origin.Content) == text.Normalize(n.Content) {
+			w.put(origin).Attributes[AttrCopy] = n.ID.String()
+			return nil
+		}
+		delete(n.Attributes, AttrOrigin)
+	}
+	if textOf(n, AttrCopy) != "" {
+		episode := named[AttrCopy]
+		if episode == nil || layerOf(episode) != Episodic || text.Normalize(episode.Content) != text.Normalize(n.Content) {
+			delete(n.Attributes, AttrCopy)
+			if err := w.copyEpisode(ctx, n, n.Importance); err != nil {
+				return err
+			}
+		}
+	}
+	return w.addKnowledge(ctx, n, false)
+}
+
+// named returns the visible notes whose ids attributes of an item have, by attribute.
+func (w *writer) named(ctx context.Context, n *memory.Note, attributes ...string) (map[string]*memory.Note, error) {
+	byID := map[uuid.UUID]string{}
+	for _, name := range attributes {
+		if id, err := uuid.Parse(textOf(n, name)); err == nil {
+			byID[id] = name
+		}
+	}
+	notes, err := w.d.Notes(ctx, slices.Collect(maps.Keys(byID)))
+	if err != nil {
+		return nil, fmt.Errorf("read what an item names: %w", err)
+	}
+	out := map[string]*memory.Note{}
+	for i := range notes {
+		out[byID[notes[i].ID]] = &notes[i]
+	}
+	return out, nil
 }
 
 // retract removes what a deleted item leaves behind: its copies, and its support of what it stated.
@@ -595,13 +641,11 @@ func (w *writer) retract(ctx context.Context, raw json.RawMessage) (memory.Decis
 
 // copyAgain makes an episode of the other items that have the text of an episode that goes with its origin.
 func (w *writer) copyAgain(ctx context.Context, episode uuid.UUID) error {
-	var others []memory.Note
-	q := memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrCopy, episode.String())}
-	if err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) { others = append(others, *n) }); err != nil {
-		return fmt.Errorf("list the items of an episode: %w", err)
+	others, err := w.holders(ctx, episode)
+	if err != nil {
+		return err
 	}
-	for i := range others {
-		n := w.put(&others[i])
+	for _, n := range others {
 		delete(n.Attributes, AttrCopy)
 		if err := w.copyEpisode(ctx, n, n.Importance); err != nil {
 			return err

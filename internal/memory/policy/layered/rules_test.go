@@ -64,6 +64,32 @@ func TestRuleTriples(t *testing.T) {
 	}
 }
 
+// C270: each member of an enumeration is an object; a comma that joins clauses makes none.
+func TestRuleTriplesOfLists(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"我喜欢吃苹果、香蕉和橙子":                                                "likes: 吃苹果; likes: 香蕉; likes: 橙子",
+		"我喜欢寿司、火锅以及和牛。":                                               "likes: 寿司; likes: 火锅; likes: 和牛",
+		"我擅长游泳、滑雪、画画等等。":                                              "skills: 游泳; skills: 滑雪; skills: 画画",
+		"我讨厌香菜、芹菜，也喜欢辣椒。":                                             "dislikes: 香菜; dislikes: 芹菜; likes: 辣椒",
+		"我住在北京、上海":                                                    "place: 北京",
+		"I like apples, bananas and pears.":                           "likes: apples; likes: bananas; likes: pears",
+		"I love tea, dark chocolate, and old films, and I hate rain.": "likes: tea; likes: dark chocolate; likes: old films; dislikes: rain",
+		"I don't like mushrooms, olives or capers":                    "dislikes: mushrooms; dislikes: olives; dislikes: capers",
+		"I'm good at chess, cooking and drawing!":                     "skills: chess; skills: cooking; skills: drawing",
+		"I can swim, dive and sail.":                                  "skills: swim; skills: dive; skills: sail",
+		"I like salt and vinegar.":                                    "likes: salt and vinegar",
+		"I like tea, mostly for its taste and smell.":                 "likes: tea",
+		"I like tea, my brother drinks coffee.":                       "likes: tea",
+		"I love Paris, the rain was heavy and we stayed in.":          "likes: Paris",
+		"I live in Rome, Italy and work as a cook.":                   "place: Rome",
+	} {
+		if got := strings.Join(triplesOf(memory.RoleUser, said), "; "); got != want {
+			t.Errorf("%s\n  %s", said, got)
+		}
+	}
+}
+
 // C334, C335, C336: questions, suppositions, promises and what an assistant says give nothing, and "I am in"
 // and "I can" need a place and a skill.
 func TestNoRuleTriples(t *testing.T) {

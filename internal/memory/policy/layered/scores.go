@@ -21,7 +21,7 @@ const (
 
 	confirmation = 0.1 // that a repeat adds to the confidence of a triple
 	contradicted = 0.8 // of the confidence of a triple is left when another contradicts it
-	challenger   = 0.4 // the confidence with which a triple that contradicts another begins
+	challenger   = 0.4 // the confidence with which a triple that contradicts an older one begins
 )
 
 // workingFormula is how working items are recalled: 0.5·overlap + 0.3·importance + 0.2·exp(-age/1 h).

@@ -25,15 +25,21 @@ func RuleTriples(in TriplesInput) []Triple {
 	}
 	for _, sentence := range statements(in.Message.Content) {
 		last := ruleFinding{}
-		for _, c := range clauses(sentence) {
+		all := clauses(sentence)
+		for i, c := range all {
 			found := clauseTriple(c)
 			if last.relation == RelationName && found.relation == "" {
 				found = jobBehindName(c)
 			}
 			last = found
-			t := Triple{SubjectUser, found.relation, found.object, RuleConfidence}
-			if found.relation != "" && len(out) < MaxTriples && !repeats(out, t) {
-				out = append(out, t)
+			if found.relation == "" {
+				continue
+			}
+			for _, object := range append([]string{found.object}, furtherObjects(&found, all[i:])...) {
+				t := Triple{SubjectUser, found.relation, object, RuleConfidence}
+				if len(out) < MaxTriples && !repeats(out, t) {
+					out = append(out, t)
+				}
 			}
 		}
 	}
@@ -50,7 +56,10 @@ func repeats(all []Triple, t Triple) bool {
 }
 
 // ruleFinding is what one clause says.
-type ruleFinding struct{ relation, object string }
+type ruleFinding struct {
+	relation, object string
+	accept           func(object string) (string, bool) // of the phrase, see there
+}
 
 // phrase is a phrase that states a relation. Its last group is where the object begins, up to the end of
 // the clause. accept changes or refuses the object: nil accepts all.
@@ -63,6 +72,7 @@ type phrase struct {
 // clause is a part of a sentence up to a punctuation mark. Open: nothing marks its end.
 type clause struct {
 	text string
+	mark string // at its end
 	open bool
 }
 
@@ -78,7 +88,7 @@ func jobBehindName(c clause) ruleFinding {
 		accept = acceptHanJob
 	}
 	if object, ok := accept(object); ok {
-		return ruleFinding{RelationJob, object}
+		return ruleFinding{relation: RelationJob, object: object}
 	}
 	return ruleFinding{}
 }
@@ -109,7 +119,7 @@ func clauseTriple(c clause) ruleFinding {
 			}
 			object = accepted
 		}
-		return ruleFinding{p.relation, object}
+		return ruleFinding{p.relation, object, p.accept}
 	}
 	return ruleFinding{}
 }
@@ -244,7 +254,7 @@ func clauses(s string) []clause {
 			break
 		}
 		if part := strings.TrimSpace(s[:end]); part != "" {
-			out = append(out, clause{part, open})
+			out = append(out, clause{part, strings.TrimSpace(s[end:next]), open})
 		}
 		s = s[next:]
 		if len(out) == 256 {

@@ -30,6 +30,7 @@ type writer struct {
 	facts    *facts
 	deletes  []uuid.UUID
 	links    []memory.Link
+	unlinks  []memory.LinkID
 	follow   []memory.Follow
 	learned  []memory.Learned
 	out      Outcome
@@ -127,7 +128,7 @@ func (w *writer) current(n *memory.Note) *memory.Note {
 // decision returns the decision.
 func (w *writer) decision(cause memory.Cause) (memory.Decision, error) {
 	w.facts.write()
-	dec := memory.Decision{Deletes: w.deletes, Links: w.links, Follow: w.follow, Cause: cause, Learned: w.learned}
+	dec := memory.Decision{Deletes: w.deletes, Links: w.links, Unlinks: w.unlinks, Follow: w.follow, Cause: cause, Learned: w.learned}
 	for _, id := range w.order {
 		if n := w.puts[id]; !slices.Contains(w.deletes, id) {
 			dec.Puts = append(dec.Puts, *n)
@@ -190,13 +191,45 @@ func (w *writer) items(layer string, before []memory.Note) []*memory.Note {
 	return out
 }
 
-// leave takes an item out of its layer. A copy is deleted, since its origin is in the log; it can be restored.
-func (w *writer) leave(n *memory.Note) {
-	if textOf(n, AttrOrigin) != "" {
-		w.deletes = append(w.deletes, n.ID)
-		return
+// leave takes items out of their layer; they stay in the log. A copy is deleted instead, since its origin is there; it can
+// be restored.
+func (w *writer) leave(ctx context.Context, items []*memory.Note) error {
+	var copies []uuid.UUID
+	for _, n := range items {
+		if textOf(n, AttrOrigin) == "" {
+			w.put(n).Attributes[AttrLayer] = layerLog
+			continue
+		}
+		w.deletes, copies = append(w.deletes, n.ID), append(copies, n.ID)
 	}
-	w.put(n).Attributes[AttrLayer] = layerLog
+	holders, err := w.holders(ctx, copies...)
+	for _, n := range holders {
+		delete(n.Attributes, AttrCopy)
+		n.Attributes[AttrConsolidated] = true // or the next consolidation would copy it again
+	}
+	return err
+}
+
+// holders returns the items that name episodes as theirs, as the decision writes them.
+func (w *writer) holders(ctx context.Context, episodes ...uuid.UUID) ([]*memory.Note, error) {
+	if len(episodes) == 0 {
+		return nil, nil
+	}
+	names := make([]string, len(episodes))
+	for i, id := range episodes {
+		names[i] = id.String()
+	}
+	q := memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrCopy, names...)}
+	if err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) { w.put(n) }); err != nil {
+		return nil, fmt.Errorf("list the items of episodes: %w", err)
+	}
+	var out []*memory.Note
+	for _, id := range w.order {
+		if n := w.puts[id]; slices.Contains(names, textOf(n, AttrCopy)) {
+			out = append(out, n)
+		}
+	}
+	return out, nil
 }
 
 // prune makes room in the working layer, and returns the items that left.
@@ -218,12 +251,11 @@ func (w *writer) prune(ctx context.Context) ([]uuid.UUID, error) {
 			return cmp.Compare(WorkingKeep(a.Importance, use[a.ID].AccessCount), WorkingKeep(b.Importance, use[b.ID].AccessCount))
 		})
 	}
-	var left []uuid.UUID
-	for _, n := range items[:over] {
-		left = append(left, n.ID)
-		w.leave(n)
+	left := make([]uuid.UUID, over)
+	for i, n := range items[:over] {
+		left[i] = n.ID
 	}
-	return left, nil
+	return left, w.leave(ctx, items[:over])
 }
 
 func (w *writer) usage(ctx context.Context, items []*memory.Note) (map[uuid.UUID]memory.Usage, error) {
