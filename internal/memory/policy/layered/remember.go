@@ -559,7 +559,7 @@ func (w *writer) reread(ctx context.Context, key string) (memory.Decision, error
 }
 
 // restored takes in a restored item: what went with its deletion and what it named then may be gone. It is an episode
-// again if it was one, and its knowledge is taken again. A copy without its origin stands alone.
+// again if it was one, and its knowledge is taken again. A copy whose origin is gone is an item of its own.
 func (w *writer) restored(ctx context.Context, n *memory.Note) error {
 	named, err := w.named(ctx, n, AttrOrigin, AttrCopy, AttrAbstract)
 	if err != nil {

@@ -91,7 +91,7 @@ var (
 		sometimes often always never usually most more less such like yes no well please thanks let there here this these those now today yesterday tomorrow`)
 )
 
-// hanMembers returns the members of a list behind its first one: what stands between 、, and around a conjunction in the last
+// hanMembers returns the members of a list behind its first one: what is between 、, and around a conjunction in the last
 // part.
 func hanMembers(all []clause) []string {
 	var out []string
