@@ -222,7 +222,7 @@ func (f *facts) derivedFrom(e *edge, item uuid.UUID) memory.LinkID {
 	return memory.LinkID{Source: f.tripleOf(e).ID, Target: item, Relation: graph.DerivedFrom}
 }
 
-// contest marks an edge that is stated anew and those that it contradicts. Of two the one that was stated about the earlier
+// contest marks a new edge and those that it contradicts. Of two the one that was stated about the earlier
 // time is the old one, whichever came in first: an item may be remembered late. Its confidence falls, and the other has
 // what a new one and its repeats have at most.
 func (f *facts) contest(e *edge, rivals []*edge) {
