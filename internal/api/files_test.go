@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // upload uploads a file.
@@ -350,4 +351,28 @@ func TestFilesOpenedAtOnce(t *testing.T) {
 	if n := list.length("items.0.attributes.views"); list.length("items") != 1 || n != len(names) {
 		t.Errorf("%d files are open: %s", n, list.Body)
 	}
+}
+
+// C262: a file that a folder refuses for its secrets fails and says why, and nothing of it waits; a name with a secret is refused.
+func TestFilesWithSecrets_C262(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"f"}`).want(http.StatusCreated)
+	b.call(t, "one", "PATCH", "/v1/collections/f", `{"policy_config":{"secrets":"refuse"}}`).want(http.StatusOK)
+	const folder, said = "/v1/folders/f", "My password is hunter2x9"
+	made := b.upload(t, "one", folder, "a.txt", said).want(http.StatusAccepted)
+	b.runJobs(t)
+	if got := b.call(t, "one", "GET", folder+"/files/"+made.text("file.id"), "").want(http.StatusOK); got.text("state") != "failed" || !strings.Contains(got.text("error"), "has a secret (password)") || strings.Contains(got.Body.String(), "hunter2x9") {
+		t.Errorf("the file is %s", got.Body)
+	}
+	if notes := b.call(t, "one", "GET", "/v1/collections/f/notes?kind=passage", "").want(http.StatusOK); notes.length("items") != 0 {
+		t.Errorf("it has passages: %s", notes.Body)
+	}
+	if err := b.store.Parts(t.Context(), b.scopes["one"].Scope, uuid.MustParse(made.text("job.id")), memory.SpoolBody, func([]byte) error {
+		t.Error("a part of the file waits")
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	b.upload(t, "one", folder, said+".txt", "Text.").refused(422, fault.Invalid, "file")
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 // A writeRoute is a way by which a text comes into a collection. Each has the policy that has it.
@@ -48,8 +50,15 @@ func writeRoutes() []writeRoute {
 			body: `{"agents":[{"id":"agent-0","name":"Sam","block_ids":["b"],"messages":[]}],"blocks":[{"id":"b","label":"team","value":"SAID"}],"tools":[]}`},
 		{name: "agent file, messages", policy: "memgpt", method: "POST", path: "/agent-file", job: true, refusal: "content",
 			body: `{"agents":[{"id":"agent-0","name":"Sam","block_ids":[],"messages":[{"id":"m-0","role":"user","content":"SAID","created_at":"2025-10-31T22:57:00Z"}]}],"blocks":[],"tools":[]}`},
+		{name: "file", policy: "none", method: "POST", path: "/files", contentType: "multipart/form-data; boundary=B", body: upload("said.txt", "Read this. SAID"), job: true, refusal: "password"},
 		{name: "shared block", method: "POST", body: `{"label": "team", "value": "SAID"}`},
+		{name: "patch of a shared block", method: "PATCH", path: "/BLOCK", body: `{"value": "SAID", "description": "SAID", "metadata": {"by": "SAID"}}`},
 	}
+}
+
+// upload returns the body of an upload with the boundary B.
+func upload(name, content string) string {
+	return "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + content + "\r\n--B--\r\n"
 }
 
 // C262: every route that writes text redacts, refuses or keeps a secret as its collection says, and tells the caller: the
@@ -63,11 +72,16 @@ func TestSecretsOnEveryRoute(t *testing.T) {
 			for _, mode := range []string{"redact", "refuse", "keep"} {
 				name := fmt.Sprintf("%s-%d", mode, i)
 				base := "/v1/collections/" + name
-				if r.name == "shared block" { // its collection has no setting
+				switch {
+				case r.policy == "": // the collection of shared blocks has no setting
 					if base = "/v1/blocks"; mode != "redact" {
 						continue
 					}
-				} else {
+				case r.name == "file":
+					base = "/v1/folders/" + name
+					g.call(http.StatusCreated, http.MethodPost, "/v1/folders", object{"name": name})
+					g.call(http.StatusOK, http.MethodPatch, "/v1/collections/"+name, object{"policy_config": object{"secrets": mode}})
+				default:
 					g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": name, "policy": r.policy, "policy_config": object{"secrets": mode}})
 				}
 				t.Run(mode+" "+r.name, func(t *testing.T) { g.checkSecretRoute(t, &r, base, mode) })
@@ -89,6 +103,10 @@ func (g *gatewayTest) checkSecretRoute(t *testing.T, r *writeRoute, base, mode s
 		note := g.call(http.StatusCreated, http.MethodPost, base+"/notes", object{"content": "A note."})["note"].(object)
 		path = strings.Replace(path, "NOTE", note["id"].(string), 1)
 	}
+	if strings.Contains(path, "BLOCK") {
+		block := g.call(http.StatusCreated, http.MethodPost, base, object{"label": "team"})
+		path = strings.Replace(path, "BLOCK", block["id"].(string), 1)
+	}
 	if r.name == "replace" {
 		g.call(http.StatusOK, http.MethodPut, base+"/blocks/human", object{"value": "Name: Nora."})
 	}
@@ -106,7 +124,7 @@ func (g *gatewayTest) checkSecretRoute(t *testing.T, r *writeRoute, base, mode s
 	kept := textOf(t, g.stored(base))
 	switch mode {
 	case "redact":
-		told := r.name != "agent file, messages" // a job reads it after the answer
+		told := r.name != "agent file, messages" && r.name != "file" // a job reads it after the answer
 		if status >= 300 || told && header.Get("Slipbox-Redacted") != "password" || strings.Contains(body+kept, routeSecret) || !strings.Contains(kept, "[redacted: password]") {
 			t.Errorf("%d with %q: %s; stored: %s", status, header.Get("Slipbox-Redacted"), body, kept)
 		}
@@ -133,6 +151,40 @@ func (g *gatewayTest) checkSecretRoute(t *testing.T, r *writeRoute, base, mode s
 	}
 }
 
+// C262: a secret in the reply of a model is answered as it came, and remembered by the rule of the collection; a collection that
+// refuses secrets redacts it, because the exchange would be lost. What is learned from has none.
+func TestSecretsInReplies(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
+		model := llmtest.New(t)
+		g := startChat(start, model)
+		const reply = "Your password is " + routeSecret + "."
+		for mode, want := range map[string]string{"redact": "assistant: Your password is [redacted: password].", "refuse": "assistant: Your password is [redacted: password].", "keep": "assistant: " + reply} {
+			for _, stream := range []string{"false", "true"} {
+				name := mode + "-" + stream
+				g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": name, "policy": "mem0", "policy_config": object{"secrets": mode}})
+				model.Script("", llmtest.Text(reply))
+				calls := len(model.RequestsOf("extract"))
+				status, _, body := g.raw(http.MethodPost, "/v1/chat/completions", "application/json",
+					`{"model": "slipbox@`+name+`", "stream": `+stream+`, "messages": [{"role": "user", "content": "I live in Lisbon. What did I set?"}]}`)
+				if status != http.StatusOK || stream == "false" && !strings.Contains(body, reply) {
+					t.Errorf("%s: the caller got %d %s", name, status, body)
+				}
+				g.remembers(name, "user: I live in Lisbon. What did I set?", want)
+				g.until("it learns from "+name, func() bool { return len(model.RequestsOf("extract")) > calls })
+				learned := string(model.RequestsOf("extract")[calls].Body)
+				if mode != "keep" && strings.Contains(textOf(t, g.stored("/v1/collections/"+name))+learned, routeSecret) {
+					t.Errorf("%s: stored %s, to be learned %s", name, textOf(t, g.stored("/v1/collections/"+name)), learned)
+				}
+			}
+		}
+		if strings.Contains(g.logs.String(), routeSecret) {
+			t.Error("the log of the process has the secret")
+		}
+	})
+}
+
 // jobOf returns the id of the job in an answer.
 func jobOf(answer object) string {
 	job, _ := answer["job"].(object)
@@ -142,6 +194,9 @@ func jobOf(answer object) string {
 
 // stored returns what a collection or the shared blocks hold.
 func (g *gatewayTest) stored(base string) any {
+	if folder, ok := strings.CutPrefix(base, "/v1/folders/"); ok {
+		base = "/v1/collections/" + folder
+	}
 	if base == "/v1/blocks" {
 		return g.call(http.StatusOK, http.MethodGet, base, nil)
 	}

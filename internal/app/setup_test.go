@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
@@ -22,6 +23,7 @@ import (
 const parallelTests = "6"
 
 func TestMain(m *testing.M) {
+	document.ServeChild() // uploads are read by a process of this program
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })

@@ -71,18 +71,6 @@ func (t *screeningTx) Put(ctx context.Context, n memory.Note) (memory.Note, erro
 	return n, err
 }
 
-// Duplicates implements memory.Tx: what is stored has no secrets.
-func (t *screeningTx) Duplicates(ctx context.Context, notes []memory.Note) ([]memory.Note, error) {
-	screened := make([]memory.Note, len(notes))
-	for i, n := range notes {
-		if _, err := t.c.ScreenNote(t.request, &n); err != nil {
-			return nil, err
-		}
-		screened[i] = n
-	}
-	return t.Tx.Duplicates(ctx, screened)
-}
-
 // Link implements memory.Tx.
 func (t *screeningTx) Link(ctx context.Context, l memory.Link) (bool, error) {
 	if _, err := t.c.ScreenLink(t.request, &l); err != nil {

@@ -158,7 +158,10 @@ func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, 
 	if err != nil {
 		return File{}, memory.Job{}, err
 	}
-	if name, err = CheckName(name); err != nil {
+	if name, err = CheckName(name); err == nil {
+		err = c.ScreenKey("file", name)
+	}
+	if err != nil {
 		return File{}, memory.Job{}, err
 	}
 	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
@@ -324,6 +327,11 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 		}
 		if e := f.set(ctx, s, &file, map[string]any{attrState: string(Failed), attrError: reason}); e != nil {
 			return e
+		}
+		if !fault.Is(err, fault.QuotaExceeded) { // another try would read the same, and it may hold secrets that the folder refuses
+			if _, e := f.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0); e != nil {
+				return e
+			}
 		}
 		return fault.New(fault.Invalid, "%s", reason)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -223,5 +224,38 @@ func TestImportLongLine(t *testing.T) {
 	}
 	if lines, _, _ := p.results(job); len(lines) != 200 {
 		t.Errorf("%d results", len(lines))
+	}
+}
+
+// C262: of an import into a collection that refuses secrets nothing stays that has one: no body, whose lines came as they were, no
+// note, and no result.
+func TestRefusedImportLeavesNothing_C262(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	patch := notes.CollectionPatch{PolicyConfig: nullable.NewNullableWithValue(map[string]any{memory.SettingSecrets: memory.SecretsRefuse})}
+	if _, err := p.collections.Patch(t.Context(), p.all, p.c.ID.String(), patch); err != nil {
+		t.Fatal(err)
+	}
+	job := p.start(body(1, "My password is hunter2x9."))
+	if p.parts(job, memory.SpoolBody) == 0 {
+		t.Fatal("the import waits without a body")
+	}
+	if err := p.run(t.Context(), job, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, refused := p.results(job); refused[1] == nil || strings.Contains(refused[1].Error(), "hunter2x9") || p.stored() != 0 {
+		t.Errorf("refused with %v; %d notes", refused[1], p.stored())
+	}
+	if n := p.parts(job, memory.SpoolBody); n != 0 {
+		t.Errorf("%d parts of the body stay", n)
+	}
+	err := p.store.Parts(t.Context(), p.all, job.ID, memory.SpoolResults, func(part []byte) error {
+		if strings.Contains(string(part), "hunter2x9") {
+			t.Errorf("a result is %s", part)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
