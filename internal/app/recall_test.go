@@ -158,11 +158,13 @@ func TestRecallOfPublishedData(t *testing.T) {
 	t.Run("systems", func(t *testing.T) {
 		t.Parallel()
 		for _, s := range eval.Systems() {
-			again, err := eval.ReadLoCoMo(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkSystem(t, again, "derived-", llm.EmbedEnglish, s)
+			t.Run(s.Name, func(t *testing.T) {
+				again, err := eval.ReadLoCoMo(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkSystem(t, again, "derived-", llm.EmbedEnglish, s)
+			})
 		}
 	})
 	t.Run("hashed", func(t *testing.T) {

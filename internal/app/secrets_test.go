@@ -62,3 +62,39 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 		}
 	})
 }
+
+// C261: what is derived from messages and notes says nothing of a secret that was redacted: no keyword, summary, session, profile or
+// knowledge has a mark. The message has it.
+func TestNothingIsLearnedOfSecrets(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, nil)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "amem", "policy": "amem"})
+	note := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/amem/notes?wait=evolved", object{"content": "My AWS key for the bakery is AKIAQ3EGPZ7KLMN2R4ST."})["note"].(object)
+	if words := strings.ToLower(textOf(t, note["keywords"])); !strings.Contains(words, "bakery") || strings.Contains(words, "redacted") || strings.Contains(words, "access token") {
+		t.Errorf("keywords are %s", words)
+	}
+	for policy, config := range map[string]object{
+		"memorybank": {"summary_delay": 0}, "memoryos": {"short_capacity": 1, "heat_threshold": 0}, "layered": {}, "mem0g": {},
+	} {
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": policy, "policy": policy, "policy_config": config})
+		c := "/v1/collections/" + policy
+		g.call(http.StatusAccepted, http.MethodPost, c+"/messages?wait=evolved", object{"messages": []object{
+			{"name": "Nora", "user": "My bank password is hunter2x9.", "assistant": "Your bank password is hunter2x9, got it."},
+			{"name": "Nora", "user": "I live in Porto. The password of my mail is hunter2x9 too.", "assistant": "Porto is nice."},
+			{"name": "Nora", "user": "My sister Anna visits on Friday.", "assistant": "Nice."},
+		}})
+		var derived string
+		g.until(policy+" has learned where she lives", func() bool {
+			derived = ""
+			for _, n := range g.call(http.StatusOK, http.MethodGet, c+"/notes?limit=200", nil)["items"].([]any) {
+				if n := n.(object); n["kind"] != "message" && (policy != "layered" || n["kind"] == "knowledge") {
+					derived += textOf(t, n)
+				}
+			}
+			return strings.Contains(derived, "Porto")
+		})
+		if strings.Contains(strings.ToLower(derived), "redacted") {
+			t.Errorf("%s made %s", policy, derived)
+		}
+	}
+}

@@ -43,6 +43,9 @@ func (c *Collection) Secrets() Secrets {
 // learned from it, and it is not important.
 func Redacted(text string) bool { return secret.Marked(text) }
 
+// WithoutMarks returns a text without the marks of redacted secrets: they name no topic.
+func WithoutMarks(text string) string { return secret.Unmark(text) }
+
 // ScreenNote applies the setting to the texts of a note, all but its key: with SecretsRedact it replaces the secrets,
 // with SecretsRefuse it returns Invalid, which names the fields and the kinds. It reports whether it changed the note; lists and
 // attributes are then new ones. What was redacted is noted for the answer to the caller (secret.WithReport).

@@ -26,7 +26,7 @@ func (a *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
 	out := amem.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
 	want := func(part string) bool { return len(in.Want) == 0 || slices.Contains(in.Want, part) }
 	if want("keywords") {
-		out.Keywords = keywords(body, speaker)
+		out.Keywords = keywords(memory.WithoutMarks(body), speaker)
 	}
 	if want("context") {
 		if s := strings.TrimLeft(text.ExtractiveSentence(body), "-*•# "); s != "" {

@@ -50,7 +50,7 @@ func dayFacts(in memorybank.DayInput) []string {
 			turns[i].Name = in.User
 		}
 	}
-	facts := extract(mem0.ExtractInput{New: turns}).Facts
+	facts := slices.DeleteFunc(extract(mem0.ExtractInput{New: turns}).Facts, memory.Redacted)
 	if len(facts) > 0 {
 		return facts
 	}
@@ -62,7 +62,7 @@ func dayFacts(in memorybank.DayInput) []string {
 		name := cmp.Or(u.Name, roleName(u.Role, in.Language))
 		said := text.ExtractiveSentence(u.Content)
 		switch {
-		case said == "" || injectedInstructions.MatchString(said):
+		case said == "" || memory.Redacted(said) || injectedInstructions.MatchString(said):
 		case isHan(said):
 			facts = append(facts, name+"说："+said)
 		default:

@@ -29,6 +29,18 @@ func Mark(kind string) string { return markStart + kind + "]" }
 // Marked reports whether a text has a mark.
 func Marked(s string) bool { return strings.Contains(s, markStart) }
 
+// Unmark returns a text without its marks.
+func Unmark(s string) string {
+	for {
+		before, rest, ok := strings.Cut(s, markStart)
+		_, after, closed := strings.Cut(rest, "]")
+		if !ok || !closed {
+			return s
+		}
+		s = before + after
+	}
+}
+
 const markStart = "[redacted: "
 
 // Redact returns the text with a mark for each secret, and the kinds of them, each once, in order of their names. A

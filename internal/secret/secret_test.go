@@ -99,3 +99,15 @@ func TestReport(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// C261: without its marks a text has neither them nor the names of kinds; an open bracket is no mark.
+func TestUnmark(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "No mark [here].": "No mark [here].", Mark(Key) + Mark(Card) + "x": "x", "a " + Mark(PIN) + " b": "a  b", "open " + markStart + "x": "open " + markStart + "x",
+	} {
+		if got := Unmark(text); got != want {
+			t.Errorf("%q is %q without marks, want %q", text, got, want)
+		}
+	}
+}

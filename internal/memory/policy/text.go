@@ -85,8 +85,17 @@ func CleanTerms(list []string, limit int) []string {
 	return out
 }
 
+// WithoutRedacted returns a text without the sentences in which a secret was redacted: what they say is about the secret. It is ""
+// when there are no others.
+func WithoutRedacted(s string) string {
+	if !memory.Redacted(s) {
+		return s
+	}
+	return strings.Join(slices.DeleteFunc(text.Sentences(s), memory.Redacted), "\n")
+}
+
 // CleanKeywords is CleanTerms with the rules of the analysis: it also leaves out the
-// speaker's names, words of time, and keywords all of whose words are in an earlier
+// speaker's names, words of time, redacted secrets, and keywords all of whose words are in an earlier
 // keyword.
 func CleanKeywords(list []string, limit int, speaker string) []string {
 	names := map[string]bool{}
@@ -100,7 +109,7 @@ func CleanKeywords(list []string, limit int, speaker string) []string {
 			break
 		}
 		words := text.Words(k)
-		if len(words) == 0 || isTimeOnly(words) || hanDate.MatchString(strings.ReplaceAll(k, " ", "")) || namesSpeaker(words, names) || isCovered(words, kept) {
+		if len(words) == 0 || memory.Redacted(k) || isTimeOnly(words) || hanDate.MatchString(strings.ReplaceAll(k, " ", "")) || namesSpeaker(words, names) || isCovered(words, kept) {
 			continue
 		}
 		kept = append(kept, words)

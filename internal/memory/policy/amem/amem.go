@@ -129,7 +129,7 @@ func completeKeywords(have []string, n *memory.Note, limit int, speaker string) 
 	if len(have) >= minKeywords {
 		return have
 	}
-	more := text.Keyphrases(n.Content, 2*minKeywords, speaker)
+	more := text.Keyphrases(memory.WithoutMarks(n.Content), 2*minKeywords, speaker)
 	return policy.CleanKeywords(append(have, more...), min(limit, minKeywords), speaker)
 }
 

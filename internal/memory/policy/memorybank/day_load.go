@@ -189,13 +189,14 @@ func (day *dayRun) sources() []uuid.UUID {
 func (day *dayRun) material(c *Config, chars int) (dayMaterial, DayInput) {
 	m := dayMaterial{Date: day.date, Person: displayName(day.user, day.language, memory.RoleUser), Companion: displayName(day.assistant, day.language, memory.RoleAssistant)}
 	in := DayInput{Date: day.date, User: day.user, Assistant: day.assistant, Chars: c.SummaryChars, Language: day.language}
-	texts := make([]string, len(day.messages))
-	for i := range day.messages {
-		texts[i] = day.messages[i].Content
+	said := day.said()
+	texts := make([]string, len(said))
+	for i := range said {
+		texts[i] = said[i].Content
 	}
 	from, texts := policy.FitChars(texts, chars)
 	for i, t := range texts {
-		u := memory.UtteranceOf(&day.messages[from+i])
+		u := memory.UtteranceOf(&said[from+i])
 		u.Content = t
 		if u.Name == "" {
 			u.Name = day.user
@@ -207,6 +208,21 @@ func (day *dayRun) material(c *Config, chars int) (dayMaterial, DayInput) {
 		m.Turns = append(m.Turns, turnMaterial{Time: u.Time.UTC().Format("15:04"), Speaker: displayName(u.Name, day.language, u.Role), Text: t})
 	}
 	return m, in
+}
+
+// said returns the messages without the sentences in which a secret was redacted. Those that say nothing else are left out, unless all do.
+func (day *dayRun) said() []memory.Note {
+	var out []memory.Note
+	for i := range day.messages {
+		n := day.messages[i]
+		if n.Content = policy.WithoutRedacted(n.Content); n.Content != "" {
+			out = append(out, n)
+		}
+	}
+	if len(out) == 0 {
+		return day.messages
+	}
+	return out
 }
 
 // displayName returns a speaker's name for a prompt, or a word for the role when the

@@ -277,8 +277,9 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 func callPage(messages []memory.Note) CallPage {
 	var out CallPage
 	for i := range messages {
-		if memory.Learnable(&messages[i]) {
-			out.Messages = append(out.Messages, memory.UtteranceOf(&messages[i]))
+		u := memory.UtteranceOf(&messages[i])
+		if u.Content = policy.WithoutRedacted(u.Content); u.Content != "" && memory.Learnable(&messages[i]) {
+			out.Messages = append(out.Messages, u)
 		}
 	}
 	return out

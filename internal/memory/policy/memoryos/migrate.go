@@ -146,8 +146,10 @@ func (r *run) openPage(ctx context.Context, previous *midPage, messages []memory
 	material := callPage(messages)
 	var said strings.Builder
 	for i := range messages {
-		said.WriteString(messages[i].Content + "\n")
 		pg.state.Preloaded = pg.state.Preloaded || messages[i].Attributes["preloaded"] == true
+	}
+	for _, u := range material.Messages {
+		said.WriteString(u.Content + "\n")
 	}
 	pg.state.Keywords = policy.CleanKeywords(text.Keyphrases(text.Shorten(said.String(), r.c.MaterialChars), maxPageKeywords), maxPageKeywords, "")
 	old := ""
