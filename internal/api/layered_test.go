@@ -876,6 +876,75 @@ func TestC294ChatHistoryAndC341OneRecall(t *testing.T) {
 	}
 }
 
+// C294: the prompt of OpenAI's chat completions, too, holds at most twenty messages of the dialogue. Results of tools stay with the call
+// that asked for them, and systems' messages and the question stay.
+func TestC294CompletionsHistory(t *testing.T) {
+	t.Parallel()
+	b, model := talkingTo(t)
+	model.Always("", llmtest.Text("OK."))
+	model.Always(llmtest.Tool, llmtest.Text("OK."))
+	space := b.layeredSpace(t, `{"recent_messages":20}`)
+	c := strings.TrimPrefix(space, "/v1/collections/")
+	type message = map[string]any
+	system := message{"role": "system", "content": "Be brief."}
+	ask := message{"role": "user", "content": "How is the harbor?"}
+	calls := func(n int) (out []any) {
+		for i := range n {
+			id := fmt.Sprint("call-", i)
+			out = append(out, message{"role": "assistant", "tool_calls": []any{message{"id": id, "type": "function", "function": message{"name": "tide", "arguments": "{}"}}}},
+				message{"role": "tool", "tool_call_id": id, "content": fmt.Sprintf("Tide %d.", i)})
+		}
+		return out
+	}
+	var talk []any
+	for i := range 29 {
+		talk = append(talk, message{"role": []string{"user", "assistant"}[i%2], "content": fmt.Sprintf("Turn %d of the dialogue.", i)})
+	}
+	for name, is := range map[string]struct {
+		messages []any
+		spoken   int    // of users and assistants
+		first    string // in the oldest one of these
+	}{
+		"turns":       {slices.Concat([]any{system}, talk, []any{ask}), 20, "Turn 10 of"},
+		"few":         {[]any{system, ask}, 1, "harbor"},
+		"calls":       {slices.Concat([]any{system}, calls(25), []any{ask}), 20, "call-6"},
+		"after calls": {slices.Concat([]any{system, ask}, calls(25)), 20, "harbor"},
+	} {
+		b.call(t, "one", "POST", "/v1/chat/completions", object(t, "model", "slipbox@"+c, "messages", is.messages)).want(http.StatusOK)
+		requests := model.Requests()
+		var sent struct{ Messages []json.RawMessage }
+		if err := json.Unmarshal(requests[len(requests)-1].Body, &sent); err != nil {
+			t.Fatal(err)
+		}
+		var spoken []string
+		asked, answered := map[string]bool{}, 0
+		for _, raw := range sent.Messages {
+			var m struct {
+				Role      string
+				Answers   string                `json:"tool_call_id"`
+				ToolCalls []struct{ ID string } `json:"tool_calls"`
+			}
+			if err := json.Unmarshal(raw, &m); err != nil {
+				t.Fatal(err)
+			}
+			switch m.Role {
+			case "user", "assistant":
+				spoken = append(spoken, string(raw))
+			case "tool":
+				if answered++; !asked[m.Answers] {
+					t.Errorf("%s: %s answers no call", name, raw)
+				}
+			}
+			for _, call := range m.ToolCalls {
+				asked[call.ID] = true
+			}
+		}
+		if len(spoken) != is.spoken || !strings.Contains(spoken[0], is.first) || answered != len(asked) || !strings.Contains(string(sent.Messages[0]), "Be brief.") || !strings.Contains(strings.Join(spoken, ""), "harbor") {
+			t.Errorf("%s: %d spoken, %d results of %d calls: %s", name, len(spoken), answered, len(asked), spoken)
+		}
+	}
+}
+
 // C309: recall, consolidation and load write leveled logs with counts, and no content.
 func TestC309Logs(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,13 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 				{"role": "user", "content": said, "id": "m1"}, {"role": "user", "content": "My card is 4111 1111"}, {"role": "user", "content": "1111 1111"},
 			}})
 			g.call(http.StatusAccepted, http.MethodPost, c+"/messages", object{"messages": []object{{"role": "user", "content": said, "id": "m1"}}})
+			// A secret in two requests: the first half is stored, the second is redacted.
+			for _, half := range []string{"My other card is 5500 0000", "0000 0004 it is."} {
+				g.call(http.StatusAccepted, http.MethodPost, c+"/messages", object{"messages": []object{{"role": "user", "content": half, "session": "halves"}}})
+			}
+			if text := all(policy); !strings.Contains(text, "My other card is 5500 0000") || strings.Contains(text, "0000 0004") || !strings.Contains(text, "[redacted: card number] it is.") {
+				t.Errorf("%s has %s", policy, text)
+			}
 			g.call(http.StatusOK, http.MethodPost, c+"/chat", object{"messages": []object{{"role": "user", "content": said + " Now"}}})
 			g.call(http.StatusCreated, http.MethodPost, c+"/clone", object{"name": policy + "-fork"})
 			for _, name := range []string{policy, policy + "-fork"} {

@@ -3664,7 +3664,7 @@ type Triple struct {
 	Subject string `json:"subject"`
 }
 
-// TripleConflict A new triple contradicts an older one, whose confidence is lower now.
+// TripleConflict Two triples contradict each other. The old one was said about the earlier time, whenever it came in.
 type TripleConflict struct {
 	New      TriplePosition `json:"new"`
 	Old      TriplePosition `json:"old"`

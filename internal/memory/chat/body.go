@@ -136,6 +136,40 @@ func (b *body) inject(system string) error {
 	return nil
 }
 
+// keepLast leaves out the oldest turns of the user and the assistant, so that at most so many are left, with the results of tools that
+// a turn has asked for; 0: none. Messages of systems and the question stay. Call it before inject.
+func (b *body) keepLast(most int) {
+	if most <= 0 {
+		return
+	}
+	spoken, question, later := 0, -1, 0
+	for i, t := range b.turns {
+		if t.Role == memory.RoleUser || t.Role == memory.RoleAssistant {
+			spoken, later = spoken+1, later+1
+		}
+		if t.Role == memory.RoleUser {
+			question, later = i, 0
+		}
+	}
+	if later >= most { // all of the newest answer it
+		most--
+	}
+	messages, turns, left := b.messages[:0:0], b.turns[:0:0], false
+	for i, t := range b.turns {
+		switch t.Role {
+		case memory.RoleUser, memory.RoleAssistant:
+			spoken--
+			left = spoken >= most && i != question
+		case memory.RoleSystem, memory.RoleDeveloper:
+			left = false
+		}
+		if !left {
+			messages, turns = append(messages, b.messages[i]), append(turns, t)
+		}
+	}
+	b.messages, b.turns = messages, turns
+}
+
 // encode returns the request for a model. Only the model's name and the messages differ from the
 // original.
 func (b *body) encode(model string) ([]byte, error) {

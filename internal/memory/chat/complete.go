@@ -39,7 +39,7 @@ type Completion struct {
 // Complete answers a request of an OpenAI client (notes:read; notes:write to store the exchange).
 // The collection is ref, or what follows the last @ in the model's name. The request is sent to the
 // model unchanged, except for the model's name and one added system message with the context from
-// memory. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
+// memory; a policy may bound the turns that the model reads. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
 //
 // The user's last message is stored with the text that finally answers it. While the model calls
 // tools nothing is stored: the request with their results does it.
@@ -93,6 +93,7 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 		return nil, err
 	}
 	c.memo.recalled = len(built.Citations) > 0
+	b.keepLast(built.Turns)
 	if built.Text != "" {
 		if err := b.inject(withMemory(built.Text)); err != nil {
 			return nil, err

@@ -1643,7 +1643,8 @@ export interface paths {
          * @description Compatible with OpenAI's chat completions: an existing client gains memory by changing
          *     its base URL. One system message with the context from memory is added after those at
          *     the start of the dialogue. Everything else is sent to the model unchanged, including
-         *     tools and their calls, and the answer is returned unchanged. With `stream` it is a
+         *     tools and their calls, and the answer is returned unchanged. Only the policy `layered` bounds
+         *     the turns that the model reads: the newest `recent_messages`. With `stream` it is a
          *     stream of server-sent events that ends with `[DONE]`.
          *
          *     The collection is named by the header `Slipbox-Collection`, or in `model` after an
@@ -3241,7 +3242,7 @@ export interface components {
              */
             note?: string;
         };
-        /** @description A new triple contradicts an older one, whose confidence is lower now. */
+        /** @description Two triples contradict each other. The old one was said about the earlier time, whenever it came in. */
         TripleConflict: {
             subject: string;
             relation: string;
@@ -3293,6 +3294,7 @@ export interface components {
             /** @description Wait, for a short time, until the collection has this revision. */
             min_revision?: components["schemas"]["Revision"];
         };
+        /** @description A layer that failed has no list; `degraded` names it. */
         RecallAnswer: {
             /** @description With `layer` or `combined`. */
             items?: components["schemas"]["RecalledItem"][];

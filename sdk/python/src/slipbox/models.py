@@ -1607,7 +1607,7 @@ class StoredItem(Model):
 
 class TripleConflict(Model):
     """
-    A new triple contradicts an older one, whose confidence is lower now.
+    Two triples contradict each other. The old one was said about the earlier time, whenever it came in.
     """
 
     subject: str
