@@ -69,6 +69,10 @@ func (e *Engine) share(ctx context.Context, s tenant.Scope, v memory.View, job *
 	if err != nil || pol.Describe().Exchanges || c.Parent == uuid.Nil || len(v.Layers) < 2 || v.Layers[1].Collection != c.Parent {
 		return x, err
 	}
+	// Before the log, which then has what ends meanwhile: it is read up to the view's revision.
+	if err := x.listWorking(ctx, c.Parent); err != nil {
+		return x, err
+	}
 	x.base, err = e.open(ctx, s, c.Parent)
 	if fault.Is(err, fault.NotFound) {
 		return x, nil // it is being removed
@@ -84,18 +88,15 @@ func (e *Engine) share(ctx context.Context, s tenant.Scope, v memory.View, job *
 	for i := range unfinished {
 		x.wanted[unfinished[i].ID] = true
 	}
-	if err := x.listWorking(ctx); err != nil { // before the log, which then has what ends meanwhile
-		return x, err
-	}
 	err = x.replay(ctx)
 	return x, err
 }
 
-func (x *sharing) listWorking(ctx context.Context) error {
+func (x *sharing) listWorking(ctx context.Context, base uuid.UUID) error {
 	const page = 1000
 	for _, state := range []memory.JobState{memory.JobQueued, memory.JobScheduled, memory.JobRunning} {
 		for before := uuid.Nil; ; {
-			list, err := x.e.store.ListJobs(ctx, x.s, memory.JobQuery{Collection: x.base.Collection.ID, State: state, Before: before, Limit: page})
+			list, err := x.e.store.ListJobs(ctx, x.s, memory.JobQuery{Collection: base, State: state, Before: before, Limit: page})
 			if err != nil {
 				return err
 			}

@@ -275,3 +275,41 @@ func TestAdoptIsRepeated(t *testing.T) {
 		}
 	}
 }
+
+// endsMeanwhile lets the base decide at the moment when its jobs are listed.
+type endsMeanwhile struct {
+	engine.Store
+
+	base   uuid.UUID
+	decide func()
+}
+
+func (e *endsMeanwhile) ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error) {
+	if decide := e.decide; decide != nil && q.Collection == e.base {
+		e.decide = nil
+		decide()
+	}
+	return e.Store.ListJobs(ctx, s, q)
+}
+
+// What the base decides while a fork looks at its jobs is shared, though the fork saw no job.
+func TestBaseDecidesMeanwhile(t *testing.T) {
+	t.Parallel()
+	e := &endsMeanwhile{}
+	w := newWorld(t, options{wrap: func(s engine.Store) engine.Store { e.Store = s; return e }})
+	w.addMany(3)
+	f := w.fork("f")
+	e.base = w.c.ID
+	e.decide = func() {
+		for w.step(w.c.ID) {
+		}
+	}
+	w.settle()
+	if e.decide != nil {
+		t.Error("the fork never looked at the jobs of its base")
+	}
+	if got := w.countNoteJobs(f); got != 0 {
+		t.Errorf("the fork has %d jobs of its own", got)
+	}
+	sameDigest(t, "the fork", w.digest(f), w.digest(w.c.ID))
+}
