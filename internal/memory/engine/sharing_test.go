@@ -276,7 +276,7 @@ func TestAdoptIsRepeated(t *testing.T) {
 	}
 }
 
-// endsMeanwhile lets the base decide at the moment when its jobs are listed.
+// endsMeanwhile has the base decide at the moment when its jobs are listed.
 type endsMeanwhile struct {
 	engine.Store
 
