@@ -1,0 +1,300 @@
+"""A store for LangGraph: ``SlipboxStore`` keeps items as notes of one collection.
+
+All namespaces share a collection, so that a search below a prefix is one search with one ranking, however many
+namespaces there are. A note has its namespace and each prefix of it as attributes. For each namespace there is one more
+note, its marker, so that listing namespaces reads these and no items.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, cast
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    get_text_at_path,
+)
+
+from slipbox import NotFound, Slipbox, models, requests
+from slipbox._wire import CollectionRef
+
+# A label may not have a period, so that this separates labels.
+SEPARATOR = "."
+# The gateway's longest page, and its longest search.
+PAGE = 200
+ITEM, MARKER = "item", "namespace"
+OPERATORS = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
+
+
+class SlipboxStore(BaseStore):
+    """Items of LangGraph in a collection of slipbox.
+
+    collection is an id, a name, or the application's ids (default: the name ``langgraph``); it is created with the
+    policy ``none`` if it does not exist. index names the paths of a value whose texts are searched, by default the
+    whole value. A value has at most 12 KiB as JSON. Search reads at most the first 200 items of a query.
+
+    Items with a ttl (minutes) are not answered after it; sweep_ttl deletes them.
+    """
+
+    __slots__ = ("_client", "_collection", "_index", "_ready", "ttl_config")
+    supports_ttl = True
+
+    def __init__(
+        self,
+        client: Slipbox,
+        collection: CollectionRef = "langgraph",
+        *,
+        index: list[str] | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        self._client = client
+        self._collection = collection
+        self._index = index
+        self._ready = False
+        self.ttl_config = ttl
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carries out the operations in order, and returns a result for each."""
+        self._create()
+        return [self._run(op) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carries out the operations in order, beside the event loop."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def sweep_ttl(self) -> int:
+        """Deletes the items that have expired, and returns how many."""
+        self._create()
+        expired = [*self._notes(_all(_leaf("kind", ITEM), _leaf("expires_at", time.time(), "lte")))]
+        for note in expired:
+            self._delete(note)
+        return len(expired)
+
+    def _create(self) -> None:
+        if self._ready:
+            return
+        if isinstance(self._collection, str):
+            self._client.create_collection(name=self._collection, policy="none", extend=True)
+        else:
+            # A search creates the collection of an application's ids and writes nothing.
+            self._client.search(self._collection, query="namespaces", k=1, create="none")
+        self._ready = True
+
+    def _run(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        if isinstance(op, PutOp):
+            self._put(op)
+            return None
+        if isinstance(op, ListNamespacesOp):
+            return self._list(op)
+        raise TypeError(f"{type(op).__name__} is no operation of a store")
+
+    # Reading
+
+    def _notes(self, filter: requests.Filter) -> Iterable[models.Note]:
+        return self._client.list_notes(self._collection, filter=filter, limit=PAGE)
+
+    def _of(self, namespace: tuple[str, ...], key: str) -> list[models.Note]:
+        """Returns the notes of a key. There are two only after two wrote a new key at once; the oldest counts."""
+        found = self._notes(_all(_leaf("kind", ITEM), _leaf("namespace", _text(namespace)), _leaf("key", key)))
+        return sorted(found, key=lambda note: note.id)
+
+    def _get(self, op: GetOp) -> Item | None:
+        notes = self._of(op.namespace, op.key)
+        if not notes or _expired(notes[0].attributes):
+            return None
+        if op.refresh_ttl:
+            self._refresh(notes[0].id, notes[0].attributes)
+        return Item(**_fields(notes[0]))
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        conditions = [_leaf("kind", ITEM), _unexpired()]
+        if op.namespace_prefix:
+            conditions.append(_leaf("prefixes", _text(op.namespace_prefix), "contains"))
+        conditions += _conditions(op.filter or {})
+        last = op.offset + op.limit
+        if op.query:
+            hits = self._client.search(
+                self._collection,
+                query=op.query,
+                k=min(last, PAGE),
+                filter=_all(*conditions, _leaf("indexed", True)),
+                fields=["*"],
+            ).hits[op.offset :]
+            notes: list[models.Note | models.HitNote] = [hit.note for hit in hits]
+            found = [SearchItem(**_fields(hit.note), score=hit.score) for hit in hits]
+        else:
+            notes = list(islice(self._notes(_all(*conditions)), op.offset, last))
+            found = [SearchItem(**_fields(note)) for note in notes]
+        if op.refresh_ttl:
+            for note in notes:
+                self._refresh(note.id, note.attributes or {})
+        return found
+
+    def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        namespaces = {_path(note.attributes) for note in self._notes(_leaf("kind", MARKER))}
+        kept = {n[: op.max_depth] for n in namespaces if all(_matches(c, n) for c in op.match_conditions or ())}
+        return sorted(kept)[op.offset : op.offset + op.limit]
+
+    # Writing
+
+    def _put(self, op: PutOp) -> None:
+        while True:
+            try:
+                self._write(op)
+                return
+            except NotFound:
+                # Another process deleted the key in between.
+                continue
+
+    def _write(self, op: PutOp) -> None:
+        notes = self._of(op.namespace, op.key)
+        if op.value is None:
+            for note in notes:
+                self._delete(note)
+            return
+        attributes = {
+            "kind": ITEM,
+            "namespace": _text(op.namespace),
+            "prefixes": [_text(op.namespace[: i + 1]) for i in range(len(op.namespace))],
+            "key": op.key,
+            "value": dict(op.value),
+            "indexed": op.index is not False,
+        }
+        if op.ttl is not None:
+            attributes |= {"ttl": op.ttl, "expires_at": time.time() + op.ttl * 60}
+        content = self._content(op)
+        if notes:
+            # A merge patch: what the new value does not have is removed by null.
+            self._client.patch_note(
+                self._collection, notes[0].id, content=content, attributes=_replacing(notes[0].attributes, attributes)
+            )
+            for note in notes[1:]:
+                self._remove(note.id)
+        else:
+            self._client.create_note(
+                self._collection, content=content, attributes=attributes, infer=False, on_duplicate="keep"
+            )
+        self._mark(op.namespace)
+
+    def _content(self, op: PutOp) -> str:
+        """Returns the text that is searched. What is not indexed is found by no query, see _search."""
+        if op.index is False:
+            return op.key
+        paths = op.index or self._index or ["$"]
+        return "\n".join(text for path in paths for text in get_text_at_path(op.value, path) if text) or op.key
+
+    def _mark(self, namespace: tuple[str, ...]) -> None:
+        """Makes sure that a namespace has its marker. The gateway stores the same text once."""
+        attributes = {"kind": MARKER, "namespace": _text(namespace)}
+        self._client.create_note(self._collection, content=_text(namespace), attributes=attributes, infer=False)
+
+    def _delete(self, note: models.Note) -> None:
+        """Deletes an item, and the marker of a namespace that is empty then."""
+        self._remove(note.id)
+        namespace = note.attributes["namespace"]
+        items = _all(_leaf("kind", ITEM), _leaf("namespace", namespace))
+        if next(iter(self._notes(items)), None) is not None:
+            return
+        for marker in self._notes(_all(_leaf("kind", MARKER), _leaf("namespace", namespace))):
+            self._remove(marker.id)
+        # A put writes its item before its marker. One that was marked before the marker was deleted is seen here.
+        if next(iter(self._notes(items)), None) is not None:
+            self._mark(tuple(namespace.split(SEPARATOR)))
+
+    def _remove(self, note: str) -> None:
+        try:
+            self._client.delete_note(self._collection, note)
+        except NotFound:
+            # Another process was faster.
+            return
+
+    def _refresh(self, note: str, attributes: Mapping[str, Any]) -> None:
+        if "ttl" in attributes:
+            expires = {"expires_at": time.time() + attributes["ttl"] * 60}
+            self._client.patch_note(self._collection, note, attributes=expires)
+
+
+def _text(namespace: tuple[str, ...]) -> str:
+    return SEPARATOR.join(namespace)
+
+
+def _path(attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(attributes["namespace"]).split(SEPARATOR))
+
+
+def _fields(note: models.Note | models.HitNote) -> dict[str, Any]:
+    attributes = note.attributes or {}
+    return {
+        "namespace": _path(attributes),
+        "key": attributes["key"],
+        "value": attributes["value"],
+        "created_at": note.created_at,
+        "updated_at": note.updated_at,
+    }
+
+
+def _leaf(name: str, value: Any, op: str = "eq") -> requests.Filter:
+    return cast(requests.Filter, {"field": f"attributes.{name}", "op": op, "value": value})
+
+
+def _all(*filters: requests.Filter) -> requests.Filter:
+    return {"and": list(filters)}
+
+
+def _unexpired() -> requests.Filter:
+    return {"or": [_leaf("expires_at", False, "exists"), _leaf("expires_at", time.time(), "gt")]}
+
+
+def _expired(attributes: Mapping[str, Any]) -> bool:
+    return bool(attributes.get("expires_at", float("inf")) <= time.time())
+
+
+def _conditions(filter: Mapping[str, Any], path: str = "value") -> list[requests.Filter]:
+    """Returns LangGraph's filter ({"a": 1, "b": {"$gt": 2}}) as the gateway's."""
+    conditions = []
+    for name, value in filter.items():
+        at = f"{path}.{name}"
+        if not isinstance(value, Mapping):
+            conditions.append(_leaf(at, value))
+        elif any(key.startswith("$") for key in value):
+            for operator, operand in value.items():
+                if operator not in OPERATORS:
+                    raise ValueError(f"{operator} is no operator of a filter; there are {', '.join(OPERATORS)}")
+                conditions.append(_leaf(at, operand, OPERATORS[operator]))
+        else:
+            conditions += _conditions(value, at)
+    return conditions
+
+
+def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+    """Reports whether a namespace begins or ends with a path, in which * is any label."""
+    path = tuple(condition.path)
+    if len(path) > len(namespace):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(want in ("*", label) for want, label in zip(path, part, strict=True))
+
+
+def _replacing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the merge patch that makes new of old."""
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        both = isinstance(value, Mapping) and isinstance(before, Mapping)
+        patch[name] = _replacing(before, value) if both else value  # type: ignore[arg-type]
+    return patch
