@@ -105,7 +105,8 @@ func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures a
 		}
 		for what, text := range part {
 			for name, prop := range op.body.Properties {
-				refused := !isOpen(prop.Value) && what != "escapes" || what == "NUL" || strings.Contains(what, "lists") || what == "numbers" || what == "nulls" || what == "objects"
+				long := what == "one text" && prop.Value.Type.Permits(openapi3.TypeString) && prop.Value.MaxLength == nil
+				refused := !isOpen(prop.Value) && !long && what != "escapes" || what == "NUL" || strings.Contains(what, "lists") || what == "numbers" || what == "nulls" || what == "objects"
 				check(what+" as "+name, fmt.Sprintf(`{%q:%s}`, name, text), refused)
 			}
 		}

@@ -1,11 +1,16 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/oapi-codegen/nullable"
@@ -13,6 +18,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // errorsOpenAI marks operations whose errors have OpenAI's form.
@@ -20,14 +27,20 @@ const errorsOpenAI = "openai"
 
 // createChatCompletion answers an OpenAI client from memory. The model's answer is passed on
 // unchanged.
-func (h *core) createChatCompletion(c *gin.Context) error {
+func (h *core) createChatCompletion(c *gin.Context) error { return h.complete(c, h.Chat.Complete) }
+
+// createResponse does the same in the form of OpenAI's responses.
+func (h *core) createResponse(c *gin.Context) error { return h.complete(c, h.Chat.Respond) }
+
+// complete passes on the answer to a request in one of OpenAI's forms.
+func (h *core) complete(c *gin.Context, ask func(context.Context, tenant.Scope, chat.Find, []byte) (*chat.Completion, error)) error {
 	leave, err := h.talking.enter(scope(c).Tenant())
 	if err != nil {
 		return err
 	}
 	defer leave()
 	ctx := c.Request.Context()
-	done, err := h.Chat.Complete(ctx, scope(c), c.GetHeader("Slipbox-Collection"), rawBody(c))
+	done, err := ask(ctx, scope(c), h.namedCollection(c), rawBody(c))
 	if refused, ok := errors.AsType[*chat.Refused](err); ok {
 		// A refusal of the endpoint is passed on unchanged.
 		c.Data(refused.Status, valueOr(optional(refused.ContentType), mediaJSON), refused.Body)
@@ -38,6 +51,7 @@ func (h *core) createChatCompletion(c *gin.Context) error {
 	}
 	defer done.Close()
 	setRevision(c, done.Revision)
+	setCitations(c, done.Citations)
 	if !done.Stream {
 		whole := &buffer{}
 		if err := done.Pass(whole, func() error { return nil }); err != nil {
@@ -59,12 +73,74 @@ func (h *core) createChatCompletion(c *gin.Context) error {
 		c.Set(keyCode, string(f.Code))
 		h.log.WarnContext(ctx, "a completion broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
 		if raw, err := json.Marshal(newOpenAIError(f, statuses[f.Code])); err == nil {
-			_ = out.write("data: %s\n\n", raw) // an error means that the client has left
+			_ = out.write("%s", done.Broken(raw)) // an error means that the client has left
 		}
 		return nil
 	}
 	done.Remember(ctx)
 	return nil
+}
+
+// headerExternal has the ids of an application that name the collection of a request in OpenAI's form.
+const headerExternal = "Slipbox-External"
+
+// namedCollection returns what finds the collection of a request in one of OpenAI's forms: the headers name it, or
+// else the name of the model does. A name has no =, so that one with it is the ids of an application.
+func (h *core) namedCollection(c *gin.Context) chat.Find {
+	return func(named string) (string, error) {
+		ref, ids, policy := c.GetHeader("Slipbox-Collection"), c.GetHeader(headerExternal), c.GetHeader(headerCreate)
+		switch {
+		case ref != "" && ids != "":
+			return "", fault.InvalidField(headerExternal, "names the collection, and so does Slipbox-Collection; send one of them")
+		case ref == "" && ids == "" && strings.Contains(named, "="):
+			ids = named
+		case ref == "":
+			ref = named
+		}
+		if policy != "" {
+			if err := tenant.Check(scope(c), tenant.CollectionsWrite); err != nil {
+				return "", err
+			}
+		}
+		if ids == "" {
+			if policy != "" {
+				return "", fault.InvalidField(headerCreate, "creates a collection only where ids of the application name it, as in %s: user=nora", headerExternal)
+			}
+			return ref, nil
+		}
+		query, err := url.ParseQuery(ids)
+		if err != nil {
+			return "", fault.InvalidField(headerExternal, "must have the form of a query, as in user=nora%%40example.com")
+		}
+		e, err := externalOf(query)
+		if err != nil {
+			return "", err
+		}
+		for _, id := range e.IDs() {
+			query.Del(id.Name)
+		}
+		if len(query) > 0 {
+			return "", fault.InvalidField(headerExternal, "may have user, agent, app and run, each once")
+		}
+		found, err := h.findExternal(c, e, policy)
+		return found.String(), err
+	}
+}
+
+// maxCitations is how many notes the header of an answer names.
+const maxCitations = 32
+
+// setCitations names the notes that an answer in OpenAI's form was written from.
+func setCitations(c *gin.Context, of []recall.Citation) {
+	ids := make([]string, 0, maxCitations)
+	for i := range of {
+		if id := of[i].Note.String(); !slices.Contains(ids, id) && len(ids) < maxCitations {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		c.Header("Slipbox-Citations", strings.Join(ids, ","))
+	}
 }
 
 // buffer is an io.Writer that collects bytes.
@@ -85,9 +161,34 @@ func (e *eventStream) Write(p []byte) (int, error) {
 func (h *core) listModels(c *gin.Context) error {
 	out := wire.ModelList{Object: "list", Data: []wire.ModelName{}}
 	for _, name := range h.Chat.Models() {
-		out.Data = append(out.Data, wire.ModelName{ID: name, Object: "model", Created: h.began.Unix(), OwnedBy: "slipbox"})
+		out.Data = append(out.Data, h.model(name))
 	}
 	return reply(c, http.StatusOK, out)
+}
+
+// getModel answers with one of these models.
+func (h *core) getModel(c *gin.Context) error {
+	name := c.Param("model")
+	if model, _ := chat.SplitModel(name); !utf8.ValidString(name) || !h.Chat.HasModel(model) {
+		return &fault.Error{Code: fault.NotFound, Message: "no such model; GET /v1/models lists those there are", Err: chat.ErrUnknownModel}
+	}
+	return reply(c, http.StatusOK, h.model(name))
+}
+
+func (h *core) model(name string) wire.ModelName {
+	return wire.ModelName{ID: name, Object: "model", Created: h.began.Unix(), OwnedBy: "slipbox"}
+}
+
+// openAIPaths are the beginnings of paths that OpenAI has. What is not there is refused in its form.
+var openAIPaths = []string{"/v1/chat/", "/v1/models", "/v1/embeddings", "/v1/responses", "/v1/conversations", "/v1/completions"}
+
+// refusesAsOpenAI makes the errors of a path without a route have the form that clients of OpenAI read.
+func refusesAsOpenAI(c *gin.Context) {
+	for _, p := range openAIPaths {
+		if rest, ok := strings.CutPrefix(c.Request.URL.Path, p); ok && (rest == "" || strings.HasSuffix(p, "/") || rest[0] == '/') {
+			c.Set(keyErrors, errorsOpenAI)
+		}
+	}
 }
 
 // newOpenAIError renders a fault in OpenAI's form, with the content of a problem document.
@@ -110,6 +211,9 @@ func newOpenAIError(f *fault.Error, status int) wire.OpenAIError {
 	}
 	if len(f.Fields) > 0 {
 		e.Param = nullable.NewNullableWithValue(clip(f.Fields[0].Field))
+	}
+	if errors.Is(f, chat.ErrNoModel) {
+		e.Code = nullable.NewNullableWithValue("model_not_configured")
 	}
 	if errors.Is(f, chat.ErrUnknownModel) {
 		e.Code = nullable.NewNullableWithValue("model_not_found")

@@ -48,6 +48,7 @@ type Core struct {
 	Upkeep      Upkeep
 	Waiter      Waiter
 	Policies    memory.Policies
+	Embedders   memory.Embedders
 	// Waiters is how many requests of one tenant may wait for jobs at once, and how many may follow
 	// jobs; 0 is 64.
 	Waiters int
@@ -103,7 +104,7 @@ func (c *Core) check() error {
 		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil, "tiers": c.Tiers == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
-		"policies": c.Policies == nil,
+		"policies": c.Policies == nil, "embedders": c.Embedders == nil,
 	} {
 		if missing {
 			errs = append(errs, errors.New("api: core: "+name+" is required"))
@@ -238,7 +239,10 @@ func (s *Server) mountCore(deps Core) error {
 
 		"chat":                 h.chat,
 		"createChatCompletion": h.createChatCompletion,
+		"createResponse":       h.createResponse,
+		"createEmbeddings":     h.createEmbeddings,
 		"listModels":           h.listModels,
+		"getModel":             h.getModel,
 
 		"searchAll":       h.search,
 		"buildContextAll": h.buildContext,

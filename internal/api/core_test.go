@@ -212,7 +212,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Core: &Core{
 			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
-			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
+			Policies: policies, Embedders: embedders, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},
 	}, DefaultConfig())
 	must(err)

@@ -173,21 +173,23 @@ func (s *Server) cors(c *gin.Context) {
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers",
-		"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Slipbox-Job, Slipbox-Redacted, Slipbox-Revision, X-Request-Id")
+		"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Slipbox-Citations, Slipbox-Job, Slipbox-Redacted, Slipbox-Revision, X-Request-Id")
 	if c.Request.Method != http.MethodOptions || c.Request.Header.Get("Access-Control-Request-Method") == "" {
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Slipbox-Create, X-API-Key, X-Request-Id")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Slipbox-Collection, Slipbox-Create, Slipbox-External, X-API-Key, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "600")
 	c.AbortWithStatus(http.StatusNoContent)
 }
 
 func (s *Server) noRoute(c *gin.Context) {
+	refusesAsOpenAI(c)
 	s.fail(c, fault.New(fault.NotFound, "no such route; see /docs"))
 }
 
 func (s *Server) noMethod(c *gin.Context) {
+	refusesAsOpenAI(c)
 	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s", clip(c.Request.Method)))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
@@ -32,7 +33,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{}, Layers: &layers.Service{}, Tiers: &tiers.Service{},
 			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Letta: &letta.Service{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
-			Policies: memory.PolicySet{},
+			Policies: memory.PolicySet{}, Embedders: &llm.Registry{},
 		},
 		Access: &Access{
 			Tokens: &auth.Tokens{}, Keys: &auth.Keys{}, Agents: &tenant.Agents{},
@@ -50,7 +51,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 func TestMissingPartsAreNamed(t *testing.T) {
 	t.Parallel()
 	_, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Core: &Core{Waiters: -1}}, DefaultConfig())
-	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "bank", "letta", "chat"} {
+	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "bank", "letta", "chat", "embedders"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not named: %v", part, err)
 		}

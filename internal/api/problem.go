@@ -150,6 +150,9 @@ func (s *Server) fail(c *gin.Context, err error) {
 			p.Status = http.StatusNotFound // as OpenAI does
 		}
 		answer, media = newOpenAIError(f, p.Status), mediaJSON
+		if errors.Is(f, chat.ErrNoModel) {
+			c.Header("X-Should-Retry", "false") // which OpenAI's clients obey: trying again is in vain
+		}
 	}
 	h := c.Writer.Header()
 	switch p.Status {

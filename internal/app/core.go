@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -151,7 +149,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Policies, err = policies.All(slices.Sorted(maps.Keys(c.cfg.Models))...); err != nil {
+	if c.Policies, err = policies.All(c.cfg.ModelNames()...); err != nil {
 		return err
 	}
 	judge, err := policy.NewJudge()
@@ -493,8 +491,10 @@ func (c *core) buildModels(ctx context.Context) (*models, error) {
 		return nil, err
 	}
 	for name := range c.cfg.Models {
-		if m.named[name], err = c.noteModel(deps, c.cfg.LLMFor(name, Environ())); err != nil {
-			return nil, fmt.Errorf("model %s: %w", name, err)
+		if name != chat.AnyModel {
+			if m.named[name], err = c.noteModel(deps, c.cfg.LLMFor(name, Environ())); err != nil {
+				return nil, fmt.Errorf("model %s: %w", name, err)
+			}
 		}
 		talk, err := c.chatModel(deps, c.cfg.LLMFor(name, Environ()))
 		if err != nil {

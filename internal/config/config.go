@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -46,7 +48,7 @@ type Config struct {
 	HTTP     api.Config       `yaml:"http"`
 	Log      Log              `yaml:"log"`
 	LLM      llm.Config       `yaml:"llm"`
-	Models   map[string]Model `yaml:"models"` // further models, chosen by policy_config.model
+	Models   map[string]Model `yaml:"models"` // further models, chosen by policy_config.model; AnyModel passes on the names of requests
 	Auth     Auth             `yaml:"auth"`
 	Database Database         `yaml:"database"`
 	Redis    Redis            `yaml:"redis"`
@@ -67,8 +69,16 @@ func (c Config) Servers() bool { return c.DatabaseURL != "" }
 type Model struct {
 	Provider  string `yaml:"provider"`    // openai or ollama
 	BaseURL   string `yaml:"base_url"`    // with its /v1
-	Model     string `yaml:"model"`       // required
+	Model     string `yaml:"model"`       // required; not for AnyModel
 	APIKeyEnv string `yaml:"api_key_env"` // name of the environment variable that holds its key
+}
+
+// AnyModel is the key in Models of the endpoint that clients of OpenAI may ask for any model.
+const AnyModel = chat.AnyModel
+
+// ModelNames returns the names of Models that collections choose from, sorted.
+func (c Config) ModelNames() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Models)), func(name string) bool { return name == AnyModel })
 }
 
 // LLMFor returns the settings of a named model: the main settings with those of the model over them.
@@ -76,7 +86,9 @@ type Model struct {
 func (c Config) LLMFor(name string, environ map[string]string) llm.Config {
 	m := c.Models[name]
 	out := c.LLM
-	out.Model = m.Model
+	if name != AnyModel {
+		out.Model = m.Model
+	}
 	if m.Provider != "" {
 		out.Provider = m.Provider
 	}
@@ -389,8 +401,13 @@ func (c Config) Validate() error {
 	}
 	problems = append(problems, c.LLM.Validate())
 	for name, m := range c.Models {
-		if m.Model == "" {
+		switch {
+		case name != AnyModel && m.Model == "":
 			report("models."+name+".model", "is required")
+		case name == AnyModel && m.Model != "":
+			report("models."+name+".model", "is the one that a request names; leave it out")
+		case name == AnyModel && !c.LLMFor(name, nil).UsesModel():
+			report("models."+name+".base_url", "is required, unless llm.base_url is set")
 		}
 		if m.Provider != "" && m.Provider != llm.ProviderOpenAI && m.Provider != llm.ProviderOllama {
 			report("models."+name+".provider", "unknown provider %q; valid are %s, %s", m.Provider, llm.ProviderOpenAI, llm.ProviderOllama)

@@ -126,6 +126,24 @@ func TestNamedModelKeepsTheMainKeyAtItsHost(t *testing.T) {
 	if m := c.LLMFor("other", nil); m.APIKey != "" {
 		t.Errorf("the main key is sent to another host")
 	}
+	c.Models[AnyModel] = Model{}
+	if m := c.LLMFor(AnyModel, nil); !m.UsesModel() || m.APIKey != "sk-main" || slices.Contains(c.ModelNames(), AnyModel) || len(c.ModelNames()) != 2 {
+		t.Errorf("any: %+v, of %v", m, c.ModelNames())
+	}
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	for want, x := range map[string]func(*Config){
+		"models.*.model":    func(c *Config) { c.Models = map[string]Model{AnyModel: {Model: "small"}} },
+		"models.*.base_url": func(c *Config) { c.Models, c.LLM = map[string]Model{AnyModel: {}}, llm.Config{} },
+		"models.fast.model": func(c *Config) { c.Models = map[string]Model{"fast": {}} },
+	} {
+		wrong := c
+		x(&wrong)
+		if err := wrong.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
 }
 
 // Each mistake in the settings of servers is reported with its name and the fix, and without a secret.

@@ -1147,6 +1147,41 @@ type Counts struct {
 // DisplayName A name for people, in any script.
 type DisplayName = string
 
+// EmbeddingItem defines model for EmbeddingItem.
+type EmbeddingItem struct {
+	// Embedding Numbers, or a text in base64.
+	Embedding any `json:"embedding"`
+
+	// Index Position of the text.
+	Index int `json:"index"`
+
+	// Object `embedding`.
+	Object string `json:"object"`
+}
+
+// EmbeddingList defines model for EmbeddingList.
+type EmbeddingList struct {
+	Data  []EmbeddingItem `json:"data"`
+	Model string          `json:"model"`
+
+	// Object `list`.
+	Object string `json:"object"`
+
+	// Usage Estimated tokens of the texts.
+	Usage EmbeddingUsage `json:"usage"`
+}
+
+// EmbeddingRequest A request of OpenAI's embeddings; fields that are not listed here are ignored.
+//
+// Examples: {"input":["I live in Lisbon."],"model":"slipbox"}
+type EmbeddingRequest = json.RawMessage
+
+// EmbeddingUsage Estimated tokens of the texts.
+type EmbeddingUsage struct {
+	PromptTokens int `json:"prompt_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+}
+
 // EventAccepted defines model for EventAccepted.
 type EventAccepted struct {
 	Job *JobRef `json:"job,omitempty"`
@@ -2410,7 +2445,7 @@ type OpenAIError struct {
 
 // OpenAIErrorBody defines model for OpenAIErrorBody.
 type OpenAIErrorBody struct {
-	// Code A code as elsewhere, or `model_not_found`.
+	// Code A code as elsewhere, `model_not_found` or `model_not_configured`.
 	Code    nullable.Nullable[string] `json:"code,omitempty"`
 	Message string                    `json:"message"`
 
@@ -2802,6 +2837,14 @@ type Remembered struct {
 
 // RerankMode `model` has a model judge the relevance of the hits.
 type RerankMode string
+
+// Response A response of OpenAI's responses.
+type Response = json.RawMessage
+
+// ResponseRequest A request of OpenAI's responses; fields that are not listed here are translated, refused or passed on.
+//
+// Examples: {"input":"Where do I live now?","model":"slipbox@research"}
+type ResponseRequest = json.RawMessage
 
 // RestoreRequest defines model for RestoreRequest.
 type RestoreRequest struct {

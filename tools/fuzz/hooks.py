@@ -165,6 +165,18 @@ def aim(operation_id, case):
         if "Slipbox-Collection" in headers:
             headers["Slipbox-Collection"] = "fuzz"
         body.update(model="slipbox@fuzz", messages=[{"role": "user", "content": "Who repairs bicycles?"}])
+    if operation_id == "createResponse" and isinstance(case.body, dict) and size % 2:
+        if size % 4 == 1:
+            body.clear()
+        if "Slipbox-Collection" in headers:
+            headers["Slipbox-Collection"] = "fuzz"
+        body.update(model="slipbox@fuzz", input="Who repairs bicycles?")
+    if operation_id in ("createChatCompletion", "createResponse") and size % 3:
+        for name in ("Slipbox-External", "Slipbox-Create"):  # most values are refused
+            headers.pop(name, None)
+    if operation_id == "createEmbeddings" and isinstance(case.body, dict) and size % 2:
+        body.pop("dimensions", None)
+        body.update(model="slipbox", input=["Who repairs bicycles?"])
     if len(headers.get("If-Match") or "") == 1 and size % 2:
         headers["If-Match"] = "*"
     if 0 < len(headers.get("Idempotency-Key") or "") < 200 and size % 4:

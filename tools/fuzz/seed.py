@@ -332,6 +332,8 @@ def seed_tenant(settings):
     settings.dictionary("carried", [carried])
     settings.operation("importAgentFile", path_collection="carried")
 
+    settings.dictionary("model_names", ["slipbox", "down", "slipbox@fuzz"])
+    settings.operation("getModel", path_model="model_names")
     seed_external(settings)
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)

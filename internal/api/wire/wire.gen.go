@@ -1251,6 +1251,41 @@ type Counts struct {
 // DisplayName A name for people, in any script.
 type DisplayName = string
 
+// EmbeddingItem defines model for EmbeddingItem.
+type EmbeddingItem struct {
+	// Embedding Numbers, or a text in base64.
+	Embedding any `json:"embedding"`
+
+	// Index Position of the text.
+	Index int `json:"index"`
+
+	// Object `embedding`.
+	Object string `json:"object"`
+}
+
+// EmbeddingList defines model for EmbeddingList.
+type EmbeddingList struct {
+	Data  []EmbeddingItem `json:"data"`
+	Model string          `json:"model"`
+
+	// Object `list`.
+	Object string `json:"object"`
+
+	// Usage Estimated tokens of the texts.
+	Usage EmbeddingUsage `json:"usage"`
+}
+
+// EmbeddingRequest A request of OpenAI's embeddings; fields that are not listed here are ignored.
+//
+// Examples: {"input":["I live in Lisbon."],"model":"slipbox"}
+type EmbeddingRequest = json.RawMessage
+
+// EmbeddingUsage Estimated tokens of the texts.
+type EmbeddingUsage struct {
+	PromptTokens int `json:"prompt_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+}
+
 // EventAccepted defines model for EventAccepted.
 type EventAccepted struct {
 	Job *JobRef `json:"job,omitempty"`
@@ -2515,7 +2550,7 @@ type OpenAIError struct {
 
 // OpenAIErrorBody defines model for OpenAIErrorBody.
 type OpenAIErrorBody struct {
-	// Code A code as elsewhere, or `model_not_found`.
+	// Code A code as elsewhere, `model_not_found` or `model_not_configured`.
 	Code    nullable.Nullable[string] `json:"code,omitempty"`
 	Message string                    `json:"message"`
 
@@ -2907,6 +2942,14 @@ type Remembered struct {
 
 // RerankMode `model` has a model judge the relevance of the hits.
 type RerankMode string
+
+// Response A response of OpenAI's responses.
+type Response = json.RawMessage
+
+// ResponseRequest A request of OpenAI's responses; fields that are not listed here are translated, refused or passed on.
+//
+// Examples: {"input":"Where do I live now?","model":"slipbox@research"}
+type ResponseRequest = json.RawMessage
 
 // RestoreRequest defines model for RestoreRequest.
 type RestoreRequest struct {
@@ -3830,6 +3873,9 @@ type BlockPath = uuid.UUID
 // CollectionFilter Id or name.
 type CollectionFilter = Ref
 
+// CollectionHeader Id or name.
+type CollectionHeader = Ref
+
 // CollectionPath defines model for collectionPath.
 type CollectionPath = string
 
@@ -3844,6 +3890,9 @@ type ExternalAgent = ExternalID
 
 // ExternalApp At most 256 bytes.
 type ExternalApp = ExternalID
+
+// ExternalHeader defines model for externalHeader.
+type ExternalHeader = string
 
 // ExternalRun At most 256 bytes.
 type ExternalRun = ExternalID
@@ -4046,7 +4095,16 @@ type UndoSharedBlockParams struct {
 // CreateChatCompletionParams defines parameters for CreateChatCompletion.
 type CreateChatCompletionParams struct {
 	// SlipboxCollection Id or name of the collection.
-	SlipboxCollection *Ref `json:"Slipbox-Collection,omitempty"`
+	SlipboxCollection *CollectionHeader `json:"Slipbox-Collection,omitempty"`
+
+	// SlipboxExternal Ids of the application that name the collection, in the form of the query after
+	// `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+	SlipboxExternal *ExternalHeader `json:"Slipbox-External,omitempty"`
+
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // ListCollectionsParams defines parameters for ListCollections.
@@ -4226,8 +4284,8 @@ type UndoBlockParams struct {
 
 // ChatParams defines parameters for Chat.
 type ChatParams struct {
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
@@ -4252,8 +4310,8 @@ type BuildContextParams struct {
 	// Include `evicted` also finds messages that left a full memory (`memoryos`).
 	Include *BuildContextParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
@@ -4416,8 +4474,8 @@ type AddMessagesParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
@@ -4472,8 +4530,8 @@ type CreateNoteParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
@@ -4486,8 +4544,8 @@ type BulkNotesParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
@@ -4608,8 +4666,8 @@ type SearchParams struct {
 	// Include `evicted` also finds messages that left a full memory (`memoryos`).
 	Include *SearchParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-	// none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
@@ -4738,6 +4796,21 @@ type ListJobsParams struct {
 
 	// Collection Only those of this collection (id or name).
 	Collection *CollectionFilter `form:"collection,omitempty" json:"collection,omitempty"`
+}
+
+// CreateResponseParams defines parameters for CreateResponse.
+type CreateResponseParams struct {
+	// SlipboxCollection Id or name of the collection.
+	SlipboxCollection *CollectionHeader `json:"Slipbox-Collection,omitempty"`
+
+	// SlipboxExternal Ids of the application that name the collection, in the form of the query after
+	// `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+	SlipboxExternal *ExternalHeader `json:"Slipbox-External,omitempty"`
+
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // ListReviewsParams defines parameters for ListReviews.
@@ -4914,11 +4987,17 @@ type DetachToolJSONRequestBody = HTTPToolRef
 // BuildContextAllJSONRequestBody defines body for BuildContextAll for application/json ContentType.
 type BuildContextAllJSONRequestBody = ContextRequest
 
+// CreateEmbeddingsJSONRequestBody defines body for CreateEmbeddings for application/json ContentType.
+type CreateEmbeddingsJSONRequestBody = EmbeddingRequest
+
 // CreateFolderJSONRequestBody defines body for CreateFolder for application/json ContentType.
 type CreateFolderJSONRequestBody = FolderInput
 
 // UploadFileMultipartRequestBody defines body for UploadFile for multipart/form-data ContentType.
 type UploadFileMultipartRequestBody UploadFileMultipartBody
+
+// CreateResponseJSONRequestBody defines body for CreateResponse for application/json ContentType.
+type CreateResponseJSONRequestBody = ResponseRequest
 
 // ApproveReviewJSONRequestBody defines body for ApproveReview for application/json ContentType.
 type ApproveReviewJSONRequestBody = ReviewDecision

@@ -33,14 +33,25 @@ var ownFields = slices.Concat([]string{"model", "messages", "stream", "stream_op
 // maxBodyFields bounds the fields of a request. OpenAI's chat completions have about 40.
 const maxBodyFields = 200
 
-// parseBody decodes a request. Of a repeated field the last one counts, as for the endpoint.
+// parseBody decodes a request.
 func parseBody(raw []byte) (*body, error) {
+	fields, err := parseFields(raw, ownFields)
+	if err != nil {
+		return nil, err
+	}
+	b := &body{fields: fields}
+	return b, b.decodeFields()
+}
+
+// parseFields returns the fields of a JSON object. Of a repeated field the last one counts, as for the endpoint. The
+// fields that are our own must be written in lower case.
+func parseFields(raw []byte, ours []string) ([]field, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, fault.New(fault.Malformed, "the body must be a JSON object")
 	}
-	b := &body{}
-	at := map[string]int{} // the position of each field in b.fields
+	var fields []field
+	at := map[string]int{} // the position of each field
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
@@ -51,7 +62,7 @@ func parseBody(raw []byte) (*body, error) {
 		if err != nil || !ok {
 			return nil, fault.New(fault.Malformed, "the body is not valid JSON")
 		}
-		for _, own := range ownFields {
+		for _, own := range ours {
 			// Some endpoints accept names in any case and would read another model from the body
 			// than we do.
 			if name != own && strings.EqualFold(name, own) {
@@ -59,22 +70,19 @@ func parseBody(raw []byte) (*body, error) {
 			}
 		}
 		if i, ok := at[name]; ok {
-			b.fields[i] = f
+			fields[i] = f
 			continue
 		}
-		if len(b.fields) == maxBodyFields {
+		if len(fields) == maxBodyFields {
 			return nil, fault.New(fault.Invalid, "the body has more than %d fields", maxBodyFields)
 		}
-		at[name] = len(b.fields)
-		b.fields = append(b.fields, f)
+		at[name] = len(fields)
+		fields = append(fields, f)
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, fault.New(fault.Malformed, "the body is not valid JSON")
 	}
-	if err := b.decodeFields(); err != nil {
-		return nil, err
-	}
-	return b, nil
+	return fields, nil
 }
 
 // decodeFields decodes the fields that we use.
@@ -110,6 +118,40 @@ func (b *body) decodeFields() error {
 		b.turns = append(b.turns, Turn{Role: m.Role, Name: m.Name, Content: textOf(m.Content)})
 	}
 	return nil
+}
+
+// needsModel returns an error for a request that only a model can answer in its form: the client would take
+// prose for JSON, or for a decision against its tools.
+func (b *body) needsModel() error {
+	var format struct {
+		Type string `json:"type"`
+	}
+	wants := ""
+	switch {
+	case given(b.field("tools")) && string(b.field("tool_choice")) != `"none"`:
+		wants = "tools"
+	case given(b.field("functions")) && string(b.field("function_call")) != `"none"`:
+		wants = "functions"
+	case json.Unmarshal(b.field("response_format"), &format) == nil && format.Type != "" && format.Type != "text":
+		wants = "response_format"
+	}
+	if wants != "" {
+		return &fault.Error{
+			Code: fault.Unavailable, Err: ErrNoModel, Fields: []fault.Field{{Field: wants, Reason: "needs a model"}},
+			Message: "no model is configured for this collection, and " + wants + " needs one",
+		}
+	}
+	var n float64
+	if raw := b.field("n"); given(raw) && (json.Unmarshal(raw, &n) != nil || n != 1) {
+		return fault.InvalidField("n", "must be 1 where no model is configured")
+	}
+	return nil
+}
+
+// given reports whether a field is there and neither null nor an empty list.
+func given(raw json.RawMessage) bool {
+	s := strings.TrimSpace(string(raw))
+	return s != "" && s != "null" && strings.Trim(s, "[] \t\r\n") != ""
 }
 
 func (b *body) field(name string) json.RawMessage {
@@ -168,6 +210,13 @@ func (b *body) keepLast(most int) {
 		}
 	}
 	b.messages, b.turns = messages, turns
+}
+
+// clone returns a copy whose messages may be changed.
+func (b *body) clone() *body {
+	out := *b
+	out.messages, out.turns = slices.Clone(b.messages), slices.Clone(b.turns)
+	return &out
 }
 
 // encode returns the request for a model. Only the model's name and the messages differ from the

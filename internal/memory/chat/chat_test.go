@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
+
+// in names the collection of a request, unless the model's name does.
+func in(ref string) chat.Find {
+	return func(named string) (string, error) { return cmp.Or(ref, named), nil }
+}
 
 // fake is a scripted memory and model that records its calls.
 type fake struct {
@@ -363,7 +369,7 @@ func TestOfflineByConfig(t *testing.T) {
 // complete sends a request and returns what came back.
 func (f *fake) complete(t *testing.T, s tenant.Scope, ref, body string) (string, *chat.Completion, error) {
 	t.Helper()
-	c, err := f.service(t).Complete(t.Context(), s, ref, []byte(body))
+	c, err := f.service(t).Complete(t.Context(), s, in(ref), []byte(body))
 	if err != nil {
 		return "", nil, err
 	}

@@ -21,10 +21,13 @@ import (
 // called.
 type Completion struct {
 	ContentType string
-	Stream      bool            // sent as server-sent events
-	Revision    memory.Revision // of the memory that was read
-	Remembered  bool            // the exchange is stored once the answer is sent, if the model answers by then
+	Stream      bool              // sent as server-sent events
+	Revision    memory.Revision   // of the memory that was read
+	Citations   []recall.Citation // of the context
+	Remembered  bool              // the exchange is stored once the answer is sent, if the model answers by then
 
+	answer  *response // takes the answer in the form of OpenAI's responses; nil: it passes unchanged
+	replies *replies
 	body    io.Reader // rest of the answer
 	resp    *Response // nil: no model answers, or the completion is closed
 	offline bool
@@ -37,7 +40,7 @@ type Completion struct {
 }
 
 // Complete answers a request of an OpenAI client (notes:read; notes:write to store the exchange).
-// The collection is ref, or what follows the last @ in the model's name. The request is sent to the
+// The collection is what find returns for the text after the last @ in the model's name, "" without one. The request is sent to the
 // model unchanged, except for the model's name and one added system message with the context from
 // memory; a policy may bound the turns that the model reads. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
 //
@@ -46,23 +49,37 @@ type Completion struct {
 //
 // If the endpoint refuses the request, a *Refused is in the chain of the error. Otherwise the
 // errors are those of Answer.
-func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, raw []byte) (_ *Completion, err error) {
+func (s *Service) Complete(ctx context.Context, scope tenant.Scope, find Find, raw []byte) (*Completion, error) {
 	b, err := parseBody(raw)
-	if err == nil {
-		err = s.cfg.Limits.check(b)
-	}
 	if err != nil {
 		return nil, err
 	}
-	name := b.model
+	return s.complete(ctx, scope, find, b, nil)
+}
+
+// Find returns the reference of the collection of a request, from what the model's name says of it.
+type Find func(named string) (ref string, err error)
+
+// SplitModel splits the name of a model in a request into that of the model and that of the collection.
+func SplitModel(name string) (model, collection string) {
 	if at := strings.LastIndexByte(name, '@'); at >= 0 {
-		if ref == "" {
-			ref = name[at+1:]
-		}
-		name = name[:at]
+		return name[:at], name[at+1:]
+	}
+	return name, ""
+}
+
+// complete answers a request. r is the request in its own form, if it was translated, and takes the answer.
+func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b *body, r *response) (_ *Completion, err error) {
+	if err := s.cfg.Limits.check(b); err != nil {
+		return nil, err
+	}
+	name, named := SplitModel(b.model)
+	ref, err := find(named)
+	if err != nil {
+		return nil, err
 	}
 	if ref == "" {
-		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection, or after the model's name as in %q", DefaultModel+"@my-collection")
+		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection or Slipbox-External, or after the model's name as in %q", DefaultModel+"@my-collection")
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer func() {
@@ -83,8 +100,15 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 	if err != nil {
 		return nil, err
 	}
-	c := &Completion{Stream: b.stream, Revision: v.At, Remembered: memo.wanted, said: &transcript{}, memo: memo, clock: s.clock, cancel: cancel, ctx: ctx}
+	c := &Completion{Stream: b.stream, Revision: v.At, Remembered: memo.wanted, said: &transcript{}, memo: memo, clock: s.clock, cancel: cancel, ctx: ctx, replies: &s.replies}
+	if r != nil {
+		c.answer, c.said.part = r, r.add
+		r.begin()
+	}
 	if model == nil {
+		if err := b.needsModel(); err != nil {
+			return nil, err
+		}
 		c.offline = true
 		return c, s.completeOffline(ctx, scope, v, b, c)
 	}
@@ -92,7 +116,8 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 	if err != nil {
 		return nil, err
 	}
-	c.memo.recalled = len(built.Citations) > 0
+	c.Citations, c.memo.recalled = built.Citations, len(built.Citations) > 0
+	b = b.clone() // a request may be tried again in another form
 	b.keepLast(built.Turns)
 	if built.Text != "" {
 		if err := b.inject(withMemory(built.Text)); err != nil {
@@ -108,6 +133,9 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 	c.ContentType, c.body = c.resp.ContentType, c.resp.Body
 	c.Stream = isStream(c.ContentType)
 	if c.Stream {
+		if r != nil && !r.streams {
+			return nil, c.unwanted()
+		}
 		return c, nil
 	}
 	// The whole answer is read first, so that an answer that breaks off is still an error response.
@@ -122,6 +150,7 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 		return nil, err
 	}
 	c.body = strings.NewReader(string(whole))
+	c.wasRead()
 	return c, nil
 }
 
@@ -141,6 +170,9 @@ func (c *Completion) Pass(w io.Writer, flush func() error) error {
 
 // pass copies the answer to its end.
 func (c *Completion) pass(w io.Writer, flush func() error) error {
+	if c.answer != nil {
+		return c.passTranslated(w, flush)
+	}
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := c.body.Read(buf)
@@ -167,9 +199,68 @@ func (c *Completion) pass(w io.Writer, flush func() error) error {
 	}
 }
 
+// passTranslated writes the answer in the form of OpenAI's responses, to its end.
+func (c *Completion) passTranslated(w io.Writer, flush func() error) error {
+	send := func() error {
+		if part := c.answer.flush(); len(part) > 0 {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+			return flush()
+		}
+		return nil
+	}
+	buf := make([]byte, 16<<10)
+	for !c.said.done {
+		if err := send(); err != nil {
+			return err
+		}
+		n, err := c.body.Read(buf)
+		if c.Stream {
+			c.said.parseStream(buf[:n])
+		}
+		switch {
+		case c.said.failure != "":
+			return fault.New(fault.ModelFailed, "%s", c.said.failure)
+		case err == nil || c.said.done:
+		case c.said.finished:
+			c.said.done = true // as much as there is to say
+		case errors.Is(err, io.EOF):
+			return brokenAnswer(c.ctx, io.ErrUnexpectedEOF)
+		default:
+			return brokenAnswer(c.ctx, err)
+		}
+	}
+	if err := c.answer.end(); err != nil {
+		return err
+	}
+	return send()
+}
+
+// Broken returns the last event of a stream that breaks off, with an error in OpenAI's form: a JSON object with the
+// field error.
+func (c *Completion) Broken(raw []byte) []byte {
+	if c.answer == nil {
+		return fmt.Appendf(nil, "data: %s\n\n", raw)
+	}
+	var v object
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	if e, ok := v["error"].(object); ok {
+		// Some clients read the fields at the top, some below error.
+		v["message"], v["code"], v["param"] = e["message"], e["code"], e["param"]
+	}
+	c.answer.event("error", v)
+	return c.answer.flush()
+}
+
 // end decides what of a complete answer is stored: nothing if the model calls tools, and only the
 // question if there was no model.
 func (c *Completion) end() {
+	if c.answer != nil {
+		c.answer.keep(c.replies, c.memo.scope.Tenant())
+	}
 	switch {
 	case c.said.failure != "" || c.said.tools || c.said.reply() == "":
 	case c.offline:
@@ -198,7 +289,9 @@ func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v mem
 	if err != nil {
 		return err
 	}
+	c.Citations = a.Citations
 	type object = map[string]any
+	noUsage := object{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 	frame := func(kind string, choice object) object {
 		choice["index"] = 0
 		return object{
@@ -222,16 +315,43 @@ func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v mem
 		last := frame(kind, object{"delta": object{}, "finish_reason": "stop"})
 		last["id"] = first["id"]
 		err = errors.Join(write(before, first, after), write(before, last, after))
+		if b.usage {
+			usage := frame(kind, object{})
+			usage["id"], usage["choices"], usage["usage"] = first["id"], []object{}, noUsage
+			err = errors.Join(err, write(before, usage, after))
+		}
 		out.WriteString("data: [DONE]\n\n")
 	} else {
 		c.ContentType = "application/json"
 		whole := frame("chat.completion", object{"message": object{"role": "assistant", "content": a.Reply}, "finish_reason": "stop"})
-		whole["usage"] = object{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+		whole["usage"] = noUsage
 		err = write("", whole, "")
 		c.said.parseWhole([]byte(out.String()))
 	}
 	c.body = strings.NewReader(out.String())
+	if !b.stream {
+		c.wasRead()
+	}
 	return err
+}
+
+// unwanted closes a stream that was not asked for, and returns the error.
+func (c *Completion) unwanted() error {
+	c.Close()
+	return fault.New(fault.ModelFailed, "the model's answer is a stream, which was not asked for")
+}
+
+// wasRead notes that the whole answer was parsed. Translated, it is sent in the form that the request asks for, whether
+// the endpoint streams or not.
+func (c *Completion) wasRead() {
+	if c.answer == nil {
+		return
+	}
+	c.said.done = c.said.finished
+	c.Stream, c.ContentType = c.answer.streams, "application/json"
+	if c.Stream {
+		c.ContentType = "text/event-stream"
+	}
 }
 
 // isStream reports whether a media type is that of server-sent events.

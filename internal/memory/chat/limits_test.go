@@ -60,7 +60,7 @@ func TestLimitsOfCompletions(t *testing.T) {
 		"nothing in the content": {limits, `"messages":[{"role":"user","content":null},{"role":"user","content":[]},{"role":"user","content":"Where?"}]`, ""},
 	} {
 		f := newFake()
-		_, err := f.limited(t, x.limits).Complete(t.Context(), both(), "c", []byte(`{`+x.body+`}`))
+		_, err := f.limited(t, x.limits).Complete(t.Context(), both(), in("c"), []byte(`{`+x.body+`}`))
 		var refused *fault.Error
 		switch {
 		case x.field == "" && (err != nil || len(f.sent) != 1):
@@ -70,7 +70,7 @@ func TestLimitsOfCompletions(t *testing.T) {
 		}
 	}
 	f := newFake()
-	_, err := f.limited(t, limits).Complete(t.Context(), both(), "c", []byte(`{"max_tokens":4000,`+said+`}`))
+	_, err := f.limited(t, limits).Complete(t.Context(), both(), in("c"), []byte(`{"max_tokens":4000,`+said+`}`))
 	if err == nil || !strings.Contains(err.Error(), "1000") || !strings.Contains(err.Error(), "chat.max_tokens") {
 		t.Errorf("%v does not say the limit and its setting", err)
 	}

@@ -66,13 +66,20 @@ func (r *Refused) Error() string {
 // ErrUnknownModel is in the chain of the error for a name that Models does not have.
 var ErrUnknownModel = errors.New("no such model")
 
+// ErrNoModel is in the chain of the error for a request that only a model can answer, where there is none.
+var ErrNoModel = errors.New("no model is configured")
+
 // DefaultModel is the name that selects the collection's model.
 const DefaultModel = "slipbox"
+
+// AnyModel is the key in Models.Named of the model that serves every other name: its endpoint is asked for the model
+// that the request names.
+const AnyModel = "*"
 
 // Models are the models that callers may choose. No other model is used.
 type Models struct {
 	Main  Model            // nil: none is configured
-	Named map[string]Model // by their names in the settings
+	Named map[string]Model // by their names in the settings, or AnyModel
 }
 
 // Names returns the valid names, the default first.
@@ -85,6 +92,7 @@ func (m *Models) Names() []string {
 		names[name] = true
 	}
 	delete(names, DefaultModel)
+	delete(names, AnyModel)
 	return append([]string{DefaultModel}, slices.Sorted(maps.Keys(names))...)
 }
 
@@ -94,15 +102,43 @@ func (m *Models) choose(name string, c *memory.Collection) (Model, error) {
 	if name == "" || name == DefaultModel {
 		return m.forCollection(c), nil
 	}
-	if named, ok := m.Named[name]; ok {
+	if named, ok := m.Named[name]; ok && name != AnyModel {
 		return named, nil
 	}
 	if m.Main != nil && m.Main.Name() == name {
 		return m.Main, nil
 	}
+	if every := m.Named[AnyModel]; every != nil && isModelName(name) {
+		return passedOn{Model: every, name: name}, nil
+	}
 	err := fault.InvalidField("model", "unknown model %q; valid models are %s", clip(name, maxName), strings.Join(m.Names(), ", "))
 	err.Err = ErrUnknownModel
 	return nil, err
+}
+
+// passedOn is a model that is asked by another name.
+type passedOn struct {
+	Model
+	name string
+}
+
+// Name implements Model.
+func (m passedOn) Name() string { return m.name }
+
+// maxModelName is the longest name of a model that is passed on, in bytes.
+const maxModelName = 256
+
+// isModelName reports whether a name may be one of an endpoint.
+func isModelName(name string) bool {
+	return len(name) <= maxModelName && name != AnyModel && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// Has reports whether callers may choose a name.
+func (m *Models) Has(name string) bool {
+	if slices.Contains(m.Names(), name) {
+		return true
+	}
+	return m.Named[AnyModel] != nil && name != "" && isModelName(name)
 }
 
 // forCollection returns the model that the collection's config selects, or else the main one.

@@ -52,6 +52,8 @@ type Service struct {
 	log    *slog.Logger
 	lost   func(context.Context, tenant.Scope)
 	cfg    Config
+
+	replies replies
 }
 
 // New returns a Service.
@@ -77,8 +79,12 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Models returns the names of the models that callers may choose, the default first.
+// Models returns the names of the models that callers may choose, the default first. Where AnyModel is set, all other
+// names are valid too; see [Models.Has].
 func (s *Service) Models() []string { return s.models.Names() }
+
+// HasModel reports whether callers may choose a model by this name.
+func (s *Service) HasModel(name string) bool { return s.models.Has(name) }
 
 // pendingExchange is an exchange that will be stored.
 type pendingExchange struct {

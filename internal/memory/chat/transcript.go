@@ -16,7 +16,9 @@ type transcript struct {
 	tools    bool  // the model calls a tool
 	finished bool
 	usage    *Usage
-	failure  string // error of the endpoint within a stream
+	done     bool              // the stream said that it ends
+	failure  string            // error of the endpoint within a stream
+	part     func(*answerPart) // called with each part; may be nil
 
 	line []byte // incomplete line of a stream
 	skip bool   // the line is too long to be parsed
@@ -33,7 +35,8 @@ type answerPart struct {
 		Delta        utterance `json:"delta"`
 		FinishReason *string   `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *Usage          `json:"usage"`
+	Model string          `json:"model"`
+	Usage json.RawMessage `json:"usage"`
 	Error json.RawMessage `json:"error"`
 }
 
@@ -74,8 +77,11 @@ func (t *transcript) parseObject(raw []byte) {
 	if json.Unmarshal(raw, &a) != nil {
 		return
 	}
-	if a.Usage != nil {
-		t.usage = a.Usage
+	if used := (Usage{}); given(a.Usage) && json.Unmarshal(a.Usage, &used) == nil {
+		t.usage = &used
+	}
+	if t.part != nil {
+		t.part(&a)
 	}
 	if len(a.Error) > 0 && string(a.Error) != "null" {
 		t.failure = "the model failed while answering"
@@ -127,7 +133,7 @@ func (t *transcript) parseEvent(line []byte) {
 		return
 	}
 	if data = bytes.TrimSpace(data); string(data) == "[DONE]" {
-		t.finished = true
+		t.finished, t.done = true, true
 		return
 	}
 	t.parseObject(data)

@@ -25,6 +25,7 @@ export const KEYED: ReadonlySet<string> = new Set([
 /** Paths whose POST only reads. */
 export const READS: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/recall',
+  '/v1/embeddings',
   '/v1/search',
   '/v1/context',
   '/v1/collections/{collection}/search',
@@ -35,6 +36,8 @@ export const READS: ReadonlySet<string> = new Set([
 export const CREATES: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/messages',
   '/v1/collections/{collection}/chat',
+  '/v1/chat/completions',
+  '/v1/responses',
   '/v1/collections/{collection}/notes',
   '/v1/collections/{collection}/notes/bulk',
   '/v1/collections/{collection}/search',

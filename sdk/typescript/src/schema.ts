@@ -1648,13 +1648,18 @@ export interface paths {
          *     stream of server-sent events that ends with `[DONE]`.
          *
          *     The collection is named by the header `Slipbox-Collection`, or in `model` after an
-         *     `@`, as in `slipbox@my-collection`. Before the `@` is one of the names of `GET
-         *     /v1/models`; `slipbox`, or nothing, selects the collection's model.
+         *     `@`, as in `slipbox@my-collection`. The ids of an application name it in the header
+         *     `Slipbox-External`, or there too, in the form of a query: `user=nora%40example.com` or
+         *     `slipbox@user=nora%40example.com`. A header wins over `model`. Before the `@` is one
+         *     of the names of `GET /v1/models`; `slipbox`, or nothing, selects the collection's
+         *     model. Other names are passed on where the operator says so (`models: {"*": …}`).
          *
          *     The user's last message and the text that finally answers it are stored after the
          *     answer was sent, if the caller has `notes:write`. Text that a model writes while it
          *     calls tools, and messages of systems and tools, are not stored. Without a model the
-         *     answer quotes memory and says so.
+         *     answer quotes memory and says so; a request with `tools`, or with JSON as its
+         *     `response_format`, is then refused with 503 and the code `model_not_configured`, and
+         *     `n` must be 1.
          *
          *     The operator limits what is passed on, by settings of the gateway: `n` and `best_of`
          *     (8 unless set), `max_tokens`, `max_completion_tokens` and `n_predict` (131072 unless
@@ -1671,6 +1676,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Responses in OpenAI's form
+         * @description Compatible with OpenAI's responses. The request is translated to a chat completion,
+         *     and the answer back: everything that `POST /v1/chat/completions` says of collections,
+         *     models, memory, limits and errors holds here too. With `stream` the answer is a stream
+         *     of typed events that ends with `response.completed` or `response.incomplete`, or with
+         *     `error` if it breaks off; nothing is stored then.
+         *
+         *     Functions are supported as `tools`, with `function_call` and `function_call_output` in
+         *     `input`; texts, images and files with their data; `text.format`, `reasoning.effort`.
+         *     Refused by name: `previous_response_id`, `conversation`, `prompt`, `store: true`,
+         *     `background: true`, tools of OpenAI's own such as `web_search`, ids of files, items of
+         *     other types. Fields that are not known are passed on to the model's endpoint.
+         *
+         *     The gateway keeps no responses. An `item_reference` to a text of one of the last
+         *     answers of this process is replaced by it; one to an older text is left out, as memory
+         *     has what was said, and one to anything else is refused. Items of type `reasoning` are
+         *     left out.
+         */
+        post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Embed texts, in OpenAI's form
+         * @description Compatible with OpenAI's embeddings. `slipbox` is the embedder of new collections in
+         *     the gateway's settings, usually a local encoder; there is no other `model`. Nothing is
+         *     stored.
+         */
+        post: operations["createEmbeddings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a model for chats
+         * @description One of the models that `GET /v1/models` lists, or one that the operator passes on by any
+         *     name. What follows the last `@` names a collection and is not looked up.
+         */
+        get: operations["getModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -1680,7 +1763,8 @@ export interface paths {
         };
         /**
          * List the models for chats
-         * @description The models in the gateway's settings, in the form of OpenAI's list. No other model is used.
+         * @description The models in the gateway's settings, in the form of OpenAI's list. No other model is
+         *     used, unless the operator passes other names on.
          */
         get: operations["listModels"];
         put?: never;
@@ -3924,6 +4008,76 @@ export interface components {
         ChatCompletion: {
             [key: string]: unknown;
         };
+        /**
+         * @description A request of OpenAI's responses; fields that are not listed here are translated, refused or passed on.
+         * @example {
+         *       "model": "slipbox@research",
+         *       "input": "Where do I live now?"
+         *     }
+         */
+        ResponseRequest: {
+            /** @description A text, or a list of items: the dialogue. */
+            input: string | {
+                [key: string]: unknown;
+            }[];
+            /** @description Name of a model, and a collection after an `@`. */
+            model?: string;
+            /** @description For the model; not stored. */
+            instructions?: string | null;
+            /** @description Answer with server-sent events. */
+            stream?: boolean | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A response of OpenAI's responses. */
+        Response: {
+            [key: string]: unknown;
+        };
+        /**
+         * @description A request of OpenAI's embeddings; fields that are not listed here are ignored.
+         * @example {
+         *       "model": "slipbox",
+         *       "input": [
+         *         "I live in Lisbon."
+         *       ]
+         *     }
+         */
+        EmbeddingRequest: {
+            /** @description A text, or a list of texts; none blank, at most 131,072 bytes together. */
+            input: string | string[];
+            /** @description `slipbox`, which is also the default. */
+            model?: string;
+            /**
+             * @description `base64` is that of float32, little-endian.
+             * @default float
+             * @enum {string|null}
+             */
+            encoding_format?: "float" | "base64" | null;
+            /** @description Must be the length of the embedder's vectors. */
+            dimensions?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingList: {
+            /** @description `list`. */
+            object: string;
+            data: components["schemas"]["EmbeddingItem"][];
+            model: string;
+            usage: components["schemas"]["EmbeddingUsage"];
+        };
+        EmbeddingItem: {
+            /** @description `embedding`. */
+            object: string;
+            /** @description Position of the text. */
+            index: number;
+            /** @description Numbers, or a text in base64. */
+            embedding: unknown;
+        };
+        /** @description Estimated tokens of the texts. */
+        EmbeddingUsage: {
+            prompt_tokens: number;
+            total_tokens: number;
+        };
         ModelList: {
             /** @enum {string} */
             object: "list";
@@ -3950,7 +4104,7 @@ export interface components {
             type: string;
             /** @description The invalid field. */
             param?: string | null;
-            /** @description A code as elsewhere, or `model_not_found`. */
+            /** @description A code as elsewhere, `model_not_found` or `model_not_configured`. */
             code?: string | null;
         };
         /**
@@ -5612,9 +5766,16 @@ export interface components {
         wait: "none" | "evolved";
         /** @description Makes the request safe to repeat for 24 hours. */
         idempotencyKey: string;
+        /** @description Id or name of the collection. */
+        collectionHeader: components["schemas"]["Ref"];
         /**
-         * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-         *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+         * @description Ids of the application that name the collection, in the form of the query after
+         *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+         */
+        externalHeader: string;
+        /**
+         * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+         *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
          *     it is.
          */
         create: string;
@@ -5625,6 +5786,8 @@ export interface components {
     headers: {
         /** @description Version of the answer; send it as `If-Match` to guard a write. */
         ETag: string;
+        /** @description Ids of the notes in the context from memory, separated by commas; the first 32. Absent if there are none. */
+        "Slipbox-Citations": string;
         /** @description The revision that was read or written. */
         "Slipbox-Revision": number;
         /** @description Kinds of the secrets that were redacted in what the request writes, separated by commas; absent if there was none. */
@@ -6900,8 +7063,8 @@ export interface operations {
                 /** @description Makes the request safe to repeat for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
                 /**
-                 * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-                 *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
@@ -9636,8 +9799,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-                 *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
@@ -9689,7 +9852,18 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Id or name of the collection. */
-                "Slipbox-Collection"?: components["schemas"]["Ref"];
+                "Slipbox-Collection"?: components["parameters"]["collectionHeader"];
+                /**
+                 * @description Ids of the application that name the collection, in the form of the query after
+                 *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+                 */
+                "Slipbox-External"?: components["parameters"]["externalHeader"];
+                /**
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 *     it is.
+                 */
+                "Slipbox-Create"?: components["parameters"]["create"];
             };
             path?: never;
             cookie?: never;
@@ -9704,6 +9878,7 @@ export interface operations {
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    "Slipbox-Citations": components["headers"]["Slipbox-Citations"];
                     "Slipbox-Redacted": components["headers"]["Slipbox-Redacted"];
                     [name: string]: unknown;
                 };
@@ -9725,6 +9900,127 @@ export interface operations {
             503: components["responses"]["OpenAIErrorForNow"];
             504: components["responses"]["OpenAIError"];
             507: components["responses"]["OpenAIError"];
+        };
+    };
+    createResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id or name of the collection. */
+                "Slipbox-Collection"?: components["parameters"]["collectionHeader"];
+                /**
+                 * @description Ids of the application that name the collection, in the form of the query after
+                 *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+                 */
+                "Slipbox-External"?: components["parameters"]["externalHeader"];
+                /**
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 *     it is.
+                 */
+                "Slipbox-Create"?: components["parameters"]["create"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The response, or a stream of its events. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    "Slipbox-Citations": components["headers"]["Slipbox-Citations"];
+                    "Slipbox-Redacted": components["headers"]["Slipbox-Redacted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Response"];
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["OpenAIError"];
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            404: components["responses"]["OpenAIError"];
+            409: components["responses"]["OpenAIError"];
+            413: components["responses"]["OpenAIError"];
+            415: components["responses"]["OpenAIError"];
+            422: components["responses"]["OpenAIError"];
+            429: components["responses"]["OpenAIErrorForNow"];
+            502: components["responses"]["OpenAIError"];
+            503: components["responses"]["OpenAIErrorForNow"];
+            504: components["responses"]["OpenAIError"];
+            507: components["responses"]["OpenAIError"];
+        };
+    };
+    createEmbeddings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingRequest"];
+            };
+        };
+        responses: {
+            /** @description The embeddings, in the order of the texts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+            400: components["responses"]["OpenAIError"];
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            404: components["responses"]["OpenAIError"];
+            413: components["responses"]["OpenAIError"];
+            415: components["responses"]["OpenAIError"];
+            422: components["responses"]["OpenAIError"];
+            429: components["responses"]["OpenAIErrorForNow"];
+            502: components["responses"]["OpenAIError"];
+            503: components["responses"]["OpenAIErrorForNow"];
+            504: components["responses"]["OpenAIError"];
+        };
+    };
+    getModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a model. */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelName"];
+                };
+            };
+            400: components["responses"]["OpenAIError"];
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            404: components["responses"]["OpenAIError"];
+            422: components["responses"]["OpenAIError"];
+            429: components["responses"]["OpenAIErrorForNow"];
+            503: components["responses"]["OpenAIErrorForNow"];
+            504: components["responses"]["OpenAIError"];
         };
     };
     listModels: {
@@ -9818,8 +10114,8 @@ export interface operations {
                 /** @description Makes the request safe to repeat for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
                 /**
-                 * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-                 *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
@@ -9884,8 +10180,8 @@ export interface operations {
                 /** @description Makes the request safe to repeat for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
                 /**
-                 * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-                 *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
@@ -10466,8 +10762,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-                 *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
@@ -10563,8 +10859,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`: name of the policy of the collection, which is created if there is
-                 *     none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];

@@ -891,6 +891,30 @@ class ChatDelta(Model):
     """
 
 
+class EmbeddingItem(Model):
+    object: str
+    """
+    `embedding`.
+    """
+    index: int
+    """
+    Position of the text.
+    """
+    embedding: Any
+    """
+    Numbers, or a text in base64.
+    """
+
+
+class EmbeddingUsage(Model):
+    """
+    Estimated tokens of the texts.
+    """
+
+    prompt_tokens: int
+    total_tokens: int
+
+
 class ModelName(Model):
     id: str
     """
@@ -1847,6 +1871,16 @@ class ChatAnswer(Model):
     """
     Why parts of the search failed; absent if none did.
     """
+
+
+class EmbeddingList(Model):
+    object: str
+    """
+    `list`.
+    """
+    data: list[EmbeddingItem]
+    model: str
+    usage: EmbeddingUsage
 
 
 class ModelList(Model):

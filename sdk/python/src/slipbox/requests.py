@@ -187,6 +187,28 @@ class ChatCompletionRequest(TypedDict):
     stream: NotRequired[bool | None]
 
 
+class ResponseRequest(TypedDict):
+    """
+    A request of OpenAI's responses; fields that are not listed here are translated, refused or passed on.
+    """
+
+    input: str | list[dict[str, Any]]
+    model: NotRequired[str]
+    instructions: NotRequired[str | None]
+    stream: NotRequired[bool | None]
+
+
+class EmbeddingRequest(TypedDict):
+    """
+    A request of OpenAI's embeddings; fields that are not listed here are ignored.
+    """
+
+    input: str | list[str]
+    model: NotRequired[str]
+    encoding_format: NotRequired[Literal["float", "base64"] | None]
+    dimensions: NotRequired[int | None]
+
+
 class BlockInput(TypedDict):
     value: NotRequired[str]
     description: NotRequired[str]

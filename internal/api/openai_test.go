@@ -1,0 +1,170 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+)
+
+// Embeddings are those of the gateway's embedder, as numbers or packed.
+func TestEmbeddings(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	embed := func(body string) response { return b.call(t, "reader", "POST", "/v1/embeddings", body) }
+	plain := embed(`{"model":"slipbox","input":["A ferry.","A boat."],"encoding_format":"float","next_version":1}`).want(http.StatusOK)
+	packed := embed(`{"input":"A boat.","encoding_format":"base64","dimensions":null}`).want(http.StatusOK)
+	var got struct {
+		Data []struct {
+			Index     int
+			Embedding []float32
+		}
+		Usage struct {
+			Total int `json:"total_tokens"`
+		}
+	}
+	if err := json.Unmarshal(plain.Body.Bytes(), &got); err != nil || len(got.Data) != 2 || got.Data[1].Index != 1 || got.Usage.Total == 0 || plain.text("object") != "list" || plain.text("model") != "slipbox" {
+		t.Fatalf("%v: %s", err, plain.Body)
+	}
+	raw, err := base64.StdEncoding.DecodeString(packed.text("data.0.embedding"))
+	if err != nil || len(raw) != 4*len(got.Data[1].Embedding) {
+		t.Fatalf("%v: %s", err, packed.Body)
+	}
+	for i, x := range got.Data[1].Embedding {
+		if math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])) != x {
+			t.Fatalf("number %d differs", i)
+		}
+	}
+	many := `["a"` + strings.Repeat(`,"a"`, maxEmbedded-1) + `]`
+	embed(`{"input":` + many + `}`).want(http.StatusOK)
+	for body, field := range map[string]string{
+		`{}`: "input", `{"input":null}`: "input", `{"input":[]}`: "input", `{"input":7}`: "input", `{"input":[[1,2]]}`: "input.0", `{"input":" "}`: "input.0",
+		`{"input":["a",""]}`: "input.1", `{"input":"a","dimensions":3}`: "dimensions", `{"input":"a","encoding_format":"hex"}`: "encoding_format",
+		`{"input":` + many[:len(many)-1] + `,"a"]}`: "input", `{"input":"` + strings.Repeat("a ", maxEmbeddedBytes/2) + `b"}`: "input", `{"input":"a\u0000"}`: "input",
+	} {
+		if got := embed(body); got.Code != http.StatusUnprocessableEntity || got.text("error.param") != field || got.text("error.type") != "invalid_request_error" {
+			t.Errorf("%.60s: %d %s", body, got.Code, got.Body)
+		}
+	}
+	if got := embed(`{"model":"text-embedding-3-small","input":"a"}`); got.Code != http.StatusNotFound || got.text("error.code") != "model_not_found" {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got := b.call(t, "writer", "POST", "/v1/embeddings", `{"input":"a"}`); got.Code != http.StatusForbidden || got.text("error.code") != "forbidden" {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// Each model can be read, and what OpenAI has and this gateway has not is refused in OpenAI's form. Our own routes
+// answer with problem documents.
+func TestModelsAndForeignPaths(t *testing.T) {
+	t.Parallel()
+	b, _ := talkingTo(t)
+	for name, id := range map[string]string{"slipbox": "slipbox", "fake-1": "fake-1", "small@home": "small@home", "slipbox%40home": "slipbox@home"} {
+		if got := b.call(t, "reader", "GET", "/v1/models/"+name, "").want(http.StatusOK); got.text("id") != id || got.text("object") != "model" {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+	}
+	for _, name := range []string{"gpt-99", "*", "a%2Fb", "%20", "%ff"} {
+		if got := b.call(t, "reader", "GET", "/v1/models/"+name, ""); got.Code != http.StatusNotFound || got.text("error.code") != "model_not_found" {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+	}
+	for path, openAI := range map[string]bool{
+		"/v1/conversations": true, "/v1/responses/resp_1": true, "/v1/chat/completions/x": true, "/v1/embeddings/": true, "/v1/completions": true,
+		"/v1/conversationsx": false, "/v1/files/x/y/z": false, "/v1/nothing": false,
+	} {
+		got := b.call(t, "reader", "DELETE", path, "")
+		if strings.HasPrefix(got.Body.String(), `{"error":{`) != openAI || got.Code != http.StatusNotFound {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+	if got := b.call(t, "reader", "GET", "/v1/responses", ""); got.Code != http.StatusMethodNotAllowed || got.text("error.code") != "method_not_allowed" {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// A chat in OpenAI's forms finds its collection by the ids of an application, in a header or the model's name, and
+// creates it where the caller may.
+func TestChatByIDsOfAnApplication(t *testing.T) {
+	t.Parallel()
+	b, model := talkingTo(t)
+	model.Always("", llmtest.Text("Well."))
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"MODEL","messages":[{"role":"user","content":"Hello."}]}`,
+		"/v1/responses":        `{"model":"MODEL","input":"Hello."}`,
+	} {
+		ask := func(who, model string, header ...string) response {
+			return b.call(t, who, "POST", path, strings.Replace(body, "MODEL", model, 1), header...)
+		}
+		user := "user=" + strings.Trim(strings.ReplaceAll(path, "/", "-"), "-") + "%40example.com"
+		if got := ask("one", "slipbox", "Slipbox-External", user); got.Code != http.StatusNotFound || got.text("error.code") != "not_found" {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+		if got := ask("reader", "slipbox", "Slipbox-External", user, "Slipbox-Create", "none"); got.Code != http.StatusForbidden {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+		ask("one", "slipbox", "Slipbox-External", user, "Slipbox-Create", "none").want(http.StatusOK)
+		ask("one", "slipbox@"+user).want(http.StatusOK)
+		ask("one", "fake-1@nowhere", "Slipbox-External", user).want(http.StatusOK) // the header wins
+		if log := b.call(t, "one", "GET", "/v1/collections/by/messages?"+user, "").want(http.StatusOK); log.length("items") != 6 {
+			t.Errorf("%s", log.Body)
+		}
+		if got := ask("two", "slipbox", "Slipbox-External", user); got.Code != http.StatusNotFound {
+			t.Errorf("another tenant: %d %s", got.Code, got.Body)
+		}
+		for _, x := range []struct {
+			model, field string
+			header       []string
+		}{
+			{"slipbox", "Slipbox-External", []string{"Slipbox-External", user, "Slipbox-Collection", "home"}},
+			{"slipbox", "Slipbox-External", []string{"Slipbox-External", user + "&color=red"}},
+			{"slipbox", "Slipbox-External", []string{"Slipbox-External", "user=%zz"}},
+			{"slipbox", "user", []string{"Slipbox-External", "user=" + strings.Repeat("a", 257)}},
+			{"slipbox", "user", []string{"Slipbox-External", "user=a&user=b"}},
+			{"slipbox", "user", []string{"Slipbox-External", "nora"}},
+			{"slipbox@color=red", "user", nil},
+			{"slipbox@home", "Slipbox-Create", []string{"Slipbox-Create", "none"}},
+			{"slipbox", "Slipbox-Create", []string{"Slipbox-External", user + "x", "Slipbox-Create", "no-policy"}},
+		} {
+			if got := ask("one", x.model, x.header...); got.Code != http.StatusUnprocessableEntity || got.text("error.param") != x.field {
+				t.Errorf("%s %v: %d %s", x.model, x.header, got.Code, got.Body)
+			}
+		}
+	}
+}
+
+// An answer in OpenAI's forms names the notes that it was written from. Without a model, tools are refused in a form
+// that clients do not try again.
+func TestCitationsInOpenAIsForms(t *testing.T) {
+	t.Parallel()
+	b, model := talkingTo(t)
+	model.Always("", llmtest.Text("In Lisbon."))
+	c := b.collection(t, "one", "home")
+	note := b.call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).want(http.StatusCreated).text("note.id")
+	for path, body := range map[string]string{"/v1/chat/completions": question, "/v1/responses": `{"input":"Where do I live?"}`} {
+		for _, body := range []string{body, `{"stream":true,` + body[1:]} {
+			got := b.call(t, "reader", "POST", path, body, "Slipbox-Collection", "home").want(http.StatusOK)
+			if got.Header().Get("Slipbox-Citations") != note || got.Header().Get("Slipbox-Revision") == "" {
+				t.Errorf("%s %s: %v", path, body, got.Header())
+			}
+		}
+	}
+	without := newSystem(t)
+	without.collection(t, "one", "home")
+	got := without.call(t, "one", "POST", "/v1/responses", `{"input":"Hello.","tools":[{"type":"function","name":"f","parameters":{}}]}`, "Slipbox-Collection", "home")
+	if got.Code != http.StatusServiceUnavailable || got.text("error.code") != "model_not_configured" || got.Header().Get("X-Should-Retry") != "false" {
+		t.Errorf("%d %v %s", got.Code, got.Header(), got.Body)
+	}
+	model.Script("", llmtest.CutBody())
+	if got := b.call(t, "one", "POST", "/v1/responses", `{"input":"Where?","stream":true}`, "Slipbox-Collection", "home"); !strings.Contains(got.Body.String(), "event: error\ndata: {") || strings.Contains(got.Body.String(), "response.completed") {
+		t.Errorf("%s", got.Body)
+	}
+	if log := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); log.length("items") != 0 {
+		t.Errorf("%s", log.Body)
+	}
+}
