@@ -24,7 +24,7 @@ func NewHTTPMetrics(m metric.Meter) (*HTTPMetrics, error) {
 	var errs [4]error
 	h.duration, errs[0] = m.Float64Histogram("http.server.request.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of HTTP requests."),
-		metric.WithExplicitBucketBoundaries(.0025, .01, .025, .1, .25, 1, 2.5, 10))
+		metric.WithExplicitBucketBoundaries(.005, .025, .1, .5, 2.5, 10))
 	h.active, errs[1] = m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
 		metric.WithDescription("Requests in progress."))
 	size := metric.WithExplicitBucketBoundaries(1<<10, 16<<10, 256<<10, 1<<20, 8<<20, 32<<20)
