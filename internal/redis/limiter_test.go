@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,25 +32,40 @@ func TestSharedBudget(t *testing.T) {
 		NewLimiter(openRedis(t, cfg, Deps{}), localLimiter(t)),
 	}
 	single := localLimiter(t)
-	for _, perMinute := range []int64{1, 2, 6, 7, 50} {
+	spend := func(perMinute int64) (wrong []string) {
 		id := uuid.New()
 		for i := range perMinute {
 			got, want := gateways[i%2].Allow(t.Context(), id, perMinute), single.Allow(t.Context(), id, perMinute)
 			if got.Err() != nil || got.Limit != want.Limit || got.Window != want.Window {
-				t.Fatalf("request %d of %d: %+v, want %+v", i+1, perMinute, got, want)
+				return append(wrong, fmt.Sprintf("request %d of %d: %+v, want %+v", i+1, perMinute, got, want))
 			}
 			// Both clocks advanced during the requests before, by about one request's share or less.
 			if slack := time.Minute/time.Duration(perMinute)/2 + time.Second; (got.Reset-want.Reset).Abs() > slack || got.Remaining < want.Remaining-1 || got.Remaining > want.Remaining+1 {
-				t.Errorf("request %d of %d: %+v, want %+v", i+1, perMinute, got, want)
+				wrong = append(wrong, fmt.Sprintf("request %d of %d: %+v, want %+v", i+1, perMinute, got, want))
 			}
 		}
 		for _, g := range gateways {
 			got, want := g.Allow(t.Context(), id, perMinute), single.Allow(t.Context(), id, perMinute)
 			if !fault.Is(got.Err(), fault.RateLimited) || got.Remaining != 0 || got.Limit != perMinute {
-				t.Errorf("one more than %d: %+v", perMinute, got)
+				wrong = append(wrong, fmt.Sprintf("one more than %d: %+v", perMinute, got))
 			}
 			if (got.RetryAfter-want.RetryAfter).Abs() > time.Second || (got.Reset-want.Reset).Abs() > time.Second || got.RetryAfter > time.Minute {
-				t.Errorf("one more than %d: %+v, want %+v", perMinute, got, want)
+				wrong = append(wrong, fmt.Sprintf("one more than %d: %+v, want %+v", perMinute, got, want))
+			}
+		}
+		return wrong
+	}
+	for _, perMinute := range []int64{1, 2, 6, 7, 50} {
+		// When spending took as long as a request needs to return, it is done again, by another tenant.
+		for tries := 1; ; tries++ {
+			began := time.Now()
+			wrong := spend(perMinute)
+			if len(wrong) == 0 {
+				break
+			}
+			if took := time.Since(began); took < time.Minute/time.Duration(perMinute)/2 || tries == 20 {
+				t.Errorf("try %d, after %v: %s", tries, took, strings.Join(wrong, "\n"))
+				break
 			}
 		}
 		if gateways[0].Allow(t.Context(), uuid.New(), perMinute).Err() != nil {
