@@ -17,6 +17,12 @@ import (
 func (s *Server) mountPublic() error {
 	s.engine.GET("/", s.getRoot)
 	s.engine.HEAD("/", s.getRoot)
+	if s.console != nil {
+		for _, path := range []string{"/console", "/console/*file"} {
+			s.engine.GET(path, gin.WrapH(s.console))
+			s.engine.HEAD(path, gin.WrapH(s.console))
+		}
+	}
 	return s.mountAll(map[string]handler{
 		"getHealth":  s.getHealth,
 		"getReady":   s.getReady,
@@ -27,13 +33,17 @@ func (s *Server) mountPublic() error {
 	})
 }
 
-// getRoot redirects a browser at the gateway's address to the reference page. A client that asks
-// for JSON gets the problem document of a missing route.
+// getRoot redirects a browser at the gateway's address to the console, or to the reference page where
+// there is no console. A client that asks for JSON gets the problem document of a missing route.
 func (s *Server) getRoot(c *gin.Context) {
 	c.Writer.Header().Add("Vary", "Accept")
 	accept := strings.ToLower(c.GetHeader("Accept"))
 	if strings.Contains(accept, "json") && !strings.Contains(accept, "text/html") {
 		s.noRoute(c)
+		return
+	}
+	if s.console != nil {
+		c.Redirect(http.StatusFound, "/console")
 		return
 	}
 	c.Redirect(http.StatusFound, "/docs")

@@ -108,6 +108,7 @@ type Deps struct {
 	Build   Build
 	Ready   []Check      // for /readyz; the optional ones may fail
 	Metrics http.Handler // serves /metrics; nil: an empty exposition
+	Console http.Handler // serves /console, a page outside the contract; nil: there is none
 	Now     func() time.Time
 	// CursorKey seals cursors; any length. Processes with the same key accept each other's cursors,
 	// also after a restart. Empty: a random key, so cursors are valid only in this process.
@@ -137,6 +138,7 @@ type Server struct {
 	build   Build
 	ready   *Readiness
 	metrics http.Handler
+	console http.Handler
 	now     func() time.Time
 	cfg     Config
 
@@ -183,7 +185,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	s := &Server{
-		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
+		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, console: deps.Console, now: deps.Now,
 		cfg: cfg, doc: doc, docsPage: page, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
 		turns: fair.NewGate(cfg.Connections, deps.AtOnce),
 		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/console"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -45,6 +46,10 @@ func (g *Gateway) buildAPI() error {
 	if err != nil {
 		return fmt.Errorf("derive the key of cursors: %w", err)
 	}
+	page, err := console.New()
+	if err != nil {
+		return err
+	}
 	b := CurrentBuild()
 	g.api, err = api.New(api.Deps{
 		Log:     g.log,
@@ -52,6 +57,7 @@ func (g *Gateway) buildAPI() error {
 		Build:   api.Build{Version: b.Version, Commit: b.Commit, Date: b.Date},
 		Ready:   g.readinessChecks(),
 		Metrics: g.telemetry.MetricsHandler(),
+		Console: page,
 
 		CursorKey: cursorKey,
 		Core: &api.Core{

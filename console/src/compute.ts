@@ -1,0 +1,5 @@
+// What computes, for the tests.
+export * from './diff.ts'
+export * from './route.ts'
+export * from './text.ts'
+export * from './tree.ts'

@@ -1,0 +1,179 @@
+import type { Schemas } from '@slipbox/client'
+import { useState } from 'preact/hooks'
+import { Dialog, Field, Problem } from './parts.tsx'
+import type { Route } from './route.ts'
+import { useAction, useLoad, useShared } from './state.ts'
+import { parseConversation, plural } from './text.ts'
+
+type Go = (route: Partial<Route>) => void
+
+/** Creates a collection. */
+export function CreateCollection({ close, go }: { close: () => void; go: Go }) {
+  const { api, changed, tell } = useShared()
+  const [name, setName] = useState('')
+  const [policy, setPolicy] = useState('amem')
+  const policies = useLoad(signal => api.call('get', '/v1/policies', { signal }), [])
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      const made = await api.createCollection({ name: name.trim(), policy })
+      changed()
+      tell(`Created ${made.name}.`)
+      close()
+      go({ collection: made.id })
+    })
+  }
+  const chosen = policies.data?.items.find(p => p.name === policy)
+  return (
+    <Dialog title="New collection" close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <Field label="Name" hint="Lower case letters, digits and hyphens.">
+          {id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}
+        </Field>
+        <Field label="Memory system" {...(chosen && { hint: chosen.description })}>
+          {id => (
+            <select id={id} value={policy} onChange={e => setPolicy(e.currentTarget.value)}>
+              {(policies.data?.items ?? [{ name: 'amem', title: 'A-MEM' }]).map(p => <option key={p.name} value={p.name}>{p.title}</option>)}
+            </select>
+          )}
+        </Field>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Create" />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Forks a collection. */
+export function Fork({ of, close, go }: { of: Schemas['Collection']; close: () => void; go: Go }) {
+  const { api, changed, tell } = useShared()
+  const [name, setName] = useState(`${of.name}-fork`)
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      const fork = await api.collection(of.id).fork({ name: name.trim() })
+      changed()
+      tell(`Forked ${of.name} at revision ${of.head_revision}.`)
+      close()
+      go({ collection: fork.id })
+    })
+  }
+  return (
+    <Dialog title={`Fork ${of.name}`} close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <p class="soft">A fork reads everything up to now, and copies nothing. What is written later stays on its own side.</p>
+        <Field label="Name of the fork">{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Fork" />
+      </form>
+    </Dialog>
+  )
+}
+
+export function Rename({ of, close, done }: { of: Schemas['Collection']; close: () => void; done: () => void }) {
+  const { api, changed } = useShared()
+  const [name, setName] = useState(of.name)
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.collection(of.id).patch({ name: name.trim() })
+      changed()
+      done()
+      close()
+    })
+  }
+  return (
+    <Dialog title={`Rename ${of.name}`} close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <Field label="Name" hint="Clients that use the old name no longer find the collection; its id stays.">
+          {id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}
+        </Field>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Rename" />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Deletes a collection, after its name was typed. */
+export function DeleteCollection({ of, forks, close, go }: { of: Schemas['Collection']; forks: number; close: () => void; go: Go }) {
+  const { api, changed, tell } = useShared()
+  const [name, setName] = useState('')
+  const [keep, setKeep] = useState(false)
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.collection(of.id).delete(keep ? { forks: 'materialise' } : {})
+      changed()
+      tell(`Deleted ${of.name}.`)
+      close()
+      go({})
+    })
+  }
+  return (
+    <Dialog title={`Delete ${of.name}`} close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <p>This deletes {of.counts ? plural(of.counts.notes, 'note') : 'all notes'} with all their versions. It cannot be undone.</p>
+        {forks > 0 && (
+          <label class="check"><input type="checkbox" checked={keep} onChange={e => setKeep(e.currentTarget.checked)} />
+            {plural(forks, 'fork')} {forks === 1 ? 'reads' : 'read'} from it: give each a copy of what it reads first</label>
+        )}
+        <Field label={`Type ${of.name} to confirm`}>{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Delete" danger disabled={name !== of.name || (forks > 0 && !keep)} />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Adds a note, or the messages of a conversation. */
+export function Add({ to, conversation = false, close, done }: { to: string; conversation?: boolean; close: () => void; done: (job: string | undefined, note?: string) => void }) {
+  const { api } = useShared()
+  const [pasted, setPasted] = useState(conversation)
+  const [text, setText] = useState('')
+  const { busy, error, run } = useAction()
+  const messages = pasted ? parseConversation(text) : []
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      const collection = api.collection(to)
+      if (pasted) {
+        const added = await collection.addMessages(messages)
+        done(added.job?.id)
+      } else {
+        const added = await collection.add(text.trim())
+        done(added.job?.id, added.note.id)
+      }
+      close()
+    })
+  }
+  return (
+    <Dialog title="Add to this memory" close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <div class="choice" role="group" aria-label="What to add">
+          <button type="button" aria-pressed={!pasted} onClick={() => setPasted(false)}>A note</button>
+          <button type="button" aria-pressed={pasted} onClick={() => setPasted(true)}>A conversation</button>
+        </div>
+        <Field label={pasted ? 'Conversation' : 'Note'} hint={pasted ? 'A line such as "Nora: I moved to Oslo." begins a message.' : 'One thing to remember.'}>
+          {id => <textarea id={id} rows={7} required dir="auto" maxlength={65536} value={text} onInput={e => setText(e.currentTarget.value)} />}
+        </Field>
+        {pasted && text.trim() !== '' && <p class="soft small">{plural(messages.length, 'message')}</p>}
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Add" disabled={text.trim() === ''} />
+      </form>
+    </Dialog>
+  )
+}
+
+export function Buttons({ busy, close, label, danger, disabled }: { busy: boolean; close: () => void; label: string; danger?: boolean; disabled?: boolean }) {
+  return (
+    <div class="row end">
+      <button type="button" onClick={close}>Cancel</button>
+      <button type="submit" class={danger ? 'danger' : 'main'} disabled={busy || disabled}>{busy ? 'Working…' : label}</button>
+    </div>
+  )
+}

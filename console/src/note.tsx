@@ -1,0 +1,224 @@
+import { SlipboxError, type Schemas } from '@slipbox/client'
+import { useState } from 'preact/hooks'
+import type { Go } from './collection.tsx'
+import { diffLists, diffWords } from './diff.ts'
+import { Buttons } from './forms.tsx'
+import { usePages } from './pages.ts'
+import { Dialog, Field, Problem, Read, State, Tags, Text, Waiting } from './parts.tsx'
+import { formatRoute } from './route.ts'
+import { useAction, useLoad, useShared } from './state.ts'
+import { count, formatTime, reveal } from './text.ts'
+
+interface Props {
+  collection: Schemas['Collection']
+  id: string
+  go: Go
+  changed: () => void
+  follow: (job: string | undefined) => void
+  fresh: number
+}
+
+/** A note: what it says, what it is linked to, where it comes from, and how it became so. */
+export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
+  const { api, tell } = useShared()
+  const collection = api.collection(c.id)
+  // A deleted note is 404, and its history remains: then only that is shown.
+  const read = useLoad(async signal => {
+    try {
+      return await collection.note(id, { signal })
+    } catch (error) {
+      if (error instanceof SlipboxError && error.status === 404) return null
+      throw error
+    }
+  }, [c.id, id, fresh])
+  const [open, setOpen] = useState<'correct' | 'delete'>()
+  const again = () => {
+    read.again()
+    changed()
+  }
+  return (
+    <div class="note">
+      <p><a href={formatRoute({ collection: c.id })}>← Notes</a></p>
+      <Read of={read}>
+        {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
+          <article>
+            <div class="content"><Text most={4000}>{full.body.content}</Text></div>
+            <div class="row">
+              <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
+              <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete</button>
+            </div>
+            <dl>
+              <dt>State</dt><dd><State of={full.body.state} />{full.body.error && <p class="small">{reveal(full.body.error)}</p>}{full.body.provenance?.stale && <p class="small">A source has changed since.</p>}</dd>
+              <dt>Kind</dt><dd>{full.body.kind}{full.body.analyst && <span class="soft"> · described by {full.body.analyst === 'model' ? 'a model' : 'rules'}</span>}</dd>
+              {full.body.context && <><dt>Context</dt><dd><Text most={600}>{full.body.context}</Text></dd></>}
+              {full.body.keywords.length > 0 && <><dt>Keywords</dt><dd><Tags words={full.body.keywords} label="Keywords" /></dd></>}
+              {full.body.tags.length > 0 && <><dt>Tags</dt><dd><Tags words={full.body.tags} label="Tags" /></dd></>}
+              {full.body.occurred_at && <><dt>Happened</dt><dd>{formatTime(full.body.occurred_at)}</dd></>}
+              <dt>Stored</dt><dd>{formatTime(full.body.created_at)} · revision {count(full.body.revision)}</dd>
+              {full.body.confidence !== undefined && <><dt>Confidence</dt><dd>{Math.round(full.body.confidence * 100)} %</dd></>}
+              {(full.body.provenance?.sources?.length ?? 0) > 0 && <><dt>Sources</dt><dd><ul class="plain">{full.body.provenance!.sources!.map(s => <li key={s}><Linked collection={c.id} id={s} /></li>)}</ul></dd></>}
+              {full.body.provenance?.actor && <><dt>Written by</dt><dd><bdi>{reveal(full.body.provenance.actor)}</bdi></dd></>}
+              {Object.keys(full.body.attributes).length > 0 && <><dt>Attributes</dt><dd><pre tabindex={0}>{reveal(JSON.stringify(full.body.attributes, null, 2))}</pre></dd></>}
+            </dl>
+            <Links collection={c.id} id={id} fresh={fresh} />
+            {open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
+            {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
+          </article>
+        )}
+      </Read>
+      <History collection={c} id={id} fresh={`${fresh}/${read.data?.etag ?? ''}`} restored={() => { tell('Restored.'); again() }} go={go} />
+    </div>
+  )
+}
+
+/** The links of a note in both directions. */
+function Links({ collection, id, fresh }: { collection: string; id: string; fresh: number }) {
+  const { api } = useShared()
+  const [most, setMost] = useState(20)
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/notes/{note}/links', { signal, path: { collection, note: id }, query: { direction: 'both' } }), [collection, id, fresh])
+  return (
+    <section>
+      <h2>Links</h2>
+      <Read of={read}>
+        {({ items }) => items.length === 0 ? <p class="soft">This note has no links.</p> : (
+          <>
+            <ul class="links">
+              {items.slice(0, most).map(l => {
+                const out = l.source === id
+                return <li key={`${l.source}${l.target}${l.relation}`}><span class="soft small">{out ? '→' : '←'} {reveal(l.relation)} · {Math.round(l.confidence * 100)} %</span> <Linked collection={collection} id={out ? l.target : l.source} /></li>
+              })}
+            </ul>
+            {items.length > most && <button type="button" onClick={() => setMost(most + 50)}>Show more of {count(items.length)}</button>}
+          </>
+        )}
+      </Read>
+    </section>
+  )
+}
+
+/** A link to another note, by the beginning of its text. */
+function Linked({ collection, id }: { collection: string; id: string }) {
+  const { api } = useShared()
+  const read = useLoad(signal => api.collection(collection).note(id, { signal, retries: 0 }), [collection, id])
+  return <a href={formatRoute({ collection, note: id })}>{read.data ? <Text most={120}>{read.data.body.content}</Text> : read.state === 'failed' ? 'a note that is gone' : '…'}</a>
+}
+
+/** Corrects a note, if it is still what was read. */
+function Correct({ full, c, close, reload, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; reload: () => void; done: (job: string | undefined) => void }) {
+  const { api } = useShared()
+  // What was read when the dialog opened: a later read must not guard an earlier text.
+  const [base] = useState(full)
+  const [content, setContent] = useState(full.body.content)
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      const answer = await api.collection(c.id).patchNote(base.body.id, { content }, base.etag ? { ifMatch: base.etag } : {})
+      close()
+      done(answer.headers.get('Slipbox-Job') ?? undefined)
+    })
+  }
+  const late = error instanceof SlipboxError && error.status === 412
+  return (
+    <Dialog title="Correct this note" close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <Field label="Content" hint="The note is described again afterwards. The version before stays in its history.">
+          {id => <textarea id={id} rows={8} required dir="auto" maxlength={65536} value={content} onInput={e => setContent(e.currentTarget.value)} />}
+        </Field>
+        {error && <Problem error={error}>{late && <button type="button" onClick={() => { close(); reload() }}>Close and load again</button>}</Problem>}
+        <Buttons busy={busy} close={close} label="Save" disabled={content.trim() === '' || content === base.body.content} />
+      </form>
+    </Dialog>
+  )
+}
+
+function Delete({ full, c, close, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; done: () => void }) {
+  const { api } = useShared()
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.collection(c.id).deleteNote(full.body.id, full.etag ? { ifMatch: full.etag } : {})
+      close()
+      done()
+    })
+  }
+  return (
+    <Dialog title="Delete this note?" close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <blockquote><Text most={300}>{full.body.content}</Text></blockquote>
+        <p>It is no longer found or linked. Its versions stay in its history, from where it can be restored.</p>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Delete" danger />
+      </form>
+    </Dialog>
+  )
+}
+
+/** The versions of a note, each with what it changed and why. */
+function History({ collection: c, id, fresh, restored }: { collection: Schemas['Collection']; id: string; fresh: string; restored: () => void; go: Go }) {
+  const { api } = useShared()
+  const { busy, error, run } = useAction()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes/{note}/history', {
+    signal, path: { collection: c.id, note: id }, query: { limit: 20, ...(cursor && { cursor }) },
+  }), [c.id, id, fresh])
+  const restore = (revision: number) => run(async () => {
+    await api.collection(c.id).restoreNote(id, revision)
+    restored()
+  })
+  return (
+    <section class="history">
+      <h2>History</h2>
+      {error && <Problem error={error} />}
+      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : (
+        <ol>
+          {list.items.map((v, i) => {
+            const before = list.items![i + 1]
+            const oldest = i === list.items!.length - 1 && !list.more
+            return (
+              <li key={v.revision}>
+                <div class="row between">
+                  <p><strong>{v.deleted ? 'deleted' : causes[v.cause] ?? v.cause}</strong> <span class="soft small">revision {count(v.revision)} · {formatTime(v.changed_at)} · by <bdi>{reveal(v.actor)}</bdi></span>
+                    {v.trigger && v.trigger !== id && <span class="small"> because of <Linked collection={c.id} id={v.trigger} /></span>}</p>
+                  {i > 0 && v.note && <button type="button" disabled={busy} onClick={() => void restore(v.revision)}>Restore</button>}
+                </div>
+                {v.note && (before?.note ? <Difference before={before.note} after={v.note} /> : oldest || before?.deleted ? <div class="version"><Text most={600}>{v.note.content}</Text></div> : null)}
+              </li>
+            )
+          })}
+        </ol>
+      )}
+      {list.more && <button type="button" onClick={list.more}>Show older versions</button>}
+    </section>
+  )
+}
+
+const causes: Record<string, string> = {
+  add: 'added', patch: 'corrected', delete: 'deleted', restore: 'restored', link: 'linked', analyze: 'described', evolve: 'evolved',
+  review: 'changed by a review', undo: 'undone', consolidate: 'consolidated', import: 'imported',
+}
+
+/** What a version changed, before and after side by side. */
+export function Difference({ before, after }: { before: Schemas['Note']; after: Schemas['Note'] }) {
+  const texts = (['content', 'context'] as const).filter(f => before[f] !== after[f])
+  const lists = (['keywords', 'tags'] as const).map(f => ({ f, ...diffLists(before[f], after[f]) })).filter(d => d.added.length + d.removed.length > 0)
+  const links = diffLists(before.links.map(l => l.target), after.links.map(l => l.target))
+  const category = before.category !== after.category
+  if (texts.length + lists.length + links.added.length + links.removed.length === 0 && !category) return <p class="soft small">The words are the same.</p>
+  return (
+    <div class="difference">
+      {texts.map(f => {
+        const pieces = diffWords(before[f] ?? '', after[f] ?? '')
+        return (
+          <div key={f} class="sides">
+            <div><h3>{f} before</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
+            <div><h3>{f} after</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
+          </div>
+        )
+      })}
+      {lists.map(d => <p key={d.f} class="small"><span class="soft">{d.f}</span> {d.removed.map(w => <del key={w}>{reveal(w)}</del>)} {d.added.map(w => <ins key={w}>{reveal(w)}</ins>)}</p>)}
+      {category && <p class="small"><span class="soft">category</span> <del>{reveal(before.category ?? '')}</del> <ins>{reveal(after.category ?? '')}</ins></p>}
+      {links.added.length + links.removed.length > 0 && <p class="small"><span class="soft">links</span> {links.removed.length > 0 && <del>{links.removed.length} removed</del>} {links.added.length > 0 && <ins>{links.added.length} added</ins>}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,95 @@
+import { SlipboxError } from '@slipbox/client'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { advice, type Loaded } from './state.ts'
+import { reveal, shorten } from './text.ts'
+
+/** Text that somebody wrote. It is shown as text, its direction stays inside, and hidden characters are seen. */
+export function Text({ children, most }: { children: string; most?: number }) {
+  const [all, setAll] = useState(false)
+  const shown = most === undefined || all ? children : shorten(children, most)
+  if (children.trim() === '') return <span class="soft">(no words)</span>
+  return (
+    <>
+      <bdi class="text" dir="auto">{reveal(shown)}</bdi>
+      {shown !== children && <button type="button" class="link" onClick={() => setAll(true)}>show all {children.length.toLocaleString('en')} characters</button>}
+    </>
+  )
+}
+
+/** An error, with what to do. */
+export function Problem({ error, again, children }: { error: Error; again?: () => void; children?: ComponentChildren }) {
+  const id = error instanceof SlipboxError ? error.requestId : undefined
+  return (
+    <div class="problem" role="alert">
+      <p><strong>{reveal(error.message)}</strong></p>
+      <p>{advice(error)}</p>
+      {id && <p class="soft small">request <code>{id}</code></p>}
+      {(again || children) && <div class="row">{again && <button type="button" onClick={again}>Try again</button>}{children}</div>}
+    </div>
+  )
+}
+
+/** What is read: a sign while it is, its error, or the view of it. */
+export function Read<T>({ of, children }: { of: Loaded<T> & { again: () => void }; children: (data: T) => ComponentChildren }) {
+  if (of.state === 'failed') return <Problem error={of.error} again={of.again} />
+  if (of.data === undefined) return <Waiting />
+  return <>{children(of.data)}</>
+}
+
+export function Waiting() {
+  return (
+    <div class="waiting" role="status" aria-label="Loading">
+      <i /><i /><i />
+    </div>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return <div class="empty"><h2>{title}</h2>{children}</div>
+}
+
+/** A dialog over the page. The browser keeps the focus in it, and Escape closes it. */
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = ref.current
+    dialog?.showModal()
+    dialog?.querySelector<HTMLElement>('input, textarea, select')?.focus()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog ref={ref} aria-labelledby={id} onCancel={e => { e.preventDefault(); close() }} onClick={e => { if (e.target === ref.current) close() }}>
+      <div class="dialog">
+        <header><h2 id={id}>{title}</h2><button type="button" class="plain" aria-label="Close" onClick={close}>×</button></header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+export function Field({ label, hint, children }: { label: string; hint?: string; children: (id: string) => JSX.Element }) {
+  const id = useId()
+  return <div class="field"><label for={id}>{label}</label>{children(id)}{hint && <p class="soft small">{hint}</p>}</div>
+}
+
+export function Tags({ words, label }: { words: readonly string[]; label: string }) {
+  if (words.length === 0) return null
+  return <ul class="tags" aria-label={label}>{words.map(w => <li key={w}><bdi>{reveal(w)}</bdi></li>)}</ul>
+}
+
+/** The state of a note or a job, in a word. */
+export function State({ of }: { of: string }) {
+  return <span class={`state ${of}`}>{of.replace('_', ' ')}</span>
+}
+
+/** Copies a line to the clipboard. */
+export function Copy({ text }: { text: string }) {
+  const [done, setDone] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text).then(() => setDone(true), () => setDone(false))
+    setTimeout(() => setDone(false), 2000)
+  }
+  return <div class="copy"><pre tabindex={0}>{text}</pre><button type="button" onClick={() => void copy()}>{done ? 'copied' : 'copy'}</button></div>
+}

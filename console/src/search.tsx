@@ -1,0 +1,75 @@
+import type { Schemas } from '@slipbox/client'
+import { useEffect, useState } from 'preact/hooks'
+import type { Go } from './collection.tsx'
+import { Empty, Problem, State, Text, Waiting } from './parts.tsx'
+import { formatRoute, type Route } from './route.ts'
+import { useLoad, useShared } from './state.ts'
+import { barsOf, formatTime } from './text.ts'
+
+/** Searches a collection, and shows what made each hit one. */
+export function Search({ collection: c, route, go }: { collection: Schemas['Collection']; route: Route; go: Go }) {
+  const { api } = useShared()
+  const { q = '', mode = 'hybrid', links = '' } = route.query
+  const [text, setText] = useState(q)
+  useEffect(() => setText(q), [q])
+  const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'search', query: { ...route.query, ...change } })
+  const found = useLoad(async signal => q.trim() === '' ? undefined : api.collection(c.id).search({
+    query: q, k: 10, explain: true, mode: mode as Schemas['SearchMode'], fields: ['*'], ...(links && { expand_links: 1 }),
+  }, { signal }), [c.id, q, mode, links])
+  return (
+    <>
+      <form class="row search" role="search" onSubmit={e => { e.preventDefault(); set({ q: text.trim() }) }}>
+        <input type="search" class="grow" dir="auto" aria-label="Search this memory" placeholder="A question, or words" value={text} onInput={e => setText(e.currentTarget.value)} />
+        <button type="submit" class="main">Search</button>
+        <label>By <select value={mode} onChange={e => set({ mode: e.currentTarget.value })}>
+          <option value="hybrid">words and meaning</option><option value="lexical">words</option><option value="vector">meaning</option>
+        </select></label>
+        <label class="check"><input type="checkbox" checked={links !== ''} onChange={e => set({ links: e.currentTarget.checked ? '1' : '' })} /> follow links</label>
+      </form>
+      {q.trim() === '' ? <Empty title="Ask this memory"><p>Each hit shows which signals found it, and how much each counts.</p></Empty>
+        : found.state === 'failed' ? <Problem error={found.error} again={found.again} />
+        : !found.data ? <Waiting />
+        : found.data.hits.length === 0 ? <Empty title="Nothing is found"><p>Try other words, or search by meaning.</p></Empty>
+        : (
+          <>
+            <p class="soft small" role="status">
+              {found.data.hits.length} hits in {found.data.took_ms.toFixed(1)} ms
+              {found.data.answerable !== undefined && <> · {Math.round(found.data.answerable * 100)} % that the answer is among them</>}
+              {found.data.degraded && <> · {found.data.degraded}</>}
+            </p>
+            <ol class="cards">
+              {found.data.hits.map(h => <Hit key={h.note.id} hit={h} collection={c.id} />)}
+            </ol>
+          </>
+        )}
+    </>
+  )
+}
+
+function Hit({ hit, collection }: { hit: Schemas['Hit']; collection: string }) {
+  const note = hit.note as Schemas['Note']
+  const bars = barsOf(hit.explain)
+  return (
+    <li class="card">
+      <a class="cover" href={formatRoute({ collection, note: note.id })}><Text most={300}>{note.content}</Text></a>
+      <div class="row small soft">
+        <span>score {hit.score.toFixed(3)}</span><span>{note.kind}</span><State of={note.state} /><span>{formatTime(note.occurred_at ?? note.created_at)}</span>
+        {hit.is_neighbor && <span class="tag">by a link</span>}
+      </div>
+      <details class="why">
+        <summary>Why</summary>
+        {bars.length === 0 ? <p class="soft small">Found by a link of another hit.</p> : (
+          <table class="bars">
+            <thead><tr><th scope="col">signal</th><th scope="col">adds to the score</th><th scope="col"><span class="hidden">bar</span></th></tr></thead>
+            <tbody>
+              {bars.map(b => (
+                <tr key={b.name}><th scope="row">{b.name.replaceAll('_', ' ')}</th><td>{b.adds.toFixed(3)}</td>
+                  <td><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class={b.adds < 0 ? 'minus' : ''} width={b.share} height="8" rx="1" /></svg></td></tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </details>
+    </li>
+  )
+}

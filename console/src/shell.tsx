@@ -1,0 +1,96 @@
+import type { Schemas } from '@slipbox/client'
+import { useEffect, useState } from 'preact/hooks'
+import { CollectionView } from './collection.tsx'
+import { CreateCollection } from './forms.tsx'
+import { Empty, Problem, Waiting } from './parts.tsx'
+import { formatRoute } from './route.ts'
+import { Start } from './start.tsx'
+import { useLoad, useRoute, useShared } from './state.ts'
+import { count, plural, reveal } from './text.ts'
+import { flatten, treeOf } from './tree.ts'
+
+/** Most collections that the tree lists; the rest is found by name. */
+const most = 1000
+
+/** The frame of every view: the tree of collections on the left, one of them on the right. */
+export function Shell({ signOut }: { signOut: () => void }) {
+  const { api, changes } = useShared()
+  const [route, go] = useRoute()
+  const [open, setOpen] = useState(false)
+  const [creating, setCreating] = useState(false)
+  const [filter, setFilter] = useState('')
+  const list = useLoad(async signal => {
+    const found: Schemas['Collection'][] = []
+    for await (const c of api.collections({ limit: 200 }, { signal })) {
+      found.push(c)
+      if (found.length === most) break
+    }
+    return found
+  }, [changes])
+  const collections = list.data
+  useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
+  const rows = flatten(treeOf(collections ?? [])).filter(n => n.item.name.includes(filter.trim().toLowerCase()))
+  const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
+  useEffect(() => {
+    document.title = here ? `${here.name} · slipbox` : 'slipbox console'
+  }, [here?.name])
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={e => { e.preventDefault(); document.getElementById('main')?.focus() }}>Skip to the content</a>
+      <header class="top">
+        <button type="button" class="plain menu" aria-expanded={open} aria-controls="tree" aria-label="Collections" onClick={() => setOpen(!open)}>☰</button>
+        <a class="brand" href={formatRoute({})}>slipbox</a>
+        <span class="grow" />
+        <a href="/docs" class="soft">API</a>
+        <Theme />
+        <button type="button" onClick={signOut}>Sign out</button>
+      </header>
+      <nav id="tree" class={open ? 'open' : ''} aria-label="Collections">
+        <div class="row between">
+          <h2>Collections</h2>
+          <button type="button" onClick={() => setCreating(true)}>New</button>
+        </div>
+        {(collections?.length ?? 0) > 8 && (
+          <input type="search" aria-label="Find a collection" placeholder="Find a collection" value={filter} onInput={e => setFilter(e.currentTarget.value)} />
+        )}
+        {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !collections ? <Waiting /> : (
+          <ul class="tree">
+            {rows.map(({ item, depth }) => (
+              <li key={item.id} data-depth={Math.min(depth, 8)}>
+                <a href={formatRoute({ collection: item.id })} aria-current={item.id === here?.id ? 'page' : undefined}>
+                  <span class="name"><bdi>{reveal(item.display_name ?? item.name)}</bdi>{item.parent && <span class="tag">fork</span>}</span>
+                  <span class="soft small">
+                    {item.counts ? plural(item.counts.notes, 'note') : '…'} · {item.policy} · r{count(item.head_revision)}{item.agent && <> · <bdi>{reveal(item.agent)}</bdi></>}
+                  </span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+        {collections?.length === most && <p class="soft small">The first {count(most)} collections, by name.</p>}
+      </nav>
+      <main id="main" tabindex={-1}>
+        {route.collection ? <CollectionView key={route.collection} route={route} go={go} />
+          : list.state === 'failed' ? null
+          : !collections ? <Waiting />
+          : collections.length === 0 ? <Start go={go} />
+          : <Empty title="Choose a collection"><p>Each is the memory of an agent, or one that several share. Forks stand below what they were forked from.</p></Empty>}
+      </main>
+      {creating && <CreateCollection close={() => setCreating(false)} go={go} />}
+    </div>
+  )
+}
+
+/** Switches between light and dark; without a choice the system's holds. */
+function Theme() {
+  const [theme, setTheme] = useState(localStorage.getItem('slipbox-theme') ?? '')
+  useEffect(() => {
+    if (theme === '') delete document.documentElement.dataset.theme
+    else document.documentElement.dataset.theme = theme
+  }, [theme])
+  const dark = theme === 'dark' || (theme === '' && matchMedia('(prefers-color-scheme: dark)').matches)
+  const next = dark ? 'light' : 'dark'
+  return (
+    <button type="button" class="plain" aria-label={`Switch to ${next}`} title={`Switch to ${next}`} onClick={() => { localStorage.setItem('slipbox-theme', next); setTheme(next) }}>◑</button>
+  )
+}

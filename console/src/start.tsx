@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks'
+import { Add } from './forms.tsx'
+import { Copy, Problem } from './parts.tsx'
+import type { Route } from './route.ts'
+import { useAction, useShared } from './state.ts'
+
+/** An installation without collections: what to do first. */
+export function Start({ go }: { go: (route: Partial<Route>) => void }) {
+  const { api, changed } = useShared()
+  const [adding, setAdding] = useState<{ id: string; conversation: boolean }>()
+  const { busy, error, run } = useAction()
+  const begin = (conversation: boolean) =>
+    run(async () => {
+      const made = await api.createCollection({ name: 'first', policy: conversation ? 'mem0' : 'amem', extend: true })
+      setAdding({ id: made.id, conversation })
+    })
+  const finish = (id: string) => {
+    changed()
+    go({ collection: id })
+  }
+  return (
+    <div class="start">
+      <h1>Nothing is remembered yet</h1>
+      <p class="soft">Begin here, or connect what you have. Everything goes through the same API.</p>
+      {error && <Problem error={error} />}
+      <ol>
+        <li><h2>Add a note</h2><p>It is described, linked to related notes, and may change how those are described.</p>
+          <button type="button" class="main" disabled={busy} onClick={() => void begin(false)}>Add a note</button></li>
+        <li><h2>Paste a conversation</h2><p>Facts are taken from it. A new fact replaces one that it contradicts.</p>
+          <button type="button" disabled={busy} onClick={() => void begin(true)}>Paste a conversation</button></li>
+        <li><h2>Connect a client</h2><p>Any client of OpenAI's chat API gains a memory by its base address:</p>
+          <Connect collection="first" /></li>
+      </ol>
+      {adding && <Add to={adding.id} conversation={adding.conversation} close={() => finish(adding.id)} done={() => finish(adding.id)} />}
+    </div>
+  )
+}
+
+/** Lines to copy that connect a client. The key is not among them: it would be in the clipboard. */
+export function Connect({ collection }: { collection: string }) {
+  return (
+    <>
+      <Copy text={`export OPENAI_BASE_URL=${location.origin}/v1 OPENAI_API_KEY=$SLIPBOX_KEY  # model: slipbox@${collection}`} />
+      <p class="soft small">Or with curl:</p>
+      <Copy text={`curl -sS ${location.origin}/v1/collections/${collection}/notes -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' -d '{"content": "Nora moved to Oslo."}'`} />
+    </>
+  )
+}

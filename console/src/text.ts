@@ -1,0 +1,75 @@
+/** Characters that are not seen but change what is: control characters, and marks that turn the direction of text. */
+const unseen = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+
+/** Returns a text with unseen characters written out, such as ⟨U+202E⟩, so that a text cannot pose as another. */
+export function reveal(text: string): string {
+  return text.replace(unseen, c => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
+}
+
+/** Returns the beginning of a text, without cutting a character. */
+export function shorten(text: string, length: number): string {
+  if (text.length <= length) return text
+  const cut = text.charCodeAt(length - 1) >= 0xd800 && text.charCodeAt(length - 1) < 0xdc00 ? length - 1 : length
+  return `${text.slice(0, cut)}…`
+}
+
+const numbers = new Intl.NumberFormat('en')
+export const count = (n: number): string => numbers.format(n)
+
+/** Returns "1 note" or "2 notes". */
+export function plural(n: number, word: string, many = `${word}s`): string {
+  return `${count(n)} ${n === 1 ? word : many}`
+}
+
+/** Returns a time in the reader's zone, to the minute. */
+export function formatTime(time: string | undefined): string {
+  const date = time === undefined ? undefined : new Date(time)
+  if (!date || Number.isNaN(date.getTime())) return '—'
+  return new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }).format(date)
+}
+
+/** Signal of a ranking as the API explains it. */
+export interface Signal {
+  signal: string
+  raw: number
+  normalized: number
+  weight: number
+}
+
+/** A signal with what it adds to the score, and the share of the largest one in percent. */
+export interface Bar {
+  name: string
+  adds: number
+  share: number
+  raw: number
+}
+
+/** Returns the signals that count, the strongest first; at most `most` of them. */
+export function barsOf(explain: unknown, most = 8): Bar[] {
+  const list = (explain as { signals?: unknown } | undefined)?.signals
+  if (!Array.isArray(list)) return []
+  const bars = (list as Signal[]).map(s => ({ name: s.signal, adds: s.normalized * s.weight, raw: s.raw, share: 0 })).filter(b => Number.isFinite(b.adds) && b.adds !== 0)
+  bars.sort((a, b) => Math.abs(b.adds) - Math.abs(a.adds))
+  const largest = Math.abs(bars[0]?.adds ?? 0)
+  return bars.slice(0, most).map(b => ({ ...b, share: Math.round((Math.abs(b.adds) / largest) * 100) }))
+}
+
+/** Splits a pasted conversation into messages: a line "Name: text" begins one; the first name is the user's. */
+export function parseConversation(text: string): { role: 'user' | 'assistant'; name: string; content: string }[] {
+  const messages: { role: 'user' | 'assistant'; name: string; content: string }[] = []
+  let user: string | undefined
+  for (const line of text.split(/\r?\n/)) {
+    const begins = /^\s*([\p{L}][\p{L}\p{N} ._-]{0,39}):\s+(\S.*)$/u.exec(line)
+    const last = messages[messages.length - 1]
+    if (begins) {
+      const name = begins[1]!.trim()
+      const assistant = /^(assistant|ai|bot|agent|model)$/i.test(name)
+      if (!assistant) user ??= name
+      messages.push({ role: assistant || (user !== undefined && name !== user) ? 'assistant' : 'user', name, content: begins[2]! })
+    } else if (line.trim() !== '') {
+      if (last) last.content += `\n${line.trim()}`
+      else messages.push({ role: 'user', name: 'user', content: line.trim() })
+    }
+  }
+  return messages
+}

@@ -1,0 +1,39 @@
+/** What the tree reads of a collection. */
+export interface Leaf {
+  id: string
+  name: string
+  agent?: string
+  parent?: { collection: string; revision: number }
+}
+
+/** A collection with its forks below it. */
+export interface Node<T> {
+  item: T
+  depth: number
+  children: Node<T>[]
+}
+
+/** Orders collections as a tree of forks, by name. A fork whose base is not among them stands at the top. */
+export function treeOf<T extends Leaf>(collections: readonly T[]): Node<T>[] {
+  const nodes = new Map<string, Node<T>>(collections.map(item => [item.id, { item, depth: 0, children: [] }]))
+  const roots: Node<T>[] = []
+  for (const node of nodes.values()) {
+    const base = node.item.parent && nodes.get(node.item.parent.collection)
+    if (base && base !== node) base.children.push(node)
+    else roots.push(node)
+  }
+  const settle = (list: Node<T>[], depth: number): Node<T>[] => {
+    list.sort((a, b) => a.item.name.localeCompare(b.item.name) || a.item.id.localeCompare(b.item.id))
+    for (const node of list) {
+      node.depth = depth
+      settle(node.children, depth + 1)
+    }
+    return list
+  }
+  return settle(roots, 0)
+}
+
+/** Lists a tree from top to bottom. */
+export function flatten<T>(nodes: readonly Node<T>[]): Node<T>[] {
+  return nodes.flatMap(node => [node, ...flatten(node.children)])
+}

@@ -1,0 +1,431 @@
+// Package console_test uses the web console as a person does: in a headless Chromium, against a real
+// gateway. It is a module of its own, so that the driver of the browser is no dependency of the gateway.
+//
+// It reads
+//
+//	GATEWAY      the gateway's binary; default: built from this tree
+//	CHROMIUM     the browser; default: what scripts/install-browser.sh prints
+//	SCREENSHOTS  a folder: each view is saved into it, in three widths and both themes
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// hostile is a note that tries to be more than text.
+const hostile = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> \u202Eevil\u202C javascript:alert(1)"
+
+// A person signs in by the link, adds, searches with why, corrects, is told of a conflict, restores, forks,
+// renames and deletes. Nothing on the way is an error of the page, leaves the origin, or is hard to reach.
+func TestConsole(t *testing.T) {
+	g := start(t)
+	b := open(t, g)
+
+	b.step("the root leads to the console", chromedp.Navigate(g.url+"/"), text("Sign in"))
+	b.look("signin")
+	b.step("a wrong key is refused", chromedp.SendKeys(`input[name="key"]`, "sb_live_wrong\r", chromedp.ByQuery), text("Sign in with another one"))
+	b.step("the link signs in, and its key leaves the address",
+		chromedp.Navigate(g.url+"/console#key="+g.key), text("Nothing is remembered yet"), holds(`location.hash === "" && !document.body.innerHTML.includes("sb_live_")`))
+	b.look("start")
+
+	b.step("a note is added from nothing",
+		button("Add a note"), field("Note", "Nora moved to Oslo in March, and likes dark tea."), button("Add"), text("Nora moved to Oslo"))
+	id := g.collection(t, "first")
+	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": "Nora teaches pottery in a studio in Oslo."})
+	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": "The kiln of the studio reaches 1280 degrees."})
+	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": hostile})
+	g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": "?! …"})
+	g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": strings.Repeat("long ", 13_000)})
+	b.step("what others add is there after a reload", chromedp.Reload(), text("1280 degrees"), text("⟨U+202E⟩evil"), text("show all"))
+	b.step("notes are text", holds(`!document.querySelector("main script, main img") && document.title === "first · slipbox"`))
+	b.look("notes")
+
+	b.step("a search says why",
+		link("Search"), field("Search this memory", "who likes dark tea\r"), text("Why"),
+		chromedp.Click(`details.why summary`, chromedp.ByQuery), text("adds to the score"),
+		holds(`document.querySelectorAll(".bars rect").length > 1 && location.hash.includes("q=who+likes+dark+tea")`))
+	b.look("search")
+
+	b.step("a note is opened and corrected",
+		chromedp.Click(`.cover`, chromedp.ByQuery), text("History"), text("Stored"), button("Correct"),
+		field("Content", "Nora moved to Rome in May, and likes dark tea."), button("Save"), text("corrected"), text("content before"))
+	b.step("the difference shows the words that changed", holds(`[...document.querySelectorAll(".sides del")].some(d => d.textContent.includes("Oslo")) && [...document.querySelectorAll(".sides ins")].some(d => d.textContent.includes("Rome"))`))
+	b.settle()
+	b.look("note")
+
+	note := b.hash(3)
+	b.step("somebody else is faster", button("Correct"), field("Content", "Nora moved to Paris."))
+	g.send(t, http.MethodPatch, "/v1/collections/"+id+"/notes/"+note, map[string]any{"content": "Nora moved to Bergen in May."})
+	b.step("the page says what to do", button("Save"), text("Somebody else changed the note"), button("Close and load again"), text("Bergen"))
+	b.settle()
+
+	b.step("a version is restored", chromedp.Click(`//li[contains(., "added")]//button[normalize-space()="Restore"]`), text("restored"), gone(`//dialog`),
+		eventually(`document.querySelector(".content").textContent.includes("Oslo in March")`))
+	b.step("a note is deleted, and restored from its history", button("Delete"), chromedp.Click(`//dialog//button[@type="submit"]`), text("This note is deleted"))
+	b.look("deleted")
+	b.step("restore", chromedp.Click(`(//section[contains(@class,"history")]//button[normalize-space()="Restore"])[1]`), gone(`//p[contains(., "This note is deleted")]`), text("Correct"))
+
+	b.step("the collection is forked", inHead("Fork"), field("Name of the fork", "what-if"), dialogButton("Fork"), text("fork of"), holds(`document.querySelector('#tree li[data-depth="1"] a').textContent.includes("what-if")`))
+	b.look("fork")
+	b.step("the fork is renamed", inHead("Rename"), field("Name", "what-then"), dialogButton("Rename"), gone(`//dialog`), text("what-then"))
+	b.step("the base says that a fork reads from it", chromedp.Click(`//nav[@id="tree"]//a[contains(., "first")]`), text("Add"), inHead("Delete"), text("1 fork reads from it"))
+	b.look("delete")
+	b.step("the dialog closes by the keyboard", chromedp.KeyEvent("\u001b"), gone(`//dialog`))
+	b.step("the fork is deleted after its name was typed", chromedp.Click(`//nav[@id="tree"]//a[contains(., "what-then")]`), text("fork of"), inHead("Delete"),
+		field("Type what-then to confirm", "what-then"), dialogButton("Delete"), text("Choose a collection"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
+
+	facts := g.post(t, "/v1/collections", map[string]any{"name": "graph", "policy": "mem0g"})["id"].(string)
+	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
+	b.step("jobs are listed", chromedp.Navigate(g.url+"/console#/c/"+facts+"/jobs"), text("done"))
+	b.look("jobs")
+	b.step("facts have the time in which they are true", link("Facts"), text("Subject"), text("until"))
+	b.look("facts")
+	b.step("nothing waits for a decision", link("Reviews"), text("Nothing to decide"))
+	b.look("reviews")
+	b.step("a search without an answer says so", chromedp.Navigate(g.url+"/console#/c/"+facts+"/search?q=zzzzqqqq&mode=lexical"), text("Nothing is found"))
+	b.step("what is missing is said", chromedp.Navigate(g.url+"/console#/c/gone/notes"), text("It was deleted, or belongs to another agent"))
+	b.look("missing")
+
+	g.revoke(t)
+	b.step("a key that is revoked leads back to the sign-in", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), text("Sign in again"))
+	b.done()
+}
+
+// gateway is a running gateway with a tenant of its own.
+type gateway struct {
+	url, key, admin string
+}
+
+func start(t *testing.T) *gateway {
+	t.Helper()
+	binary := os.Getenv("GATEWAY")
+	if binary == "" {
+		binary = filepath.Join(t.TempDir(), "gateway")
+		command(t, "go", "build", "-C", "../..", "-o", binary, "./cmd/gateway")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	data := t.TempDir()
+	cmd := exec.Command(binary, "serve", "--addr", addr, "--data", data, "--log-level", "warn")
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the gateway:\n%s", output.String())
+		}
+	})
+	g := &gateway{url: "http://" + addr}
+	for deadline := time.Now().Add(time.Minute); ; {
+		resp, err := http.Get(g.url + "/readyz")
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				break
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the gateway is not ready: %v\n%s", err, output.String())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	command(t, binary, "tenant", "create", "people", "--data", data)
+	g.admin = command(t, binary, "key", "create", "--tenant", "people", "--data", data)
+	g.key = command(t, binary, "key", "create", "--tenant", "people", "--data", data)
+	return g
+}
+
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, problems.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (g *gateway) send(t *testing.T, method, path string, body any) map[string]any {
+	t.Helper()
+	var content io.Reader = http.NoBody
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, g.url+path, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+g.admin)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
+		t.Fatalf("%s %s: %d %s %v", method, path, resp.StatusCode, answer, err)
+	}
+	out := map[string]any{}
+	if len(answer) > 0 {
+		if err := json.Unmarshal(answer, &out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func (g *gateway) post(t *testing.T, path string, body any) map[string]any {
+	t.Helper()
+	return g.send(t, http.MethodPost, path, body)
+}
+
+// collection returns the id of the collection of a name.
+func (g *gateway) collection(t *testing.T, name string) string {
+	t.Helper()
+	return g.send(t, http.MethodGet, "/v1/collections/"+name, nil)["id"].(string)
+}
+
+// revoke revokes the key that the browser has.
+func (g *gateway) revoke(t *testing.T) {
+	t.Helper()
+	for _, item := range g.send(t, http.MethodGet, "/v1/api-keys", nil)["items"].([]any) {
+		key := item.(map[string]any)
+		if prefix, _ := key["prefix"].(string); prefix != "" && strings.HasPrefix(g.key, prefix) || strings.Contains(g.key, strings.ReplaceAll(fmt.Sprint(key["id"]), "-", "")) {
+			g.post(t, "/v1/api-keys/"+key["id"].(string)+"/revoke", map[string]any{})
+			return
+		}
+	}
+	t.Fatal("the key of the browser is not listed")
+}
+
+// browser is a tab, and what went wrong in it.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context //nolint:containedctx // a tab is its context
+	axe  string
+	shot string
+
+	mu       sync.Mutex
+	problems []string
+	quick    bool
+}
+
+// limit is how long one step may take. It is long, because nothing waits for it that does not fail.
+const limit = time.Minute
+
+func open(t *testing.T, g *gateway) *browser {
+	t.Helper()
+	path := os.Getenv("CHROMIUM")
+	if path == "" {
+		path = command(t, "../../scripts/install-browser.sh")
+	}
+	modules := command(t, "../../scripts/install-clients.sh", "./console")
+	axe, err := os.ReadFile(filepath.Join(modules, "node_modules/axe-core/axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.WindowSize(1400, 900), chromedp.WSURLReadTimeout(limit))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	// The driver reports events that it does not know; what matters of the page is listened to below.
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx, axe: string(axe), shot: os.Getenv("SCREENSHOTS")}
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.problem("exception: " + e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+				b.problem(fmt.Sprintf("console: %s %v", e.Type, e.Args))
+			}
+		case *log.EventEntryAdded:
+			// An answer of 401, 404 or 412 is logged by the browser, and shown by the page.
+			if e.Entry.Level == log.LevelError && e.Entry.Source != log.SourceNetwork {
+				b.problem(fmt.Sprintf("log: %s %s", e.Entry.Source, e.Entry.Text))
+			}
+		case *network.EventRequestWillBeSent:
+			if u := e.Request.URL; !strings.HasPrefix(u, g.url+"/") && !strings.HasPrefix(u, "data:") {
+				b.problem("a foreign request: " + u)
+			}
+		}
+	})
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) problem(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = append(b.problems, what)
+}
+
+// step does one thing, and fails with what the page shows.
+func (b *browser) step(what string, actions ...chromedp.Action) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, limit)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		var page string
+		short, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+		defer cancel()
+		_ = chromedp.Run(short, chromedp.Evaluate(`location.href + "\n" + document.body.innerText`, &page))
+		b.t.Fatalf("%s: %v\nthe page:\n%s\n%v", what, err, page, b.problems)
+	}
+}
+
+// settle waits until the policy has worked on what was written.
+func (b *browser) settle() {
+	b.t.Helper()
+	b.step("the policy has worked on it", eventually(`!document.querySelector(".working")`))
+}
+
+// hash returns a part of the address after its #.
+func (b *browser) hash(part int) string {
+	b.t.Helper()
+	var hash string
+	b.step("the address", chromedp.Evaluate(`location.hash.split("?")[0]`, &hash))
+	return strings.Split(strings.TrimPrefix(hash, "#/"), "/")[part]
+}
+
+// look has axe look at a view, in both themes and two widths, and checks that nothing is wider than the window.
+func (b *browser) look(view string) {
+	b.t.Helper()
+	for _, way := range []struct {
+		width int64
+		theme string
+	}{{1400, "light"}, {400, "dark"}} {
+		name := fmt.Sprintf("%s, %d, %s", view, way.width, way.theme)
+		var found []string
+		b.step("look at "+name, size(way.width, way.theme),
+			chromedp.Evaluate(b.axe, nil),
+			chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact))
+				.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`, &found,
+				func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
+			holds(`document.documentElement.scrollWidth <= innerWidth`))
+		if len(found) > 0 {
+			b.t.Errorf("%s: %s", name, strings.Join(found, "\n"))
+		}
+	}
+	if b.shot != "" {
+		for _, width := range []int64{400, 1400, 2560} {
+			for _, theme := range []string{"light", "dark"} {
+				var picture []byte
+				b.step("a picture", size(width, theme), chromedp.CaptureScreenshot(&picture))
+				if err := os.WriteFile(filepath.Join(b.shot, fmt.Sprintf("%s-%d-%s.png", view, width, theme)), picture, 0o600); err != nil {
+					b.t.Fatal(err)
+				}
+			}
+		}
+	}
+	b.step("the usual size", size(1400, "light"))
+}
+
+func (b *browser) done() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.problems) > 0 {
+		b.t.Errorf("the page had problems:\n%s", strings.Join(b.problems, "\n"))
+	}
+}
+
+func size(width int64, theme string) chromedp.Action {
+	return chromedp.Tasks{
+		emulation.SetDeviceMetricsOverride(width, 900, 1, false),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+	}
+}
+
+// text waits until the page shows a text.
+func text(want string) chromedp.Action {
+	return eventually(fmt.Sprintf(`document.body.innerText.includes(%q)`, want))
+}
+
+// eventually waits until a condition holds.
+func eventually(condition string) chromedp.Action {
+	return chromedp.Poll(condition, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit))
+}
+
+func gone(xpath string) chromedp.Action { return chromedp.WaitNotPresent(xpath) }
+
+// holds fails when a condition does not hold.
+func holds(condition string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		var ok bool
+		if err := chromedp.Evaluate(condition, &ok).Do(ctx); err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("it does not hold that %s", condition)
+		}
+		return nil
+	})
+}
+
+func button(name string) chromedp.Action {
+	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%[1]q] | //main//button[normalize-space()=%[1]q and not(//dialog)]`, name))
+}
+
+func dialogButton(name string) chromedp.Action {
+	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%q]`, name))
+}
+
+// inHead clicks a button of the collection.
+func inHead(name string) chromedp.Action {
+	return chromedp.Click(fmt.Sprintf(`//div[@class="head"]//button[normalize-space()=%q]`, name))
+}
+
+func link(name string) chromedp.Action {
+	return chromedp.Click(fmt.Sprintf(`//nav[@class="tabs"]//a[normalize-space()=%q]`, name))
+}
+
+// field replaces the value of a field, by its label. A return at its end submits.
+func field(label, value string) chromedp.Action {
+	target := fmt.Sprintf(`//*[(self::input or self::textarea) and (@aria-label=%[1]q or @id=//label[normalize-space()=%[1]q]/@for)]`, label)
+	return chromedp.Tasks{chromedp.WaitVisible(target), chromedp.ActionFunc(func(ctx context.Context) error {
+		return chromedp.Tasks{
+			chromedp.Focus(target), chromedp.Evaluate(`document.activeElement.select()`, nil), chromedp.SendKeys(target, value),
+		}.Do(ctx)
+	})}
+}
