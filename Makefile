@@ -165,6 +165,12 @@ test/typescript: ## Check the types of the TypeScript client, and run its tests
 	@scripts/install-clients.sh sdk/typescript >/dev/null
 	npm --prefix sdk/typescript test
 
+.PHONY: test/console
+test/console: encoder ## Use the web console in a headless Chromium (SCREENSHOTS=folder saves each view), installing that once
+	@scripts/install-clients.sh ./console >/dev/null
+	npm --prefix console test
+	GOFLAGS=-trimpath go -C test/console test -count=1 -timeout=10m ./...
+
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 	scripts/fuzz.sh

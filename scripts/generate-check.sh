@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # sums lists every file of the tree with its checksum, without what is not source.
 sums() {
-	find . \( -path ./.git -o -path ./bin -o -path ./data -o -path ./dist -o -path ./sdk/typescript/build -o -path ./sdk/typescript/dist -o -name node_modules \) -prune -o \
+	find . \( -path ./.git -o -path ./bin -o -path ./data -o -path ./dist -o -path ./console/build -o -path ./sdk/typescript/build -o -path ./sdk/typescript/dist -o -name node_modules \) -prune -o \
 		-type f ! -name coverage.out -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 }
 

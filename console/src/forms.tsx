@@ -72,14 +72,15 @@ export function Fork({ of, close, go }: { of: Schemas['Collection']; close: () =
   )
 }
 
+/** Changes the title of a collection. Its name is fixed: clients find it by that. */
 export function Rename({ of, close, done }: { of: Schemas['Collection']; close: () => void; done: () => void }) {
   const { api, changed } = useShared()
-  const [name, setName] = useState(of.name)
+  const [title, setTitle] = useState(of.display_name ?? of.name)
   const { busy, error, run } = useAction()
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
-      await api.collection(of.id).patch({ name: name.trim() })
+      await api.collection(of.id).patch({ display_name: title.trim() })
       changed()
       done()
       close()
@@ -88,8 +89,8 @@ export function Rename({ of, close, done }: { of: Schemas['Collection']; close: 
   return (
     <Dialog title={`Rename ${of.name}`} close={close}>
       <form onSubmit={e => void submit(e)}>
-        <Field label="Name" hint="Clients that use the old name no longer find the collection; its id stays.">
-          {id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}
+        <Field label="Title" hint={`Shown to people. Clients find the collection by its name, ${of.name}, which stays.`}>
+          {id => <input id={id} required value={title} onInput={e => setTitle(e.currentTarget.value)} autocomplete="off" dir="auto" />}
         </Field>
         {error && <Problem error={error} />}
         <Buttons busy={busy} close={close} label="Rename" />

@@ -45,7 +45,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
             <div class="content"><Text most={4000}>{full.body.content}</Text></div>
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
-              <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete</button>
+              <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete note</button>
             </div>
             <dl>
               <dt>State</dt><dd><State of={full.body.state} />{full.body.error && <p class="small">{reveal(full.body.error)}</p>}{full.body.provenance?.stale && <p class="small">A source has changed since.</p>}</dd>
@@ -100,7 +100,7 @@ function Links({ collection, id, fresh }: { collection: string; id: string; fres
 function Linked({ collection, id }: { collection: string; id: string }) {
   const { api } = useShared()
   const read = useLoad(signal => api.collection(collection).note(id, { signal, retries: 0 }), [collection, id])
-  return <a href={formatRoute({ collection, note: id })}>{read.data ? <Text most={120}>{read.data.body.content}</Text> : read.state === 'failed' ? 'a note that is gone' : '…'}</a>
+  return <a href={formatRoute({ collection, note: id })}>{read.data ? <Text most={120} still>{read.data.body.content}</Text> : read.state === 'failed' ? 'a note that is gone' : '…'}</a>
 }
 
 /** Corrects a note, if it is still what was read. */

@@ -5,7 +5,7 @@ import { Empty, Problem, State, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { Connect } from './start.tsx'
 import { useShared } from './state.ts'
-import { formatTime } from './text.ts'
+import { formatTime, plural } from './text.ts'
 
 const states = ['raw', 'evolved', 'pending', 'in_review'] as const
 
@@ -47,10 +47,10 @@ export function Notes({ collection: c, route, go, fresh, add }: { collection: Sc
 export function Card({ note: n, collection }: { note: Schemas['Note']; collection: string }) {
   return (
     <li class="card">
-      <a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={300}>{n.content}</Text></a>
+      <a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={300} still>{n.content}</Text></a>
       <div class="row small soft">
         <span>{n.kind}</span><State of={n.state} /><span>{formatTime(n.occurred_at ?? n.created_at)}</span>
-        {n.links.length > 0 && <span>{n.links.length} links</span>}
+        {n.links.length > 0 && <span>{plural(n.links.length, 'link')}</span>}
         <Tags words={n.keywords.slice(0, 6)} label="Keywords" />
       </div>
     </li>

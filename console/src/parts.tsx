@@ -4,15 +4,16 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { advice, type Loaded } from './state.ts'
 import { reveal, shorten } from './text.ts'
 
-/** Text that somebody wrote. It is shown as text, its direction stays inside, and hidden characters are seen. */
-export function Text({ children, most }: { children: string; most?: number }) {
+/** Text that somebody wrote. It is shown as text, its direction stays inside, and hidden characters are seen. Of a long one, `most` characters are shown first; `still` within a link, where no button can be. */
+export function Text({ children, most, still = false }: { children: string; most?: number; still?: boolean }) {
   const [all, setAll] = useState(false)
   const shown = most === undefined || all ? children : shorten(children, most)
   if (children.trim() === '') return <span class="soft">(no words)</span>
   return (
     <>
       <bdi class="text" dir="auto">{reveal(shown)}</bdi>
-      {shown !== children && <button type="button" class="link" onClick={() => setAll(true)}>show all {children.length.toLocaleString('en')} characters</button>}
+      {shown !== children && still && <span class="soft small"> {children.length.toLocaleString('en')} characters</span>}
+      {shown !== children && !still && <button type="button" class="link" onClick={() => setAll(true)}>show all {children.length.toLocaleString('en')} characters</button>}
     </>
   )
 }

@@ -51,7 +51,7 @@ function Hit({ hit, collection }: { hit: Schemas['Hit']; collection: string }) {
   const bars = barsOf(hit.explain)
   return (
     <li class="card">
-      <a class="cover" href={formatRoute({ collection, note: note.id })}><Text most={300}>{note.content}</Text></a>
+      <a class="cover" href={formatRoute({ collection, note: note.id })}><Text most={300} still>{note.content}</Text></a>
       <div class="row small soft">
         <span>score {hit.score.toFixed(3)}</span><span>{note.kind}</span><State of={note.state} /><span>{formatTime(note.occurred_at ?? note.created_at)}</span>
         {hit.is_neighbor && <span class="tag">by a link</span>}

@@ -29,7 +29,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
   }, [changes])
   const collections = list.data
   useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
-  const rows = flatten(treeOf(collections ?? [])).filter(n => n.item.name.includes(filter.trim().toLowerCase()))
+  const rows = flatten(treeOf(collections ?? [])).filter(n => `${n.item.name} ${n.item.display_name ?? ''}`.toLowerCase().includes(filter.trim().toLowerCase()))
   const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
   useEffect(() => {
     document.title = here ? `${here.name} · slipbox` : 'slipbox console'

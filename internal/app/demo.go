@@ -139,7 +139,11 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
 Reference of all routes: %[5]s/docs
 
-Paste these lines into another terminal. The key is for the tour: it expires after a
+See it in a browser; the link signs you in:
+
+  %[5]s/console#key=%[4]s
+
+Or paste these lines into another terminal. The key is for the tour: it expires after a
 day, and each start with --demo replaces it. Ctrl-C here stops the gateway.
 
   export SLIPBOX_URL=%[5]s

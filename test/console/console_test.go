@@ -56,7 +56,7 @@ func TestConsole(t *testing.T) {
 	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": hostile})
 	g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": "?! …"})
 	g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": strings.Repeat("long ", 13_000)})
-	b.step("what others add is there after a reload", chromedp.Reload(), text("1280 degrees"), text("⟨U+202E⟩evil"), text("show all"))
+	b.step("what others add is there after a reload", chromedp.Reload(), text("1280 degrees"), text("⟨U+202E⟩evil"), text("65,000 characters"))
 	b.step("notes are text", holds(`!document.querySelector("main script, main img") && document.title === "first · slipbox"`))
 	b.look("notes")
 
@@ -79,20 +79,20 @@ func TestConsole(t *testing.T) {
 	b.step("the page says what to do", button("Save"), text("Somebody else changed the note"), button("Close and load again"), text("Bergen"))
 	b.settle()
 
-	b.step("a version is restored", chromedp.Click(`//li[contains(., "added")]//button[normalize-space()="Restore"]`), text("restored"), gone(`//dialog`),
+	b.step("a version is restored", chromedp.Click(`//li[.//strong[normalize-space()="added"]]//button[normalize-space()="Restore"]`), text("restored"), gone(`//dialog`),
 		eventually(`document.querySelector(".content").textContent.includes("Oslo in March")`))
-	b.step("a note is deleted, and restored from its history", button("Delete"), chromedp.Click(`//dialog//button[@type="submit"]`), text("This note is deleted"))
+	b.step("a note is deleted, and restored from its history", button("Delete note"), dialogButton("Delete"), text("This note is deleted"))
 	b.look("deleted")
 	b.step("restore", chromedp.Click(`(//section[contains(@class,"history")]//button[normalize-space()="Restore"])[1]`), gone(`//p[contains(., "This note is deleted")]`), text("Correct"))
 
 	b.step("the collection is forked", inHead("Fork"), field("Name of the fork", "what-if"), dialogButton("Fork"), text("fork of"), holds(`document.querySelector('#tree li[data-depth="1"] a').textContent.includes("what-if")`))
 	b.look("fork")
-	b.step("the fork is renamed", inHead("Rename"), field("Name", "what-then"), dialogButton("Rename"), gone(`//dialog`), text("what-then"))
+	b.step("the fork is renamed", inHead("Rename"), field("Title", "what-then"), dialogButton("Rename"), gone(`//dialog`), text("what-then"))
 	b.step("the base says that a fork reads from it", chromedp.Click(`//nav[@id="tree"]//a[contains(., "first")]`), text("Add"), inHead("Delete"), text("1 fork reads from it"))
 	b.look("delete")
 	b.step("the dialog closes by the keyboard", chromedp.KeyEvent("\u001b"), gone(`//dialog`))
 	b.step("the fork is deleted after its name was typed", chromedp.Click(`//nav[@id="tree"]//a[contains(., "what-then")]`), text("fork of"), inHead("Delete"),
-		field("Type what-then to confirm", "what-then"), dialogButton("Delete"), text("Choose a collection"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
+		field("Type what-if to confirm", "what-if"), dialogButton("Delete"), text("Choose a collection"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
 
 	facts := g.post(t, "/v1/collections", map[string]any{"name": "graph", "policy": "mem0g"})["id"].(string)
 	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
