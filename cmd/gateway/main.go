@@ -42,7 +42,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	c.from.Flags(f)
 	f.StringVar(&c.data, "data", "", "`directory` of the embedded store (SLIPBOX_DATA; default ./data); DATABASE_URL wins over it")
 	root.AddCommand(
-		c.serve(), c.health(), c.selfTest(), c.tenant(), c.key(), c.migrate(), c.check(), c.backup(), c.restore(), c.export(), c.imports(), c.doctor(), c.config(), c.version(), c.encoder(),
+		c.serve(), c.mcp(), c.health(), c.selfTest(), c.tenant(), c.key(), c.migrate(), c.check(), c.backup(), c.restore(), c.export(), c.imports(), c.doctor(), c.config(), c.version(), c.encoder(),
 	)
 	return root
 }

@@ -8,8 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -40,29 +38,8 @@ type demoTurn struct {
 
 // createDemoKey creates a key that is valid for a day. It revokes the key of an earlier start.
 func (g *Gateway) createDemoKey(ctx context.Context) (string, error) {
-	s, err := g.demoScope(ctx)
-	if err != nil {
-		return "", err
-	}
-	keys, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
-		return g.Auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
-	})
-	if err != nil {
-		return "", err
-	}
-	for _, k := range keys {
-		if k.Name != demoKeyName || !k.RevokedAt.IsZero() {
-			continue
-		}
-		if _, err := g.Auth.Keys.Revoke(ctx, s, k.ID); err != nil {
-			return "", fmt.Errorf("revoke the demo's earlier key: %w", err)
-		}
-	}
-	k, err := g.Auth.Keys.Create(ctx, s, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
-	if err != nil {
-		return "", fmt.Errorf("create the demo's key: %w", err)
-	}
-	return k.Text, nil
+	k, err := g.replaceKey(ctx, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
+	return k.Text, err
 }
 
 func (g *Gateway) demoScope(ctx context.Context) (tenant.Scope, error) {
