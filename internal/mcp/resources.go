@@ -89,6 +89,7 @@ func listResources(ctx context.Context, c Caller, r *sdk.ListResourcesRequest) (
 		return nil, errors.New(errorText(err))
 	}
 	out := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, NextCursor: got.NextCursor}
+	out.CacheScope = cachePrivate
 	for _, item := range flatten(got.Items) {
 		out.Resources = append(out.Resources, &sdk.Resource{
 			URI: uriCollections + item.ID, Name: item.Name, Title: item.DisplayName, Description: item.line(), MIMEType: mediaJSON,

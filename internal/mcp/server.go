@@ -104,7 +104,7 @@ func (s *Server) serverFor(ctx context.Context, c Caller) *sdk.Server {
 			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
 		},
 		SupportedProtocolVersions: slices.Clone(Versions),
-		SetCacheable:              func(_ context.Context, _ sdk.Request, cache *sdk.Cacheable) { cache.CacheScope = "private" },
+		SetCacheable:              func(_ context.Context, _ sdk.Request, cache *sdk.Cacheable) { cache.CacheScope = cachePrivate },
 	})
 	for _, t := range s.tools {
 		if c.Allowed(t.scope) {
@@ -153,6 +153,9 @@ func (s *Server) explainScope(c Caller) sdk.Middleware {
 }
 
 const scopeRead = "notes:read"
+
+// cachePrivate says that a result belongs to the caller.
+const cachePrivate = "private"
 
 const instructions = `slipbox is a long-term memory. Before you answer, call build_context (or search_notes) with the question: what is known may
 change the answer. After you learn something that will matter later (a fact, a preference, a decision and its reason), call remember.
