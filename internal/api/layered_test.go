@@ -912,7 +912,9 @@ func TestC294CompletionsHistory(t *testing.T) {
 	} {
 		b.call(t, "one", "POST", "/v1/chat/completions", object(t, "model", "slipbox@"+c, "messages", is.messages)).want(http.StatusOK)
 		requests := model.Requests()
-		var sent struct{ Messages []json.RawMessage }
+		var sent struct {
+			Messages []json.RawMessage `json:"messages"`
+		}
 		if err := json.Unmarshal(requests[len(requests)-1].Body, &sent); err != nil {
 			t.Fatal(err)
 		}

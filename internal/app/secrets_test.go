@@ -90,17 +90,17 @@ func TestNothingIsLearnedOfSecrets(t *testing.T) {
 			{"name": "Nora", "user": "I live in Porto. The password of my mail is hunter2x9 too.", "assistant": "Porto is nice."},
 			{"name": "Nora", "user": "My sister Anna visits on Friday.", "assistant": "Nice."},
 		}})
-		var derived string
+		var derived []byte
 		g.until(policy+" has learned where she lives", func() bool {
-			derived = ""
+			derived = nil
 			for _, n := range g.call(http.StatusOK, http.MethodGet, c+"/notes?limit=200", nil)["items"].([]any) {
 				if n := n.(object); n["kind"] != "message" && (policy != "layered" || n["kind"] == "knowledge") {
-					derived += textOf(t, n)
+					derived = append(derived, textOf(t, n)...)
 				}
 			}
-			return strings.Contains(derived, "Porto")
+			return strings.Contains(string(derived), "Porto")
 		})
-		if strings.Contains(strings.ToLower(derived), "redacted") {
+		if strings.Contains(strings.ToLower(string(derived)), "redacted") {
 			t.Errorf("%s made %s", policy, derived)
 		}
 	}

@@ -204,6 +204,7 @@ func (b *body) keepLast(most int) {
 			left = spoken >= most && i != question
 		case memory.RoleSystem, memory.RoleDeveloper:
 			left = false
+		case memory.RoleTool: // as the turn before it
 		}
 		if !left {
 			messages, turns = append(messages, b.messages[i]), append(turns, t)
