@@ -238,7 +238,7 @@ type DeskReader interface {
 // decision is applied. A note that the decision changes or deletes is checked
 // all the same.
 type DeskLister interface {
-	// List pages through notes.
+	// List pages through notes. While an index is loaded, a filter that few notes match costs little.
 	List(ctx context.Context, q NoteQuery) ([]Note, error)
 	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)

@@ -53,6 +53,9 @@ func BenchmarkGateway(b *testing.B) {
 	over("search", g.searches, 500, 10_000)
 	over("list", g.list, 500, 10_000)
 	over("load", g.load, 10_000)
+	for _, n := range []int{1000, 20_000} {
+		b.Run("remember/"+strconv.Itoa(n), func(b *testing.B) { g.remembers(b, n) })
+	}
 	over("forked-search", g.forkedSearch, 10_000)
 	// The largest base comes last: its rows would slow the others down.
 	over("fork", g.fork, 10_000, 100_000)
@@ -250,6 +253,32 @@ func (g *gateway) adds(b *testing.B) {
 		timed(b, func(int) error {
 			return g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/notes", map[string]any{"content": g.text.Note()}, http.StatusCreated)
 		})
+	})
+}
+
+// remembers measures remembering an item in a memory of layers whose log has n messages.
+func (g *gateway) remembers(b *testing.B, n int) {
+	c := g.newCollection(b, "layered")
+	for range n / 1000 {
+		_, err := g.Store.Write(b.Context(), g.scope, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+			for range 1000 {
+				said := memory.Note{Kind: memory.KindMessage, Content: g.text.Note(), State: memory.StateEvolved, Attributes: map[string]any{memory.AttrRole: "user", "layer": "log"}}
+				if _, err := tx.Put(ctx, said); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	v := must[memory.View](b)(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))
+	must[recall.Result](b)(g.Recall.Search(b.Context(), g.scope, v, recall.Query{Text: "harbor"})) // loads the index
+	timed(b, func(int) error {
+		args := json.RawMessage(`{"role":"user","content":` + strconv.Quote(g.text.Note()) + `}`)
+		_, err := g.Layers.Remember(b.Context(), g.scope, c.ID.String(), args, 200, memory.Request{})
+		return err
 	})
 }
 

@@ -261,12 +261,48 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 
 // List pages through notes.
 func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-	notes, err := d.e.store.ListNotes(ctx, d.s, d.v, q)
+	notes, ok, err := d.listMatching(ctx, &q)
+	if err == nil && !ok {
+		notes, err = d.e.store.ListNotes(ctx, d.s, d.v, q)
+	}
 	if err != nil {
 		return nil, err
 	}
 	d.recordListed(notes)
 	return notes, nil
+}
+
+// listMatching lists the notes that the index finds by a filter, so that the store need not look at all others. ok is
+// false when the store has to answer.
+func (d *desk) listMatching(ctx context.Context, q *memory.NoteQuery) (notes []memory.Note, ok bool, err error) {
+	if q.Filter == nil || q.ByTime || q.Keyed || q.Lacks != "" || len(q.States) > 0 {
+		return nil, false, nil
+	}
+	e := q.Filter
+	if len(q.Kinds) > 0 {
+		e = filter.And{memory.OfKinds(q.Kinds...), e}
+	}
+	ids, ok, err := d.e.nearest.Matching(ctx, d.s, d.v, e)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	order := compareIDs
+	if q.Newest {
+		slices.Reverse(ids)
+		order = func(a, b uuid.UUID) int { return compareIDs(b, a) }
+	}
+	if q.After != uuid.Nil {
+		ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return order(id, q.After) <= 0 })
+	}
+	if q.Limit > 0 {
+		ids = ids[:min(len(ids), q.Limit)]
+	}
+	if len(ids) == 0 {
+		return nil, true, nil
+	}
+	notes, err = d.e.store.Notes(ctx, d.s, d.v, ids, q.ReadOptions)
+	slices.SortFunc(notes, func(a, b memory.Note) int { return order(a.ID, b.ID) })
+	return notes, true, err
 }
 
 // recordListed records the versions of listed notes.

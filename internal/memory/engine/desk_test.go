@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -213,5 +214,79 @@ func TestBudgetOfParallelCalls(t *testing.T) {
 				t.Errorf("%d answered, %d refused, %d requests", answered.Load(), refused.Load(), w.fake.Calls("ask"))
 			}
 		})
+	}
+}
+
+// What a policy lists by a filter is the same whether the store looks for it or a loaded index does: in both orders, by pages
+// and by kind, in a fork, and after a note was changed and another deleted.
+func TestListMatchesTheIndex(t *testing.T) {
+	t.Parallel()
+	w, p := newStubWorld(t, options{})
+	var ids []uuid.UUID
+	layer := func(name string) map[string]any { return map[string]any{"layer": name} }
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
+		ids = nil
+		for i := range 12 {
+			n, err := tx.Put(ctx, memory.Note{
+				Kind: []memory.Kind{memory.KindNote, memory.KindMessage, memory.KindFact}[i%3], Content: fmt.Sprintf("Item %d.", i), State: memory.StateEvolved,
+				Attributes: layer([]string{"working", "log"}[i/2%2]),
+			})
+			if err != nil {
+				return err
+			}
+			ids = append(ids, n.ID)
+		}
+		return nil
+	})
+	fork := w.fork("fork")
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
+		now, err := tx.Notes(ctx, ids[:1], memory.ReadOptions{})
+		if err != nil {
+			return err
+		}
+		now[0].Attributes = layer("log")
+		if _, err = tx.Put(ctx, now[0]); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, ids[1])
+	})
+	working, items := filter.AttributeIs("layer", "working"), []memory.Kind{memory.KindNote, memory.KindMessage}
+	queries := []memory.NoteQuery{
+		{Filter: working}, {Filter: working, Limit: 2}, {Filter: working, Newest: true, Limit: 2}, {Filter: working, Kinds: items, Limit: 9}, {Filter: working, After: ids[5], Limit: 1},
+		{Filter: working, After: ids[5], Newest: true, Limit: 1}, {Filter: filter.AttributeIs("layer", "none"), Limit: 3}, {Filter: working, Kinds: items, ReadOptions: memory.ReadOptions{Vector: true}},
+	}
+	vector := make([]float32, w.c.Dim)
+	vector[0] = 1
+	for _, c := range []uuid.UUID{w.c.ID, fork} {
+		view := w.view(c)
+		for _, loaded := range []bool{false, true} {
+			if loaded {
+				if _, err := w.recall.Nearest(t.Context(), w.s, view, memory.NearestQuery{Vector: vector, Limit: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
+				for i, q := range queries {
+					want, err := w.store.ListNotes(ctx, w.s, view, q)
+					if err != nil {
+						return memory.Decision{}, err
+					}
+					got, err := d.List(ctx, q)
+					if err != nil {
+						return memory.Decision{}, err
+					}
+					same := slices.EqualFunc(got, want, func(a, b memory.Note) bool {
+						return a.ID == b.ID && a.Version() == b.Version() && len(a.Vector) == len(b.Vector)
+					})
+					if !same || i == 0 && len(got) == 0 {
+						t.Errorf("loaded %v, query %d: %d notes, want %d", loaded, i, len(got), len(want))
+					}
+				}
+				return memory.Decision{}, nil
+			}
+			if _, err := w.engine.Act(t.Context(), w.s, c.String(), memory.Task{Name: "look"}, false); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -26,11 +27,14 @@ type Store interface {
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, int, error)
 }
 
-// NearestFinder finds notes of a view by similarity (internal/memory/recall).
+// NearestFinder finds notes of a view by similarity, and by a filter (internal/memory/recall).
 type NearestFinder interface {
 	// Nearest returns up to q.Limit visible notes that are most similar to q.Vector by
 	// cosine, best first. It counts no access.
 	Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error)
+	// Matching returns the ids of the visible notes that match a filter, ascending. ok is false while the index is not
+	// loaded; the store answers then.
+	Matching(ctx context.Context, s tenant.Scope, v memory.View, e filter.Expr) (ids []uuid.UUID, ok bool, err error)
 }
 
 // Index can be rebuilt.

@@ -2,7 +2,12 @@ package recall
 
 import (
 	"context"
+	"slices"
 
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -34,4 +39,27 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 		}
 	}
 	return out, nil
+}
+
+// Matching returns the ids of the visible notes that match a filter, ascending. ok is false while the index is cold, which
+// it stays, or far behind: the store answers sooner then. It is an internal look-up, like Nearest.
+func (r *Service) Matching(ctx context.Context, s tenant.Scope, v memory.View, e filter.Expr) (ids []uuid.UUID, ok bool, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, false, err
+	}
+	if r.indexes.isBehind(&v, farBehind) {
+		return nil, false, nil
+	}
+	ix, err := r.openIndex(ctx, s, v)
+	if err != nil {
+		return nil, false, err
+	}
+	ix.SelectFunc(func(note index.ID, _ int64, rec *filter.Record) bool {
+		if filter.Match(e, rec) {
+			ids = append(ids, note)
+		}
+		return false
+	})
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	return ids, true, nil
 }

@@ -93,14 +93,19 @@ func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
 func (w *writer) takeImported(ctx context.Context) error {
 	var raw []memory.Note
 	q := memory.NoteQuery{Kinds: itemKinds(), States: []memory.State{memory.StateRaw}, Limit: policy.PageSize}
-	err := memory.EachNote(ctx, w.d.List, q, func(n *memory.Note) error {
-		if layerOf(n) == "" && len(raw) < maxTaken {
-			raw = append(raw, *n)
+	for more := true; more && len(raw) < maxTaken; {
+		page, err := w.d.List(ctx, q)
+		if err != nil {
+			return fmt.Errorf("list imported items: %w", err)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("list imported items: %w", err)
+		for i := range page {
+			if layerOf(&page[i]) == "" && len(raw) < maxTaken {
+				raw = append(raw, page[i])
+			}
+		}
+		if more = len(page) == q.Limit; more {
+			q.After = page[len(page)-1].ID
+		}
 	}
 	for i := range raw {
 		it := &item{note: w.put(&raw[i])}
