@@ -21,12 +21,12 @@ func TestEmbeddings(t *testing.T) {
 	packed := embed(`{"input":"A boat.","encoding_format":"base64","dimensions":null}`).want(http.StatusOK)
 	var got struct {
 		Data []struct {
-			Index     int
-			Embedding []float32
-		}
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
 		Usage struct {
 			Total int `json:"total_tokens"`
-		}
+		} `json:"usage"`
 	}
 	if err := json.Unmarshal(plain.Body.Bytes(), &got); err != nil || len(got.Data) != 2 || got.Data[1].Index != 1 || got.Usage.Total == 0 || plain.text("object") != "list" || plain.text("model") != "slipbox" {
 		t.Fatalf("%v: %s", err, plain.Body)

@@ -79,7 +79,7 @@ func interpreter(script string) []string {
 // install installs what the scripts of a folder run with, and returns where.
 func install(t *testing.T, folder string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "../../scripts/install-clients.sh", folder) //nolint:gosec // a folder beside this file
+	cmd := exec.CommandContext(t.Context(), "../../scripts/install-clients.sh", folder)
 	var problems strings.Builder
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
@@ -160,7 +160,7 @@ func (g *gateway) run(t *testing.T, installed, script string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // a script beside this file
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	// Nothing else of this machine's settings reaches the clients.
 	cmd.Env = []string{

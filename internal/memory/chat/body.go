@@ -40,7 +40,10 @@ func parseBody(raw []byte) (*body, error) {
 		return nil, err
 	}
 	b := &body{fields: fields}
-	return b, b.decodeFields()
+	if err := b.decodeFields(); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // parseFields returns the fields of a JSON object. Of a repeated field the last one counts, as for the endpoint. The

@@ -86,7 +86,11 @@ func (f *fake) Send(_ context.Context, _ tenant.Scope, r chat.Request) (*chat.Re
 		return nil, f.err
 	}
 	out := &chat.Response{
-		ContentType: "application/json", Account: func(u chat.Usage) { f.usage = append(f.usage, u) },
+		ContentType: "application/json", Account: func(u chat.Usage) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.usage = append(f.usage, u)
+		},
 		Body: io.NopCloser(io.MultiReader(strings.NewReader(f.answer), ending{f.broken})),
 	}
 	if f.stream {
