@@ -10,7 +10,7 @@ import (
 
 // TestNew: a test finds no rows of the test before, nor a changed schema, though it has the same database
 // where only rows were written.
-func TestNew(t *testing.T) { //nolint:tparallel // one after another
+func TestNew(t *testing.T) {
 	t.Parallel()
 	use := func(change string) (oid, tenants, next int64) {
 		t.Run("", func(t *testing.T) {
@@ -18,7 +18,7 @@ func TestNew(t *testing.T) { //nolint:tparallel // one after another
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer conn.Close(t.Context()) //nolint:errcheck // what matters was checked
+			defer conn.Close(t.Context())
 			if err := conn.QueryRow(t.Context(), `SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::bigint,
  (SELECT count(*) FROM tenants), nextval('audit_ids')`).Scan(&oid, &tenants, &next); err != nil {
 				t.Fatal(err)
