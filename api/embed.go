@@ -14,3 +14,8 @@ import _ "embed"
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
+
+// Mem0 is the document of the routes for mem0's clients, in YAML.
+//
+//go:embed mem0.yaml
+var Mem0 []byte

@@ -37,6 +37,7 @@ type operation struct {
 	scope         tenant.Permission // "": any credential
 	platform      bool              // platform keys are accepted besides tenants' keys
 	noIdempotency bool              // refuses Idempotency-Key
+	open          bool              // ignores parameters that it does not know
 	errors        string            // the form of errors; "": problem documents
 	query         map[string]*openapi3.Parameter
 	headers       []*openapi3.Parameter
@@ -59,19 +60,22 @@ func (o *operation) route() string {
 var sharedDocument = sync.OnceValues(loadDocument)
 
 // loadDocument reads and validates the embedded contract.
-func loadDocument() (*document, error) {
+func loadDocument() (*document, error) { return newDocument(contract.OpenAPI, "") }
+
+// newDocument reads and validates a contract whose paths are below base.
+func newDocument(raw []byte, base string) (*document, error) {
 	loader := openapi3.NewLoader()
-	spec, err := loader.LoadFromData(contract.OpenAPI)
+	spec, err := loader.LoadFromData(raw)
 	if err != nil {
 		return nil, fmt.Errorf("load the embedded contract: %w", err)
 	}
 	if err := spec.Validate(loader.Context); err != nil {
 		return nil, fmt.Errorf("validate the embedded contract: %w", err)
 	}
-	d := &document{raw: contract.OpenAPI, spec: spec, operations: map[string]*operation{}}
+	d := &document{raw: raw, spec: spec, operations: map[string]*operation{}}
 	for path, item := range spec.Paths.Map() {
 		for method, op := range item.Operations() {
-			o, err := newOperation(method, path, op)
+			o, err := newOperation(method, base+path, op)
 			if err != nil {
 				return nil, err
 			}

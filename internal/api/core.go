@@ -268,5 +268,8 @@ func (s *Server) mountCore(deps Core) error {
 			handlers[id] = h.findsExternal(op.creates(), next)
 		}
 	}
-	return s.mountAll(handlers)
+	if err := s.mountAll(handlers); err != nil {
+		return err
+	}
+	return h.mountMem0()
 }

@@ -74,7 +74,13 @@ func endTurn(c *gin.Context) {
 }
 
 func setRate(c *gin.Context, rate tenant.Rate) {
-	c.Header("RateLimit-Limit", strconv.FormatInt(rate.Limit, 10))
-	c.Header("RateLimit-Remaining", strconv.FormatInt(rate.Remaining, 10))
-	c.Header("RateLimit-Reset", strconv.FormatInt(int64(math.Ceil(rate.Reset.Seconds())), 10))
+	prefixes := []string{""}
+	if c.GetString(keyErrors) == errorsMem0 {
+		prefixes = append(prefixes, "X-") // what its clients read
+	}
+	for _, prefix := range prefixes {
+		c.Header(prefix+"RateLimit-Limit", strconv.FormatInt(rate.Limit, 10))
+		c.Header(prefix+"RateLimit-Remaining", strconv.FormatInt(rate.Remaining, 10))
+		c.Header(prefix+"RateLimit-Reset", strconv.FormatInt(int64(math.Ceil(rate.Reset.Seconds())), 10))
+	}
 }

@@ -185,11 +185,13 @@ func (s *Server) cors(c *gin.Context) {
 
 func (s *Server) noRoute(c *gin.Context) {
 	refusesAsOpenAI(c)
+	chooseErrors(c)
 	s.fail(c, fault.New(fault.NotFound, "no such route; see /docs"))
 }
 
 func (s *Server) noMethod(c *gin.Context) {
 	refusesAsOpenAI(c)
+	chooseErrors(c)
 	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s", clip(c.Request.Method)))
 }
 
@@ -199,7 +201,7 @@ func (s *Server) authenticate(c *gin.Context) error {
 		c.Set(keyPrincipal, p)
 		return nil
 	}
-	credential, err := credentialOf(c.Request.Header)
+	credential, err := credentialOf(c.Request.Header, schemesOf(c))
 	if err != nil {
 		return err
 	}
@@ -238,14 +240,14 @@ func authorize(c *gin.Context, op *operation) error {
 	return tenant.Check(p.Scope, op.scope)
 }
 
-// credentialOf returns the credential of a request. Two different ones are refused, so that neither
-// wins silently.
-func credentialOf(h http.Header) (string, error) {
+// credentialOf returns the credential of a request, whose Authorization header has one of these schemes.
+// Two different ones are refused, so that neither wins silently.
+func credentialOf(h http.Header, schemes []string) (string, error) {
 	var found []string
 	for _, v := range h.Values("Authorization") {
 		scheme, credential, _ := strings.Cut(v, " ")
 		credential = strings.TrimSpace(credential)
-		if !strings.EqualFold(scheme, "Bearer") || credential == "" {
+		if !slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) }) || credential == "" {
 			return "", fault.New(fault.Unauthenticated, "the Authorization header must be: Bearer <token or key>")
 		}
 		found = append(found, credential)

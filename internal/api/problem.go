@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/slipboxhq/slipbox/internal/api/mem0"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
@@ -145,7 +146,8 @@ func (s *Server) fail(c *gin.Context, err error) {
 	p := newProblem(f, id)
 	var answer any = p
 	media := mediaProblem
-	if c.GetString(keyErrors) == errorsOpenAI {
+	switch c.GetString(keyErrors) {
+	case errorsOpenAI:
 		if errors.Is(f, chat.ErrUnknownModel) {
 			p.Status = http.StatusNotFound // as OpenAI does
 		}
@@ -153,6 +155,11 @@ func (s *Server) fail(c *gin.Context, err error) {
 		if errors.Is(f, chat.ErrNoModel) {
 			c.Header("X-Should-Retry", "false") // which OpenAI's clients obey: trying again is in vain
 		}
+	case errorsMem0:
+		if f.Code == fault.QuotaExceeded {
+			p.Status = http.StatusRequestEntityTooLarge // as mem0 does
+		}
+		answer, media = mem0.Problem{Detail: valueOr(p.Detail, p.Title), Code: p.Code}, mediaJSON
 	}
 	h := c.Writer.Header()
 	switch p.Status {

@@ -259,7 +259,12 @@ type handler func(c *gin.Context) error
 // mount routes an operation of the contract to h, after authentication, authorization and
 // validation. An operation that is unknown or already mounted is an error.
 func (s *Server) mount(operationID string, h handler) error {
-	op := s.doc.operations[operationID]
+	return s.mountOperation(s.doc, operationID, h)
+}
+
+// mountOperation is mount for an operation of any contract.
+func (s *Server) mountOperation(doc *document, operationID string, h handler) error {
+	op := doc.operations[operationID]
 	if op == nil {
 		return fmt.Errorf("api: the contract has no operation %q", operationID)
 	}

@@ -133,6 +133,7 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 		}
 		p := o.query[name]
 		switch {
+		case p == nil && o.open:
 		case p == nil:
 			bad = append(bad, fault.Field{Field: name, Reason: unknownName("parameter", name, slices.Collect(maps.Keys(o.query)))})
 		case len(values) > 1:

@@ -71,9 +71,10 @@ func Map() []Package {
 		{"internal/config", LayerConfig, "gathers the packages' settings",
 			[]string{edge, layer(LayerAdapter), core}, false},
 
-		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core, "internal/mcp"}, false},
-		{"internal/api/docs", LayerTool, "writes the reference page that the API serves at /docs", []string{"api"}, false},
-		{"internal/mcp", LayerEdge, "the Model Context Protocol: tools that are requests of the HTTP API", nil, false},
+		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp"}, false},
+		{"internal/api/mem0", LayerEdge, "mem0's routes", []string{core}, false},
+		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api"}, false},
+		{"internal/mcp", LayerEdge, "MCP: tools that are requests of the HTTP API", nil, false},
 		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 

@@ -341,7 +341,7 @@ func proseOf(file string) (func([]string) []string, bool) {
 		return nil, false
 	case path.Ext(file) == ".md":
 		return proseOfMarkdown, true
-	case file == "api/openapi.yaml":
+	case file == "api/openapi.yaml", file == "api/mem0.yaml":
 		return proseOfContract, true
 	case path.Ext(file) == ".sh", path.Base(file) == "Makefile":
 		return proseOfScript, true

@@ -108,6 +108,8 @@ type CollectionQuery struct {
 	Parent uuid.UUID // only forks of this collection
 	// External lists only collections that have every id that is set in it.
 	External External
+	// Note lists only collections whose own layer has a version of this note, also a past one.
+	Note uuid.UUID
 }
 
 // At is the revision to read; nil AsOf is the head at the time of the request.

@@ -482,6 +482,19 @@ func (c *Collections) Having(ctx context.Context, s tenant.Scope, e memory.Exter
 	return found, err
 }
 
+// HavingNote lists the collections that the scope reaches and that were written a note, by name: also those where
+// it is deleted by now, and not the forks that only read it. NotFound when there is none.
+func (c *Collections) HavingNote(ctx context.Context, s tenant.Scope, note uuid.UUID) ([]memory.Collection, error) {
+	if note == uuid.Nil {
+		return nil, fault.Missing("note")
+	}
+	found, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{Note: note, Limit: memory.MaxPage})
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("note")
+	}
+	return found, err
+}
+
 // Ensure is ByExternal that creates the collection when there is none, with a policy and a name of its own
 // (collections:write). Of many that do so at once, one creates it and all get it. The policy of one that exists is
 // not changed. Exists when a collection that the scope does not reach has the ids.

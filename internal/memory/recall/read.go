@@ -106,6 +106,13 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 			page.NextTime = notes[limit-1].OccurredAt
 		}
 	}
+	if q.Bare {
+		page.Items = make([]NoteView, len(notes))
+		for i := range notes {
+			page.Items[i].Note = notes[i]
+		}
+		return page, nil
+	}
 	page.Items, err = r.Views(ctx, s, v, notes)
 	return page, err
 }

@@ -154,6 +154,7 @@ type ListQuery struct {
 	AfterTime time.Time // event time of the last note of the previous page
 	Limit     int       // default 50, at most 200
 	Embedding bool
+	Bare      bool // leave out the links and the use of notes
 }
 
 // Page is a page of notes. Next is zero at the end.

@@ -116,6 +116,9 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		}
 	}
 	where += ids.String()
+	if cq.Note != uuid.Nil {
+		where += " AND c.id IN (SELECT layer FROM notes WHERE tenant = $1 AND id = " + p.add(cq.Note) + ")"
+	}
 	if cq.After != "" { // the id is zero for the place just before a name
 		where += " AND (c.name, c.id) > (" + p.add(after.Name) + ", " + p.add(after.ID) + ")"
 	}

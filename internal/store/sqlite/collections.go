@@ -100,6 +100,10 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 			where, args = where+" AND c.external_"+id.Name+" = ?", append(args, id.Value)
 		}
 	}
+	if cq.Note != uuid.Nil {
+		where += " AND c.id IN (SELECT layer FROM notes WHERE tenant = ? AND id = ?)"
+		args = append(args, s.Tenant(), cq.Note)
+	}
 	if cq.After != "" { // the id is zero for the place just before a name
 		where, args = where+" AND (c.name, c.id) > (?, ?)", append(args, after.Name, after.ID)
 	}

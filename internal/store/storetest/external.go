@@ -104,6 +104,12 @@ func listExternal(_ *testing.T, w *world) {
 		w.assertf(got == want, "of %+v: %q, want %q", e, got, want)
 		w.assertf(names(w.bobS, memory.CollectionQuery{External: e})+names(w.foreign, memory.CollectionQuery{External: e}) == "", "others see none")
 	}
+	a := must(w.CollectionByExternal(w.ctx, w.aliceS, memory.External{User: "u"}))(w.t)
+	n := w.add(a.ID, "written here")
+	w.mustFork(a.ID, 0, "reads it")
+	w.write(a.ID, func(tx memory.Tx) error { return tx.Delete(w.ctx, n.ID) })
+	w.assertf(names(w.aliceS, memory.CollectionQuery{Note: n.ID}) == "a", "a list by a note has the collection that it was written to")
+	w.assertf(names(w.bobS, memory.CollectionQuery{Note: n.ID})+names(w.foreign, memory.CollectionQuery{Note: n.ID})+names(w.aliceS, memory.CollectionQuery{Note: a.ID}) == "", "others see none")
 	page := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{External: memory.External{User: "u"}, Limit: 2}))(w.t)
 	rest := memory.CollectionQuery{External: memory.External{User: "u"}, After: page[1].Name + "\x00" + page[1].ID.String()}
 	w.assertf(len(page) == 2 && names(w.all, rest) == "c", "pages")

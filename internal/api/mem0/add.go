@@ -1,0 +1,343 @@
+package mem0
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// addMode says when an add is answered.
+type addMode int
+
+const (
+	addLater addMode = iota // with an event, which tells later what was learned
+	addV1                   // as async_mode says; by default, when it is done
+	addNow                  // when it is done
+)
+
+type addBody struct {
+	entity
+	Messages       any            `json:"messages"`
+	Filters        map[string]any `json:"filters"`
+	Metadata       map[string]any `json:"metadata"`
+	Infer          *bool          `json:"infer"`
+	Timestamp      any            `json:"timestamp"`
+	ExpirationDate *string        `json:"expiration_date"`
+	AsyncMode      *bool          `json:"async_mode"`
+}
+
+// pending is the answer of an add that is not done.
+type pending struct {
+	Message string    `json:"message"`
+	Status  string    `json:"status"`
+	EventID uuid.UUID `json:"event_id"`
+	Results []result  `json:"results"`
+}
+
+// result is one change of what is known.
+type result struct {
+	ID       uuid.UUID `json:"id"`
+	Memory   string    `json:"memory"`
+	Event    string    `json:"event"`
+	Previous *string   `json:"previous_memory"`
+}
+
+type results struct {
+	Results []result `json:"results"`
+}
+
+// additions is a body with all its parts read.
+type additions struct {
+	ids       memory.External
+	messages  []notes.NewMessage
+	occurred  *time.Time
+	expires   *time.Time
+	metadata  map[string]any
+	attribute map[string]any // of each message
+}
+
+func (s *Service) add(mode addMode) Handler {
+	return func(ctx context.Context, r *Request) (Reply, error) {
+		body, err := bind[addBody](r)
+		if err != nil {
+			return Reply{}, err
+		}
+		in, err := body.read()
+		if err != nil {
+			return Reply{}, err
+		}
+		now := mode == addNow || mode == addV1 && (body.AsyncMode == nil || !*body.AsyncMode)
+		infer := body.Infer == nil || *body.Infer
+		var wait Wait
+		if now && infer {
+			// Before the write: a refused request writes nothing.
+			var leave func()
+			if wait, leave, err = r.Reserve(); err != nil {
+				return Reply{}, err
+			}
+			defer leave()
+		}
+		c, err := s.ensure(ctx, r.Scope, homeOf(in.ids))
+		if err != nil {
+			return Reply{}, err
+		}
+		if !infer {
+			return s.addVerbatim(ctx, r, &c, &in)
+		}
+		w, err := s.Notes.AddMessages(ctx, r.Scope, c.ID.String(), notes.NewMessages{Messages: in.messages}, r.Conditions)
+		if err != nil {
+			return Reply{}, err
+		}
+		if w.Job == nil { // all of it was there already, or nothing can be learned from it
+			return ok(results{Results: []result{}})
+		}
+		accepted := pending{
+			Message: "Memory processing has been queued for background execution", Status: statusPending, EventID: w.Job.ID, Results: []result{},
+		}
+		if wait == nil {
+			return ok(accepted)
+		}
+		job := *w.Job
+		if !job.Ended() {
+			if job, err = wait(ctx, job.ID, max(0, len(w.Jobs)-1)); err != nil {
+				return ok(accepted) // the messages are written, so this is not an error of the request
+			}
+		}
+		if !job.Ended() || !r.Scope.Allows(tenant.NotesRead) {
+			return ok(accepted)
+		}
+		out, err := s.learned(ctx, r.Scope, w.Jobs)
+		if err != nil {
+			return ok(accepted)
+		}
+		return ok(results{Results: out})
+	}
+}
+
+// ensure returns the collection of an entity, which is created on first use.
+func (s *Service) ensure(ctx context.Context, scope tenant.Scope, home memory.External) (memory.Collection, error) {
+	c, err := s.Collections.ByExternal(ctx, scope, home)
+	if fault.Is(err, fault.NotFound) {
+		return s.Collections.Ensure(ctx, scope, home, Policy)
+	}
+	return c, err
+}
+
+// addVerbatim stores each message as a memory, as it is.
+func (s *Service) addVerbatim(ctx context.Context, r *Request, c *memory.Collection, in *additions) (Reply, error) {
+	out := results{Results: []result{}}
+	for i := range in.messages {
+		m := &in.messages[i]
+		if m.Role == memory.RoleSystem || m.Role == memory.RoleDeveloper {
+			continue
+		}
+		note := notes.NewNote{Kind: memory.KindFact, Content: m.Content, Attributes: m.Attributes, OccurredAt: m.OccurredAt}
+		note.Attributes[memory.AttrRole] = string(m.Role)
+		if m.Name != "" {
+			note.Attributes[memory.AttrName] = m.Name
+		}
+		if m.ExpiresAt != nil {
+			// The policy schedules the end; it changes nothing else about a fact that a caller wrote.
+			note.Attributes[memory.AttrExpires] = m.ExpiresAt.Format(time.RFC3339)
+		} else {
+			note.Infer = new(false)
+		}
+		w, err := s.Notes.Add(ctx, r.Scope, c.ID.String(), note, memory.Request{})
+		if err != nil {
+			return Reply{}, err
+		}
+		event := string(memory.LearnedAdd)
+		if w.Found {
+			event = "NONE"
+		}
+		out.Results = append(out.Results, result{ID: w.Note.ID, Memory: w.Note.Content, Event: event})
+	}
+	return ok(out)
+}
+
+// learned returns what jobs that have ended changed, in their order.
+func (s *Service) learned(ctx context.Context, scope tenant.Scope, jobs []uuid.UUID) ([]result, error) {
+	out := []result{}
+	for _, id := range jobs {
+		job, err := s.Jobs.Job(ctx, scope, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, resultsOf(&job)...)
+	}
+	return out, nil
+}
+
+// resultsOf returns what a job changed. A memory that replaces another one is an update for mem0's clients, which
+// know no other name for it.
+func resultsOf(job *memory.Job) []result {
+	out := []result{}
+	for _, l := range memory.LearnedOf(job) {
+		one := result{ID: l.Note, Memory: l.Memory, Event: string(l.Event)}
+		if l.Event == memory.LearnedReplace {
+			one.Event = string(memory.LearnedUpdate)
+		}
+		if l.Previous != "" {
+			one.Previous = &l.Previous
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// read checks the body.
+func (b *addBody) read() (in additions, err error) {
+	if in.ids, err = b.external(); err != nil {
+		return in, err
+	}
+	if len(b.Filters) > 0 {
+		c, err := parseFilters(b.Filters)
+		if err != nil {
+			return in, err
+		}
+		given, err := plainIDs(allOf{exactly(in.ids), c})
+		if err != nil {
+			return in, err
+		}
+		in.ids = given
+	}
+	if in.ids.IsZero() {
+		return in, errNoEntity()
+	}
+	if b.Timestamp != nil {
+		at, err := parseTime(b.Timestamp)
+		if err != nil {
+			return in, malformed("timestamp: %s", err)
+		}
+		in.occurred = &at
+	}
+	if b.ExpirationDate != nil {
+		at, err := endOf(*b.ExpirationDate)
+		if err != nil {
+			return in, err
+		}
+		in.expires = &at
+	}
+	in.metadata = b.Metadata
+	list, err := messagesOf(b.Messages)
+	if err != nil {
+		return in, err
+	}
+	for i, m := range list {
+		one, err := in.message(m)
+		if err != nil {
+			return in, malformed("messages.%d.%s", i, err)
+		}
+		if one.Content != "" {
+			in.messages = append(in.messages, one)
+		}
+	}
+	if len(in.messages) == 0 {
+		return in, malformed("messages: at least one with a text is required")
+	}
+	return in, nil
+}
+
+// messagesOf returns the messages of a body in the forms that mem0 accepts: a text of the user's, one message, or a list.
+func messagesOf(v any) ([]any, error) {
+	switch v := v.(type) {
+	case string:
+		return []any{map[string]any{"role": "user", "content": v}}, nil
+	case map[string]any:
+		return []any{v}, nil
+	case []any:
+		return v, nil
+	}
+	return nil, malformed("messages: must be a list of messages")
+}
+
+// message reads a message. Its content is empty for one without a text, such as the call of a tool.
+func (in *additions) message(v any) (notes.NewMessage, error) {
+	m, isObject := v.(map[string]any)
+	if !isObject {
+		return notes.NewMessage{}, errText("must be an object")
+	}
+	role, _ := m["role"].(string)
+	out := notes.NewMessage{Role: memory.Role(role), OccurredAt: in.occurred, ExpiresAt: in.expires, Attributes: attributesOf(in.ids)}
+	if role == "function" {
+		out.Role = memory.RoleTool
+	}
+	if len(in.metadata) > 0 {
+		out.Attributes[AttrMetadata] = in.metadata
+	}
+	// Messages of different runs are different conversations.
+	if in.ids.Run != "" && len(in.ids.Run) <= memory.MaxTermBytes && strings.TrimSpace(in.ids.Run) != "" {
+		out.Session = in.ids.Run
+	}
+	if name, ok := m["name"].(string); ok && strings.TrimSpace(name) != "" {
+		out.Name = name
+	}
+	var err error
+	out.Content, err = contentOf(m["content"])
+	return out, err
+}
+
+// errText is an error whose text is all there is to say.
+type errText string
+
+func (e errText) Error() string { return string(e) }
+
+// contentOf returns the text of a message: a text, or the texts of its parts. "" for none.
+func contentOf(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return strings.TrimSpace(v), nil
+	case []any:
+		var lines []string
+		for i, part := range v {
+			p, _ := part.(map[string]any)
+			text, ok := p["text"].(string)
+			if !ok || p["type"] != "text" {
+				return "", errText("content." + strconv.Itoa(i) + ": only parts of type text are read")
+			}
+			lines = append(lines, text)
+		}
+		return strings.TrimSpace(strings.Join(lines, "\n")), nil
+	case map[string]any:
+		return contentOf([]any{v})
+	}
+	return "", errText("content: must be a text or a list of parts")
+}
+
+// endOf returns the time at which a memory with this last day expires.
+func endOf(date string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return day, malformed("expiration_date: must have the form YYYY-MM-DD")
+	}
+	return day.AddDate(0, 0, 1), nil
+}
+
+// lastDay is endOf reversed.
+func lastDay(end time.Time) string { return end.UTC().Add(-time.Microsecond).Format(time.DateOnly) }
+
+var _ error = errText("")
+
+// number returns a json.Number that is a whole number in range, else def.
+func number(v any, def, most int) int {
+	n, ok := v.(json.Number)
+	if !ok {
+		return def
+	}
+	f, err := n.Float64()
+	if err != nil || f < 1 {
+		return def
+	}
+	return int(min(f, float64(most)))
+}

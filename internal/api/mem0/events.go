@@ -1,0 +1,104 @@
+package mem0
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// The states of an event.
+const (
+	statusPending   = "PENDING"
+	statusRunning   = "RUNNING"
+	statusSucceeded = "SUCCEEDED"
+	statusFailed    = "FAILED"
+)
+
+// event is a job as mem0's clients see it.
+type event struct {
+	ID          uuid.UUID `json:"id"`
+	EventType   string    `json:"event_type"`
+	Status      string    `json:"status"`
+	Results     []result  `json:"results"`
+	Error       *string   `json:"error"`
+	CreatedAt   string    `json:"created_at"`
+	CompletedAt *string   `json:"completed_at"`
+	LatencyMs   *float64  `json:"latency"`
+}
+
+func eventOf(job *memory.Job) event {
+	out := event{ID: job.ID, EventType: "ADD", Status: statusPending, Results: []result{}, CreatedAt: formatTime(job.CreatedAt)}
+	switch {
+	case job.State == memory.JobDone:
+		out.Status, out.Results = statusSucceeded, resultsOf(job)
+	case job.Ended():
+		out.Status = statusFailed
+		if job.Error != "" {
+			out.Error = &job.Error
+		}
+	case job.State == memory.JobRunning:
+		out.Status = statusRunning
+	}
+	if !job.FinishedAt.IsZero() {
+		out.CompletedAt = new(formatTime(job.FinishedAt))
+		out.LatencyMs = new(float64(job.FinishedAt.Sub(job.CreatedAt).Milliseconds()))
+	}
+	return out
+}
+
+// additionKinds are the kinds of jobs that an add enqueues.
+var additionKinds = []memory.JobKind{memory.JobExchange, memory.JobNote}
+
+func (s *Service) event(ctx context.Context, r *Request) (Reply, error) {
+	id, err := parseID(r.Param("event_id"))
+	if err != nil {
+		return Reply{}, fault.Missing("event")
+	}
+	job, err := s.Jobs.Job(ctx, r.Scope, id)
+	if fault.Is(err, fault.NotFound) || err == nil && !slices.Contains(additionKinds, job.Kind) {
+		return Reply{}, fault.Missing("event")
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	return ok(eventOf(&job))
+}
+
+// maxEvents is how many jobs a list of events looks at.
+const maxEvents = 1000
+
+// events answers the newest events.
+func (s *Service) events(ctx context.Context, r *Request) (Reply, error) {
+	page := number(json.Number(r.Query.Get("page")), 1, maxEvents)
+	size := number(json.Number(r.Query.Get("page_size")), memory.DefaultPage, maxPageSize)
+	all := []event{}
+	q := memory.JobQuery{Limit: memory.MaxPage}
+	for n := 0; n < maxEvents; n += memory.MaxPage {
+		jobs, err := s.Jobs.ListJobs(ctx, r.Scope, q)
+		if err != nil {
+			return Reply{}, err
+		}
+		for i := range jobs {
+			if q.Before = jobs[i].ID; slices.Contains(additionKinds, jobs[i].Kind) {
+				all = append(all, eventOf(&jobs[i]))
+			}
+		}
+		if len(jobs) < q.Limit {
+			break
+		}
+	}
+	from := min(len(all), (page-1)*size)
+	out := listed{Count: len(all), Results: all[from:min(len(all), from+size)]}
+	if from+size < len(all) {
+		out.Next = pageAddress(r, page+1, size)
+	}
+	if page > 1 {
+		out.Previous = pageAddress(r, page-1, size)
+	}
+	return ok(out)
+}

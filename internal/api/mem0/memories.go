@@ -1,0 +1,405 @@
+package mem0
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// memoryID returns the id of the path. Text that is no id is absent.
+func memoryID(r *Request) (uuid.UUID, error) { return parseID(r.Param("memory_id")) }
+
+func parseID(text string) (uuid.UUID, error) {
+	const textLength = 36
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != textLength {
+		return uuid.Nil, fault.Missing("memory")
+	}
+	return id, nil
+}
+
+// holding calls try for each collection of an application's ids that was written a note, until it finds the note there.
+// NotFound when there is none.
+func (s *Service) holding(ctx context.Context, scope tenant.Scope, id uuid.UUID, try func(c *memory.Collection) error) error {
+	found, err := s.Collections.HavingNote(ctx, scope, id)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	for i := range found {
+		if found[i].External.IsZero() {
+			continue
+		}
+		if err := try(&found[i]); !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	return fault.Missing("memory")
+}
+
+// read returns a memory with its collection.
+func (s *Service) read(ctx context.Context, scope tenant.Scope, c *memory.Collection, id uuid.UUID) (memory.Note, error) {
+	v, err := s.Recall.Open(ctx, scope, c.ID.String(), nil, 0)
+	if err != nil {
+		return memory.Note{}, err
+	}
+	found, err := s.Recall.Get(ctx, scope, v, id, false)
+	if err == nil && !slices.Contains(kinds, found.Kind) {
+		err = fault.Missing("memory")
+	}
+	return found.Note, err
+}
+
+func (s *Service) get(ctx context.Context, r *Request) (Reply, error) {
+	id, err := memoryID(r)
+	if err != nil {
+		return Reply{}, err
+	}
+	var out Memory
+	err = s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
+		n, err := s.read(ctx, r.Scope, c, id)
+		out = render(c.External, &n)
+		return err
+	})
+	if err != nil {
+		return Reply{}, err
+	}
+	return ok(out)
+}
+
+type updateBody struct {
+	MemoryID       string                    `json:"memory_id"` // of a batch
+	Text           *string                   `json:"text"`
+	Memory         *string                   `json:"memory"`
+	Data           *string                   `json:"data"`
+	Metadata       nullable.Nullable[object] `json:"metadata"`
+	Timestamp      any                       `json:"timestamp"`
+	ExpirationDate nullable.Nullable[string] `json:"expiration_date"`
+}
+
+type object = map[string]any
+
+// patch returns the change of a note that a body asks for.
+func (b *updateBody) patch() (notes.NotePatch, error) {
+	p := notes.NotePatch{Content: b.Text}
+	for _, other := range []*string{b.Memory, b.Data} { // the names of older programs
+		if p.Content == nil {
+			p.Content = other
+		}
+	}
+	attributes := object{}
+	if m, err := b.Metadata.Get(); err == nil {
+		attributes[AttrMetadata] = m
+	} else if b.Metadata.IsNull() {
+		attributes[AttrMetadata] = nil
+	}
+	if day, err := b.ExpirationDate.Get(); err == nil {
+		end, err := endOf(day)
+		if err != nil {
+			return p, err
+		}
+		attributes[memory.AttrExpires] = end.Format(time.RFC3339)
+	} else if b.ExpirationDate.IsNull() {
+		attributes[memory.AttrExpires] = nil
+	}
+	if len(attributes) > 0 {
+		p.Attributes.Set(attributes)
+	}
+	if b.Timestamp != nil {
+		at, err := parseTime(b.Timestamp)
+		if err != nil {
+			return p, malformed("timestamp: %s", err)
+		}
+		p.OccurredAt.Set(at)
+	}
+	if p.Content == nil && !p.Attributes.IsSpecified() && !p.OccurredAt.IsSpecified() {
+		return p, malformed("text: at least one of text, metadata, timestamp and expiration_date must be given")
+	}
+	return p, nil
+}
+
+// change changes a memory and returns it.
+func (s *Service) change(ctx context.Context, scope tenant.Scope, id uuid.UUID, p notes.NotePatch, q memory.Request) (out Memory, err error) {
+	err = s.holding(ctx, scope, id, func(c *memory.Collection) error {
+		w, err := s.Notes.Patch(ctx, scope, c.ID.String(), id, p, q)
+		out = render(c.External, &w.Note)
+		return err
+	})
+	return out, err
+}
+
+func (s *Service) update(ctx context.Context, r *Request) (Reply, error) {
+	id, err := memoryID(r)
+	if err != nil {
+		return Reply{}, err
+	}
+	body, err := bind[updateBody](r)
+	if err != nil {
+		return Reply{}, err
+	}
+	p, err := body.patch()
+	if err != nil {
+		return Reply{}, err
+	}
+	out, err := s.change(ctx, r.Scope, id, p, r.Conditions)
+	if err != nil {
+		return Reply{}, err
+	}
+	return ok(struct {
+		Memory
+		Message string `json:"message"`
+	}{out, "Memory updated successfully!"})
+}
+
+// erase deletes a memory.
+func (s *Service) erase(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
+	return s.holding(ctx, scope, id, func(c *memory.Collection) error {
+		_, err := s.Notes.Delete(ctx, scope, c.ID.String(), id, q)
+		return err
+	})
+}
+
+func (s *Service) remove(ctx context.Context, r *Request) (Reply, error) {
+	id, err := memoryID(r)
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := s.erase(ctx, r.Scope, id, r.Conditions); err != nil {
+		return Reply{}, err
+	}
+	return ok(message{"Memory deleted successfully!"})
+}
+
+type batchBody struct {
+	Memories []updateBody `json:"memories"`
+}
+
+// batch reads the ids of a batch. A batch with a memory that does not exist changes nothing.
+func (s *Service) batch(ctx context.Context, r *Request) ([]updateBody, []uuid.UUID, error) {
+	body, err := bind[batchBody](r)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := make([]uuid.UUID, len(body.Memories))
+	for i := range body.Memories {
+		if ids[i], err = parseID(body.Memories[i].MemoryID); err == nil {
+			err = s.holding(ctx, r.Scope, ids[i], func(*memory.Collection) error { return nil })
+		}
+		if err != nil {
+			return nil, nil, atIndex(i, err)
+		}
+	}
+	return body.Memories, ids, nil
+}
+
+// atIndex names the place of a failure in a batch.
+func atIndex(i int, err error) error {
+	f := asFault(err)
+	if f == nil {
+		return err
+	}
+	out := *f
+	out.Message = "memories." + strconv.Itoa(i) + ": " + f.Message
+	return &out
+}
+
+func (s *Service) updateMany(ctx context.Context, r *Request) (Reply, error) {
+	list, ids, err := s.batch(ctx, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	patches := make([]notes.NotePatch, len(list))
+	for i := range list {
+		if patches[i], err = list[i].patch(); err != nil {
+			return Reply{}, atIndex(i, err)
+		}
+	}
+	for i := range ids {
+		if _, err := s.change(ctx, r.Scope, ids[i], patches[i], memory.Request{}); err != nil {
+			return Reply{}, atIndex(i, err)
+		}
+	}
+	return ok(message{fmt.Sprintf("Successfully updated %d memories", len(ids))})
+}
+
+func (s *Service) removeMany(ctx context.Context, r *Request) (Reply, error) {
+	_, ids, err := s.batch(ctx, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	for i, id := range ids {
+		if err := s.erase(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
+			return Reply{}, atIndex(i, err)
+		}
+	}
+	return ok(message{fmt.Sprintf("Successfully deleted %d memories", len(ids))})
+}
+
+// removeAll deletes the memories that the query selects, with the messages that they were learned from. Where that is
+// all of an entity, its collections are deleted.
+func (s *Service) removeAll(ctx context.Context, r *Request) (Reply, error) {
+	c, err := queryCondition(r.Query)
+	if err != nil {
+		return Reply{}, err
+	}
+	homes := c.homes()
+	if slices.ContainsFunc(homes, memory.External.IsZero) {
+		return Reply{}, errNoEntity()
+	}
+	if len(homes) > memory.MaxUnion {
+		return Reply{}, malformed("filters: name %d entities; at most %d are deleted together", len(homes), memory.MaxUnion)
+	}
+	for _, home := range homes {
+		e, t := c.in(home)
+		switch t {
+		case never:
+		case always:
+			_, err = s.Collections.Forget(ctx, r.Scope, home, notes.RefuseForks)
+		case depends:
+			err = s.removeMatching(ctx, r, home, e)
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return Reply{}, err
+		}
+	}
+	return ok(message{"Memories deleted successfully!"})
+}
+
+// removeMatching deletes the memories and messages of an entity that match: first what was learned, then its sources.
+func (s *Service) removeMatching(ctx context.Context, r *Request, home memory.External, e filter.Expr) error {
+	found, err := s.Collections.ByExternal(ctx, r.Scope, home)
+	if err != nil {
+		return err
+	}
+	if e, err = checkExpr(e); err != nil {
+		return err
+	}
+	ref := found.ID.String()
+	for _, of := range [][]memory.Kind{kinds, {memory.KindMessage}} {
+		for {
+			v, err := s.Recall.Open(ctx, r.Scope, ref, nil, 0)
+			if err != nil {
+				return err
+			}
+			var ids []uuid.UUID
+			err = s.eachNote(ctx, r.Scope, v, filter.And{memory.OfKinds(of...), e}, func(n *memory.Note) error {
+				ids = append(ids, n.ID)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if _, err := s.Notes.Delete(ctx, r.Scope, ref, id, memory.Request{}); err != nil && !fault.Is(err, fault.NotFound) {
+					return err
+				}
+			}
+			if len(ids) < maxListed {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// historyEntry is a change of a memory.
+type historyEntry struct {
+	ID        string    `json:"id"`
+	MemoryID  uuid.UUID `json:"memory_id"`
+	OldMemory *string   `json:"old_memory"`
+	NewMemory *string   `json:"new_memory"`
+	Event     string    `json:"event"`
+	UserID    *string   `json:"user_id"`
+	AgentID   *string   `json:"agent_id"`
+	AppID     *string   `json:"app_id"`
+	RunID     *string   `json:"run_id"`
+	Metadata  any       `json:"metadata"`
+	CreatedAt string    `json:"created_at"`
+	UpdatedAt string    `json:"updated_at"`
+	IsDeleted bool      `json:"is_deleted"`
+}
+
+// history answers the texts that a memory had, oldest first, also of a deleted one.
+func (s *Service) history(ctx context.Context, r *Request) (Reply, error) {
+	id, err := memoryID(r)
+	if err != nil {
+		return Reply{}, err
+	}
+	var out []historyEntry
+	err = s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
+		v, err := s.Recall.Open(ctx, r.Scope, c.ID.String(), nil, 0)
+		if err != nil {
+			return err
+		}
+		page, err := s.Recall.History(ctx, r.Scope, v, id, 0, memory.MaxPage)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(page.Items, func(e memory.HistoryEntry) bool { return slices.Contains(kinds, e.Note.Kind) }) {
+			return fault.Missing("memory")
+		}
+		out = historyOf(c.External, id, page.Items, page.Next > 0)
+		return nil
+	})
+	if err != nil {
+		return Reply{}, err
+	}
+	return ok(out)
+}
+
+// historyOf returns versions, newest first, as changes of the text, oldest first. cut says that older versions were left
+// out.
+func historyOf(of memory.External, id uuid.UUID, versions []memory.HistoryEntry, cut bool) []historyEntry {
+	out := []historyEntry{}
+	var before *memory.Note
+	for i := len(versions) - 1; i >= 0; i-- {
+		n := &versions[i].Note
+		e := historyEntry{
+			ID: id.String() + "@" + strconv.FormatInt(int64(n.From), 10), MemoryID: id, Event: "UPDATE", IsDeleted: n.Deleted,
+			UpdatedAt: formatTime(versions[i].Changeset.At),
+		}
+		if before != nil {
+			e.OldMemory = &before.Content
+		}
+		shown := n
+		switch {
+		case n.Deleted:
+			e.Event, shown = "DELETE", before
+		case before == nil:
+			if !cut {
+				e.Event = "ADD"
+			}
+			e.NewMemory = &n.Content
+		case before.Content == n.Content:
+			before = n
+			continue
+		default:
+			e.NewMemory = &n.Content
+		}
+		if shown != nil {
+			ids := idsOf(of, shown.Attributes)
+			e.UserID, e.AgentID, e.AppID, e.RunID = ids[0], ids[1], ids[2], ids[3]
+			e.Metadata, e.CreatedAt = shown.Attributes[AttrMetadata], formatTime(shown.CreatedAt)
+		} else {
+			e.CreatedAt = e.UpdatedAt
+		}
+		if before = n; n.Deleted {
+			before = nil
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+var _ json.Unmarshaler = (*nullable.Nullable[object])(nil)

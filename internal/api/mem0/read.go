@@ -1,0 +1,459 @@
+package mem0
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// The defaults and limits of reads.
+const (
+	defaultTopK      = 10
+	maxTopK          = 200
+	defaultThreshold = 0.1
+	defaultPageSize  = 100
+	maxPageSize      = 200
+	// maxListed is how many memories a list counts at most.
+	maxListed = 10_000
+)
+
+// shape is the form of a list of memories.
+type shape int
+
+const (
+	shapeResults  shape = iota // {"results": […]}
+	shapeByFormat              // an array, or as shapeResults where output_format is v1.1, or a page where one is asked for
+	shapePage                  // a page with count, next and previous
+)
+
+// kinds are the kinds of notes that are memories.
+var kinds = []memory.Kind{memory.KindFact, memory.KindNote}
+
+// Memory is a memory as mem0's clients see it.
+type Memory struct {
+	ID             uuid.UUID `json:"id"`
+	Memory         string    `json:"memory"`
+	UserID         *string   `json:"user_id"`
+	AgentID        *string   `json:"agent_id"`
+	AppID          *string   `json:"app_id"`
+	RunID          *string   `json:"run_id"`
+	Metadata       any       `json:"metadata"`
+	Categories     []string  `json:"categories"`
+	CreatedAt      string    `json:"created_at"`
+	UpdatedAt      string    `json:"updated_at"`
+	ExpirationDate *string   `json:"expiration_date"`
+	Score          *float64  `json:"score,omitempty"` // of a search
+}
+
+// render returns a note as a memory.
+func render(c memory.External, n *memory.Note) Memory {
+	ids := idsOf(c, n.Attributes)
+	out := Memory{
+		ID: n.ID, Memory: n.Content, UserID: ids[0], AgentID: ids[1], AppID: ids[2], RunID: ids[3], Metadata: n.Attributes[AttrMetadata],
+		Categories: append([]string{}, n.Tags...), CreatedAt: formatTime(n.CreatedAt), UpdatedAt: formatTime(n.UpdatedAt),
+	}
+	if end, ok := memory.ExpiryOf(n.Attributes); ok {
+		out.ExpirationDate = new(lastDay(end))
+	}
+	return out
+}
+
+func formatTime(t time.Time) string {
+	return t.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)
+}
+
+// group is collections that are read together, with the same condition on their memories.
+type group struct {
+	expr filter.Expr // nil: none
+	refs []string
+}
+
+// selection is what a request reads.
+type selection struct {
+	groups []*group
+	// of are the ids of the collections, by their own id.
+	of map[uuid.UUID]memory.External
+}
+
+// find returns what a condition selects. What does not exist, or is not reached, has no memories. Malformed when the
+// condition names nobody, or too many.
+func (s *Service) find(ctx context.Context, scope tenant.Scope, c condition) (*selection, error) {
+	homes := c.homes()
+	if slices.ContainsFunc(homes, memory.External.IsZero) {
+		return nil, errNoEntity()
+	}
+	if len(homes) > memory.MaxUnion {
+		return nil, malformed("filters: name %d entities; at most %d are read together", len(homes), memory.MaxUnion)
+	}
+	out := &selection{of: map[uuid.UUID]memory.External{}}
+	groups := map[string]*group{}
+	for _, home := range homes {
+		found, err := s.Collections.ByExternal(ctx, scope, home)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, t := c.in(found.External)
+		if t == never {
+			continue
+		}
+		if e, err = checkExpr(e); err != nil {
+			return nil, err
+		}
+		out.of[found.ID] = found.External
+		key := found.Policy + "\x00" + found.Embedder
+		if e != nil {
+			raw, err := json.Marshal(e)
+			if err != nil {
+				return nil, fault.Wrap(err, fault.Internal, "a filter cannot be encoded")
+			}
+			key += "\x00" + string(raw)
+		}
+		if groups[key] == nil {
+			groups[key] = &group{expr: e}
+			out.groups = append(out.groups, groups[key])
+		}
+		groups[key].refs = append(groups[key].refs, found.ID.String())
+	}
+	return out, nil
+}
+
+// open opens the collections of a group as one view.
+func (s *Service) open(ctx context.Context, scope tenant.Scope, g *group) (memory.View, error) {
+	if len(g.refs) == 1 {
+		return s.Recall.Open(ctx, scope, g.refs[0], nil, 0)
+	}
+	return s.Recall.OpenAll(ctx, scope, g.refs)
+}
+
+// memories returns the condition of a group, on memories.
+func (g *group) memories() filter.Expr {
+	all := filter.And{memory.OfKinds(kinds...)}
+	if g.expr != nil {
+		all = append(all, g.expr)
+	}
+	return all
+}
+
+// externalOf returns the ids of the collection that a note was read in.
+func (sel *selection) externalOf(v *memory.View, n *memory.Note) memory.External {
+	if v.Of == nil {
+		return v.Collection.External
+	}
+	return sel.of[n.Collection]
+}
+
+type readBody struct {
+	entity
+	Query         string         `json:"query"`
+	Filters       map[string]any `json:"filters"`
+	TopK          any            `json:"top_k"`
+	Limit         any            `json:"limit"`
+	Threshold     *float64       `json:"threshold"`
+	Fields        []string       `json:"fields"`
+	Categories    []string       `json:"categories"`
+	Metadata      map[string]any `json:"metadata"`
+	ReferenceDate any            `json:"reference_date"`
+	OutputFormat  *string        `json:"output_format"`
+	ShowExpired   *bool          `json:"show_expired"`
+	Page          any            `json:"page"`
+	PageSize      any            `json:"page_size"`
+}
+
+// condition returns all that a body asks for, as one condition.
+func (b *readBody) condition() (condition, error) {
+	ids, err := b.external()
+	if err != nil {
+		return nil, err
+	}
+	all := exactly(ids)
+	if b.Filters != nil {
+		c, err := parseFilters(b.Filters)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	if len(b.Metadata) > 0 {
+		c, err := parseMetadata(b.Metadata, AttrMetadata)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	if len(b.Categories) > 0 {
+		all = append(all, leafOf{filter.TextIs(filter.Tags, b.Categories...)})
+	}
+	return all, nil
+}
+
+// search answers a search.
+func (s *Service) search(as shape) Handler {
+	return func(ctx context.Context, r *Request) (Reply, error) {
+		body, err := bind[readBody](r)
+		if err != nil {
+			return Reply{}, err
+		}
+		if strings.TrimSpace(body.Query) == "" {
+			return Reply{}, malformed("query: must not be blank")
+		}
+		c, err := body.condition()
+		if err != nil {
+			return Reply{}, err
+		}
+		q := recall.Query{Text: body.Query, K: number(cmp.Or(body.TopK, body.Limit), defaultTopK, maxTopK), MinScore: new(defaultThreshold)}
+		if body.Threshold != nil {
+			q.MinScore = body.Threshold
+		}
+		if body.ReferenceDate != nil {
+			if q.Reference, err = parseTime(body.ReferenceDate); err != nil {
+				return Reply{}, malformed("reference_date: %s", err)
+			}
+		}
+		sel, err := s.find(ctx, r.Scope, c)
+		if err != nil {
+			return Reply{}, err
+		}
+		found := []Memory{}
+		for _, g := range sel.groups {
+			v, err := s.open(ctx, r.Scope, g)
+			if err != nil {
+				return Reply{}, err
+			}
+			q.Filter = g.memories()
+			hits, err := s.Recall.Search(ctx, r.Scope, v, q)
+			if err != nil {
+				return Reply{}, err
+			}
+			for i := range hits.Hits {
+				hit := &hits.Hits[i]
+				one := render(sel.externalOf(&v, &hit.Note.Note), &hit.Note.Note)
+				one.Score = &hit.Score
+				found = append(found, one)
+			}
+		}
+		if len(sel.groups) > 1 {
+			slices.SortStableFunc(found, func(a, b Memory) int { return cmp.Compare(*b.Score, *a.Score) })
+		}
+		found = found[:min(len(found), q.K)]
+		return reply(as, body.OutputFormat, found, body.Fields)
+	}
+}
+
+// reply answers memories in a shape, with only some of their fields if they are given.
+func reply(as shape, format *string, found []Memory, names []string) (Reply, error) {
+	list, err := project(found, names)
+	if err != nil {
+		return Reply{}, err
+	}
+	if as == shapeByFormat && (format == nil || *format != "v1.1") {
+		return ok(list)
+	}
+	return ok(map[string]any{"results": list})
+}
+
+// project returns memories with only some of their fields, and always the id.
+func project(found []Memory, names []string) (any, error) {
+	if len(names) == 0 {
+		return found, nil
+	}
+	out := make([]map[string]json.RawMessage, 0, len(found))
+	for i := range found {
+		raw, err := json.Marshal(found[i])
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a memory cannot be encoded")
+		}
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &all); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a memory cannot be encoded")
+		}
+		for name := range all {
+			if name != "id" && !slices.Contains(names, name) {
+				delete(all, name)
+			}
+		}
+		out = append(out, all)
+	}
+	return out, nil
+}
+
+// listed is a page of memories.
+type listed struct {
+	Count    int     `json:"count"`
+	Next     *string `json:"next"`
+	Previous *string `json:"previous"`
+	Results  any     `json:"results"`
+}
+
+// list answers the memories that a body selects, newest first.
+func (s *Service) list(as shape) Handler {
+	return func(ctx context.Context, r *Request) (Reply, error) {
+		body, err := bind[readBody](r)
+		if err != nil {
+			return Reply{}, err
+		}
+		for name, to := range map[string]*any{"page": &body.Page, "page_size": &body.PageSize} {
+			if r.Query.Has(name) {
+				*to = json.Number(r.Query.Get(name))
+			}
+		}
+		c, err := body.condition()
+		if err != nil {
+			return Reply{}, err
+		}
+		return s.replyList(ctx, r, as, &body, c)
+	}
+}
+
+// listByQuery is list with the ids in the query.
+func (s *Service) listByQuery(as shape) Handler {
+	return func(ctx context.Context, r *Request) (Reply, error) {
+		c, err := queryCondition(r.Query)
+		if err != nil {
+			return Reply{}, err
+		}
+		body := readBody{OutputFormat: new(r.Query.Get("output_format"))}
+		for name, to := range map[string]*any{"page": &body.Page, "page_size": &body.PageSize, "top_k": &body.TopK, "limit": &body.Limit} {
+			if r.Query.Has(name) {
+				*to = json.Number(r.Query.Get(name))
+			}
+		}
+		return s.replyList(ctx, r, as, &body, c)
+	}
+}
+
+// queryCondition returns what the ids and the filters of a query select.
+func queryCondition(query url.Values) (condition, error) {
+	var ids memory.External
+	for kind, name := range idNames {
+		if query.Has(name) {
+			if err := setID(&ids, kind, query.Get(name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	all := exactly(ids)
+	if query.Has("filters") {
+		v, err := parseParameter("filters", query.Get("filters"))
+		if err != nil {
+			return nil, err
+		}
+		c, err := parseFilters(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func (s *Service) replyList(ctx context.Context, r *Request, as shape, body *readBody, c condition) (Reply, error) {
+	page := number(body.Page, 1, maxListed)
+	size := number(cmp.Or(body.PageSize, body.TopK, body.Limit), defaultPageSize, maxPageSize)
+	sel, err := s.find(ctx, r.Scope, c)
+	if err != nil {
+		return Reply{}, err
+	}
+	var all []recallNote
+	now := s.Clock()
+	err = s.eachOf(ctx, r.Scope, sel, func(g *group) filter.Expr { return g.memories() }, func(v *memory.View, n *memory.Note) error {
+		if end, ok := memory.ExpiryOf(n.Attributes); (!ok || end.After(now)) && len(all) < maxListed {
+			all = append(all, recallNote{n, v.Collection.External})
+		}
+		return nil
+	})
+	if err != nil {
+		return Reply{}, err
+	}
+	slices.SortStableFunc(all, func(a, b recallNote) int { return bytes.Compare(b.note.ID[:], a.note.ID[:]) })
+	from := min(len(all), (page-1)*size)
+	found := []Memory{}
+	for _, n := range all[from:min(len(all), from+size)] {
+		found = append(found, render(n.of, n.note))
+	}
+	paged := as == shapePage || as == shapeByFormat && (body.Page != nil || body.PageSize != nil)
+	if !paged {
+		return reply(as, body.OutputFormat, found, body.Fields)
+	}
+	list, err := project(found, body.Fields)
+	if err != nil {
+		return Reply{}, err
+	}
+	out := listed{Count: len(all), Results: list}
+	if from+size < len(all) {
+		out.Next = pageAddress(r, page+1, size)
+	}
+	if page > 1 {
+		out.Previous = pageAddress(r, page-1, size)
+	}
+	return ok(out)
+}
+
+// recallNote is a note with the ids of its collection.
+type recallNote struct {
+	note *memory.Note
+	of   memory.External
+}
+
+// pageAddress returns the address of a page, below the gateway's own.
+func pageAddress(r *Request, page, size int) *string {
+	query := url.Values{}
+	for name, values := range r.Query {
+		query[name] = values
+	}
+	query.Set("page", strconv.Itoa(page))
+	query.Set("page_size", strconv.Itoa(size))
+	return new(r.Path + "?" + query.Encode())
+}
+
+// eachOf calls fn for the notes of a selection that match, collection by collection, newest first.
+func (s *Service) eachOf(ctx context.Context, scope tenant.Scope, sel *selection, which func(*group) filter.Expr, fn func(v *memory.View, n *memory.Note) error) error {
+	for _, g := range sel.groups {
+		for _, ref := range g.refs {
+			v, err := s.Recall.Open(ctx, scope, ref, nil, 0)
+			if err != nil {
+				return err
+			}
+			if err := s.eachNote(ctx, scope, v, which(g), func(n *memory.Note) error { return fn(&v, n) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachNote calls fn for the notes of a view that match, newest first, at most for maxListed.
+func (s *Service) eachNote(ctx context.Context, scope tenant.Scope, v memory.View, e filter.Expr, fn func(n *memory.Note) error) error {
+	for after, n := uuid.Nil, 0; n < maxListed; {
+		page, err := s.Recall.List(ctx, scope, v, recall.ListQuery{Filter: e, After: after, Newest: true, Limit: memory.MaxPage, Bare: true})
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			if err := fn(&page.Items[i].Note); err != nil {
+				return err
+			}
+		}
+		if page.Next == uuid.Nil {
+			return nil
+		}
+		after, n = page.Next, n+len(page.Items)
+	}
+	return nil
+}

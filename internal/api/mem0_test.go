@@ -1,0 +1,543 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/mem0"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// mem0 sends a request to the routes for mem0's clients, as they do. Every answer must match their contract.
+func (b *system) mem0(t *testing.T, credential, method, target, body string) response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, mem0Base+target, strings.NewReader(body))
+	r.Header.Set("Authorization", "Token "+credential)
+	r.Header.Set("Mem0-User-Id", "0123")
+	if body != "" {
+		r.Header.Set("Content-Type", mediaJSON)
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	conformsToMem0(t, method, r.URL.EscapedPath(), w)
+	return response{w, t}
+}
+
+func conformsToMem0(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if w.Code == http.StatusInternalServerError {
+		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if ct := w.Header().Get("Content-Type"); ct != mediaJSON {
+		t.Errorf("%s %s: content type %q", method, path, ct)
+	}
+	value, err := parseJSON(w.Body.Bytes())
+	if err != nil {
+		t.Fatalf("%s %s: %v: %s", method, path, err, w.Body)
+	}
+	if w.Code >= http.StatusBadRequest {
+		m, _ := value.(map[string]any)
+		detail, _ := m["detail"].(string)
+		code, _ := m["code"].(string)
+		if len(m) != 2 || detail == "" || code == "" {
+			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+		return
+	}
+	doc, err := mem0Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range doc.operations {
+		pattern := "^" + pathParameter.ReplaceAllString(op.path, `[^/]+`) + "$"
+		if op.method != method || !regexp.MustCompile(pattern).MatchString(path) || strings.Contains(op.path, "{") && doc.isStatic(method, path) {
+			continue
+		}
+		documented := op.doc.Responses.Status(w.Code)
+		if documented == nil {
+			continue // of another path that looks alike
+		}
+		if err := documented.Value.Content[mediaJSON].Schema.Value.VisitJSON(value, allErrors...); err != nil {
+			t.Errorf("%s: the answer breaks its schema: %v\n%s", op.id, err, w.Body)
+		}
+	}
+}
+
+// isStatic reports whether an operation has this very path.
+func (d *document) isStatic(method, path string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(d.operations)), func(o *operation) bool { return o.method == method && o.path == path })
+}
+
+// mem0Add adds what a user says, and waits until it is learned.
+func (b *system) mem0Add(t *testing.T, credential, ids, text string) response {
+	t.Helper()
+	return b.mem0(t, credential, "POST", "/memories", `{"messages":[{"role":"user","content":`+strconv.Quote(text)+`}],`+ids+`}`).want(http.StatusOK)
+}
+
+// found returns the texts of a list of memories.
+func (r response) found(list string) []string {
+	r.t.Helper()
+	var out []string
+	for i := range r.length(list) {
+		out = append(out, r.text(list+"."+strconv.Itoa(i)+".memory"))
+	}
+	return out
+}
+
+// TestMem0OperationsAreServed: what is served is what the contract has.
+func TestMem0OperationsAreServed(t *testing.T) {
+	t.Parallel()
+	doc, err := mem0Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := sharedDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers := mem0.New(mem0.Deps{}).Handlers()
+	for id, op := range doc.operations {
+		if handlers[id] == nil {
+			t.Errorf("%s is documented and not served", id)
+		}
+		if own.operations[id] != nil {
+			t.Errorf("%s is the name of another operation, too", id)
+		}
+		if op.errors != errorsMem0 || !strings.HasPrefix(op.path, mem0Base+"/") {
+			t.Errorf("%s: %+v", id, op)
+		}
+	}
+	for id := range handlers {
+		if doc.operations[id] == nil {
+			t.Errorf("%s is served and not documented", id)
+		}
+	}
+}
+
+// TestMem0 runs what a program with the platform's client does.
+func TestMem0(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	ping := b.mem0(t, "one", "GET", "/v1/ping/", "").want(http.StatusOK)
+	if ping.text("status") != "ok" || ping.text("org_id") != b.scopes["one"].Scope.Tenant().String() || ping.text("project_id") == "" {
+		t.Errorf("ping: %s", ping.Body)
+	}
+	none := b.mem0(t, "one", "POST", "/v3/memories/search/", `{"query":"Where does she live?","filters":{"user_id":"nora"}}`).want(http.StatusOK)
+	if none.length("results") != 0 {
+		t.Errorf("before the first add: %s", none.Body)
+	}
+	// As recorded: options put entities into filters, and pass on what nobody knows.
+	added := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"I live in Oslo."}],"filters":{"user_id":"nora"},
+		"agent_id":"guide","run_id":"r1","metadata":{"city":"Oslo","n":7},"timestamp":1767225600,"expiration_date":"2030-01-31","immutable":true,"version":"v2","async_mode":true,"new_option":{"x":1}}`).want(http.StatusOK)
+	event := added.text("event_id")
+	if added.text("status") != "PENDING" || b.mem0(t, "one", "GET", "/v1/event/"+event+"/", "").want(200).text("status") != "PENDING" {
+		t.Errorf("add: %s", added.Body)
+	}
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := b.mem0(t, "one", "GET", "/v1/event/"+event+"/", "").want(200)
+	id := done.text("results.0.id")
+	if done.text("status") != "SUCCEEDED" || done.text("results.0.event") != "ADD" || id == "" {
+		t.Fatalf("event: %s", done.Body)
+	}
+	if list := b.mem0(t, "one", "GET", "/v1/events/", "").want(200); list.length("results") != 1 || list.text("results.0.id") != event {
+		t.Errorf("events: %s", list.Body)
+	}
+	got := b.mem0(t, "one", "GET", "/v1/memories/"+id+"/", "").want(200)
+	for path, want := range map[string]string{
+		"id": id, "user_id": "nora", "agent_id": "guide", "run_id": "r1", "metadata.city": "Oslo", "expiration_date": "2030-01-31",
+	} {
+		if got.text(path) != want {
+			t.Errorf("%s is %q: %s", path, got.text(path), got.Body)
+		}
+	}
+	if !strings.Contains(got.Body.String(), `"app_id":null`) {
+		t.Errorf("what is absent is null: %s", got.Body)
+	}
+	b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"I moved to Rome."}],"user_id":"nora"}`).want(http.StatusOK)
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	search := b.mem0(t, "one", "POST", "/v3/memories/search/", `{"query":"Where does she live?","filters":{"user_id":"nora"},"threshold":0,"output_format":"v1.1"}`).want(200)
+	if texts := strings.Join(search.found("results"), " "); !strings.Contains(texts, "Rome") || strings.Contains(texts, "Oslo") {
+		t.Errorf("after the move: %s", search.Body)
+	}
+}
+
+// TestMem0Filters: a filter is understood as a whole, or refused.
+func TestMem0Filters(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for _, one := range []struct{ ids, text string }{
+		{`"user_id":"ann","agent_id":"x","metadata":{"n":1,"tag":"Work"}`, "I like jazz."}, {`"user_id":"ann","agent_id":"y","metadata":{"n":2}`, "I play chess."},
+		{`"user_id":"ann"`, "My dog is called Rex."}, {`"user_id":"bea","agent_id":"x"`, "I work as a nurse."}, {`"agent_id":"x"`, "I like tea."}, {`"run_id":"r","app_id":"web"`, "I like rain."},
+	} {
+		b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"messages":`+strconv.Quote(one.text)+`,`+one.ids+`}`).want(200)
+		b.pass(time.Hour)
+	}
+	jazz, chess, dog, nurse, tea, rain := "I like jazz.", "I play chess.", "My dog is called Rex.", "I work as a nurse.", "I like tea.", "I like rain."
+	for filters, want := range map[string][]string{
+		`{"user_id":"ann"}`:                                                                {dog, chess, jazz},
+		`{"userId":"ann"}`:                                                                 {dog, chess, jazz},
+		`{"user_id":"ann","agent_id":"x"}`:                                                 {jazz},
+		`{"user_id":"ann","agentId":{"ne":"x"}}`:                                           {dog, chess},
+		`{"user_id":"ann","agent_id":"*"}`:                                                 {chess, jazz},
+		`{"user_id":"ann","agent_id":null}`:                                                {dog},
+		`{"user_id":"ann","agent_id":{"contains":"y"}}`:                                    {chess},
+		`{"user_id":"ann","NOT":[{"agent_id":"x"},{"agent_id":"y"}]}`:                      {dog},
+		`{"AND":[{"user_id":"ann"},{"OR":[{"agent_id":"x"},{"agent_id":"y"}]}]}`:           {chess, jazz},
+		`{"OR":[{"user_id":"ann"},{"user_id":"bea"}]}`:                                     {nurse, dog, chess, jazz},
+		`{"user_id":{"in":["ann","bea","zoe"]}}`:                                           {nurse, dog, chess, jazz},
+		`{"user_id":["ann","bea"],"agent_id":"x"}`:                                         {nurse, jazz},
+		`{"AND":[{"OR":[{"user_id":"ann"},{"agent_id":"x"}]},{"agent_id":"x"}]}`:           {tea, jazz},
+		`{"OR":[{"AND":[{"user_id":"ann"},{"agent_id":"y"}]},{"user_id":"bea"}]}`:          {nurse, chess},
+		`{"AND":[{"user_id":"ann"},{"user_id":"bea"}]}`:                                    nil,
+		`{"agent_id":"x"}`:                                                                 {tea},
+		`{"agent_id":"x","user_id":"*"}`:                                                   nil,
+		`{"app_id":"web"}`:                                                                 {rain},
+		`{"run_id":"r"}`:                                                                   nil, // the app comes before the run
+		`{"user_id":"nobody"}`:                                                             nil,
+		`{"user_id":"ann","metadata":{"n":1}}`:                                             {jazz},
+		`{"user_id":"ann","metadata":{"n":{"gte":1,"lt":2}}}`:                              {jazz},
+		`{"user_id":"ann","metadata":{"n":{"in":[2,3]}}}`:                                  {chess},
+		`{"user_id":"ann","metadata":{"tag":{"contains":"or"}}}`:                           {jazz},
+		`{"user_id":"ann","created_at":{"gte":"2026-03-01T09:30:00Z","lte":"2026-03-02"}}`: {dog, chess},
+		`{"user_id":"ann","created_at":{"lt":1772355600}}`:                                 nil,
+		`{"user_id":"ann","categories":{"contains":"x"}}`:                                  nil,
+	} {
+		list := b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":`+filters+`}`).want(200)
+		if got := list.found("results"); !slices.Equal(got, want) || list.number("count") != float64(len(want)) {
+			t.Errorf("%s: %q, want %q: %s", filters, got, want, list.Body)
+		}
+		search := b.mem0(t, "one", "POST", "/v2/memories/search/", `{"query":"I like","threshold":0,"top_k":50,"filters":`+filters+`,"output_format":"v1.1"}`).want(200)
+		for _, text := range search.found("results") {
+			if !slices.Contains(want, text) {
+				t.Errorf("%s: %q was found", filters, text)
+			}
+		}
+	}
+	many := `"` + strings.Repeat(`u","`, 51)
+	for i := range 51 {
+		many = strings.Replace(many, `"u"`, `"u`+strconv.Itoa(i)+`"`, 1)
+	}
+	for _, filters := range []string{
+		// mem0's four leaks: what names nobody is nobody's.
+		`{}`, `{"user_id":"*"}`, `{"AND":[{"user_id":"*"}]}`, `{"OR":[{"user_id":"ann"},{"agent_id":"*"}]}`, `{"NOT":[{"user_id":"ann"}]}`,
+		`{"user_id":{"ne":"ann"}}`, `{"user_id":{"contains":"a"}}`, `{"user_id":["*"]}`, `{"user_id":null}`, `{"metadata":{"n":1}}`, `{"created_at":{"gte":"2020-01-01"}}`,
+		// What is not known.
+		`{"user_id":"ann","colour":"red"}`, `{"user_id":"ann","AND":{}}`, `{"user_id":"ann","AND":[]}`, `{"user_id":"ann","OR":[{}]}`, `{"user_id":"ann","agent_id":{"like":"x"}}`,
+		`{"user_id":"ann","agent_id":{"gt":"x"}}`, `{"user_id":"ann","agent_id":{}}`, `{"user_id":7}`, `{"user_id":""}`, `{"user_id":"a\u0007"}`, `{"user_id":"ann","metadata":{}}`,
+		`{"user_id":"ann","metadata":{"n":{"gt":true}}}`, `{"user_id":"ann","metadata":{"n":{"eq":[1]}}}`, `{"user_id":"ann","created_at":"soon"}`, `{"user_id":"ann","created_at":{"contains":"2026"}}`,
+		`{"user_id":{"in":[]}}`, `{"user_id":{"in":[` + strings.TrimSuffix(many, `,"`) + `]}}`, `{"user_id":"ann","NOT":"x"}`, `{"and":[{"user_id":"ann"}]}`, `{"user_id":"` + strings.Repeat("x", 257) + `"}`,
+		strings.Repeat(`{"AND":[`, 20) + `{"user_id":"ann"}` + strings.Repeat(`]}`, 20),
+	} {
+		for _, call := range []string{"/v3/memories/", "/v3/memories/search/", "/v2/memories/", "/search", "/v1/memories/search/"} {
+			if got := b.mem0(t, "one", "POST", call, `{"query":"I like","filters":`+filters+`}`); got.Code != http.StatusBadRequest {
+				t.Errorf("%s %s: %d %s", call, filters, got.Code, got.Body)
+			}
+		}
+	}
+}
+
+// TestMem0NeverDeletesAll: a delete says of whom, in a form that is understood.
+func TestMem0NeverDeletesAll(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for ids, text := range map[string]string{
+		`"user_id":"ann","agent_id":"x"`: "I like jazz.", `"user_id":"ann","run_id":"1"`: "My dog is called Rex.", `"user_id":"bea"`: "I live in Oslo.", `"agent_id":"x"`: "I play chess.",
+	} {
+		b.mem0Add(t, "one", ids, text)
+	}
+	count := func(filters string) int {
+		return b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":`+filters+`}`).want(200).length("results")
+	}
+	for _, query := range []string{
+		"", "?user_id=", "?filters=", "?filters=%7B%7D", "?filters=all", "?filters=%7B%27user_id%27%3A", "?filters=%7B%27user_id%27%3A+%27*%27%7D", "?filters=%7B%27NOT%27%3A+%5B%7B%27user_id%27%3A+%27ann%27%7D%5D%7D",
+		"?filters=%7Buser_id%3A+%27ann%27%7D", "?filters=" + url.QueryEscape(`{'user_id': 'ann'} or 1`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'user_id': 'bea'}`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'color': 1}`),
+		"?filters=" + url.QueryEscape(`None`), "?filters=" + url.QueryEscape(`['user_id']`), "?user_id=ann&filters=x",
+	} {
+		if got := b.mem0(t, "one", "DELETE", "/v1/memories/"+query, ""); got.Code != 400 && got.Code != 422 {
+			t.Errorf("%q: %d %s", query, got.Code, got.Body)
+		}
+		if got := b.mem0(t, "one", "DELETE", "/memories"+query, ""); got.Code != 400 && got.Code != 422 {
+			t.Errorf("%q: %d %s", query, got.Code, got.Body)
+		}
+	}
+	b.mem0(t, "one", "DELETE", "/v1/memories/?user_id=ann&older_than=1", "").want(422)
+	if count(`{"user_id":["ann","bea"]}`) != 3 || count(`{"agent_id":"x"}`) != 1 {
+		t.Fatal("something was deleted")
+	}
+	b.mem0(t, "one", "DELETE", "/v1/memories/?user_id=ann&agent_id=x", "").want(200)
+	if count(`{"user_id":"ann","agent_id":"x"}`) != 0 || count(`{"user_id":"ann","run_id":"1"}`) == 0 || count(`{"agent_id":"x"}`) == 0 {
+		t.Error("a delete by user and agent deletes what has both")
+	}
+	messages := b.call(t, "one", "GET", "/v1/collections/by/messages?user=ann", "").want(200)
+	if n := strings.Count(messages.Body.String(), `"agent_id"`); n != 0 {
+		t.Errorf("messages of the agent are left: %s", messages.Body)
+	}
+	// As the Python client sends typed options.
+	b.mem0(t, "one", "DELETE", "/v1/memories/?filters=%7B%27user_id%27%3A+%27ann%27%7D", "").want(200)
+	if count(`{"user_id":"ann"}`) != 0 || count(`{"user_id":"bea"}`) == 0 {
+		t.Error("a delete by user deletes the user's")
+	}
+	b.mem0(t, "one", "DELETE", "/v1/memories/?user_id=ann", "").want(200)
+	b.call(t, "one", "GET", "/v1/collections/by?user=ann", "").want(404)
+	if again := b.mem0Add(t, "one", `"user_id":"ann"`, "I like tea."); again.length("results") == 0 {
+		t.Errorf("an add after the delete: %s", again.Body)
+	}
+	b.mem0(t, "one", "POST", "/reset", "").want(403)
+	b.mem0(t, "one", "POST", "/configure", `{"version":"v1.1"}`).want(403)
+}
+
+// TestMem0Isolation: a key reaches through these routes what it reaches through all others, and no more (C8).
+func TestMem0Isolation(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	id := b.mem0Add(t, "ada", `"user_id":"nora"`, "I live in Oslo.").text("results.0.id")
+	event := b.mem0(t, "ada", "POST", "/v3/memories/add/", `{"messages":"I like jazz.","user_id":"nora"}`).want(200).text("event_id")
+	absent := uuid.NewString()
+	for _, other := range []string{"bob", "two"} {
+		for _, filters := range []string{`{"user_id":"nora"}`, `{"user_id":["nora","bea"]}`} {
+			for _, call := range []string{"/v3/memories/", "/v3/memories/search/"} {
+				if got := b.mem0(t, other, "POST", call, `{"query":"Oslo","threshold":0,"filters":`+filters+`}`).want(200); got.length("results") != 0 {
+					t.Errorf("%s reads %s", other, got.Body)
+				}
+			}
+		}
+		for _, call := range [][3]string{
+			{"GET", "/v1/memories/ID/", ""}, {"PUT", "/v1/memories/ID/", `{"text":"x"}`}, {"DELETE", "/v1/memories/ID/", ""}, {"GET", "/v1/memories/ID/history/", ""},
+			{"GET", "/memories/ID", ""}, {"PUT", "/memories/ID", `{"text":"x"}`}, {"DELETE", "/memories/ID", ""}, {"GET", "/memories/ID/history", ""},
+			{"PUT", "/v1/batch/", `{"memories":[{"memory_id":"ID","text":"x"}]}`}, {"DELETE", "/v1/batch/", `{"memories":[{"memory_id":"ID"}]}`}, {"GET", "/v1/event/EV/", ""},
+			{"DELETE", "/v2/entities/user/nora/", ""}, {"GET", "/v2/entities/user/nora/profile/", ""},
+		} {
+			got := b.mem0(t, other, call[0], strings.NewReplacer("ID", id, "EV", event).Replace(call[1]), strings.ReplaceAll(call[2], "ID", id)).want(404)
+			missing := b.mem0(t, other, call[0], strings.NewReplacer("ID", absent, "EV", absent, "nora", "nobody").Replace(call[1]), strings.ReplaceAll(call[2], "ID", absent)).want(404)
+			if got.Body.String() != missing.Body.String() {
+				t.Errorf("%s %v: %s, and for what does not exist %s", other, call, got.Body, missing.Body)
+			}
+		}
+		for _, query := range []string{"?user_id=nora"} {
+			b.mem0(t, other, "DELETE", "/v1/memories/"+query, "").want(200)
+		}
+		if got := b.mem0(t, other, "GET", "/v1/entities/", "").want(200); got.length("results") != 0 {
+			t.Errorf("%s sees %s", other, got.Body)
+		}
+		if got := b.mem0(t, other, "GET", "/v1/events/", "").want(200); got.length("results") != 0 {
+			t.Errorf("%s sees %s", other, got.Body)
+		}
+	}
+	// The ids are the tenant's: another agent cannot take them, and another tenant has its own.
+	b.mem0(t, "bob", "POST", "/v3/memories/add/", `{"messages":"I live in Rome.","user_id":"nora"}`).want(409)
+	b.mem0Add(t, "two", `"user_id":"nora"`, "I live in Lima.")
+	if got := b.mem0(t, "ada", "GET", "/v1/memories/"+id+"/", "").want(200); got.text("memory") == "" {
+		t.Errorf("ada's own: %s", got.Body)
+	}
+	if got := b.mem0(t, "one", "GET", "/v1/entities/", "").want(200); got.length("results") != 1 || got.text("results.0.name") != "nora" || got.text("results.0.type") != "user" {
+		t.Errorf("entities: %s", got.Body)
+	}
+	for _, call := range [][3]string{
+		{"POST", "/v3/memories/add/", `{"messages":"x","user_id":"u"}`}, {"PUT", "/v1/memories/" + id + "/", `{"text":"x"}`}, {"DELETE", "/v1/memories/" + id + "/", ""}, {"DELETE", "/v1/memories/?user_id=nora", ""},
+		{"DELETE", "/v2/entities/user/nora/", ""}, {"DELETE", "/v1/batch/", `{"memories":[{"memory_id":"` + id + `"}]}`}, {"POST", "/memories", `{"messages":"x","user_id":"u","infer":false}`},
+	} {
+		b.mem0(t, "reader", call[0], call[1], call[2]).want(403)
+	}
+	b.mem0(t, "writer", "POST", "/v3/memories/search/", `{"query":"x","filters":{"user_id":"nora"}}`).want(403)
+	b.mem0(t, "writer", "POST", "/v3/memories/add/", `{"messages":"x","user_id":"new"}`).want(403) // it may not create collections
+}
+
+// TestMem0Credentials: a key in any of three headers, and refusals in mem0's form on every path.
+func TestMem0Credentials(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for header, want := range map[string]int{
+		"Authorization: Token one": 200, "Authorization: Bearer one": 200, "Authorization: token one": 200, "X-API-Key: one": 200, "Authorization: Basic one": 401, "Authorization: Token": 401,
+		"Authorization: Token nobody": 401, "X: y": 401,
+	} {
+		name, value, _ := strings.Cut(header, ": ")
+		for _, path := range []string{"/v1/ping/", "/v1/entities/", "/memories?user_id=x"} {
+			r := httptest.NewRequestWithContext(t.Context(), "GET", mem0Base+path, http.NoBody)
+			r.Header.Set(name, value)
+			w := httptest.NewRecorder()
+			b.ServeHTTP(w, r)
+			conformsToMem0(t, "GET", r.URL.EscapedPath(), w)
+			if w.Code != want {
+				t.Errorf("%s %s: %d %s", header, path, w.Code, w.Body)
+			}
+		}
+	}
+	b.call(t, "one", "GET", "/v1/collections", "", "Authorization", "Token one").want(401)
+	for path, want := range map[string]int{"/v1/nothing/": 404, "/v1/ping": 404, "/v3/memories": 404, "": 404, "/v1/memories/x": 404} {
+		b.mem0(t, "one", "GET", path, "").want(want)
+	}
+	b.mem0(t, "one", "PATCH", "/v1/memories/", "{}").want(405)
+	b.mem0(t, "one", "POST", "/v3/memories/search/", `{"query":`).want(400)
+	b.mem0(t, "one", "POST", "/v3/memories/search/", `{}`).want(422)
+	for _, call := range [][2]string{
+		{"POST", "/v1/exports/"}, {"POST", "/v1/exports/get/"}, {"POST", "/v1/summary/"}, {"POST", "/v1/feedback/"}, {"POST", "/v2/profiles/jobs/"}, {"GET", "/v2/profiles/jobs/x/"}, {"POST", "/v2/profiles/settings/"},
+		{"GET", "/api/v1/webhooks/projects/p/"}, {"POST", "/api/v1/webhooks/projects/p/"}, {"PUT", "/api/v1/webhooks/1/"}, {"DELETE", "/api/v1/webhooks/1/"}, {"PATCH", "/api/v1/orgs/organizations/o/projects/p/"},
+	} {
+		b.mem0(t, "one", call[0], call[1], `{"x":1}`).want(501)
+	}
+	id := b.scopes["one"].Scope.Tenant().String()
+	b.mem0(t, "one", "GET", "/api/v1/orgs/organizations/"+id+"/projects/"+id+"/?fields=custom_instructions", "").want(200)
+	b.mem0(t, "one", "GET", "/api/v1/orgs/organizations/"+id+"/projects/other/", "").want(404)
+	b.mem0(t, "one", "GET", "/v2/profiles/settings/", "").want(200)
+}
+
+// TestMem0HostileIDs: ids are taken as they are (C313).
+func TestMem0HostileIDs(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for _, id := range []string{"auth0|x", "a/b", "../x", "..", "日本", "a+b c", "a%2Fb", "a?b#c", strings.Repeat("x", 256), strings.Repeat("日", 85)} {
+		b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"messages":"I like tea.","user_id":`+strconv.Quote(id)+`}`).want(200)
+		list := b.mem0(t, "one", "GET", "/memories?user_id="+url.QueryEscape(id), "").want(200)
+		if list.length("results") != 1 || list.text("results.0.user_id") != id {
+			t.Errorf("%q: %s", id, list.Body)
+		}
+		escaped := strings.ReplaceAll(url.QueryEscape(id), "+", "%20")
+		if p := b.mem0(t, "one", "GET", "/v2/entities/user/"+escaped+"/profile/", "").want(200); p.text("entity_id") != id {
+			t.Errorf("%q: %s", id, p.Body)
+		}
+		b.mem0(t, "one", "DELETE", "/v2/entities/user/"+escaped+"/", "").want(200)
+		b.mem0(t, "one", "DELETE", "/v2/entities/user/"+escaped+"/", "").want(404)
+	}
+	for _, id := range []string{strings.Repeat("x", 257), "a\n", "", "\u0085"} {
+		if got := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":"I like tea.","user_id":`+strconv.Quote(id)+`}`); got.Code != 422 {
+			t.Errorf("%q: %d %s", id, got.Code, got.Body)
+		}
+	}
+	b.mem0(t, "one", "DELETE", "/v2/entities/robot/x/", "").want(404)
+	b.mem0(t, "one", "GET", "/v1/memories/"+strings.Repeat("x", 300)+"/", "").want(404)
+	b.mem0(t, "one", "GET", "/v1/memories/..%2Fx/", "").want(404)
+}
+
+// TestMem0Memories: single memories, batches and pages.
+func TestMem0Memories(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	var ids []string
+	for i, text := range []string{"I like jazz.", "I play chess.", "My dog is called Rex."} {
+		got := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"messages":`+strconv.Quote(text)+`,"user_id":"ann","metadata":{"i":`+strconv.Itoa(i)+`}}`).want(200)
+		if got.text("results.0.event") != "ADD" || got.text("results.0.memory") != text {
+			t.Errorf("added: %s", got.Body)
+		}
+		ids = append(ids, got.text("results.0.id"))
+	}
+	if again := b.mem0(t, "one", "POST", "/memories", `{"infer":false,"messages":[{"role":"user","content":"I like jazz."},{"role":"system","content":"Be kind."},{"role":"assistant","content":null,"tool_calls":[]}],"user_id":"ann"}`).want(200); again.length("results") != 1 || again.text("results.0.id") != ids[0] || again.text("results.0.event") != "NONE" {
+		t.Errorf("again: %s", again.Body)
+	}
+	page := b.mem0(t, "one", "POST", "/v3/memories/?page=2&page_size=2", `{"filters":{"user_id":"ann"}}`).want(200)
+	if page.length("results") != 1 || page.number("count") != 3 || page.at("next") != nil || page.text("previous") != "/mem0/v3/memories/?page=1&page_size=2" || page.text("results.0.id") != ids[0] {
+		t.Errorf("page: %s", page.Body)
+	}
+	if array := b.mem0(t, "one", "GET", "/v1/memories/?user_id=ann", "").want(200); !strings.HasPrefix(array.Body.String(), "[") {
+		t.Errorf("the older form: %s", array.Body)
+	}
+	if v2 := b.mem0(t, "one", "POST", "/v2/memories/", `{"filters":{"user_id":"ann"},"fields":["memory"]}`).want(200); !strings.HasPrefix(v2.Body.String(), `[{"id":`) || strings.Contains(v2.Body.String(), "metadata") {
+		t.Errorf("the older form: %s", v2.Body)
+	}
+	b.pass(time.Minute)
+	put := b.mem0(t, "one", "PUT", "/v1/memories/"+ids[0]+"/", `{"text":"I love jazz.","metadata":{"j":1},"expiration_date":"2031-02-03","unknown":[]}`).want(200)
+	if put.text("memory") != "I love jazz." || put.text("expiration_date") != "2031-02-03" || put.text("message") == "" {
+		t.Errorf("put: %s", put.Body)
+	}
+	if put = b.mem0(t, "one", "PUT", "/v1/memories/"+ids[0]+"/", `{"expiration_date":null}`).want(200); put.at("expiration_date") != nil {
+		t.Errorf("put: %s", put.Body)
+	}
+	b.mem0(t, "one", "PUT", "/v1/memories/"+ids[0]+"/", `{"colour":"red"}`).want(400)
+	b.mem0(t, "one", "PUT", "/v1/memories/"+ids[0]+"/", `{"expiration_date":"soon"}`).want(400)
+	b.mem0(t, "one", "PUT", "/v1/batch/", `{"memories":[{"memory_id":"`+ids[1]+`","text":"I play go."},{"memory_id":"`+ids[2]+`","metadata":{"k":2}}]}`).want(200)
+	if got := b.mem0(t, "one", "GET", "/memories/"+ids[1], "").want(200); got.text("memory") != "I play go." {
+		t.Errorf("batch: %s", got.Body)
+	}
+	absent := uuid.NewString()
+	if got := b.mem0(t, "one", "DELETE", "/v1/batch/", `{"memories":[{"memory_id":"`+ids[1]+`"},{"memory_id":"`+absent+`"}]}`).want(404); !strings.HasPrefix(got.text("detail"), "memories.1:") {
+		t.Errorf("batch: %s", got.Body)
+	}
+	b.mem0(t, "one", "GET", "/memories/"+ids[1], "").want(200) // nothing was deleted
+	b.mem0(t, "one", "DELETE", "/v1/batch/", `{"memories":[{"memory_id":"`+ids[1]+`"},{"memory_id":"`+ids[2]+`"}]}`).want(200)
+	b.mem0(t, "one", "DELETE", "/v1/memories/"+ids[0]+"/?delete_linked=true", "").want(200)
+	b.mem0(t, "one", "GET", "/v1/memories/"+ids[0]+"/", "").want(404)
+	history := b.mem0(t, "one", "GET", "/v1/memories/"+ids[0]+"/history/", "").want(200)
+	var got []string
+	for i := range 3 {
+		got = append(got, fmt.Sprint(history.at(strconv.Itoa(i)+".event"), " ", history.at(strconv.Itoa(i)+".new_memory")))
+	}
+	if want := []string{"ADD I like jazz.", "UPDATE I love jazz.", "DELETE <nil>"}; !slices.Equal(got, want) || history.text("1.old_memory") != "I like jazz." || history.text("2.old_memory") != "I love jazz." {
+		t.Errorf("history %q: %s", got, history.Body)
+	}
+	for body, status := range map[string]int{
+		`{"user_id":"ann"}`: 422, `{"messages":[],"user_id":"ann"}`: 400, `{"messages":"  ","user_id":"ann"}`: 400, `{"messages":7,"user_id":"ann"}`: 400, `{"messages":[7],"user_id":"ann"}`: 400, `{"messages":"x"}`: 400,
+		`{"messages":"x","user_id":"a","filters":{"user_id":"b"}}`: 400, `{"messages":"x","filters":{"OR":[{"user_id":"a"}]}}`: 400, `{"messages":"x","user_id":7}`: 422, `{"messages":"x","user_id":"a","timestamp":"soon"}`: 400,
+		`{"messages":"x","user_id":"a","expiration_date":"2026"}`: 400, `{"messages":[{"role":"wizard","content":"x"}],"user_id":"a"}`: 422,
+		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}],"user_id":"a"}`: 400, `{"messages":"x","user_id":"a","metadata":[]}`: 422,
+	} {
+		if got := b.mem0(t, "one", "POST", "/v3/memories/add/", body); got.Code != status {
+			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+		}
+	}
+	// A secret is redacted here as everywhere.
+	secret := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"messages":"My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD.","user_id":"sam"}`).want(200)
+	if strings.Contains(secret.Body.String(), "abcdefghijklm") || secret.Header().Get(headerRedacted) == "" {
+		t.Errorf("secret: %s", secret.Body)
+	}
+}
+
+// TestMem0FirstAddsAtOnce: of many first adds for a user, one creates the collection and all are stored (C313).
+func TestMem0FirstAddsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	var wait sync.WaitGroup
+	codes := make([]int, 20)
+	for i := range codes {
+		wait.Go(func() {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), "POST", mem0Base+"/memories", strings.NewReader(`{"infer":false,"messages":"I have `+strconv.Itoa(i)+` apples.","user_id":"nora@example.com"}`))
+			r.Header.Set("X-Api-Key", "one")
+			b.ServeHTTP(w, r)
+			codes[i] = w.Code
+		})
+	}
+	wait.Wait()
+	list := b.mem0(t, "one", "GET", "/memories?user_id=nora%40example.com", "").want(200)
+	collections := b.call(t, "one", "GET", "/v1/collections?user=nora%40example.com", "").want(200)
+	if list.length("results") != len(codes) || collections.length("items") != 1 {
+		t.Errorf("%v: %s, %s", codes, list.Body, collections.Body)
+	}
+}
+
+// TestMem0RateLimit: a refusal for now says for how long, in the headers that the clients read.
+func TestMem0RateLimit(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	p := b.scopes["one"]
+	b.scopes["slow"] = auth.Principal{Scope: p.Scope, Tenant: tenant.Tenant{Limits: tenant.Limits{RequestsPerMinute: 1}}}
+	limiter, err := tenant.NewLimiter(b.clock, tenant.RateConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.limiter = limiter
+	if first := b.mem0(t, "slow", "GET", "/v1/ping/", "").want(200); first.Header().Get("X-RateLimit-Limit") != "1" {
+		t.Errorf("headers: %v", first.Header())
+	}
+	second := b.mem0(t, "slow", "GET", "/v1/ping/", "").want(429)
+	for _, name := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		if second.Header().Get(name) == "" {
+			t.Errorf("no %s: %v", name, second.Header())
+		}
+	}
+}
