@@ -1,4 +1,4 @@
-"""SlipboxSession in a run of OpenAI's agents, with a model that answers by rule."""
+"""SlipboxSession keeps what a session of OpenAI's Agents SDK keeps. No agent is run, and no model is asked."""
 
 import asyncio
 import uuid
