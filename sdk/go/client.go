@@ -408,7 +408,7 @@ func (c *Client) StreamJob(ctx context.Context, job string) iter.Seq2[Job, error
 	}
 }
 
-// WaitForJob returns a job when it has ended: done, dead or canceled. It follows it again when a stream breaks off.
+// WaitForJob returns a job when it has ended: done, failed, dead or canceled. It follows it again when a stream breaks off.
 func (c *Client) WaitForJob(ctx context.Context, job string) (Job, error) {
 	for {
 		for state, err := range c.StreamJob(ctx, job) {
@@ -432,5 +432,5 @@ func (c *Client) WaitForJob(ctx context.Context, job string) (Job, error) {
 
 // ended reports whether a job does not change any more.
 func ended(j Job) bool {
-	return j.State == JobStateDone || j.State == JobStateDead || j.State == JobStateCancelled
+	return j.State == JobStateDone || j.State == JobStateFailed || j.State == JobStateDead || j.State == JobStateCancelled
 }

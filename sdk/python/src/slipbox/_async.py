@@ -480,7 +480,7 @@ class AsyncSlipbox:
                     yield models.Job.model_validate_json(data)
 
     async def wait_for_job(self, job: str) -> models.Job:
-        """Returns a job when it is done, dead or cancelled. Follows it again when a stream breaks off."""
+        """Returns a job when it is done, failed, dead or cancelled. Follows it again when a stream breaks off."""
         while True:
             try:
                 async with aclosing(self.stream_job(job)) as states:

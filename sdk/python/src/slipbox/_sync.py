@@ -472,7 +472,7 @@ class Slipbox:
                     yield models.Job.model_validate_json(data)
 
     def wait_for_job(self, job: str) -> models.Job:
-        """Returns a job when it is done, dead or cancelled. Follows it again when a stream breaks off."""
+        """Returns a job when it is done, failed, dead or cancelled. Follows it again when a stream breaks off."""
         while True:
             try:
                 with closing(self.stream_job(job)) as states:

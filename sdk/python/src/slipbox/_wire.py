@@ -28,7 +28,7 @@ LONGEST_WAIT = 60.0
 # The longest wait that the client chooses by itself, in seconds.
 LONGEST_PAUSE = 8.0
 # States of a job that do not change any more.
-ENDED = frozenset({"done", "dead", "cancelled"})
+ENDED = frozenset({"done", "failed", "dead", "cancelled"})
 
 
 def settings(url: str | None, api_key: str | None) -> tuple[str, str]:
