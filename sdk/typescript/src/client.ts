@@ -190,8 +190,7 @@ export class Collection {
 
   /** Makes a fork: one row, whatever the size. A copy is `api.call('post', '/v1/collections/{collection}/clone', …)`. */
   async fork(input: Omit<Schemas['CloneRequest'], 'mode'> = {}, options?: WriteOptions): Promise<Schemas['Collection']> {
-    const body = { ...input, mode: 'fork' as const }
-    return (await this.call('post', '/v1/collections/{collection}/clone', { ...options, body })) as Schemas['Collection']
+    return (await this.call('post', '/v1/collections/{collection}/clone', { ...options, body: input })) as Schemas['Collection']
   }
 
   /** Adds a note. */
@@ -267,11 +266,20 @@ export class Collection {
     return (await this.call('post', '/v1/collections/{collection}/chat', { ...options, body })) as Schemas['ChatAnswer']
   }
 
-  /** Answers from memory, piece by piece: `delta` with `ChatDelta`, then one `done` with `ChatAnswer`. */
-  chatStream(request: string | Omit<Schemas['ChatRequest'], 'stream'>, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  /**
+   * Answers from memory, piece by piece: `delta` with `ChatDelta`, then one `done` with `ChatAnswer`. An
+   * answer that ends before `done` is a ConnectionError.
+   */
+  async *chatStream(request: string | Omit<Schemas['ChatRequest'], 'stream'>, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined> {
     const body = { ...(typeof request === 'string' ? { message: request } : request), stream: true }
     const path = '/v1/collections/{collection}/chat'
-    return this.#api.stream('post', path, this.#here('post', path, { ...options, body }) as Request<Operation<'post', typeof path>>)
+    const sent = this.#here('post', path, { ...options, body }) as Request<Operation<'post', typeof path>>
+    for await (const event of this.#api.stream('post', path, sent)) {
+      if (event.event !== 'delta' && event.event !== 'done') continue // of a later gateway
+      yield event
+      if (event.event === 'done') return
+    }
+    throw new ConnectionError('the answer broke off before its end')
   }
 }
 
@@ -303,8 +311,8 @@ export class Jobs {
 
   /** Yields a job now and at each change, until it has ended. A stream that breaks off is begun again, at most `retries` times in a row. */
   async *follow(id: string, options: CallOptions = {}): AsyncGenerator<Schemas['Job'], void, undefined> {
-    let broken = 0
-    for (;;) {
+    for (let broken = 0; ; ) {
+      let lost = new ConnectionError('the stream ended before the job')
       try {
         for await (const event of this.#api.stream('get', '/v1/jobs/{job}/events', { ...options, path: { job: id } })) {
           if (event.event !== 'job') continue
@@ -313,13 +321,17 @@ export class Jobs {
           yield job
           if (over.has(job.state)) return
         }
-        broken++ // it ended before the job
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
-        if (++broken > (options.retries ?? 3)) throw error
-        continue
+        lost = error
       }
-      if (broken > (options.retries ?? 3)) throw new ConnectionError('the stream ended before the job')
+      if (++broken > (options.retries ?? 3)) throw lost
+      // Fails when the gateway is away, and saves a stream when the job has ended since.
+      const job = await this.get(id, options)
+      if (over.has(job.state)) {
+        yield job
+        return
+      }
     }
   }
 }

@@ -34,10 +34,8 @@ export interface Outgoing {
   repeatable: boolean
 }
 
-/** Statuses with which the gateway, or what is before it, did nothing: every request may be sent again. */
-const refused = new Set([429, 503])
 /** Statuses that do not say whether something was done. */
-const unclear = new Set([408, 500, 502, 504])
+const unclear = new Set([502, 504])
 
 /** Longest wait of our own between two attempts, and longest that a gateway may ask for, in milliseconds. */
 const longestPause = 8_000
@@ -77,12 +75,14 @@ export class Transport {
 
   /** Returns how long to wait before the next attempt, or undefined when there must be none. */
   #pause(error: SlipboxError | ConnectionError, failed: number, repeatable: boolean): number | undefined {
-    // A tenth of a second, doubled each time, and of that a random part, so that clients that failed
+    // A quarter of a second, doubled each time, and of that a random part, so that clients that failed
     // together do not come back together.
     const random = this.#settings.random ?? Math.random
     const own = Math.min(longestPause, 250 * 2 ** failed) * (0.5 + random() / 2)
     if (error instanceof ConnectionError) return repeatable ? own : undefined
-    if (!refused.has(error.status) && !(unclear.has(error.status) && repeatable)) return undefined
+    // The gateway did nothing. A 503 without Retry-After is final: a part that is not configured, for example.
+    const refused = error.status === 429 || (error.status === 503 && error.retryAfter !== undefined)
+    if (!refused && !(unclear.has(error.status) && repeatable)) return undefined
     if (error.retryAfter === undefined) return own
     // A longer wait is the caller's decision; the error has it.
     return error.retryAfter > longestRetryAfter ? undefined : error.retryAfter + own * 0.1

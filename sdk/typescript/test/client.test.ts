@@ -51,7 +51,7 @@ test('ids of an application name a collection in every call, and create it where
 })
 
 test('a write is repeated with the same idempotency key', async () => {
-  await using server = await double(hangUp, problem(500, 'internal'), json(201, { note: { id: 'n' }, revision: 1 }))
+  await using server = await double(hangUp, problem(504, 'timeout'), json(201, { note: { id: 'n' }, revision: 1 }))
   await server.client().collection('c').add('x')
   assert.equal(server.received.length, 3)
   assert.equal(new Set(server.received.map(r => r.headers['idempotency-key'])).size, 1)
@@ -59,15 +59,23 @@ test('a write is repeated with the same idempotency key', async () => {
 })
 
 test('a write that may not be repeated is sent once, unless it was refused unread', async () => {
-  for (const reply of [hangUp, problem(500, 'internal'), problem(504, 'timeout')]) {
+  for (const reply of [hangUp, problem(502, 'model_failed'), problem(504, 'timeout')]) {
     await using server = await double(reply)
     await assert.rejects(server.client().collection('c').patchNote('n', { content: 'x' }), error => error instanceof SlipboxError || error instanceof ConnectionError)
     assert.equal(server.received.length, 1)
   }
-  await using server = await double(problem(429, 'rate_limited', { 'Retry-After': '2' }), problem(503, 'unavailable'), json(200, { id: 'n' }))
+  await using server = await double(problem(429, 'rate_limited', { 'Retry-After': '2' }), problem(503, 'unavailable', { 'Retry-After': '1' }), json(200, { id: 'n' }))
   await server.client().collection('c').patchNote('n', { content: 'x' })
   assert.equal(server.received.length, 3)
-  assert.deepEqual(server.waits, [2012.5, 250])
+  assert.deepEqual(server.waits, [2012.5, 1025])
+})
+
+test('an error of the gateway, and 503 without Retry-After, are final also for reads', async () => {
+  for (const [status, code] of [[500, 'internal'], [503, 'model_not_configured']] as const) {
+    await using server = await double(problem(status, code))
+    await assert.rejects(server.client().collection('c').get(), (e: unknown) => e instanceof SlipboxError && e.status === status)
+    assert.equal(server.received.length, 1)
+  }
 })
 
 test('reads by POST are repeated, and a refused request never', async () => {
@@ -86,13 +94,13 @@ test('reads by POST are repeated, and a refused request never', async () => {
 })
 
 test('attempts end: by their number, by a wait that is too long, and by the signal', async () => {
-  await using down = await double(problem(503, 'unavailable'))
+  await using down = await double(problem(503, 'unavailable', { 'Retry-After': '0' }))
   await assert.rejects(down.client().collection('c').get(), (e: unknown) => e instanceof SlipboxError && e.status === 503)
   assert.equal(down.received.length, 4)
   await using later = await double(problem(429, 'quota', { 'Retry-After': '3600' }))
   await assert.rejects(later.client().collection('c').get(), (e: unknown) => e instanceof SlipboxError && e.retryAfter === 3_600_000)
   assert.equal(later.received.length, 1)
-  await using left = await double(problem(503, 'unavailable'))
+  await using left = await double(problem(504, 'timeout'))
   const control = new AbortController()
   const api = left.client({
     sleep: async () => {
@@ -153,7 +161,7 @@ test('events are read whatever the pieces they arrive in', async () => {
       },
     })
     const api = new Slipbox({ url: 'http://x', fetch: async () => new Response(body) })
-    const events = await all(api.collection('c').chatStream('hello'))
+    const events = await all(api.stream('post', '/v1/collections/{collection}/chat', { path: { collection: 'c' }, body: { message: 'hello' } }))
     assert.deepEqual(
       events.map(e => [e.event, e.data]),
       [['delta', { text: 'é' }], ['delta', { text: 'b' }], ['message', '[DONE]']], `pieces of ${size}`,
@@ -176,12 +184,16 @@ test('a job is followed over a stream that breaks off', async () => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
       response.write(job('running'), () => response.destroy())
     },
+    json(200, { id: 'j', kind: 'note', state: 'running' }),
     stream(job('running'), job('done'), job('never')),
   )
   assert.deepEqual((await all(server.client().jobs.follow('j'))).map(j => j.state), ['running', 'running', 'done'])
-  await using ends = await double(stream(''))
+  await using missed = await double(stream(''), json(200, { id: 'j', kind: 'note', state: 'failed' }))
+  assert.deepEqual((await all(missed.client().jobs.follow('j'))).map(j => j.state), ['failed'])
+  const running = json(200, { id: 'j', kind: 'note', state: 'running' })
+  await using ends = await double((response, got) => (got.url.endsWith('/events') ? stream('') : running)(response, got))
   await assert.rejects(all(ends.client().jobs.follow('j')), ConnectionError)
-  assert.equal(ends.received.length, 4)
+  assert.equal(ends.received.filter(got => got.url.endsWith('/events')).length, 4)
 })
 
 test('leaving a stream closes its connection', async () => {

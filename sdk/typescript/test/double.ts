@@ -10,7 +10,7 @@ export interface Received {
   body: string
 }
 
-type Reply = (response: ServerResponse, request: Received) => void
+export type Reply = (response: ServerResponse, request: Received) => void
 
 /** An HTTP server that gives its replies in order, and keeps what it was asked. The last reply is repeated. */
 export async function double(...replies: Reply[]) {
