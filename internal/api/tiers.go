@@ -40,11 +40,7 @@ func (h *core) listSessions(c *gin.Context) error {
 		list, next = list[:limit], list[limit-1].Note.ID.String()
 	}
 	for i := range list {
-		d := wireSession(&list[i])
-		out.Items = append(out.Items, wire.SessionState{
-			ID: d.ID, Theme: d.Theme, Summary: d.Summary, Keywords: d.Keywords, Heat: d.Heat, Visits: d.Visits, Accesses: d.Accesses, Interaction: d.Interaction,
-			Recency: d.Recency, Fresh: d.Fresh, Pages: int(list[i].Pages), Damaged: d.Damaged, CreatedAt: d.CreatedAt, LastVisit: d.LastVisit,
-		})
+		out.Items = append(out.Items, wireSession(&list[i]))
 	}
 	if out.NextCursor, err = h.nextCursorAt(c, next, v.Collection.ID, v.At); err != nil {
 		return err
@@ -53,12 +49,21 @@ func (h *core) listSessions(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-func wireSession(s *tiers.Session) wire.SessionDetail {
-	return wire.SessionDetail{
+func wireSession(s *tiers.Session) wire.SessionState {
+	return wire.SessionState{
 		ID: s.Note.ID, Theme: optional(s.Theme), Summary: s.Note.Content, Keywords: slices.Concat([]string{}, s.Note.Keywords), Heat: s.Heat,
-		Visits: int(s.Visits), Accesses: int(s.Accesses), Interaction: int(s.Interact), Recency: s.Recency, Fresh: int(s.Fresh),
+		Visits: int(s.Visits), Accesses: int(s.Accesses), Interaction: int(s.Interact), Recency: s.Recency, Fresh: int(s.Fresh), Pages: int(s.Pages),
 		Damaged: optional(s.Damaged), CreatedAt: wireTime(s.Note.CreatedAt), LastVisit: optionalTime(s.LastVisit),
 	}
+}
+
+// sessionDetail is wire.SessionDetail: a session with its pages in place of their number.
+type sessionDetail struct {
+	wire.SessionState
+
+	Pages      []wire.SessionPage `json:"pages"`
+	NextCursor *string            `json:"next_cursor,omitempty"`
+	Revision   wire.Revision      `json:"revision"`
 }
 
 // getSession answers a session and its pages.
@@ -75,8 +80,7 @@ func (h *core) getSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wireSession(&s)
-	out.Revision, out.Pages = int64(v.At), make([]wire.SessionPage, len(pages))
+	out := sessionDetail{SessionState: wireSession(&s), Pages: make([]wire.SessionPage, len(pages)), Revision: int64(v.At)}
 	for i := range pages {
 		out.Pages[i] = wirePage(&pages[i])
 	}

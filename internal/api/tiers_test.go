@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -240,5 +241,54 @@ func TestTiersReadAndUpdateAlone_C243(t *testing.T) {
 	b.runJobs(t)
 	if got := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK); got.number("short.pairs") != 1 || got.number("mid.pages") != 1 || got.number("long.user") == 0 {
 		t.Errorf("%s", got.Body)
+	}
+}
+
+// A pair that says nothing and a time that cannot be read are refused by name, and nothing of their request is stored. A pair of one side
+// becomes a page of one message, whose other side is absent.
+func TestTiersOddPairs(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.tiersSpace(t, `{"short_capacity":1}`)
+	for said, field := range map[string]string{
+		`{"user":"","assistant":""}`:                          "messages.1.user",
+		`{"user":" \n","assistant":"\t"}`:                     "messages.1.user",
+		`{"user":""}`:                                         "messages.1.user",
+		`{"assistant":""}`:                                    "messages.1.user",
+		`{"user":"I row.","occurred_at":"yesterday"}`:         "messages.1.occurred_at",
+		`{"user":"I row.","occurred_at":""}`:                  "messages.1.occurred_at",
+		`{"user":"I row.","occurred_at":"2026-02-30"}`:        "messages.1.occurred_at",
+		`{"assistant":"You row.","occurred_at":"1e99"}`:       "messages.1.occurred_at",
+		`{"role":"user","content":"a","occurred_at":"24:61"}`: "messages.1.occurred_at",
+	} {
+		b.call(t, "one", "POST", c+"/messages", `{"messages":[{"user":"I keep bees.","assistant":"Lovely."},`+said+`]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	if n := b.runJobs(t); n != 0 {
+		t.Errorf("%d jobs", n)
+	}
+	if got := b.call(t, "reader", "GET", c+"/messages", "").want(http.StatusOK); got.length("items") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	told := b.tell(t, c, "", "Your kettle boils.") // the other way around, it would be the answer
+	asked := b.tell(t, c, "Does anyone hear me?", "")
+	if asked.length("messages") != 1 || told.length("messages") != 1 {
+		t.Fatalf("%s\n%s", asked.Body, told.Body)
+	}
+	b.tell(t, c, "Good night.", "Sleep well.")
+	if got := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK); got.number("short.pairs") != 1 || got.number("mid.pages") != 2 {
+		t.Errorf("%s", got.Body)
+	}
+	pages := map[string]any{}
+	list := b.call(t, "reader", "GET", c+"/sessions", "").want(http.StatusOK)
+	for i := range list.length("items") {
+		session := b.call(t, "reader", "GET", c+"/sessions/"+list.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusOK)
+		for k := range session.length("pages") {
+			at := fmt.Sprintf("pages.%d.", k)
+			pages[session.text(at+"id")] = []any{session.at(at + "user"), session.at(at + "assistant"), session.length(at + "messages")}
+		}
+	}
+	want := map[string]any{asked.text("messages.0.id"): []any{"Does anyone hear me?", nil, 1}, told.text("messages.0.id"): []any{nil, "Your kettle boils.", 1}}
+	if !reflect.DeepEqual(pages, want) {
+		t.Errorf("the pages are %v, want %v", pages, want)
 	}
 }
