@@ -41,7 +41,7 @@ func (a *Analyst) theme(pages []memoryos.CallPage, handles []int) memoryos.Theme
 				names = append(names, m.Name)
 			}
 			sentences := utteredSentences(m.Content)
-			if m.Role != memory.RoleUser { // what is asked names the topic, a long answer much beside it
+			if m.Role == memory.RoleAssistant { // what is asked names the topic, a long answer much beside it
 				sentences = sentences[:min(len(sentences), maxLeadSentences)]
 			}
 			texts[i] += strings.Join(sentences, "\n") + "\n"
@@ -108,13 +108,16 @@ var talkWords = wordSet(`mate guy buddy bro dude man boss friend friends ai assi
 	mas pak halo saya yang anda untuk dan ini itu`)
 
 // pageSummary returns what a page says within so many characters: the facts of the people; what a person
-// asked where there are none; and what was answered.
+// asked where there are none; and what was answered. An earlier summary, which nobody said, keeps its sentences.
 func pageSummary(p *memoryos.CallPage, chars int) string {
 	var said, more []string
 	for i, u := range p.Messages {
 		var facts []string
-		if u.Role == memory.RoleUser {
+		switch u.Role {
+		case memory.RoleUser:
 			facts = personFacts(append(slices.Clone(p.Messages[:i]), u), memoryos.MaxKnowledge)
+		case memory.RoleSystem:
+			facts = text.Sentences(u.Content)
 		}
 		if len(facts) > 0 {
 			said = append(said, facts...)

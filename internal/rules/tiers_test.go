@@ -112,6 +112,31 @@ func TestMultiSummary(t *testing.T) {
 	}
 }
 
+// C221: a summary that is written again keeps what it said, in its words.
+func TestMultiSummaryOfASummary(t *testing.T) {
+	t.Parallel()
+	summary := ""
+	for i, said := range []string{"My sailing boat leaks at the keel.", "I ordered keel bolts for my boat in Split.", "The boat is out of the water now.", "I paint the hull of my boat blue."} {
+		pages := []memoryos.CallPage{pageAt(i, said, "")}
+		if summary != "" {
+			pages = slices.Insert(pages, 0, memoryos.CallPage{Messages: []memory.Utterance{{Role: memory.RoleSystem, Content: summary, Time: tierTime}}})
+		}
+		var parts []string
+		for _, theme := range New().multiSummary(memoryos.ThemesInput{Pages: pages}).Themes {
+			parts = append(parts, theme.Content)
+		}
+		summary = strings.Join(parts, " ")
+	}
+	for _, want := range []string{"leaks at the keel", "keel bolts", "out of the water", "blue"} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("%q is lost: %s", want, summary)
+		}
+	}
+	if strings.Contains(summary, "The user: The user") || strings.Contains(summary, "The user: the user") {
+		t.Error(summary)
+	}
+}
+
 // C232, C233: facts about the user come from the user's words, and what the assistant did or recommended from
 // the assistant's.
 func TestKnowledge(t *testing.T) {
