@@ -3,19 +3,42 @@
 // made from. It depends on nothing.
 package contract
 
-import _ "embed"
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"io"
+	"sync"
+)
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
 //go:generate go tool oapi-codegen -config ../sdk/go/oapi-codegen.yaml openapi.yaml
 //go:generate ../scripts/generate-typescript.sh
 //go:generate ../scripts/generate-python.sh
+//go:generate go run ../tools/pack openapi.yaml mem0.yaml
 
-// OpenAPI is the document, in YAML, as it is served at /openapi.yaml.
-//
-//go:embed openapi.yaml
-var OpenAPI []byte
+// The documents are embedded compressed: they are seven times as large.
+var (
+	//go:embed openapi.yaml.gz
+	packedOpenAPI []byte
+	//go:embed mem0.yaml.gz
+	packedMem0 []byte
+)
 
-// Mem0 is the document of the routes for mem0's clients, in YAML.
-//
-//go:embed mem0.yaml
-var Mem0 []byte
+// OpenAPI returns the document, in YAML, as it is served at /openapi.yaml. It is for reading only.
+var OpenAPI = sync.OnceValue(func() []byte { return unpack(packedOpenAPI) })
+
+// Mem0 returns the document of the routes for mem0's clients, in YAML. It is for reading only.
+var Mem0 = sync.OnceValue(func() []byte { return unpack(packedMem0) })
+
+func unpack(packed []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err) // of a program that was built with a damaged file
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}

@@ -60,7 +60,7 @@ func (o *operation) route() string {
 var sharedDocument = sync.OnceValues(loadDocument)
 
 // loadDocument reads and validates the embedded contract.
-func loadDocument() (*document, error) { return newDocument(contract.OpenAPI, "") }
+func loadDocument() (*document, error) { return newDocument(contract.OpenAPI(), "") }
 
 // newDocument reads and validates a contract whose paths are below base.
 func newDocument(raw []byte, base string) (*document, error) {

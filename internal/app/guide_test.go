@@ -58,7 +58,7 @@ func TestGuideToGoodPractice_C089(t *testing.T) {
 				continue
 			}
 			fields++
-			if _, ok := settings[name]; !ok && !regexp.MustCompile(`(?m)^ +`+name+`:|name: `+name+`\b`).Match(contract.OpenAPI) {
+			if _, ok := settings[name]; !ok && !regexp.MustCompile(`(?m)^ +`+name+`:|name: `+name+`\b`).Match(contract.OpenAPI()) {
 				t.Errorf("%s: %s is neither a field of the contract nor a setting of amem", heading, name)
 			}
 		}

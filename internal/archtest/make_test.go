@@ -30,6 +30,7 @@ var notRaced = map[string]string{
 	"internal/telemetry/telemetrytest":     "the tests of its users run it with the race detector",
 	"internal/grammar":                     "reads its tables once",
 	"internal/secret":                      "reads its table once",
+	"api":                                  "reads its documents once",
 	"internal/text":                        "reads its tables once",
 	"test/load":                            "a program that measures, without tests",
 }

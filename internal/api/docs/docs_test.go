@@ -43,7 +43,7 @@ func bodyFields(d *document, id string) []string {
 
 func TestFieldOrder(t *testing.T) {
 	t.Parallel()
-	d, err := loadDocument(contract.OpenAPI)
+	d, err := loadDocument(contract.OpenAPI())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func run(args []string) error {
 
 // page returns the page of the embedded contract.
 func page() ([]byte, error) {
-	d, err := loadDocument(contract.OpenAPI)
+	d, err := loadDocument(contract.OpenAPI())
 	if err != nil {
 		return nil, err
 	}
