@@ -922,9 +922,11 @@ func TestC294CompletionsHistory(t *testing.T) {
 		asked, answered := map[string]bool{}, 0
 		for _, raw := range sent.Messages {
 			var m struct {
-				Role      string
-				Answers   string                `json:"tool_call_id"`
-				ToolCalls []struct{ ID string } `json:"tool_calls"`
+				Role      string `json:"role"`
+				Answers   string `json:"tool_call_id"`
+				ToolCalls []struct {
+					ID string `json:"id"`
+				} `json:"tool_calls"`
 			}
 			if err := json.Unmarshal(raw, &m); err != nil {
 				t.Fatal(err)

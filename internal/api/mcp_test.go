@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -265,9 +266,7 @@ func TestMCPForeignIDs(t *testing.T) {
 		var texts []string
 		for _, ref := range []string{id, "01a1fdda-ccd6-713d-97db-eda78326c93a"} {
 			args := map[string]any{"collection": ref}
-			for k, v := range more {
-				args[k] = v
-			}
+			maps.Copy(args, more)
 			texts = append(texts, c.refused(tool, args))
 		}
 		if texts[0] != texts[1] || !strings.Contains(texts[0], "404") {
@@ -431,7 +430,9 @@ func TestMCPAnswersAreShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var whole struct{ Content string }
+		var whole struct {
+			Content string `json:"content"`
+		}
 		if err := json.Unmarshal([]byte(res.Contents[0].Text), &whole); err != nil || whole.Content != text {
 			t.Errorf("%s: the resource has %d bytes of %d: %v", name, len(whole.Content), len(text), err)
 		}
@@ -524,7 +525,7 @@ func TestMCPCountsRequests(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	count := &counting{}
-	b.Server.limiter = count
+	b.limiter = count
 	c := connectMCP(t, b.listen(t), "one", "2025-03-26")
 	before := count.n.Load()
 	c.use("remember", map[string]any{"collection": "space", "content": "Ada lives in Rome.", "policy": "none"}) // three requests of the API

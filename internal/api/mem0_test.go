@@ -531,11 +531,11 @@ func TestMem0RateLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.limiter = limiter
-	if first := b.mem0(t, "slow", "GET", "/v1/ping/", "").want(200); first.Header().Get("X-RateLimit-Limit") != "1" {
+	if first := b.mem0(t, "slow", "GET", "/v1/ping/", "").want(200); first.Header().Get("X-Ratelimit-Limit") != "1" {
 		t.Errorf("headers: %v", first.Header())
 	}
 	second := b.mem0(t, "slow", "GET", "/v1/ping/", "").want(429)
-	for _, name := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+	for _, name := range []string{"Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
 		if second.Header().Get(name) == "" {
 			t.Errorf("no %s: %v", name, second.Header())
 		}

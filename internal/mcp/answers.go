@@ -158,7 +158,7 @@ func (n *note) shorten() bool {
 		func() bool { return len(n.Context) > len(n.Content) && halve(&n.Context) },
 		func() bool { return halve(&n.Content) },
 		func() bool { return halve(&n.Context) },
-		func() bool { return dropAny(&n.Links, &ignored) && len(n.Links) >= 0 },
+		func() bool { return dropAny(&n.Links, &ignored) },
 		func() bool { return dropAny(&n.Keywords, &ignored) },
 		func() bool { return dropAny(&n.Tags, &ignored) },
 	} {
@@ -425,8 +425,8 @@ type collection struct {
 	} `json:"counts,omitempty"`
 }
 
-// flat returns the collection with the number of its notes in place of all counts.
-func (c collection) flat() collection {
+// flat returns a collection with the number of its notes in place of all counts.
+func flat(c collection) collection {
 	if c.Counts != nil {
 		c.Notes, c.Counts = &c.Counts.Notes, nil
 	}
@@ -436,7 +436,7 @@ func (c collection) flat() collection {
 func flatten(list []collection) []collection {
 	out := make([]collection, len(list))
 	for i := range list {
-		out[i] = list[i].flat()
+		out[i] = flat(list[i])
 	}
 	return out
 }

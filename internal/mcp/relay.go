@@ -69,8 +69,8 @@ func (r *Relay) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 			})
 		case err := <-failed:
 			timer := time.AfterFunc(relayGrace, cancel)
-			defer timer.Stop()
 			sending.Wait()
+			timer.Stop()
 			return err
 		case <-ctx.Done():
 			return nil

@@ -94,10 +94,10 @@ func (d *definition) tool(op Operation) (*tool, error) {
 	}[d.target] {
 		add(name, json.RawMessage(pathArguments[name]))
 	}
-	switch d.target {
-	case targetNote:
+	if d.target == targetNote {
 		t.required = append(t.required, argNote)
-	case targetName:
+	}
+	if d.target == targetName {
 		t.required = append(t.required, argCollection)
 	}
 	for _, name := range d.fields {

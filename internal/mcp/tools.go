@@ -483,7 +483,7 @@ func cloneCollection(c *call) (answer, error) {
 	if got.Copy != nil {
 		got.collection = *got.Copy
 	}
-	return &collectionAnswer{collection: got.collection.flat()}, err
+	return &collectionAnswer{collection: flat(got.collection)}, err
 }
 
 func noteHistory(c *call) (answer, error) {
@@ -505,7 +505,7 @@ func noteHistory(c *call) (answer, error) {
 	_, err = c.send(Request{Method: http.MethodGet, Path: path + "/history"}, query, &got)
 	out := &historyAnswer{Versions: []version{}, NextCursor: got.NextCursor}
 	for _, v := range got.Items {
-		v.version.Content = v.Note.Content
+		v.Content = v.Note.Content
 		out.Versions = append(out.Versions, v.version)
 	}
 	return out, err

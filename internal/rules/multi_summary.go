@@ -113,10 +113,9 @@ func pageSummary(p *memoryos.CallPage, chars int) string {
 	var said, more []string
 	for i, u := range p.Messages {
 		var facts []string
-		switch u.Role {
-		case memory.RoleUser:
+		if u.Role == memory.RoleUser {
 			facts = personFacts(append(slices.Clone(p.Messages[:i]), u), memoryos.MaxKnowledge)
-		case memory.RoleSystem:
+		} else if u.Role == memory.RoleSystem {
 			facts = text.Sentences(u.Content)
 		}
 		if len(facts) > 0 {

@@ -62,7 +62,6 @@ type additions struct {
 	occurred  *time.Time
 	expires   *time.Time
 	metadata  map[string]any
-	attribute map[string]any // of each message
 }
 
 func (s *Service) add(mode addMode) Handler {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -191,9 +192,7 @@ func (s *Service) profile(ctx context.Context, r *Request) (Reply, error) {
 		if out.Profile == nil {
 			out.Profile = map[string]any{}
 		}
-		for name, value := range values {
-			out.Profile[name] = value
-		}
+		maps.Copy(out.Profile, values)
 		at := formatTime(n.UpdatedAt)
 		if out.UpdatedAt == nil || *out.UpdatedAt < at {
 			out.UpdatedAt = &at

@@ -207,7 +207,8 @@ func plainIDs(c condition) (e memory.External, err error) {
 		return e, nil
 	case idIs:
 		if c.op == filter.Eq {
-			return e, setID(&e, c.kind, c.values[0])
+			err := setID(&e, c.kind, c.values[0])
+			return e, err
 		}
 	}
 	return e, malformed("filters: only ids with one value each can be given here")

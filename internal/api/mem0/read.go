@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -414,9 +415,7 @@ type recallNote struct {
 // pageAddress returns the address of a page, below the gateway's own.
 func pageAddress(r *Request, page, size int) *string {
 	query := url.Values{}
-	for name, values := range r.Query {
-		query[name] = values
-	}
+	maps.Copy(query, r.Query)
 	query.Set("page", strconv.Itoa(page))
 	query.Set("page_size", strconv.Itoa(size))
 	return new(r.Path + "?" + query.Encode())
