@@ -113,9 +113,10 @@ func pageSummary(p *memoryos.CallPage, chars int) string {
 	var said, more []string
 	for i, u := range p.Messages {
 		var facts []string
-		if u.Role == memory.RoleUser {
+		switch {
+		case u.Role == memory.RoleUser:
 			facts = personFacts(append(slices.Clone(p.Messages[:i]), u), memoryos.MaxKnowledge)
-		} else if u.Role == memory.RoleSystem {
+		case u.Role == memory.RoleSystem:
 			facts = text.Sentences(u.Content)
 		}
 		if len(facts) > 0 {

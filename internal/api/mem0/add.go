@@ -57,11 +57,11 @@ type results struct {
 
 // additions is a body with all its parts read.
 type additions struct {
-	ids       memory.External
-	messages  []notes.NewMessage
-	occurred  *time.Time
-	expires   *time.Time
-	metadata  map[string]any
+	ids      memory.External
+	messages []notes.NewMessage
+	occurred *time.Time
+	expires  *time.Time
+	metadata map[string]any
 }
 
 func (s *Service) add(mode addMode) Handler {
