@@ -113,11 +113,12 @@ func pageSummary(p *memoryos.CallPage, chars int) string {
 	var said, more []string
 	for i, u := range p.Messages {
 		var facts []string
-		switch {
-		case u.Role == memory.RoleUser:
+		switch u.Role {
+		case memory.RoleUser:
 			facts = personFacts(append(slices.Clone(p.Messages[:i]), u), memoryos.MaxKnowledge)
-		case u.Role == memory.RoleSystem:
+		case memory.RoleSystem:
 			facts = text.Sentences(u.Content)
+		case memory.RoleAssistant, memory.RoleDeveloper, memory.RoleTool: // are quoted
 		}
 		if len(facts) > 0 {
 			said = append(said, facts...)
