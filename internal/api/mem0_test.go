@@ -266,7 +266,7 @@ func TestMem0NeverDeletesAll(t *testing.T) {
 		return b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":`+filters+`}`).want(200).length("results")
 	}
 	for _, query := range []string{
-		"", "?user_id=", "?filters=", "?filters=%7B%7D", "?filters=all", "?filters=%7B%27user_id%27%3A", "?filters=%7B%27user_id%27%3A+%27*%27%7D", "?filters=%7B%27NOT%27%3A+%5B%7B%27user_id%27%3A+%27ann%27%7D%5D%7D",
+		"", "?user_id=", "?user_id=*", "?user_id=ann&agent_id=*", "?filters=", "?filters=%7B%7D", "?filters=all", "?filters=%7B%27user_id%27%3A", "?filters=%7B%27user_id%27%3A+%27*%27%7D", "?filters=%7B%27NOT%27%3A+%5B%7B%27user_id%27%3A+%27ann%27%7D%5D%7D",
 		"?filters=%7Buser_id%3A+%27ann%27%7D", "?filters=" + url.QueryEscape(`{'user_id': 'ann'} or 1`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'user_id': 'bea'}`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'color': 1}`),
 		"?filters=" + url.QueryEscape(`None`), "?filters=" + url.QueryEscape(`['user_id']`), "?user_id=ann&filters=x",
 	} {
@@ -419,6 +419,9 @@ func TestMem0HostileIDs(t *testing.T) {
 		if got := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":"I like tea.","user_id":`+strconv.Quote(id)+`}`); got.Code != 422 {
 			t.Errorf("%q: %d %s", id, got.Code, got.Body)
 		}
+	}
+	for _, call := range []string{"/v3/memories/add/", "/v3/memories/search/", "/v3/memories/"} { // filters could not name it
+		b.mem0(t, "one", "POST", call, `{"infer":false,"messages":"I like tea.","query":"tea","user_id":"*"}`).want(400)
 	}
 	b.mem0(t, "one", "DELETE", "/v2/entities/robot/x/", "").want(404)
 	b.mem0(t, "one", "GET", "/v1/memories/"+strings.Repeat("x", 300)+"/", "").want(404)

@@ -62,9 +62,13 @@ func (e *entity) external() (memory.External, error) {
 	return out, nil
 }
 
-// setID checks an id and sets it. Malformed if another value is set.
+// setID checks an id and sets it. Malformed if another value is set, and for "*": filters mean any value by it, so
+// that nobody can be called that, and who deletes what is of "*" is not told that everything was deleted.
 func setID(e *memory.External, kind int, id string) error {
 	to := [...]*string{&e.User, &e.Agent, &e.App, &e.Run}[kind]
+	if id == "*" {
+		return malformed("%s: \"*\" is not an id", idNames[kind])
+	}
 	if err := memory.CheckExternalID(idNames[kind], id); err != nil {
 		return err
 	}
