@@ -176,6 +176,21 @@ func TestMem0(t *testing.T) {
 	if texts := strings.Join(search.found("results"), " "); !strings.Contains(texts, "Rome") || strings.Contains(texts, "Oslo") {
 		t.Errorf("after the move: %s", search.Body)
 	}
+	// An add of several exchanges is one event.
+	event = b.mem0(t, "one", "POST", "/v3/memories/add/", `{"user_id":"bea","messages":[{"role":"user","content":"I play chess."},{"role":"assistant","content":"Nice."},
+		{"role":"user","content":"My dog is called Rex."},{"role":"assistant","content":"Hello Rex."},{"role":"user","content":"I work as a nurse."}]}`).want(200).text("event_id")
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done = b.mem0(t, "one", "GET", "/v1/event/"+event+"/", "").want(200)
+	texts := strings.Join(done.found("results"), " ")
+	if chess, dog, nurse := strings.Index(texts, "chess"), strings.Index(texts, "Rex"), strings.Index(texts, "nurse"); chess < 0 || dog < chess || nurse < dog {
+		t.Errorf("the event of an add with three exchanges: %s", done.Body)
+	}
+	list := b.mem0(t, "one", "GET", "/v1/events/", "").want(200)
+	if list.length("results") != 3 || list.text("results.0.id") != event || list.length("results.0.results") != done.length("results") {
+		t.Errorf("events: %s", list.Body)
+	}
 }
 
 // TestMem0Filters: a filter is understood as a whole, or refused.

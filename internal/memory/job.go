@@ -30,7 +30,8 @@ const (
 
 // ExchangeJob is the payload of a job of kind exchange.
 type ExchangeJob struct {
-	Messages []uuid.UUID `json:"messages"` // oldest first
+	Messages []uuid.UUID `json:"messages"`       // oldest first
+	After    uuid.UUID   `json:"after,omitzero"` // the job of the exchange before, if one request wrote both
 }
 
 // FlushJob is the payload of a job of kind flush.

@@ -66,7 +66,28 @@ func (s *Service) event(ctx context.Context, r *Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return ok(eventOf(&job))
+	out := eventOf(&job)
+	for out.Status == statusSucceeded {
+		before := jobBefore(&job)
+		if before == uuid.Nil {
+			break
+		}
+		if job, err = s.Jobs.Job(ctx, r.Scope, before); err != nil {
+			break // swept before the others
+		}
+		out.Results = append(resultsOf(&job), out.Results...)
+	}
+	return ok(out)
+}
+
+// jobBefore returns the job of the exchange that the same add wrote before that of a job; zero: none. The jobs of a
+// collection end in their order, and the last one's id is that of the event.
+func jobBefore(job *memory.Job) uuid.UUID {
+	var p memory.ExchangeJob
+	if job.Kind != memory.JobExchange || json.Unmarshal(job.Payload, &p) != nil {
+		return uuid.Nil
+	}
+	return p.After
 }
 
 // maxEvents is how many jobs a list of events looks at.
@@ -77,6 +98,7 @@ func (s *Service) events(ctx context.Context, r *Request) (Reply, error) {
 	page := number(json.Number(r.Query.Get("page")), 1, maxEvents)
 	size := number(json.Number(r.Query.Get("page_size")), memory.DefaultPage, maxPageSize)
 	all := []event{}
+	last := map[uuid.UUID]int{} // where the event of a job's add is, while jobs of it follow
 	q := memory.JobQuery{Limit: memory.MaxPage}
 	for n := 0; n < maxEvents; n += memory.MaxPage {
 		jobs, err := s.Jobs.ListJobs(ctx, r.Scope, q)
@@ -84,8 +106,20 @@ func (s *Service) events(ctx context.Context, r *Request) (Reply, error) {
 			return Reply{}, err
 		}
 		for i := range jobs {
-			if q.Before = jobs[i].ID; slices.Contains(additionKinds, jobs[i].Kind) {
-				all = append(all, eventOf(&jobs[i]))
+			job := &jobs[i]
+			q.Before = job.ID
+			if !slices.Contains(additionKinds, job.Kind) {
+				continue
+			}
+			at, isEarlier := last[job.ID]
+			switch {
+			case !isEarlier:
+				at, all = len(all), append(all, eventOf(job))
+			case all[at].Status == statusSucceeded:
+				all[at].Results = append(resultsOf(job), all[at].Results...)
+			}
+			if before := jobBefore(job); before != uuid.Nil {
+				last[before] = at
 			}
 		}
 		if len(jobs) < q.Limit {

@@ -236,6 +236,9 @@ func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory
 		for i := range said {
 			payload.Messages = append(payload.Messages, said[i].ID)
 		}
+		if len(out.Jobs) > 0 {
+			payload.After = out.Jobs[len(out.Jobs)-1]
+		}
 		var err error
 		if j.Payload, err = json.Marshal(payload); err != nil {
 			return fault.Wrap(err, fault.Internal, "the exchange cannot be encoded")
