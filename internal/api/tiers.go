@@ -51,7 +51,7 @@ func (h *core) listSessions(c *gin.Context) error {
 
 func wireSession(s *tiers.Session) wire.SessionState {
 	return wire.SessionState{
-		ID: s.Note.ID, Theme: optional(s.Theme), Summary: s.Note.Content, Keywords: slices.Concat([]string{}, s.Note.Keywords), Heat: s.Heat,
+		ID: s.Note.ID, Theme: optional(s.Theme), Summary: s.Note.Content, Keywords: append([]string{}, s.Note.Keywords...), Heat: s.Heat,
 		Visits: int(s.Visits), Accesses: int(s.Accesses), Interaction: int(s.Interact), Recency: s.Recency, Fresh: int(s.Fresh), Pages: int(s.Pages),
 		Damaged: optional(s.Damaged), CreatedAt: wireTime(s.Note.CreatedAt), LastVisit: optionalTime(s.LastVisit),
 	}
@@ -98,7 +98,7 @@ func (h *core) getSession(c *gin.Context) error {
 func wirePage(p *tiers.Page) wire.SessionPage {
 	out := wire.SessionPage{
 		ID: p.ID, Meta: p.Meta, Previous: optional(p.Previous), Next: optional(p.Next), Analyzed: p.Analyzed, Preloaded: p.Preloaded,
-		Keywords: slices.Concat([]string{}, p.Keywords), Messages: []uuid.UUID{}, Reason: p.Reason,
+		Keywords: append([]string{}, p.Keywords...), Messages: []uuid.UUID{}, Reason: p.Reason,
 	}
 	var user, assistant []string
 	for i := range p.Messages {
@@ -178,7 +178,7 @@ func (h *core) listMoves(c *gin.Context) error {
 func wireDimensions(list []tiers.Dimension) []wire.ProfileDimension {
 	out := make([]wire.ProfileDimension, 0, len(list))
 	for _, d := range list {
-		out = append(out, wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: slices.Concat([]string{}, d.Evidence)})
+		out = append(out, wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)})
 	}
 	return out
 }

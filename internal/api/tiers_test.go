@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -290,5 +291,104 @@ func TestTiersOddPairs(t *testing.T) {
 	want := map[string]any{asked.text("messages.0.id"): []any{"Does anyone hear me?", nil, 1}, told.text("messages.0.id"): []any{nil, "Your kettle boils.", 1}}
 	if !reflect.DeepEqual(pages, want) {
 		t.Errorf("the pages are %v, want %v", pages, want)
+	}
+}
+
+// C242: what is imported may be of elsewhere or damaged. Lines that no note can be made of are refused by name; damaged records are stored,
+// reported and left as they are; links and references lead to nothing outside of the collection; the rest works on.
+func TestTiersImportForeignAndDamaged(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.tiersSpace(t, `{"short_capacity":1,"heat_threshold":2}`)
+	elsewhere := "/v1/collections/" + b.call(t, "one", "POST", "/v1/collections", `{"name":"elsewhere","policy":"memoryos"}`).want(http.StatusCreated).text("id")
+	hidden := "/v1/collections/" + b.call(t, "two", "POST", "/v1/collections", `{"name":"hidden","policy":"memoryos"}`).want(http.StatusCreated).text("id")
+	other := b.call(t, "one", "POST", elsewhere+"/messages", `{"messages":[{"user":"The okapi is called Bo."}]}`).want(http.StatusAccepted).text("messages.0.id")
+	foreign := b.call(t, "two", "POST", hidden+"/messages", `{"messages":[{"user":"The axolotl is called Mo."}]}`).want(http.StatusAccepted).text("messages.0.id")
+	b.runJobs(t)
+	id := func(n int) string { return fmt.Sprintf("0199aaaa-bbbb-7ccc-8ddd-%012d", n) }
+	link := func(target string, attributes any) map[string]any {
+		return map[string]any{"target": target, "relation": "page", "attributes": attributes}
+	}
+	page := map[string]any{"meta": "Bees.", "analyzed": true, "preloaded": false, "keywords": []string{"bees"}, "chain": []string{other, foreign}, "reason": "imported"}
+	counts := map[string]any{"theme": "bees", "interaction": 0, "fresh": 0, "pages": 1, "seen": 0, "last_visit": "2026-02-01T10:00:00Z"}
+	lines := []struct {
+		line     string
+		status   float64
+		field    string
+		warnings int
+	}{
+		{object(t, "id", id(1), "kind", "message", "content", "I keep bees.", "category", "page", "occurred_at", "2026-02-01T10:00:00Z"), 201, "", 0},
+		{object(t, "id", id(2), "kind", "message", "content", "Lovely.", "category", "page", "occurred_at", "2026-02-01T10:00:00Z"), 201, "", 0},
+		{object(t, "id", id(3), "kind", "session", "content", "They speak about bees.", "attributes", counts, "links", []any{
+			link(id(1), page), link(id(2), map[string]any{"of": id(1)}), link(other, page), link(foreign, page),
+		}), 201, "", 2},
+		{object(t, "id", id(4), "kind", "session", "content", "Damaged counts.", "attributes", map[string]any{"pages": "many"}), 201, "", 0},
+		{object(t, "id", id(5), "kind", "session", "content", "Counts out of range.", "attributes", map[string]any{"pages": 1, "fresh": 7}), 201, "", 0},
+		{object(t, "id", id(6), "kind", "session", "content", "Damaged pages.", "attributes", counts, "links", []any{
+			link(id(1), map[string]any{"meta": 7}), link(id(2), map[string]any{"of": "nobody"}),
+		}), 201, "", 0},
+		{object(t, "id", id(7), "kind", "session", "content", "A page of elsewhere.", "attributes", counts, "links", []any{link(id(2), map[string]any{"of": foreign})}), 201, "", 0},
+		{object(t, "id", id(8), "kind", "profile", "key", "overall", "content", "Damaged.", "attributes", map[string]any{"dimensions": "many"}), 201, "", 0},
+		{object(t, "id", id(9), "kind", "knowledge", "content", "The user owns a kettle.", "attributes", map[string]any{"of": "nobody", "from_session": foreign}), 201, "", 0},
+		{`{"id":"` + id(11) + `","kind":"session"`, 400, "", 0},
+		{object(t, "id", id(12), "kind", "tier", "content", "a"), 422, "kind", 0},
+		{object(t, "kind", "session", "content", "a"), 422, "id", 0},
+		{object(t, "id", id(14), "kind", "message", "content", "a", "occurred_at", "yesterday"), 422, "occurred_at", 0},
+		{object(t, "id", id(15), "kind", "session", "content", "a", "attributes", "many"), 422, "attributes", 0},
+		{object(t, "id", id(16), "kind", "session", "content", "a", "usage", map[string]any{"access_count": -1}), 422, "usage.access_count", 0},
+		{object(t, "id", id(17), "kind", "session", "content", "a", "links", []any{map[string]any{"target": "nobody"}}), 422, "links.0.target", 0},
+		{object(t, "id", id(18), "kind", "session", "content", "a", "heat", 99), 422, "heat", 0},
+	}
+	var body []string
+	for _, l := range lines {
+		body = append(body, l.line)
+	}
+	job := b.call(t, "one", "POST", c+"/import", strings.Join(body, "\n")).want(http.StatusAccepted).text("job.id")
+	results := b.call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").want(http.StatusOK).lines()
+	for i, l := range lines {
+		warnings, _ := results[i]["warnings"].([]any)
+		field, _ := dig(results[i], "error.errors.0.field").(string)
+		if results[i]["status"] != l.status || field != l.field || len(warnings) != l.warnings {
+			t.Errorf("line %d: %v", i+1, results[i])
+		}
+	}
+	b.runJobs(t)
+	b.tell(t, c, "The bees swarm in May.", "All of them?")
+	b.tell(t, c, "I work as a nurse in Porto.", "Nice.")
+	b.tell(t, c, "Good night.", "Sleep well.")
+
+	damaged := map[string]bool{}
+	list := b.call(t, "reader", "GET", c+"/sessions", "").want(http.StatusOK)
+	for i := range list.length("items") {
+		at := fmt.Sprintf("items.%d.", i)
+		session := b.call(t, "reader", "GET", c+"/sessions/"+list.text(at+"id"), "").want(http.StatusOK)
+		if session.at("damaged") != nil {
+			damaged[list.text(at+"id")] = true
+		}
+		if raw := session.Body.String(); strings.Contains(raw, "okapi") || strings.Contains(raw, "axolotl") || strings.Contains(raw, foreign) {
+			t.Errorf("a session leads elsewhere: %s", raw)
+		}
+	}
+	if want := map[string]bool{id(4): true, id(5): true, id(6): true}; !maps.Equal(damaged, want) {
+		t.Errorf("damaged are %v: %s", damaged, list.Body)
+	}
+	for n, want := range map[int]string{4: "Damaged counts.", 5: "Counts out of range.", 8: "Damaged."} {
+		if got := b.call(t, "reader", "GET", c+"/notes/"+id(n), "").want(http.StatusOK); got.text("content") != want {
+			t.Errorf("%s was overwritten: %s", want, got.Body)
+		}
+	}
+	if got := b.call(t, "reader", "GET", c+"/tiers", "").want(http.StatusOK); got.number("short.pairs") != 1 || got.number("long.user") < 2 {
+		t.Errorf("%s", got.Body)
+	}
+	if got := b.call(t, "reader", "POST", c+"/search", `{"query":"I keep bees."}`).want(http.StatusOK); got.text("hits.0.note.content") != "I keep bees." {
+		t.Errorf("%s", got.Body)
+	}
+	for _, path := range []string{"/search?include=evicted", "/context?include=evicted"} {
+		if got := b.call(t, "reader", "POST", c+path, `{"query":"What are they called?"}`).want(http.StatusOK).Body.String(); strings.Contains(got, "okapi") || strings.Contains(got, "axolotl") {
+			t.Errorf("%s finds what is elsewhere: %s", path, got)
+		}
+	}
+	if got := b.call(t, "one", "GET", elsewhere+"/notes/"+other, "").want(http.StatusOK); got.text("content") != "The okapi is called Bo." {
+		t.Errorf("%s", got.Body)
 	}
 }
