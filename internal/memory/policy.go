@@ -57,6 +57,8 @@ type Event struct {
 	Note     Note   // EventNote: its current version, with its vector
 	Messages []Note // EventExchange: the new messages, oldest first; often of one side only
 	Task     Task   // EventTask
+	// Earlier is the result of earlier tries of the job, as far as they were written: the outcome of a decision that was Pending. Empty: none.
+	Earlier json.RawMessage
 }
 
 // Task is work that a policy does outside of notes and exchanges, such as a summary or a forgetting pass.

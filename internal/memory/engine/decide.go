@@ -54,6 +54,7 @@ func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, sp
 	if ev.Kind != memory.EventTask && len(about) == 0 {
 		return e.endWithoutNote(ctx, s, job)
 	}
+	ev.Earlier = job.Result
 	a, err := e.propose(ctx, s, v, ev, about, about, job.ID, spent)
 	if err != nil {
 		return err

@@ -864,3 +864,102 @@ func TestOSContext_C239(t *testing.T) {
 		t.Errorf("found is %+v", hits)
 	}
 }
+
+// Searches and contexts agree on the pages of a session that a caller deletes: they are evicted, once and for all messages, and nothing
+// else is. A restored session has its pages again.
+func TestOSDeletedSession(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"merge_threshold":0.9,"keyword_weight":0,"heat_threshold":1000}`, options{})
+	w.themed("kayak", "bread")
+	var of []memory.Note
+	for _, said := range []string{"I bought a kayak.", "The kayak leaks.", "I bake bread.", "Good night."} {
+		of = append(of, w.tell(said, "Tell me more about it.")...)
+	}
+	var session uuid.UUID
+	for _, s := range w.sessions() {
+		if s.Theme == "kayak" {
+			session = s.Note.ID
+		}
+	}
+	is := func(when, kayak string) {
+		t.Helper()
+		want := []string{kayak, kayak, kayak, kayak, memoryos.TierMid, memoryos.TierMid, memoryos.TierShort, memoryos.TierShort}
+		for i, n := range of {
+			if n = w.get(n.ID); tierOf(&n) != want[i] {
+				t.Errorf("%s: message %d is in the tier %s, want %s", when, i, tierOf(&n), want[i])
+			}
+		}
+		for _, word := range []string{"kayak", "bread"} {
+			shown := word == "bread" || kayak == memoryos.TierMid
+			message := of[0].ID
+			if word == "bread" {
+				message = of[4].ID
+			}
+			if got := found(w.search(w.c.ID, recall.Query{Text: word}), message); got != shown {
+				t.Errorf("%s: a search finds the %s: %t", when, word, got)
+			}
+			if c := w.context(w.c.ID, recall.ContextQuery{Text: word}); strings.Contains(c.Text, word) != shown {
+				t.Errorf("%s: the context of %s is %s", when, word, c.Text)
+			}
+			if !found(w.search(w.c.ID, recall.Query{Text: word, Hidden: true, Filter: memory.OfKinds(memory.KindMessage)}), message) {
+				t.Errorf("%s: the %s is not found by who asks for it", when, word)
+			}
+		}
+	}
+	is("before", memoryos.TierMid)
+	then := w.get(session)
+	if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), session, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	is("deleted", memoryos.TierEvicted)
+	left := 0
+	for _, m := range w.moves() {
+		if m.To == memoryos.TierEvicted {
+			left++
+			if m.Note != session || m.From != memoryos.TierMid || m.Reason != "it was deleted" {
+				t.Errorf("the move is %+v", m)
+			}
+		}
+	}
+	if left != 1 {
+		t.Errorf("it left %d times", left)
+	}
+	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), session, then.From, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	is("restored", memoryos.TierMid)
+	if pages := w.pages(session); len(pages) != 2 {
+		t.Errorf("the pages are %+v", pages)
+	}
+	w.checkCollection(w.c.ID)
+}
+
+// C245: the moves of a try whose answer was unusable are reported together with those of the tries after it, each once.
+func TestOSMovesOfAllTries_C245(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":2,"merge_threshold":0}`, options{})
+	w.fake.Script(memoryos.CallKnowledge, llmtest.NotJSON(), llmtest.WrongSchema(), llmtest.WrongSchema())
+	first := w.say("I keep bees.", "Lovely.").Messages
+	w.drain()
+	w.say("I sell honey.", "Lovely.")
+	w.settle()
+	var got []string
+	for _, m := range w.moves() {
+		got = append(got, m.From+" to "+m.To)
+		if m.From == memoryos.TierShort && m.Note != first[0].ID {
+			t.Errorf("the move is %+v", m)
+		}
+	}
+	if want := []string{"short to mid", "mid to long"}; !slices.Equal(got, want) {
+		t.Errorf("the moves are %v, want %v", got, want)
+	}
+	tried := 0
+	for _, j := range w.jobs(uuid.Nil) {
+		tried = max(tried, j.Attempts)
+	}
+	if tried == 0 {
+		t.Error("no job was tried again")
+	}
+}

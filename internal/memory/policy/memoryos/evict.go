@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
 // graceShare: of a full middle tier, the newest session in so many stays, at least one. It had no time to be read.
@@ -128,13 +129,96 @@ func (r *run) remove(ctx context.Context, s *session) error {
 			ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == n.ID })
 		}
 	}
-	messages, err := r.d.Notes(ctx, ids)
+	return r.categorize(ctx, ids, CategoryEvicted)
+}
+
+// followSession makes the pages of a session go where it went. Those of a deleted one are evicted, so that contexts and searches agree:
+// searches find pages by their session. Those of a restored one are pages again. uuid.Nil is no session.
+func (r *run) followSession(ctx context.Context, session uuid.UUID) error {
+	if session == uuid.Nil {
+		return nil
+	}
+	live, err := r.d.Notes(ctx, []uuid.UUID{session})
 	if err != nil {
 		return err
 	}
-	for i := range messages {
-		messages[i].Category = CategoryEvicted
+	if len(live) > 0 {
+		return r.takeBack(ctx, session)
 	}
-	r.dec.Puts = append(r.dec.Puts, messages...)
+	ids, err := r.withoutSession(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	between, err := r.d.Links(ctx, ids, memory.Both)
+	if err != nil {
+		return err
+	}
+	for _, l := range between {
+		if l.Relation == RelNext {
+			r.dec.Unlinks = append(r.dec.Unlinks, l.LinkID)
+		}
+	}
+	r.move(Move{From: TierMid, To: TierEvicted, Note: session, Reason: "it was deleted"})
+	return r.categorize(ctx, ids, CategoryEvicted)
+}
+
+// takeBack makes the evicted messages that a session links to pages again.
+func (r *run) takeBack(ctx context.Context, session uuid.UUID) error {
+	links, err := r.d.Links(ctx, []uuid.UUID{session}, memory.Outgoing)
+	if err != nil {
+		return err
+	}
+	var ids []uuid.UUID
+	for i := range links {
+		if links[i].Relation == RelPage {
+			ids = append(ids, links[i].Target)
+		}
+	}
+	return r.categorize(ctx, ids, CategoryPage)
+}
+
+// withoutSession returns the messages of pages that no session leads to.
+func (r *run) withoutSession(ctx context.Context) ([]uuid.UUID, error) {
+	var out []uuid.UUID
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: inMiddleTier(), Limit: policy.PageSize}
+	for {
+		list, err := r.d.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		var ids []uuid.UUID
+		for i := range list {
+			ids = append(ids, list[i].ID)
+		}
+		links, err := r.d.Links(ctx, ids, memory.Incoming)
+		if err != nil {
+			return nil, err
+		}
+		linked := map[uuid.UUID]bool{}
+		for i := range links {
+			linked[links[i].Target] = linked[links[i].Target] || links[i].Relation == RelPage
+		}
+		out = append(out, slices.DeleteFunc(ids, func(id uuid.UUID) bool { return linked[id] })...)
+		if len(list) < q.Limit {
+			return out, nil
+		}
+		q.After = list[len(list)-1].ID
+	}
+}
+
+// categorize puts messages of the log into a category.
+func (r *run) categorize(ctx context.Context, ids []uuid.UUID, category string) error {
+	for batch := range slices.Chunk(ids, policy.PageSize) {
+		messages, err := r.d.Notes(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for i := range messages {
+			if messages[i].Kind == memory.KindMessage && messages[i].Category != category {
+				messages[i].Category = category
+				r.dec.Puts = append(r.dec.Puts, messages[i])
+			}
+		}
+	}
 	return nil
 }

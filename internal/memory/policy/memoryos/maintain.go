@@ -3,6 +3,7 @@ package memoryos
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,7 @@ type run struct {
 	out      outcome
 	analyses int
 	later    bool // work is left for a task
+	earlier  int  // moves of earlier tries, the first ones of out
 	failed   []string
 
 	asking sync.Mutex // guards out and failed while calls are made at once
@@ -70,15 +72,24 @@ type pair struct {
 	messages []memory.Note // oldest first, with vectors
 }
 
+// work is what a decision is about. An id that is not set is uuid.Nil.
+type work struct {
+	upTo    uuid.UUID       // newest message that may move
+	changed uuid.UUID       // message that was changed, deleted or restored: the knowledge that comes from it becomes stale
+	session uuid.UUID       // that was deleted or restored
+	earlier json.RawMessage // result of earlier tries: their moves are not lost
+}
+
 // maintain moves the pairs up to a message that the short tier has no room for, analyzes the sessions that are hot, and
 // evicts those that the middle tier has no room for.
-//
-// The knowledge that comes from a changed message becomes stale; uuid.Nil is none.
-func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, upTo, changed uuid.UUID) (memory.Decision, error) {
+func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, w work) (memory.Decision, error) {
 	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}}
+	r.out.Moves = MovesOf(w.earlier)
+	r.earlier = len(r.out.Moves)
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return r.markStale(ctx, changed) },
-		r.loadSessions, r.repair, func(ctx context.Context) error { return r.migrate(ctx, upTo, changed != uuid.Nil) }, r.analyzeHot, r.evict, r.readChanged,
+		func(ctx context.Context) error { return r.markStale(ctx, w.changed) },
+		func(ctx context.Context) error { return r.followSession(ctx, w.session) },
+		r.loadSessions, r.repair, func(ctx context.Context) error { return r.migrate(ctx, w.upTo, w.changed != uuid.Nil) }, r.analyzeHot, r.evict, r.readChanged,
 	} {
 		if err := step(ctx); err != nil {
 			return memory.Decision{}, err
@@ -126,7 +137,7 @@ func (r *run) decision() memory.Decision {
 		r.dec.Follow = append(r.dec.Follow, maintainLater(""))
 	}
 	r.out.Decision = policy.DecisionKeep
-	if len(r.out.Moves) > 0 {
+	if len(r.out.Moves) > r.earlier {
 		r.out.Decision, r.dec.Cause = "move", memory.CauseEvolve
 	}
 	if len(r.failed) > 0 {

@@ -18,6 +18,10 @@ import (
 // Its key is empty, or the id of a message that was changed or deleted: the knowledge from it becomes stale.
 const TaskMaintain = "maintain"
 
+// TaskSession evicts the pages of a session that a caller deleted, and takes back those of one that a caller restored. Its key is the
+// id of the session.
+const TaskSession = "session"
+
 // Relations of links.
 const (
 	// RelPage leads from a session to the messages of its pages. The link to the first message of a page has the
@@ -146,9 +150,9 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 	}
 	switch {
 	case e.Kind == memory.EventExchange && len(e.Messages) > 0:
-		return p.maintain(ctx, d, &c, e.Messages[len(e.Messages)-1].ID, uuid.Nil)
+		return p.maintain(ctx, d, &c, work{upTo: e.Messages[len(e.Messages)-1].ID, earlier: e.Earlier})
 	case e.Kind == memory.EventNote && e.Note.Kind == memory.KindMessage:
-		dec, err := p.maintain(ctx, d, &c, e.Note.ID, uuid.Nil)
+		dec, err := p.maintain(ctx, d, &c, work{upTo: e.Note.ID, earlier: e.Earlier})
 		dec.Note = e.Note
 		if i := slices.IndexFunc(dec.Puts, func(n memory.Note) bool { return n.ID == e.Note.ID }); i >= 0 {
 			dec.Note = dec.Puts[i]
@@ -163,14 +167,25 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 				return memory.Decision{}, fault.InvalidField("key", "must be the id of a message")
 			}
 		}
-		return p.maintain(ctx, d, &c, uuid.Max, changed)
+		return p.maintain(ctx, d, &c, work{upTo: uuid.Max, changed: changed, earlier: e.Earlier})
+	case e.Kind == memory.EventTask && e.Task.Name == TaskSession:
+		session, err := uuid.Parse(e.Task.Key)
+		if err != nil {
+			return memory.Decision{}, fault.InvalidField("key", "must be the id of a session")
+		}
+		return p.maintain(ctx, d, &c, work{upTo: uuid.Max, session: session, earlier: e.Earlier})
 	}
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
 }
 
-// Refresh sums up again what a changed or deleted message belongs to, and marks the knowledge from it.
+// Refresh sums up again what a changed or deleted message belongs to, and marks the knowledge from it. The pages of a
+// session follow it when it is deleted or restored.
 func (*Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follow {
 	switch {
+	case is == nil && was.Kind == memory.KindSession:
+		return []memory.Follow{{Task: memory.Task{Name: TaskSession, Key: was.ID.String()}}}
+	case was == nil && is.Kind == memory.KindSession:
+		return []memory.Follow{{Task: memory.Task{Name: TaskSession, Key: is.ID.String()}}}
 	case was != nil && was.Kind == memory.KindMessage && (was.Category == CategoryPage || was.Category == CategoryEvicted):
 		return []memory.Follow{maintainLater(was.ID.String())}
 	case was == nil && is.Kind == memory.KindMessage:
