@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 installed=$(scripts/install-clients.sh sdk-python)
-PYTHONDONTWRITEBYTECODE=1 "$installed/venv/bin/python" sdk/python/generate.py
+PYTHONDONTWRITEBYTECODE=1 RUFF_NO_CACHE=true "$installed/venv/bin/python" sdk/python/generate.py
