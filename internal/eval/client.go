@@ -289,6 +289,26 @@ func (c *Client) openJobs(ctx context.Context, collection string) (map[string]jo
 	return c.jobs(ctx, collection, "scheduled", "queued", "running", "queued")
 }
 
+// cancelJobs cancels the jobs of a collection that have not ended.
+func (c *Client) cancelJobs(ctx context.Context, collection string) error {
+	for {
+		open, err := c.openJobs(ctx, collection)
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		for id := range open {
+			resp, err := c.send(ctx, http.MethodPost, "/v1/jobs/"+id+"/cancel", "", nil)
+			if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusConflict {
+				continue // it has ended
+			}
+			if err != nil {
+				return err
+			}
+			_ = resp.Body.Close()
+		}
+	}
+}
+
 type job struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`

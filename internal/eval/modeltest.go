@@ -173,7 +173,7 @@ func smallModel(policy string) map[string]any {
 }
 
 // runScenario fills one collection as its scenario says, and checks the result.
-func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelReport) error {
+func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelReport) (err error) {
 	began := time.Now()
 	config := smallModel(s.policy)
 	maps.Copy(config, s.config)
@@ -190,6 +190,8 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelRepor
 	}
 	out.Waiting += waiting
 	out.TimedOut = out.TimedOut || over
+	// What waits would ask again during the next scenario, and get the canned answers that are meant for that one.
+	defer func() { err = errors.Join(err, t.Client.cancelJobs(ctx, col.ID)) }()
 	if s.agent {
 		t.Logf("%s: %d jobs wait for another attempt, %.0f s", s.name, waiting, time.Since(began).Seconds())
 		return nil
