@@ -154,7 +154,7 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 
 .PHONY: test/clients
 test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once
-	go test -count=1 -timeout=15m -v ./test/clients
+	go test -count=1 -timeout=25m -v ./test/clients
 
 .PHONY: test/go
 test/go: ## Test the Go client (sdk/go, a module of its own) against a gateway
