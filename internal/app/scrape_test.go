@@ -179,14 +179,21 @@ func (w *watchedTest) callEverything(refusals bool) {
 	const unknown = "019a9c3e-6f1b-7c44-9d2a-3b1f0c5e8a77"
 	known := strings.NewReplacer("{collection}", "bees", "{note}", note, "{job}", job, "{agent}", "ada", "{folder}", "shelf", "{block}", block, "{tool}", "forecast", "{label}", "human", "{api_key}", unknown, "{review}", unknown, "{tenant}", unknown)
 	none := strings.NewReplacer("{collection}", "none", "{note}", unknown, "{job}", unknown, "{agent}", "none", "{api_key}", unknown, "{review}", unknown, "{tenant}", unknown)
-	answered, operations := 0, 0
+	answered, called := 0, 0
+	paths := doc.Paths.Map()
 	for _, deletes := range []bool{false, true} {
-		for path, item := range doc.Paths.Map() {
-			for method, op := range item.Operations() {
+		order := slices.Sorted(maps.Keys(paths))
+		if deletes {
+			slices.Reverse(order) // what is within comes before what holds it
+		}
+		for _, path := range order {
+			operations := paths[path].Operations()
+			for _, method := range slices.Sorted(maps.Keys(operations)) {
+				op := operations[method]
 				if deletes != (method == http.MethodDelete) {
 					continue
 				}
-				operations++
+				called++
 				body, kind := sampleBody(op)
 				if refusals {
 					w.status(method, known.Replace(path), body, "Content-Type", kind, "Authorization", "Bearer nonsense")
@@ -198,8 +205,8 @@ func (w *watchedTest) callEverything(refusals bool) {
 			}
 		}
 	}
-	if operations < 70 || answered < operations/2 {
-		w.t.Errorf("%d of %d operations answered without an error; the walk is too poor", answered, operations)
+	if answered < 65 {
+		w.t.Errorf("%d of %d operations answered without an error; the walk is too poor", answered, called)
 	}
 }
 
@@ -208,7 +215,9 @@ func sampleBody(op *openapi3.Operation) (body, kind string) {
 	if op.RequestBody == nil {
 		return "", ""
 	}
-	for kind, media := range op.RequestBody.Value.Content {
+	content := op.RequestBody.Value.Content
+	for _, kind := range slices.Sorted(maps.Keys(content)) {
+		media := content[kind]
 		if body, ok := sampleBodies[op.OperationID]; ok {
 			return body, kind
 		}
