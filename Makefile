@@ -35,12 +35,12 @@ PARALLEL ?= 4
 AT_ONCE ?= 3
 
 MODULE  := github.com/slipboxhq/slipbox
-APP     := $(MODULE)/internal/app
+BUILD   := $(MODULE)/internal/build
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The date of the commit, not of the build: the same commit gives the same binary.
 DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(APP).date=$(DATE)
+LDFLAGS := -s -w -X $(BUILD).version=$(VERSION) -X $(BUILD).commit=$(COMMIT) -X $(BUILD).date=$(DATE)
 
 # One set of flags for all builds, so that the cache serves run, test and lint alike.
 # nomsgpack leaves out gin's MessagePack codec, which no route uses: a tenth of a first build.
@@ -104,8 +104,8 @@ goflags: ## Print the flags of all builds, for commands outside of make (GOFLAGS
 	@echo '$(GOFLAGS)'
 
 .PHONY: build
-build: ## Build bin/gateway and bin/worker, stamped with version, commit and date
-	@scripts/build.sh '$(LDFLAGS)' ./cmd/gateway ./cmd/worker
+build: ## Build bin/gateway, bin/worker and bin/slipbox, stamped with version, commit and date
+	@scripts/build.sh '$(LDFLAGS)' ./cmd/gateway ./cmd/worker ./cmd/slipbox
 
 .PHONY: encoder
 encoder: ## Install the weights of both local encoders, unless they are there (SLIPBOX_ENCODER_DIR)
@@ -113,7 +113,7 @@ encoder: ## Install the weights of both local encoders, unless they are there (S
 
 .PHONY: run
 run: ## Build and serve the demo on ADDR, keeping its data in DATA
-	@scripts/build.sh '$(LDFLAGS)' ./cmd/gateway
+	@scripts/build.sh '$(LDFLAGS)' ./cmd/gateway ./cmd/slipbox
 	@# The gateway also serves without the weights, and says what is missing.
 	@./bin/gateway encoder install || true
 	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA) --log-level warn

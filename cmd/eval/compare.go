@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app"
-	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/app/daemon"
 	"github.com/slipboxhq/slipbox/internal/eval"
 )
 
@@ -148,7 +148,7 @@ func withGateway(ctx context.Context, stderr io.Writer, do func(ctx context.Cont
 		return fmt.Errorf("make a scratch folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	settings := command.Settings{LogLevel: "error"}
+	settings := daemon.Settings{LogLevel: "error"}
 	cfg, log, err := settings.Start(stderr, func(cfg *app.Settings) {
 		cfg.Addr, cfg.Data, cfg.DatabaseURL, cfg.RedisURL = "127.0.0.1:0", dir, "", ""
 	})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/app/daemon"
+	"github.com/slipboxhq/slipbox/internal/build"
 )
 
 func (c *gateway) version() *cobra.Command {
@@ -15,7 +17,7 @@ func (c *gateway) version() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print version, commit and date of the build", Args: command.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			b := app.CurrentBuild()
+			b := build.Current()
 			if asJSON {
 				return json.NewEncoder(c.stdout).Encode(b)
 			}
@@ -28,7 +30,7 @@ func (c *gateway) version() *cobra.Command {
 }
 
 func (c *gateway) health() *cobra.Command {
-	return command.Health("gateway", "SLIPBOX_ADDR", func() (string, error) {
+	return daemon.Health("gateway", "SLIPBOX_ADDR", func() (string, error) {
 		cfg, err := c.settings()
 		return cfg.Addr, err
 	})

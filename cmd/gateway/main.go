@@ -12,14 +12,15 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/app/daemon"
 )
 
-func main() { command.Main(newRoot) }
+func main() { daemon.Main(newRoot) }
 
 // gateway holds what all subcommands share: streams and global flags.
 type gateway struct {
 	stdout, stderr io.Writer
-	from           command.Settings
+	from           daemon.Settings
 	data           string
 }
 

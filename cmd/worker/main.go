@@ -11,12 +11,14 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/app/daemon"
+	"github.com/slipboxhq/slipbox/internal/build"
 )
 
-func main() { command.Main(newRoot) }
+func main() { daemon.Main(newRoot) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	var from command.Settings
+	var from daemon.Settings
 	var addr string
 	var stages []string
 	var prepares, decides, tasks int
@@ -62,10 +64,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 			return app.Work(cmd.Context(), cfg, log)
 		},
 	}, stdout, stderr)
-	b := app.CurrentBuild()
+	b := build.Current()
 	root.Version = strings.Join([]string{b.Version, b.Commit, b.Date, b.Go}, " ")
 	from.Flags(root.PersistentFlags())
-	root.AddCommand(command.Health("worker", "SLIPBOX_WORKER_ADDR", func() (string, error) {
+	root.AddCommand(daemon.Health("worker", "SLIPBOX_WORKER_ADDR", func() (string, error) {
 		cfg, err := from.Load()
 		return cfg.WorkerAddr, err
 	}))

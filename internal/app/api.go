@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/console"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/redis"
@@ -50,7 +51,7 @@ func (g *Gateway) buildAPI() error {
 	if err != nil {
 		return err
 	}
-	b := CurrentBuild()
+	b := build.Current()
 	g.api, err = api.New(api.Deps{
 		Log:     g.log,
 		Auth:    g.Auth.Authenticator,

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/cache"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/document"
@@ -106,7 +107,7 @@ type Services struct {
 // connect connects and builds everything. The caller must call disconnect, also when connect fails.
 func (c *core) connect(ctx context.Context, service string) error {
 	var err error
-	if c.telemetry, err = telemetry.Start(ctx, telemetry.Config{Service: service, Version: CurrentBuild().Version, Log: c.log, Getenv: os.Getenv}); err != nil {
+	if c.telemetry, err = telemetry.Start(ctx, telemetry.Config{Service: service, Version: build.Current().Version, Log: c.log, Getenv: os.Getenv}); err != nil {
 		return err
 	}
 	c.log = c.telemetry.Logger(c.log)

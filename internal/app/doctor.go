@@ -11,11 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 )
@@ -141,14 +141,14 @@ func askVersion(ctx context.Context, addr string) (version string, err error) {
 		return "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	var build Build
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<12)).Decode(&build); err != nil {
+	var found build.Info
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<12)).Decode(&found); err != nil {
 		return "", err
 	}
-	if build.Commit == "" {
+	if found.Commit == "" {
 		return "", fmt.Errorf("status %s", resp.Status)
 	}
-	return build.Version, nil
+	return found.Version, nil
 }
 
 func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
@@ -157,16 +157,16 @@ func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 		return Finding{Name: "store", State: OK, Detail: "none yet; the first start creates it"}
 	}
 	if err != nil {
-		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}
+		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}
 	}
 	defer func() { _ = st.Close() }()
 	size, err := st.Size(ctx)
 	if err != nil {
-		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "run `gateway check`"}
+		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "run `gateway check`"}
 	}
 	schema, err := st.Schema(ctx)
 	if err != nil {
-		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "run `gateway check`"}
+		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "run `gateway check`"}
 	}
 	return Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, %s, %.1f MiB (`gateway check` verifies it all)", schema, float64(size)/(1<<20))}
 }
@@ -261,15 +261,4 @@ func redactEndpoint(s string) string {
 		return "the endpoint"
 	}
 	return u.Redacted()
-}
-
-// OneLine returns the text of an error in one line, without repeated parts.
-func OneLine(err error) string {
-	var parts []string
-	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimSpace(line); line != "" && !slices.Contains(parts, line) {
-			parts = append(parts, line)
-		}
-	}
-	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
 }

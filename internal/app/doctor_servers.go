@@ -33,16 +33,16 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 	defer cancel()
 	pg, err := openServers(ctx, cfg, log, nil)
 	if err != nil {
-		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
+		return []Finding{{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: postgresFix(err)}}
 	}
 	defer func() { _ = pg.Close() }()
 	facts, err := pg.Facts(ctx)
 	if err != nil {
-		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
+		return []Finding{{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: postgresFix(err)}}
 	}
 	schema, err := pg.Schema(ctx)
 	if err != nil {
-		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
+		return []Finding{{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: postgresFix(err)}}
 	}
 	return []Finding{
 		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, %s (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role, schema)},
@@ -59,7 +59,7 @@ func doctorWrapping(ctx context.Context, pg *postgres.Store, cfg Settings, log *
 	}
 	if err != nil {
 		return Finding{
-			Name: "wrapping", State: Bad, Detail: OneLine(err),
+			Name: "wrapping", State: Bad, Detail: fault.OneLine(err),
 			Fix: "give every gateway and worker the same SLIPBOX_WRAPPING_KEY; with different ones they replace each other's key for signing tokens",
 		}
 	}
@@ -77,13 +77,13 @@ func postgresFix(err error) string {
 func doctorRedis(ctx context.Context, cfg Settings) []Finding {
 	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix, Timeout: cfg.Redis.Timeout}, redis.Deps{})
 	if err != nil {
-		return []Finding{{Name: "redis", State: Bad, Detail: OneLine(err), Fix: "correct REDIS_URL"}}
+		return []Finding{{Name: "redis", State: Bad, Detail: fault.OneLine(err), Fix: "correct REDIS_URL"}}
 	}
 	defer r.Close() //nolint:errcheck // it was only read
 	facts, err := r.Facts(ctx)
 	if err != nil {
 		return []Finding{{
-			Name: "redis", State: Bad, Detail: OneLine(err) + "; requests work without it, more slowly",
+			Name: "redis", State: Bad, Detail: fault.OneLine(err) + "; requests work without it, more slowly",
 			Fix: "start the server, and check host, port and password in REDIS_URL",
 		}}
 	}
@@ -105,7 +105,7 @@ func orNotShown(s string) string {
 func doctorWorkers(ctx context.Context, r *redis.Client) Finding {
 	states, err := r.WakeStates(ctx)
 	if err != nil {
-		return Finding{Name: "workers", State: Bad, Detail: OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need bzpopmin and zpopmin, and every process zadd"}
+		return Finding{Name: "workers", State: Bad, Detail: fault.OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need bzpopmin and zpopmin, and every process zadd"}
 	}
 	var unserved []string
 	f := Finding{Name: "workers", State: OK}

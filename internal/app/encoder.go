@@ -49,7 +49,7 @@ func InstallEncoder(ctx context.Context, cfg Settings, model, from string, progr
 		return dir, false, failed
 	}
 	if failed != nil {
-		_, _ = fmt.Fprintln(progress, OneLine(failed))
+		_, _ = fmt.Fprintln(progress, fault.OneLine(failed))
 	}
 	return dir, fresh, nil
 }
@@ -106,7 +106,7 @@ func doctorEncoder(cfg Settings) Finding {
 	}
 	dir, err := cfg.LLM.EncoderPath()
 	if err != nil {
-		return Finding{Name: "encoder", State: Note, Detail: OneLine(err), Fix: "set SLIPBOX_ENCODER_DIR, then run " + install}
+		return Finding{Name: "encoder", State: Note, Detail: fault.OneLine(err), Fix: "set SLIPBOX_ENCODER_DIR, then run " + install}
 	}
 	for _, m := range models {
 		if err = weights.Verify(m, dir); err == nil {
@@ -116,9 +116,9 @@ func doctorEncoder(cfg Settings) Finding {
 		case errors.Is(err, fs.ErrNotExist):
 			return Finding{Name: "encoder", State: Note, Detail: "no weights of " + m.Name + " in " + dir, Fix: "run " + install + ", then start the gateway again"}
 		case errors.Is(err, encoder.ErrDamaged):
-			return Finding{Name: "encoder", State: Note, Detail: "the weights are not what was published: " + OneLine(err), Fix: "run " + install + ", which replaces them"}
+			return Finding{Name: "encoder", State: Note, Detail: "the weights are not what was published: " + fault.OneLine(err), Fix: "run " + install + ", which replaces them"}
 		}
-		return Finding{Name: "encoder", State: Note, Detail: "the weights cannot be read: " + OneLine(err), Fix: "give " + dir + " to the user that runs the gateway"}
+		return Finding{Name: "encoder", State: Note, Detail: "the weights cannot be read: " + fault.OneLine(err), Fix: "give " + dir + " to the user that runs the gateway"}
 	}
 	return Finding{Name: "encoder", State: OK, Detail: fmt.Sprintf("weights in %s, hashes as published; %s kernels", dir, encoder.Kernel())}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -183,7 +184,7 @@ func shutdown(ctx context.Context, server *http.Server) error {
 
 // logAttrs returns the attributes of the first log line.
 func (g *Gateway) logAttrs() []any {
-	out := []any{"url", g.URL(), "version", CurrentBuild().Version}
+	out := []any{"url", g.URL(), "version", build.Current().Version}
 	if !g.cfg.Servers() {
 		return append(out, "data", g.cfg.Data)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/build"
 )
 
 // healthHandler serves health, version and metrics of a worker, with the paths and answers of a
@@ -19,7 +20,7 @@ func (c *core) healthHandler() http.Handler {
 		status, body := ready.Answer(r.Context())
 		writeJSON(w, status, body)
 	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, CurrentBuild()) })
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, build.Current()) })
 	mux.Handle("GET /metrics", c.telemetry.MetricsHandler())
 	return mux
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
@@ -58,7 +59,7 @@ func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, st
 		return fault.New(fault.Conflict, "the store has schema version %d and this build knows %d, so the export would miss what the newer build keeps: export with that build", schema.Current, schema.Known)
 	}
 	return writeNewFile(file, streams.Out, func(w *bufio.Writer) error {
-		m, err := store.NewMoveWriter(w, engine, CurrentBuild().Version, time.Now())
+		m, err := store.NewMoveWriter(w, engine, build.Current().Version, time.Now())
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
@@ -129,7 +130,7 @@ func (w *Worker) logAttrs() []any {
 	}
 	prepares, decides, tasks := w.cfg.Jobs.AtOnce()
 	return []any{
-		"health", w.URL(), "version", CurrentBuild().Version, "stages", w.cfg.Jobs.Stages,
+		"health", w.URL(), "version", build.Current().Version, "stages", w.cfg.Jobs.Stages,
 		"prepares", prepares, "decides", decides, "tasks", tasks,
 		"analyst", analyst, "embedder", w.Embedders.Default().Name(),
 	}

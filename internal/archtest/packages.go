@@ -63,8 +63,9 @@ func Map() []Package {
 		edge = layer(LayerEdge)
 	)
 	return []Package{
-		{"cmd", LayerCommand, "the binaries", []string{app}, false},
-		{"cmd/eval", LayerCommand, "the evaluation as a command", []string{eval, app}, false},
+		{"cmd", LayerCommand, "the binaries", []string{app, "internal/cli"}, false},
+		{"cmd/eval", LayerCommand, "the evaluation", []string{eval, app}, false},
+		{"internal/cli", LayerCommand, "slipbox, a client of the public API", nil, false},
 
 		{app, LayerApp, "builds, starts and stops everything",
 			[]string{layer(LayerConfig), edge, layer(LayerAdapter), core, grant}, false},
@@ -121,22 +122,25 @@ func Map() []Package {
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
 		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
-		{"internal/snapshot", LayerLeaf, "a private directory of files that can be made again", nil, false},
+		{"internal/snapshot", LayerLeaf, "files that can be made again", nil, false},
 		{"internal/search", LayerLeaf, "fusion and ranking, pure functions", nil, false},
 		{"internal/filter", LayerLeaf, "the filter language", nil, false},
 		{"internal/grammar", LayerLeaf, "parts of speech, Chinese words, statements of a sentence", nil, false},
 		{"internal/text", LayerLeaf, "segmentation, stems, stop words, escaping for prompts", nil, false},
-		{"internal/when", LayerLeaf, "the time expressions of a question", nil, false},
+		{"internal/when", LayerLeaf, "times in a question", nil, false},
 		{"internal/document", LayerLeaf, "the text of files", nil, false},
 		{"internal/fair", LayerLeaf, "turns by tenant: a queue, a gate", nil, false},
+		{"internal/app/command", LayerLeaf, "what all command lines share", nil, false},
+		{"internal/api/wire", LayerLeaf, "types of the contract", nil, false},
+		{"internal/build", LayerLeaf, "a binary's version", nil, false},
 		{"internal/fault", LayerLeaf, "error codes", nil, false},
 		{"internal/outbound", LayerLeaf, "requests to tenants' addresses", nil, false},
 		{"internal/schema", LayerLeaf, "JSON schemas", nil, false},
 		{"internal/secret", LayerLeaf, "secrets in texts", nil, false},
 		{"internal/seal", LayerLeaf, "encryption of secrets", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
-		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},
-		{"migrations", LayerLeaf, "the numbered SQL of each engine, embedded", nil, false},
+		{"internal/telemetry", LayerLeaf, "traces, metrics, names of attributes", nil, false},
+		{"migrations", LayerLeaf, "numbered SQL of each engine", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
 
 		{eval, LayerTool, "measuring through the public API", nil, false},
@@ -144,9 +148,9 @@ func Map() []Package {
 		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
-		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/llm"}, false},
+		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},
 		{"test/bench", LayerTool, "benchmarks of a whole gateway, in process and over servers",
-			[]string{app, layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
+			[]string{app, "internal/app/command", layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
 		{"test/load", LayerTool, "what one tenant's flood does to the others, over the HTTP API", nil, false},
 		{"test/corpus", LayerTool, "generated text for benchmarks and tests", nil, false},
 	}
@@ -176,7 +180,7 @@ type Dependency struct {
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
 	redis := []string{"internal/redis", "internal/cache"}
-	http := []string{"cmd", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/outbound", "internal/telemetry",
+	http := []string{"cmd", "internal/cli", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/outbound", "internal/telemetry",
 		"internal/eval", "docs", "test"}
 	// It calls methods by name, for which the linker keeps every exported method of a program.
 	template := []string{"internal/api/docs"}
@@ -198,7 +202,8 @@ func Dependencies() []Dependency {
 		{"github.com/maypok86/otter", []string{"internal/cache", "internal/auth"}, false},
 		{"github.com/tiktoken-go/", []string{"internal/search"}, false},
 		{"github.com/golang-jwt/", []string{"internal/auth"}, true},
-		{"github.com/spf13/", []string{"cmd", "internal/app"}, false},
+		{"github.com/spf13/", []string{"cmd", "internal/cli", "internal/app"}, false},
+		{"golang.org/x/term", []string{"internal/cli"}, false},
 		{"github.com/caarlos0/env", []string{"internal/config"}, false},
 		{"go.opentelemetry.io/otel/sdk", telemetry, true},
 		{"go.opentelemetry.io/otel/exporters", telemetry, true},

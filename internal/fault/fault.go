@@ -9,6 +9,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -129,3 +130,14 @@ func CodeOf(err error) Code {
 
 // Is reports whether err's outermost fault has the code.
 func Is(err error, code Code) bool { return err != nil && CodeOf(err) == code }
+
+// OneLine returns the text of an error in one line, without repeated parts.
+func OneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(parts, line) {
+			parts = append(parts, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
+}

@@ -1,5 +1,5 @@
-// Package command is what the command lines of the binaries share: flags for settings, the text of
-// errors, checks of arguments, and the health command. cmd/gateway and cmd/worker use it.
+// Package command is what all command lines share: how they end, the text of errors, checks of arguments. It contains
+// nothing of the server; what the processes of servers share is internal/app/daemon.
 package command
 
 import (
@@ -7,25 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/slipboxhq/slipbox/internal/app"
-	"github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-// Main runs a command line and exits. After an error it exits with 1 and prints the error to stderr
-// after the name of the binary.
+// Main runs a command line and exits. After an error it prints the error to stderr after the name of the binary, and
+// exits with the ExitCode() of the error if it has one, or else with 1.
 func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
-	document.ServeChild()
 	// The first signal stops gracefully, the second at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -36,7 +30,14 @@ func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
 		if _, silent := errors.AsType[ErrSilent](err); !silent {
 			fmt.Fprintf(os.Stderr, "%s: %s\n", cmd.Name(), Message(err))
 		}
-		os.Exit(1)
+		code := 1
+		if own, ok := errors.AsType[interface {
+			error
+			ExitCode() int
+		}](err); ok {
+			code = own.ExitCode()
+		}
+		os.Exit(code)
 	}
 }
 
@@ -55,7 +56,7 @@ func Message(err error) string {
 	if f.Err == nil {
 		return f.Message
 	}
-	return f.Message + ": " + app.OneLine(f.Err)
+	return f.Message + ": " + fault.OneLine(f.Err)
 }
 
 // Root sets up a root command: after an error it names the help instead of printing the usage.
@@ -113,53 +114,4 @@ func OneArg(what string) cobra.PositionalArgs {
 		}
 		return UsageError(cmd, fmt.Errorf("%q is one argument too many", args[1]))
 	}
-}
-
-// Settings are the flags for the sources of settings.
-type Settings struct {
-	File, EnvFile, LogLevel string
-}
-
-// Flags adds the flags to a command.
-func (s *Settings) Flags(f *pflag.FlagSet) {
-	f.StringVar(&s.File, "config", "", "settings `file` in YAML; \"gateway config\" prints one to start from")
-	f.StringVar(&s.EnvFile, "env-file", "", "`file` of KEY=VALUE lines, read like the environment")
-	f.StringVar(&s.LogLevel, "log-level", "", "`level`: debug, info, warn or error (SLIPBOX_LOG_LEVEL; default info)")
-}
-
-// Load reads the settings, applies the flags of a command and validates the result. The error
-// lists all problems.
-func (s *Settings) Load(apply ...func(*app.Settings)) (app.Settings, error) {
-	cfg, err := app.LoadSettings(app.SettingsSources{File: s.File, EnvFile: s.EnvFile, Environ: app.Environ()})
-	if err != nil {
-		return cfg, settingsError(err)
-	}
-	if s.LogLevel != "" {
-		cfg.Log.Level = s.LogLevel
-	}
-	for _, fn := range apply {
-		fn(&cfg)
-	}
-	if err := cfg.Validate(); err != nil {
-		return cfg, settingsError(err)
-	}
-	return cfg, nil
-}
-
-func settingsError(err error) error {
-	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
-	return fmt.Errorf("the settings are not usable:\n  %s", strings.Join(lines, "\n  "))
-}
-
-// Start loads the settings and builds the logger.
-func (s *Settings) Start(stderr io.Writer, apply ...func(*app.Settings)) (app.Settings, *slog.Logger, error) {
-	cfg, err := s.Load(apply...)
-	if err != nil {
-		return cfg, nil, err
-	}
-	log, err := telemetry.NewLogger(stderr, telemetry.LogConfig(cfg.Log))
-	if err != nil {
-		return cfg, nil, fmt.Errorf("set up logs: %w", err)
-	}
-	return cfg, log, nil
 }

@@ -20,34 +20,51 @@ import (
 	"time"
 )
 
-// dir is the folder of the binary; "" until a test needs it.
-var dir string
-
 // source is the folder of the command's package.
 var source = "."
 
-// binary returns the path of the command under test. It is built once per package, unless
-// SLIPBOX_BINARIES is a folder that has it.
-var binary = sync.OnceValues(func() (path string, err error) {
-	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" {
-		of, err := filepath.Abs(source)
-		return filepath.Join(built, filepath.Base(of)), err
-	}
-	if dir, err = os.MkdirTemp("", "command-test-"); err != nil {
+// built holds what was built, by folder of the package.
+var built struct {
+	sync.Mutex
+
+	dir   string // "" until a test needs it
+	paths map[string]string
+}
+
+// binary returns the path of a command. It is built once per package under test, unless SLIPBOX_BINARIES is a folder
+// that has it.
+func binary(folder string) (path string, err error) {
+	of, err := filepath.Abs(folder)
+	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(dir, "command")
+	if made := os.Getenv("SLIPBOX_BINARIES"); made != "" {
+		return filepath.Join(made, filepath.Base(of)), nil
+	}
+	built.Lock()
+	defer built.Unlock()
+	if path = built.paths[of]; path != "" {
+		return path, nil
+	}
+	if built.dir == "" {
+		if built.dir, err = os.MkdirTemp("", "command-test-"); err != nil {
+			return "", err
+		}
+		built.paths = map[string]string{}
+	}
+	path = filepath.Join(built.dir, filepath.Base(of))
 	//nolint:gosec // a folder of our own
-	if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, source).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, folder).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
+	built.paths[of] = path
 	return path, nil
-})
+}
 
 // Main runs the tests of a package and removes the binary.
 func Main(m *testing.M) {
 	code := m.Run()
-	_ = os.RemoveAll(dir)
+	_ = os.RemoveAll(built.dir)
 	os.Exit(code)
 }
 
@@ -64,7 +81,13 @@ var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|
 // installed weights.
 func Command(tb testing.TB, env []string, args ...string) *exec.Cmd {
 	tb.Helper()
-	path, err := binary()
+	return CommandOf(tb, source, env, args...)
+}
+
+// CommandOf is Command for the command of another folder.
+func CommandOf(tb testing.TB, folder string, env []string, args ...string) *exec.Cmd {
+	tb.Helper()
+	path, err := binary(folder)
 	if err != nil {
 		tb.Fatal(err)
 	}

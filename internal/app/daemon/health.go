@@ -1,4 +1,4 @@
-package command
+package daemon
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
 // Health returns the command that asks a running process of the same binary whether it is ready.
@@ -13,7 +14,7 @@ import (
 func Health(binary, setting string, addr func() (string, error)) *cobra.Command {
 	var base string
 	cmd := &cobra.Command{
-		Use: "health", Short: "Ask a running " + binary + " whether it is ready", Args: NoArgs,
+		Use: "health", Short: "Ask a running " + binary + " whether it is ready", Args: command.NoArgs,
 		Long: "Ask the running " + binary + " whether it is ready (GET /readyz) at the address that the settings\n" +
 			"name (" + setting + "), print its answer, and exit with 1 when it is not, or does not answer\n" +
 			"within seconds. It needs no shell, so that containers can use it as their health check.",
@@ -37,7 +38,7 @@ func Health(binary, setting string, addr func() (string, error)) *cobra.Command 
 				return err
 			}
 			if !ready {
-				return ErrSilent{}
+				return command.ErrSilent{}
 			}
 			return nil
 		},

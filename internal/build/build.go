@@ -1,26 +1,27 @@
-package app
+// Package build says what version of slipbox a binary is.
+package build
 
 import "runtime/debug"
 
-// Set by the linker (make build): -X …/internal/app.version=v1.2.3.
+// Set by the linker (make build): -X …/internal/build.version=v1.2.3.
 var (
 	version = ""
 	commit  = ""
 	date    = "" // RFC 3339
 )
 
-// Build describes a build.
-type Build struct {
+// Info describes a build.
+type Info struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Date    string `json:"date"`
 	Go      string `json:"go"`
 }
 
-// CurrentBuild describes this build. Fields that the linker did not set come from the toolchain;
+// Current describes this build. Fields that the linker did not set come from the toolchain;
 // the rest is "unknown".
-func CurrentBuild() Build {
-	b := Build{Version: version, Commit: commit, Date: date}
+func Current() Info {
+	b := Info{Version: version, Commit: commit, Date: date}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.Go = info.GoVersion
 		if b.Version == "" {

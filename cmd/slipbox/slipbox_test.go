@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+)
+
+// These tests run the real binary against the real gateway, over real pipes.
+
+func TestMain(m *testing.M) { commandtest.Main(m) }
+
+var keyText = regexp.MustCompile(`sb_[A-Za-z0-9_-]+`)
+
+// person is someone at a shell, with a home of their own and a gateway.
+type person struct {
+	home, url, key, data string
+	env                  []string
+	gateway              *commandtest.Process
+}
+
+// newPerson starts a gateway and returns a person who has its first key and has not logged in.
+func newPerson(t *testing.T) *person {
+	t.Helper()
+	p := &person{home: t.TempDir(), data: filepath.Join(t.TempDir(), "data")}
+	p.url = "http://127.0.0.1:" + commandtest.FreePort(t)
+	p.env = []string{"HOME=" + p.home, "XDG_CONFIG_HOME=", "TZ=UTC", "COLUMNS=", "NO_COLOR="}
+	p.start(t)
+	p.key = keyText.FindString(p.gateway.Stdout.String())
+	return p
+}
+
+// start starts the gateway on its data.
+func (p *person) start(t *testing.T) {
+	t.Helper()
+	args := []string{"serve", "--addr", strings.TrimPrefix(p.url, "http://"), "--data", p.data}
+	p.gateway = commandtest.Start(t, commandtest.CommandOf(t, "../gateway", nil, args...))
+	p.gateway.Await(t, "it was ready", func() bool {
+		resp, err := http.Get(p.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// login keeps the key and a collection, which it creates.
+func (p *person) login(t *testing.T) {
+	t.Helper()
+	p.pipe(t, p.key+"\n", "login", p.url)
+	p.pipe(t, "", "add", "--create", "amem", "-c", "diary", "The blue kiln is inspected on Friday.")
+	p.pipe(t, p.key+"\n", "login", "-c", "diary")
+}
+
+// run runs a command with an input, and returns what it prints and its exit code.
+func (p *person) run(t *testing.T, in string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return p.runIn(t, nil, in, args...)
+}
+
+// runIn is run with more of an environment.
+func (p *person) runIn(t *testing.T, env []string, in string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := commandtest.Command(t, append(p.env[:len(p.env):len(p.env)], env...), args...)
+	cmd.Stdin = strings.NewReader(in)
+	run := commandtest.Start(t, cmd)
+	select {
+	case <-run.Done:
+	case <-time.After(time.Minute):
+		t.Fatalf("%v did not end within a minute:\n%s", args, run.Stderr)
+	}
+	return run.Stdout.String(), run.Stderr.String(), run.ExitCode()
+}
+
+// pipe runs a command that has to work and returns its stdout.
+func (p *person) pipe(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	out, problems, code := p.run(t, in, args...)
+	if code != 0 {
+		t.Fatalf("%v: exit %d\n%s%s", args, code, out, problems)
+	}
+	return out
+}
+
+// object decodes the JSON that a command prints.
+func object(t *testing.T, out string) map[string]any {
+	t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal([]byte(out), &o); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	return o
+}
+
+// From a fresh home: a key is kept for its owner alone, a note is added once, found, and printed for people and for
+// programs.
+func TestLoginAddSearch(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	if _, problems, code := p.run(t, "", "search", "kiln"); code != 2 || !strings.Contains(problems, "slipbox login") {
+		t.Errorf("before the login: exit %d, %s", code, problems)
+	}
+	if _, problems, code := p.run(t, "sb_live_wrong\n", "login", p.url); code != 2 || !strings.Contains(problems, "gateway key create") {
+		t.Errorf("a wrong key: exit %d, %s", code, problems)
+	}
+	file := filepath.Join(p.home, ".config", "slipbox", "profiles.json")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a wrong key was kept")
+	}
+	p.login(t)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of keys: %v, %v", info, err)
+	}
+	first := object(t, p.pipe(t, "Nora asked the gallery to hold two vases back.\n", "add", "--tag", "people"))
+	again := object(t, p.pipe(t, "", "add", "Nora asked the gallery to hold two vases back.", "--tag", "people"))
+	if first["note"].(map[string]any)["id"] != again["note"].(map[string]any)["id"] {
+		t.Errorf("the same note is stored twice: %v, %v", first, again)
+	}
+	if got := p.pipe(t, "", "add", "--text", "Nora asked the gallery to hold two vases back."); !strings.Contains(got, "known · ") {
+		t.Errorf("a note that is there: %q", got)
+	}
+	hits := object(t, p.pipe(t, "", "search", "two", "vases", "-k", "1"))["hits"].([]any)
+	if len(hits) != 1 || !strings.Contains(hits[0].(map[string]any)["note"].(map[string]any)["content"].(string), "vases") {
+		t.Errorf("found %v", hits)
+	}
+	out, _, code := p.runIn(t, []string{"COLUMNS=40"}, "", "search", "--text", "--explain", "vases")
+	if code != 0 || !strings.Contains(out, " 1 Nora asked the gallery") || strings.Contains(out, "\x1b") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	for line := range strings.Lines(out) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 40 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	// The ids of an application name a collection, too.
+	p.pipe(t, "", "add", "--user", "nora@example.com", "--create", "amem", "I am a vegetarian.")
+	if out := p.pipe(t, "", "search", "--user", "nora@example.com", "food"); !strings.Contains(out, "vegetarian") {
+		t.Errorf("by the id of a user: %s", out)
+	}
+}
+
+// A mistake is answered with its fix and an exit code for its kind.
+func TestErrorsNameTheFix(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	away := "http://127.0.0.1:" + commandtest.FreePort(t)
+	for _, tt := range []struct {
+		name string
+		env  []string
+		in   string
+		args []string
+		code int
+		want []string
+	}{
+		{"a mistyped command", nil, "", []string{"serch"}, 1, []string{"search"}},
+		{"a mistyped flag", nil, "", []string{"search", "--k", "3"}, 1, []string{"--k", "slipbox search --help"}},
+		{"an empty question", nil, "\n", []string{"search"}, 1, []string{"question", "pipe"}},
+		{"an unknown collection", nil, "", []string{"search", "-c", "dairy", "x"}, 3, []string{"diary", "--collection"}},
+		{"an unknown collection to add to", nil, "", []string{"add", "-c", "dairy", "x"}, 3, []string{"diary", "--create"}},
+		{"an unknown user", nil, "", []string{"add", "--user", "x", "x"}, 3, []string{"--create"}},
+		{"two collections", nil, "", []string{"add", "-c", "diary", "--user", "x", "x"}, 1, []string{"--user", "use one"}},
+		{"an unknown policy", nil, "", []string{"add", "-c", "new", "--create", "amme", "x"}, 1, []string{"policy"}},
+		{"too long a note", nil, strings.Repeat("long ", 1<<16), []string{"add"}, 1, []string{"content"}},
+		{"far too long a note", nil, strings.Repeat("long ", 1<<18), []string{"add"}, 1, []string{"slipbox import"}},
+		{"a revision of the future", nil, "", []string{"search", "--as-of", "999", "x"}, 1, []string{"as_of"}},
+		{"a wrong number of hits", nil, "", []string{"search", "-k", "many", "x"}, 1, []string{"k"}},
+		{"no gateway", nil, "", []string{"search", "--url", away, "x"}, 2, []string{away, "slipbox login"}},
+		{"no gateway, with a key", []string{"SLIPBOX_URL=" + away, "SLIPBOX_API_KEY=" + p.key}, "", []string{"search", "x"}, 4, []string{away, "gateway serve"}},
+		{"no address", nil, "", []string{"search", "--url", "localhost:8080", "x"}, 1, []string{"http://127.0.0.1:8080"}},
+		{"a key in the address", nil, "", []string{"login", "http://user:key@127.0.0.1"}, 1, []string{"slipbox login"}},
+		{"a torn key", []string{"SLIPBOX_API_KEY=sb_live_\x01", "SLIPBOX_URL=" + p.url}, "", []string{"search", "x"}, 2, []string{"gateway key create"}},
+		{"an unknown profile", nil, "", []string{"search", "--profile", "work", "x"}, 1, []string{"default", "slipbox login"}},
+		{"no home", []string{"HOME="}, "", []string{"login", p.url}, 1, []string{"SLIPBOX_URL"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out, problems, code := p.runIn(t, tt.env, tt.in, tt.args...)
+			if code != tt.code || out != "" {
+				t.Errorf("exit %d, want %d; stdout %q", code, tt.code, out)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(problems, want) {
+					t.Errorf("%q is missing in: %s", want, problems)
+				}
+			}
+			if strings.Contains(problems, p.key) {
+				t.Errorf("a key is printed: %s", problems)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// headerCreate names the policy of a collection that a request creates.
+const headerCreate = "Slipbox-Create"
+
+// headerRedacted names the kinds of secrets that were taken out.
+const headerRedacted = "Slipbox-Redacted"
+
+// maxText bounds what is read from a pipe, in bytes. The gateway takes 64 KiB in a note, and says so.
+const maxText = 1 << 20
+
+func (c *cli) add() *cobra.Command {
+	var tags []string
+	var at, create string
+	var wait bool
+	cmd := &cobra.Command{
+		Use: "add [TEXT…]", Short: "Add a note",
+		Long: "Add a note: the arguments, or what comes from a pipe. A note that is there already is not added\n" +
+			"again, so a command that was interrupted can be repeated.",
+		Example: "  slipbox add \"Nora moved to Lisbon.\" --tag people\n" +
+			"  pbpaste | slipbox add --create amem --collection inbox\n" +
+			"  slipbox add --user nora@example.com --create mem0 \"I am a vegetarian.\"",
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			content, err := c.content(args, "a note")
+			if err != nil {
+				return err
+			}
+			path, query, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			note := wire.NoteInput{Content: content, Tags: tags}
+			if at != "" {
+				note.OccurredAt = &at
+			}
+			if wait {
+				query.Set("wait", "evolved")
+				c.errs.status("waiting for the analysis…")
+				defer c.errs.done()
+			}
+			r := request{method: http.MethodPost, path: path + "/notes", query: query, body: note}
+			r.once(newKey())
+			var got wire.NoteCreated
+			raw, header, err := c.create(cmd.Context(), to, r, create, &got)
+			if err != nil {
+				return err
+			}
+			c.errs.done()
+			if kinds := header.Get(headerRedacted); kinds != "" {
+				if err := c.errs.line("taken out before it was stored: %s", clean(kinds)); err != nil {
+					return err
+				}
+			}
+			if c.asJSON() {
+				return c.out.line("%s", raw)
+			}
+			return c.out.added(got)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringSliceVarP(&tags, "tag", "t", nil, "`tag` of the note; may be repeated")
+	f.StringVar(&at, "at", "", "`time` at which it happened, such as 2026-03-01T09:30:00Z (default: now)")
+	f.StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (`amem`, `mem0` …)")
+	f.BoolVar(&wait, "wait", false, "wait until the note is analyzed and linked, for at most 25 seconds")
+	return cmd
+}
+
+func (s *screen) added(got wire.NoteCreated) error {
+	what := "added"
+	if got.Job == nil {
+		what = "known"
+	}
+	if got.Note.State == "evolved" {
+		if err := s.facts(0, strings.Join(got.Note.Keywords, ", "), count(len(got.Note.Links), "link", "links")); err != nil {
+			return err
+		}
+	}
+	return s.facts(0, what, got.Note.ID.String())
+}
+
+// content returns the arguments as one text, or what comes from a pipe.
+func (c *cli) content(args []string, what string) (string, error) {
+	if len(args) > 0 && (len(args) > 1 || args[0] != "-") {
+		return strings.Join(args, " "), nil
+	}
+	if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+		return "", errors.New("there is no text; pass " + what + " as an argument, or pipe it in")
+	}
+	raw, err := io.ReadAll(io.LimitReader(c.in, maxText+1))
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(raw))
+	switch {
+	case len(raw) > maxText:
+		return "", errors.New("the text has more than 1 MiB; `slipbox import` takes long files")
+	case text == "":
+		return "", errors.New("the text is empty; pass " + what + " as an argument, or pipe it in")
+	}
+	return text, nil
+}
+
+// create sends a request. With a policy, a collection that does not exist is created.
+func (c *cli) create(ctx context.Context, to *client, r request, policy string, out any) (json.RawMessage, http.Header, error) {
+	byIDs := strings.HasPrefix(r.path, collections+"/by/")
+	if policy != "" && byIDs {
+		r.header.Set(headerCreate, policy)
+	}
+	raw, header, err := to.get(ctx, r, out)
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok || !refused.missesCollection() {
+		return raw, header, err
+	}
+	if policy == "" {
+		refused.fix = "create it with --create amem"
+		if names := to.names(ctx); len(names) > 0 && !byIDs {
+			refused.fix = "there are " + strings.Join(names, ", ") + "; create it with --create amem"
+		}
+		return nil, nil, err
+	}
+	name, err := url.PathUnescape(strings.Split(strings.TrimPrefix(r.path, collections+"/"), "/")[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	made := request{method: http.MethodPost, path: collections, body: map[string]string{"name": name, "policy": policy}}
+	made.once(newKey())
+	if _, _, err = to.get(ctx, made, nil); err != nil {
+		if r, ok := errors.AsType[*refusal](err); !ok || r.Status != http.StatusConflict { // another command was faster
+			return nil, nil, err
+		}
+	}
+	return to.get(ctx, r, out)
+}

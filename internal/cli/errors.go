@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// Exit codes, besides 0.
+const (
+	ExitRefused     = 1   // the gateway refuses the request, or the command was used wrongly
+	ExitKey         = 2   // the key is not accepted, or may not do this
+	ExitNotFound    = 3   // there is no such collection, note or job
+	ExitAway        = 4   // the gateway is away, slow or busy: trying again may help
+	ExitInterrupted = 130 // by Ctrl-C or SIGTERM
+)
+
+// failure is an error with an exit code.
+type failure struct {
+	text string
+	code int
+}
+
+func (f failure) Error() string { return f.text }
+
+// ExitCode returns the exit code of the process.
+func (f failure) ExitCode() int { return f.code }
+
+// refusal is a problem document that the gateway answered.
+type refusal struct {
+	wire.Problem
+
+	retryAfter string // seconds; "": not said
+	fix        string // in place of the usual one
+}
+
+// Error returns what happened and how to correct it.
+func (r *refusal) Error() string {
+	detail := r.Title
+	if r.Detail != nil && *r.Detail != "" {
+		detail = *r.Detail
+	}
+	if r.missesCollection() {
+		detail, _, _ = strings.Cut(detail, ";") // what follows is for programs
+	}
+	var b strings.Builder
+	b.WriteString(clean(strings.TrimSuffix(detail, ".")))
+	for i, e := range r.Errors {
+		if i > 0 || !strings.HasPrefix(detail, e.Field+":") { // the first is in the detail
+			fmt.Fprintf(&b, "; %s: %s", clean(e.Field), clean(e.Reason))
+		}
+	}
+	if fix := firstOf(r.fix, r.advice()); fix != "" {
+		b.WriteString("; " + fix)
+	}
+	return b.String()
+}
+
+func (r *refusal) advice() string {
+	switch r.Status {
+	case http.StatusUnauthorized:
+		return "keep another key with `slipbox login`, or set SLIPBOX_API_KEY (`gateway key create` prints one)"
+	case http.StatusForbidden:
+		return "use a key with this scope (`gateway key create --scopes …`)"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if r.retryAfter != "" {
+			return "try again in " + r.retryAfter + " s"
+		}
+		return "try again"
+	}
+	return ""
+}
+
+// ExitCode returns the exit code of the process.
+func (r *refusal) ExitCode() int {
+	switch r.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return ExitKey
+	case http.StatusNotFound:
+		return ExitNotFound
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return ExitAway
+	}
+	return ExitRefused
+}
+
+// missesCollection reports whether there is no collection of the name or ids that were asked for.
+func (r *refusal) missesCollection() bool {
+	return r.Status == http.StatusNotFound && r.Detail != nil && strings.HasPrefix(*r.Detail, "collection")
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+	"golang.org/x/term"
+)
+
+// screen is an output: a terminal, or a pipe or file.
+type screen struct {
+	w        io.Writer
+	terminal bool
+	moves    bool // a line can be replaced
+	color    bool
+	width    int // columns that text is wrapped to
+	drawn    bool
+}
+
+const (
+	defaultWidth = 80
+	// narrowest is the fewest columns that text is wrapped to; a terminal with fewer wraps by itself.
+	narrowest = 20
+	// widest keeps lines readable on a wide terminal.
+	widest = 100
+)
+
+// newScreen returns the screen of an output. It writes colors and rewrites lines on a terminal alone, and not with
+// NO_COLOR or TERM=dumb.
+func newScreen(w io.Writer, getenv func(string) string) *screen {
+	s := &screen{w: w, width: defaultWidth}
+	columns, err := strconv.Atoi(getenv("COLUMNS"))
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+		dumb := getenv("TERM") == "dumb"
+		s.terminal, s.moves, s.color = true, !dumb, !dumb && getenv("NO_COLOR") == ""
+		if n, _, sizeErr := term.GetSize(int(file.Fd())); sizeErr == nil && n > 0 { //nolint:gosec // a file descriptor
+			columns, err = n, nil
+		}
+	}
+	if err == nil && columns > 0 {
+		s.width = columns
+	}
+	s.width = min(max(s.width, narrowest), widest)
+	return s
+}
+
+// line prints a line as it is.
+func (s *screen) line(format string, args ...any) error {
+	_, err := fmt.Fprintf(s.w, format+"\n", args...)
+	return err
+}
+
+// text prints text that others wrote, wrapped, with spaces before each line but the first, which begins with head.
+func (s *screen) text(head, content string) error {
+	indent := uniseg.StringWidth(head)
+	for i, l := range wrap(clean(content), max(s.width-indent, narrowest/2)) {
+		before := s.bold(head)
+		if i > 0 {
+			before = strings.Repeat(" ", indent)
+		}
+		if err := s.line("%s", strings.TrimRight(before+l, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// facts prints short values in a faint color, with as many in a line as fit.
+func (s *screen) facts(indent int, values ...string) error {
+	var lines []string
+	for _, v := range values {
+		if v = clean(v); v == "" {
+			continue
+		}
+		last := len(lines) - 1
+		if last >= 0 && indent+uniseg.StringWidth(lines[last]+" · "+v) <= s.width {
+			lines[last] += " · " + v
+		} else {
+			lines = append(lines, v)
+		}
+	}
+	for _, l := range lines {
+		if err := s.line("%s%s", strings.Repeat(" ", indent), s.faint(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *screen) faint(text string) string { return s.paint("2", text) }
+func (s *screen) bold(text string) string  { return s.paint("1", text) }
+
+func (s *screen) paint(code, text string) string {
+	if !s.color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// status shows how far long work is, in place of the status before. Without a terminal it shows nothing.
+func (s *screen) status(format string, args ...any) {
+	if !s.moves {
+		return
+	}
+	_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s", atMost(clean(fmt.Sprintf(format, args...)), s.width-1))
+	s.drawn = true
+}
+
+// done removes the status.
+func (s *screen) done() {
+	if s.drawn {
+		_, _ = io.WriteString(s.w, "\r\x1b[K")
+		s.drawn = false
+	}
+}
+
+// clean returns a text that cannot control a terminal: without control characters but line feeds, and without marks that
+// change the direction of what follows.
+func clean(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), r == unicode.ReplacementChar:
+			return '\uFFFD'
+		case unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// wrap breaks a text into lines of at most width columns, where a line may be broken. What has no such place is broken
+// anywhere.
+func wrap(text string, width int) []string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		var line strings.Builder
+		used, state := 0, -1
+		for rest := paragraph; rest != ""; {
+			var piece string
+			piece, rest, _, state = uniseg.FirstLineSegmentInString(rest, state)
+			n := uniseg.StringWidth(strings.TrimRight(piece, " "))
+			if used > 0 && used+n > width {
+				lines = append(lines, strings.TrimRight(line.String(), " "))
+				line.Reset()
+				used = 0
+			}
+			for n > width {
+				head, tail := cut(piece, width)
+				lines = append(lines, head)
+				piece, n = tail, uniseg.StringWidth(strings.TrimRight(tail, " "))
+			}
+			line.WriteString(piece)
+			used += uniseg.StringWidth(piece)
+		}
+		lines = append(lines, strings.TrimRight(line.String(), " "))
+	}
+	return lines
+}
+
+// cut returns the longest start of a text within width columns, at least a character, and the rest.
+func cut(s string, width int) (head, tail string) {
+	used, state, rest := 0, -1, s
+	for rest != "" {
+		var next string
+		var n int
+		_, next, n, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if used > 0 && used+n > width {
+			break
+		}
+		used, rest = used+n, next
+	}
+	return s[:len(s)-len(rest)], rest
+}
+
+// when returns a time for people, in their time zone; "" for none.
+func when(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04") //nolint:gosmopolitan // people read the time of their clock
+}

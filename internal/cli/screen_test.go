@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rivo/uniseg"
+)
+
+// Text fits in its columns, in any script, and nothing of it is lost.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"":                    {""},
+		"one two three":       {"one two", "three"},
+		"one\n\ntwo":          {"one", "", "two"},
+		"unbreakablewordhere": {"unbreakab", "lewordher", "e"},
+		"東京に住んでいます":           {"東京に住", "んでいま", "す"},
+		"a 👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦": {"a 👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", "👩‍👩‍👧‍👦"},
+	} {
+		if got := wrap(text, 9); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// What a note holds cannot move the cursor, paint the terminal or turn the direction of text.
+func TestCleanTextCannotControlATerminal(t *testing.T) {
+	t.Parallel()
+	const hostile = "\x1b[2J\x1b]0;title\x07red\u009b31m\u202Etxt.exe\u2066\r\nnext\tcell\x00"
+	got := clean(hostile)
+	if strings.ContainsAny(got, "\x1b\x07\u009b\u202e\u2066\r\t\x00") || !strings.Contains(got, "next cell") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A result fits in a terminal of 40 columns.
+func TestNarrowTerminal(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	env := map[string]string{"COLUMNS": "40"}
+	s := newScreen(&b, func(name string) string { return env[name] })
+	if err := s.text(" 1 ", strings.Repeat("A kiln, 東京 and vases. ", 9)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.facts(3, "0.83", "", "2026-03-01 09:30", "01a1fdda-ccd6-713d-97db-eda78326c93a", strings.Repeat("x", 30)); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); n > 40 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if s.status("working"); strings.Contains(b.String(), "working") {
+		t.Error("a pipe has a status")
+	}
+}
