@@ -1,14 +1,13 @@
 // Package contract holds the HTTP contract of slipbox: the OpenAPI document
 // that server types, request validation, the reference page and clients are
-// made from. It depends on nothing.
+// made from.
 package contract
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"io"
 	"sync"
+
+	"github.com/slipboxhq/slipbox/internal/packed"
 )
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
@@ -31,14 +30,10 @@ var OpenAPI = sync.OnceValue(func() []byte { return unpack(packedOpenAPI) })
 // Mem0 returns the document of the routes for mem0's clients, in YAML. It is for reading only.
 var Mem0 = sync.OnceValue(func() []byte { return unpack(packedMem0) })
 
-func unpack(packed []byte) []byte {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+func unpack(file []byte) []byte {
+	raw, err := packed.Unpack(file)
 	if err != nil {
 		panic(err) // of a program that was built with a damaged file
-	}
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		panic(err)
 	}
 	return raw
 }

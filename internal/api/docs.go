@@ -2,17 +2,18 @@ package api
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	_ "embed" // of the page
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
+
+	"github.com/slipboxhq/slipbox/internal/packed"
 )
 
-//go:generate go run ./docs docs
+//go:generate go run ./docs docs/page.html
+//go:generate go run ../../tools/pack -rm docs/page.html
 
 // docsPacked is the reference page, compressed.
 //
@@ -21,19 +22,7 @@ var docsPacked []byte
 
 // docsHTML returns the reference page. It is the same for every request: "Try it" and its samples read
 // the gateway's address from the browser.
-var docsHTML = sync.OnceValues(unpackDocs)
-
-func unpackDocs() ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(docsPacked))
-	if err != nil {
-		return nil, fmt.Errorf("the reference page: %w", err)
-	}
-	page, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("the reference page: %w", err)
-	}
-	return page, nil
-}
+var docsHTML = sync.OnceValues(func() ([]byte, error) { return packed.Unpack(docsPacked) })
 
 // newDocsPolicy returns the Content-Security-Policy of the reference page. It admits exactly the page's
 // style and script, and requests to this gateway, which "Try it" sends.

@@ -24,7 +24,7 @@ var notRaced = map[string]string{
 	"internal/memory/jobs":                 "the tests of internal/worker run it with the race detector",
 	"internal/memory/layers":               "the tests of internal/api run it with the race detector",
 	"internal/redis/redistest":             "starts processes for tests",
-	"internal/search":                      "reads the tables of tokens once",
+	"internal/search/o200k":                "reads its ranks once",
 	"internal/store/postgres/postgrestest": "the tests of its users run it with the race detector",
 	"internal/store/storetest":             "the tests of its users run it with the race detector",
 	"internal/telemetry/telemetrytest":     "the tests of its users run it with the race detector",

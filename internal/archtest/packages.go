@@ -75,7 +75,7 @@ func Map() []Package {
 		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp"}, false},
 		{"internal/api/mem0", LayerEdge, "mem0's routes", []string{core}, false},
 		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api"}, false},
-		{"internal/mcp", LayerEdge, "MCP: tools that are requests of the HTTP API", nil, false},
+		{"internal/mcp", LayerEdge, "MCP: tools that are requests of the HTTP API", []string{memory}, false},
 		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
@@ -139,6 +139,7 @@ func Map() []Package {
 		{"internal/secret", LayerLeaf, "secrets in texts", nil, false},
 		{"internal/seal", LayerLeaf, "encryption of secrets", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
+		{"internal/packed", LayerLeaf, "reads embedded files", nil, false},
 		{"internal/telemetry", LayerLeaf, "traces, metrics, names of attributes", nil, false},
 		{"migrations", LayerLeaf, "numbered SQL of each engine", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
@@ -200,7 +201,7 @@ func Dependencies() []Dependency {
 		{"github.com/redis/", redis, true},
 		{"github.com/go-redis/", []string{"internal/redis"}, false},
 		{"github.com/maypok86/otter", []string{"internal/cache", "internal/auth"}, false},
-		{"github.com/tiktoken-go/", []string{"internal/search"}, false},
+		{"github.com/tiktoken-go/", []string{"tools"}, true}, // compiled, its ranks take megabytes
 		{"github.com/golang-jwt/", []string{"internal/auth"}, true},
 		{"github.com/spf13/", []string{"cmd", "internal/cli", "internal/app"}, false},
 		{"golang.org/x/term", []string{"internal/cli"}, false},

@@ -3,16 +3,15 @@
 package console
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/packed"
 )
 
 //go:generate ../../scripts/generate-console.sh
@@ -43,20 +42,16 @@ func New() (*Handler, error) {
 	for name, mediaType := range map[string]string{
 		"index.html": "text/html; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8",
 	} {
-		packed, err := files.ReadFile("page/" + name + ".gz")
+		compressed, err := files.ReadFile("page/" + name + ".gz")
 		if err != nil {
 			return nil, fmt.Errorf("the console: %w", err)
 		}
-		r, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, fmt.Errorf("the console, %s: %w", name, err)
-		}
-		plain, err := io.ReadAll(r)
+		plain, err := packed.Unpack(compressed)
 		if err != nil {
 			return nil, fmt.Errorf("the console, %s: %w", name, err)
 		}
 		sum := sha256.Sum256(plain)
-		h.files[name] = file{packed: packed, plain: plain, mediaType: mediaType, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+		h.files[name] = file{packed: compressed, plain: plain, mediaType: mediaType, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
 	return h, nil
 }

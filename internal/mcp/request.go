@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // call is one call of a tool.
@@ -76,7 +78,7 @@ func (c *call) collection() (path string, query url.Values, err error) {
 		}
 		query.Set(name, id)
 	}
-	return pathCollections + "/by", query, nil
+	return pathCollections + "/" + memory.ByExternal, query, nil
 }
 
 // note returns the path and query of the note of a call.
@@ -245,4 +247,10 @@ const (
 	maxName = 64
 )
 
-var externalNames = []string{"user", "agent", "app", "run"}
+// externalNames are the names of the ids of an application.
+var externalNames = func() (names []string) {
+	for _, id := range (memory.External{}).IDs() {
+		names = append(names, id.Name)
+	}
+	return names
+}()

@@ -2,9 +2,8 @@ package search
 
 import (
 	"fmt"
-	"sync"
 
-	"github.com/tiktoken-go/tokenizer/codec"
+	"github.com/slipboxhq/slipbox/internal/search/o200k"
 )
 
 // Encoding is a way to count the tokens of a text.
@@ -20,16 +19,12 @@ const (
 // Encodings returns all encodings, the default first.
 func Encodings() []Encoding { return []Encoding{O200k, Estimate} }
 
-// The ranks take a few megabytes and tens of milliseconds to set up. Only the first text that is counted
-// waits for it.
-var o200k = sync.OnceValue(codec.NewO200kBase)
-
 // Count returns the number of tokens of s. Text that looks like a control token is counted as text.
 // An unknown encoding is an error. Count is safe for concurrent use.
 func (e Encoding) Count(s string) (int, error) {
 	switch e {
 	case O200k:
-		return o200k().Count(s)
+		return o200k.Count(s) //nolint:wrapcheck // it names the encoding
 	case Estimate:
 		return EstimateTokens(s), nil
 	}

@@ -1,5 +1,5 @@
-// Command console bundles the sources of the web console and writes them, compressed, into the folder
-// that internal/console embeds. "make generate" runs it.
+// Command console bundles the sources of the web console and writes the files of the page into a folder.
+// "make generate" runs it, and compresses them for internal/console by tools/pack.
 //
 //	console SOURCES OUTPUT
 //
@@ -7,8 +7,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"os"
@@ -44,32 +42,14 @@ func run(args []string) error {
 		JSX: api.JSXAutomatic, JSXImportSource: "preact",
 		LegalComments: api.LegalCommentsInline,
 		LogLevel:      api.LogLevelWarning,
+		Write:         true,
 	})
 	if len(result.Errors) > 0 {
 		return fmt.Errorf("%d errors", len(result.Errors))
-	}
-	for _, f := range result.OutputFiles {
-		if err := pack(args[1], filepath.Base(f.Path), f.Contents); err != nil {
-			return err
-		}
 	}
 	page, err := os.ReadFile(filepath.Join(sources, "src/index.html"))
 	if err != nil {
 		return err
 	}
-	return pack(args[1], "index.html", page)
-}
-
-// pack writes a file, compressed, as NAME.gz.
-func pack(folder, name string, content []byte) error {
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(content)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, name+".gz"), packed.Bytes(), 0o644) //nolint:gosec // source, for everybody to read
+	return os.WriteFile(filepath.Join(args[1], "index.html"), page, 0o600)
 }
