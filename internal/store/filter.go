@@ -1,6 +1,8 @@
 package store
 
 import (
+	"strings"
+
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -14,13 +16,26 @@ type Condition struct {
 	Exact bool
 }
 
-// Compile joins the conditions that an engine has for the leaves of a filter.
-func Compile(e filter.Expr, leaf func(*filter.Leaf) Condition) Condition {
+// FilterSQL is how an engine compares what notes have, so that it decides as package filter does.
+type FilterSQL struct {
+	// Operand returns a value as a column holds it, and its placeholder; ok is false when the engine would not
+	// accept the value, or compare it differently.
+	Operand func(filter.Value) (arg any, mark string, ok bool)
+	// Position is the function that finds one text in another; 0 when it is not there.
+	Position string
+	// Elements tests whether one element of a list of texts equals a value.
+	Elements func(l *filter.Leaf, column string) Condition
+	// Attribute compares a JSON value of the attributes.
+	Attribute func(*filter.Leaf) Condition
+}
+
+// Compile translates a filter over notes n.
+func (f FilterSQL) Compile(e filter.Expr) Condition {
 	switch e := e.(type) {
 	case filter.And:
 		out := Condition{Exact: true}
 		for _, term := range e {
-			c := Compile(term, leaf)
+			c := f.Compile(term)
 			out.Exact = out.Exact && c.Exact
 			if c.Text != "" {
 				out.join(" AND ", c)
@@ -30,7 +45,7 @@ func Compile(e filter.Expr, leaf func(*filter.Leaf) Condition) Condition {
 	case filter.Or:
 		out := Condition{Exact: true}
 		for _, term := range e {
-			c := Compile(term, leaf)
+			c := f.Compile(term)
 			if c.Text == "" {
 				return Condition{Exact: c.Exact}
 			}
@@ -39,7 +54,7 @@ func Compile(e filter.Expr, leaf func(*filter.Leaf) Condition) Condition {
 		}
 		return out
 	case filter.Not:
-		c := Compile(e.Term, leaf)
+		c := f.Compile(e.Term)
 		if !c.Exact {
 			return Condition{}
 		}
@@ -49,9 +64,62 @@ func Compile(e filter.Expr, leaf func(*filter.Leaf) Condition) Condition {
 		c.Text = "NOT (" + c.Text + ")"
 		return c
 	case *filter.Leaf:
-		return leaf(e)
+		return f.leaf(e)
 	}
 	return Condition{}
+}
+
+func (f FilterSQL) leaf(l *filter.Leaf) Condition {
+	switch l.Field {
+	case filter.Kind, filter.Category, filter.State:
+		return f.scalar(l, "n."+string(l.Field), "n."+string(l.Field)+" <> ''", filter.Text)
+	case filter.Importance:
+		return f.scalar(l, "n.importance", "true", filter.Number)
+	case filter.OccurredAt:
+		return f.scalar(l, "n.occurred_at", "n.occurred_at IS NOT NULL", filter.Time)
+	case filter.CreatedAt:
+		return f.scalar(l, "n.created_at", "n.created_at IS NOT NULL", filter.Time)
+	case filter.Tags, filter.Keywords:
+		return f.Elements(l, "n."+string(l.Field))
+	case filter.Attributes:
+		return f.Attribute(l)
+	}
+	return Condition{}
+}
+
+var comparisons = map[filter.Op]string{filter.Eq: "=", filter.Ne: "=", filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<=", filter.In: "="}
+
+// scalar compares a column that has a value when the condition present is true.
+func (f FilterSQL) scalar(l *filter.Leaf, column, present string, t filter.Type) Condition {
+	if l.Op == filter.Exists {
+		if l.Want {
+			return Condition{Text: present, Exact: true}
+		}
+		return Condition{Text: "NOT (" + present + ")", Exact: true}
+	}
+	var terms []string
+	var args []any
+	for _, v := range l.Values {
+		arg, mark, ok := f.Operand(v)
+		if !ok || v.Type != t {
+			return Condition{}
+		}
+		if l.Op == filter.Contains {
+			terms = append(terms, f.Position+"("+column+", "+mark+") > 0")
+		} else {
+			terms = append(terms, column+" "+comparisons[l.Op]+" "+mark)
+		}
+		args = append(args, arg)
+	}
+	if len(terms) == 0 {
+		return Condition{}
+	}
+	// A comparison with NULL is not true, and "not" must see that.
+	text := "(" + present + ") AND (" + strings.Join(terms, " OR ") + ")"
+	if l.Op == filter.Ne {
+		text = "NOT (" + text + ")"
+	}
+	return Condition{Text: text, Args: args, Exact: true}
 }
 
 func (c *Condition) join(word string, term Condition) {

@@ -290,7 +290,6 @@ func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v mem
 		return err
 	}
 	c.Citations = a.Citations
-	type object = map[string]any
 	noUsage := object{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 	frame := func(kind string, choice object) object {
 		choice["index"] = 0

@@ -281,7 +281,6 @@ func contentOf(raw json.RawMessage, role memory.Role, path string) (any, error) 
 	if json.Unmarshal(raw, &parts) != nil {
 		return nil, fault.InvalidField(path, "must be a text, or a list of parts in OpenAI's form")
 	}
-	type object = map[string]any
 	out, texts, plain := []object{}, []string{}, true
 	for i := range parts {
 		p := &parts[i]

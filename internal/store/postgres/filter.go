@@ -23,26 +23,8 @@ func (p *params) bind(c store.Condition) string {
 // compile translates what Postgres decides as package filter does: text, times and importance by
 // column, tags and keywords by element, attributes of text and boolean type. JSON numbers are left
 // to package filter: Postgres compares them as decimals.
-func compile(e filter.Expr) store.Condition { return store.Compile(e, leaf) }
-
-var comparisons = map[filter.Op]string{filter.Eq: "=", filter.Ne: "=", filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<=", filter.In: "="}
-
-func leaf(l *filter.Leaf) store.Condition {
-	switch l.Field {
-	case filter.Kind, filter.Category, filter.State:
-		return scalar(l, "n."+string(l.Field), "n."+string(l.Field)+" <> ''", filter.Text)
-	case filter.Importance:
-		return scalar(l, "n.importance", "true", filter.Number)
-	case filter.OccurredAt:
-		return scalar(l, "n.occurred_at", "n.occurred_at IS NOT NULL", filter.Time)
-	case filter.CreatedAt:
-		return scalar(l, "n.created_at", "n.created_at IS NOT NULL", filter.Time)
-	case filter.Tags, filter.Keywords:
-		return elements(l, "n."+string(l.Field))
-	case filter.Attributes:
-		return attribute(l)
-	}
-	return store.Condition{}
+func compile(e filter.Expr) store.Condition {
+	return store.FilterSQL{Operand: operand, Position: "strpos", Elements: elements, Attribute: attribute}.Compile(e)
 }
 
 // operand returns a value as the column holds it, and its placeholder; ok is false when Postgres
@@ -59,39 +41,6 @@ func operand(v filter.Value) (arg any, mark string, ok bool) {
 		return v.Time, "?::timestamptz", true
 	}
 	return nil, "", false
-}
-
-// scalar compares a column that has a value when the condition present is true.
-func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Condition {
-	if l.Op == filter.Exists {
-		if l.Want {
-			return store.Condition{Text: present, Exact: true}
-		}
-		return store.Condition{Text: "NOT (" + present + ")", Exact: true}
-	}
-	var terms []string
-	var args []any
-	for _, v := range l.Values {
-		arg, mark, ok := operand(v)
-		if !ok || v.Type != t {
-			return store.Condition{}
-		}
-		if l.Op == filter.Contains {
-			terms = append(terms, "strpos("+column+", "+mark+") > 0")
-		} else {
-			terms = append(terms, column+" "+comparisons[l.Op]+" "+mark)
-		}
-		args = append(args, arg)
-	}
-	if len(terms) == 0 {
-		return store.Condition{}
-	}
-	// A comparison with NULL is not true, and "not" must see that.
-	text := "(" + present + ") AND (" + strings.Join(terms, " OR ") + ")"
-	if l.Op == filter.Ne {
-		text = "NOT (" + text + ")"
-	}
-	return store.Condition{Text: text, Args: args, Exact: true}
 }
 
 // elements tests whether one element of a list of texts equals a value.

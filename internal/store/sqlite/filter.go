@@ -10,74 +10,24 @@ import (
 // compile translates what SQLite decides as package filter does: text, times and importance by
 // column, tags and keywords by element, attributes of text and boolean type under plain names. JSON
 // numbers are left to package filter: SQLite's conversion to double can differ in the last digit.
-func compile(e filter.Expr) store.Condition { return store.Compile(e, leaf) }
-
-var comparisons = map[filter.Op]string{filter.Eq: "=", filter.Ne: "=", filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<=", filter.In: "="}
-
-func leaf(l *filter.Leaf) store.Condition {
-	switch l.Field {
-	case filter.Kind, filter.Category, filter.State:
-		return scalar(l, "n."+string(l.Field), "n."+string(l.Field)+" <> ''", filter.Text)
-	case filter.Importance:
-		return scalar(l, "n.importance", "true", filter.Number)
-	case filter.OccurredAt:
-		return scalar(l, "n.occurred_at", "n.occurred_at IS NOT NULL", filter.Time)
-	case filter.CreatedAt:
-		return scalar(l, "n.created_at", "n.created_at IS NOT NULL", filter.Time)
-	case filter.Tags, filter.Keywords:
-		return elements(l, "n."+string(l.Field))
-	case filter.Attributes:
-		return attribute(l)
-	}
-	return store.Condition{}
+func compile(e filter.Expr) store.Condition {
+	return store.FilterSQL{Operand: operand, Position: "instr", Elements: elements, Attribute: attribute}.Compile(e)
 }
 
-// operand returns a value as the column holds it; ok is false when SQLite would compare it
-// differently.
-func operand(v filter.Value) (any, bool) {
+// operand returns a value as the column holds it, and its placeholder; ok is false when SQLite would
+// compare it differently.
+func operand(v filter.Value) (arg any, mark string, ok bool) {
 	switch v.Type {
 	case filter.Text:
-		return v.Text, !strings.ContainsRune(v.Text, 0)
+		return v.Text, "?", !strings.ContainsRune(v.Text, 0)
 	case filter.Number:
-		return v.Number, true
+		return v.Number, "?", true
 	case filter.Bool:
-		return v.Bool, true
+		return v.Bool, "?", true
 	case filter.Time:
-		return v.Time.UnixMicro(), true
+		return v.Time.UnixMicro(), "?", true
 	}
-	return nil, false
-}
-
-// scalar compares a column that has a value when the condition present is true.
-func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Condition {
-	if l.Op == filter.Exists {
-		if l.Want {
-			return store.Condition{Text: present, Exact: true}
-		}
-		return store.Condition{Text: "NOT (" + present + ")", Exact: true}
-	}
-	var terms []string
-	var args []any
-	for _, v := range l.Values {
-		arg, ok := operand(v)
-		if !ok || v.Type != t {
-			return store.Condition{}
-		}
-		if l.Op == filter.Contains {
-			terms = append(terms, "instr("+column+", ?) > 0")
-		} else {
-			terms = append(terms, column+" "+comparisons[l.Op]+" ?")
-		}
-		args = append(args, arg)
-	}
-	if len(terms) == 0 {
-		return store.Condition{}
-	}
-	text := "(" + present + ") AND (" + strings.Join(terms, " OR ") + ")"
-	if l.Op == filter.Ne {
-		text = "NOT (" + text + ")"
-	}
-	return store.Condition{Text: text, Args: args, Exact: true}
+	return nil, "", false
 }
 
 // elements tests whether one element of a list of texts equals a value.
@@ -95,7 +45,7 @@ func elements(l *filter.Leaf, column string) store.Condition {
 	}
 	args := make([]any, 0, len(l.Values))
 	for _, v := range l.Values {
-		arg, ok := operand(v)
+		arg, _, ok := operand(v)
 		if !ok || v.Type != filter.Text {
 			return store.Condition{}
 		}
@@ -131,7 +81,7 @@ func attribute(l *filter.Leaf) store.Condition {
 	var terms []string
 	var args []any
 	for _, v := range l.Values {
-		arg, ok := operand(v)
+		arg, _, ok := operand(v)
 		if !ok {
 			return store.Condition{}
 		}
