@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// directTimeout bounds a call past the guard. No request waits for one.
+// directTimeout bounds a call past the guard, unless Config.Timeout is longer. No request waits for one.
 const directTimeout = time.Second
 
 // oldest is the first major version of Redis that is supported.
@@ -22,7 +22,7 @@ const oldest = 7
 // Direct makes one call past the guard, even while the breaker is open. Its error is
 // Unavailable, with the fix in the message.
 func (c *Client) Direct(ctx context.Context, fn func(context.Context, *goredis.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, directTimeout)
+	ctx, cancel := context.WithTimeout(ctx, max(directTimeout, c.cfg.Timeout))
 	defer cancel()
 	if err := fn(ctx, c.client); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "redis: %s", explain(err))

@@ -28,7 +28,8 @@ type Config struct {
 	// Prefix begins every key and channel; default "slipbox". Installations that share a
 	// Redis have different prefixes.
 	Prefix string
-	// Timeout bounds a whole call; default 50 ms.
+	// Timeout bounds a whole call; default 50 ms. Where it is longer than what else is waited for (2 s for a connection, 1 s
+	// for an answer at start and to Check), it bounds that too.
 	Timeout time.Duration
 	// Failures in a row after which Redis is bypassed; default 3.
 	Failures int
@@ -98,10 +99,11 @@ func Open(ctx context.Context, cfg Config, d Deps) (*Client, error) {
 		// Not wrapped: the error holds the URL, and with it the password.
 		return nil, fault.InvalidField("redis_url", "must be redis://[user:password@]host[:port][/database], or rediss:// for TLS; escape special characters in the password")
 	}
-	opts.DialTimeout = dialTimeout
+	opts.DialTimeout = max(dialTimeout, cfg.Timeout)
 	opts.DialerRetries = 1
 	// An upper bound. The context of each call sets a shorter one.
-	opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = directTimeout, directTimeout, directTimeout
+	longest := max(directTimeout, cfg.Timeout)
+	opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = longest, longest, longest
 	opts.ContextTimeoutEnabled = true
 	opts.MaxRetries = -1 // the caller continues without Redis
 	opts.DisableIdentity = true

@@ -14,7 +14,7 @@ func TestUnknownAuthorityIsExplained(t *testing.T) {
 	t.Parallel()
 	url, _ := redistest.Start(t).TLS("default:" + redistest.Password)
 	var j journal
-	r := openRedis(t, Config{URL: url, Timeout: 5 * time.Second}, Deps{Log: j.log()})
+	r := openRedis(t, Config{URL: url, Timeout: time.Minute}, Deps{Log: j.log()})
 	const want = "SSL_CERT_FILE"
 	if err := r.Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("check: %v, want %q", err, want)
