@@ -1,6 +1,8 @@
 # shellcheck shell=bash
-# To be sourced by a script that installs one Go program, pinned by version, outside
-# the tree. Several processes may install at once; a half-done install is repaired.
+# To be sourced by a script that installs one Go program, pinned by version, outside the tree.
+
+# shellcheck source=scripts/once.sh
+. "$(dirname "${BASH_SOURCE[0]}")/once.sh"
 
 # tool_dir NAME VERSION prints the directory of a tool.
 tool_dir() { echo "$("$(dirname "${BASH_SOURCE[0]}")/tools-dir.sh")/$1-$2"; }
@@ -18,20 +20,12 @@ show_progress() {
 # the program in DIR runs and has this version.
 install_tool() {
 	local dir=$1 name=$2 version=$3
-	shift 3
-	if ! usable; then
-		mkdir -p "$dir"
-		exec 9>"$dir/.lock"
-		flock -n 9 || { echo "$name $version: waiting for another process that builds it" >&2; flock 9; }
-		if ! usable; then
-			build_tool "$@"
-			usable || { echo "$name $version was built, but does not answer as $version" >&2; exit 1; }
-		fi
-	fi
+	tool_arguments=("${@:4}")
+	once "$dir/.lock" usable build_tool
 	echo "$dir/$name"
 }
 
-# build_tool ARGUMENT... builds the program of install_tool.
+# build_tool builds the program of install_tool.
 build_tool() {
 	echo "$name $version: building it from source, once; this takes some minutes" >&2
 	rm -rf "$dir"/build.*
@@ -42,7 +36,7 @@ build_tool() {
 	trap 'kill "$progress" 2>/dev/null || :; rm -rf "$build"' EXIT
 	# GOFLAGS of the project (-mod, -race) must not leak into the tool's build. -v lists the
 	# packages as they are compiled.
-	if ! GOBIN=$build GOFLAGS=-buildvcs=false go install -v "$@" >"$build/log" 2>&1; then
+	if ! GOBIN=$build GOFLAGS=-buildvcs=false go install -v "${tool_arguments[@]}" >"$build/log" 2>&1; then
 		cat "$build/log" >&2
 		echo "$name $version could not be built" >&2
 		exit 1

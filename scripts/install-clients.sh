@@ -13,6 +13,8 @@ set -euo pipefail
 name=${1:?the name of a folder in test/clients, or a folder of the tree}
 [[ $name == */* ]] || name=test/clients/$name
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/once.sh
+. "$here/scripts/once.sh"
 source=$here/$name
 pins=()
 for file in requirements.txt package.json package-lock.json; do
@@ -50,32 +52,25 @@ usable() {
 }
 
 install() {
+	echo "installing the clients of $name (once)" >&2
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	if [[ -f $source/requirements.txt ]]; then
-		python3 -m venv "$dir/venv"
-		"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$source/requirements.txt"
-		"$dir/venv/bin/python" -m pip check
+		python3 -m venv "$dir/venv" >&2
+		"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$source/requirements.txt" >&2
+		"$dir/venv/bin/python" -m pip check >&2
 	fi
 	if [[ -f $source/package-lock.json ]]; then
 		cp "$source/package.json" "$source/package-lock.json" "$dir/"
 		# No script of a package is run.
-		(cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund)
+		(cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund) >&2
 	fi
 	# Last, so that an interrupted install is never taken for a finished one.
 	list >"$dir.list"
 	mv "$dir.list" "$mark"
 }
 
-if ! usable; then
-	mkdir -p "$root"
-	exec 9>"$root/.clients-$hash.lock"
-	flock 9
-	if ! usable; then
-		echo "installing the clients of $name (once)" >&2
-		install >&2
-	fi
-fi
+once "$root/.clients-$hash.lock" usable install
 # A node_modules that is a folder was made by hand, and is left as it is.
 if [[ $name != test/clients/* && -d $dir/node_modules && (-L $source/node_modules || ! -d $source/node_modules) ]]; then
 	ln -sfn "$dir/node_modules" "$source/node_modules"

@@ -9,6 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/apt.sh
 . scripts/apt.sh
+# shellcheck source=scripts/once.sh
+. scripts/once.sh
 
 dir=$(scripts/tools-dir.sh)/promtool-1 # counted up when what is installed changes
 
@@ -22,27 +24,27 @@ usable() {
 }
 
 install() {
-	local debs
+	local work
 	say "fetching the package prometheus (once)"
-	apt_begin "$work" && (mkdir "$work/deb" && cd "$work/deb" && apt_in "$work" apt-get download prometheus >&2) || return 1
-	debs=("$work"/deb/prometheus_*.deb)
-	dpkg-deb -x "${debs[0]}" "$work/root" && usable "$work/root/usr/bin/promtool" || return 1
-	mv "$work/root/usr/bin/promtool" "$dir/promtool"
+	work=$(mktemp -d)
+	fetch "$work" || say "promtool 2.40 or newer was not found and could not be fetched; install Prometheus, which has it"
+	rm -rf "$work"
 }
+
+# fetch FOLDER takes promtool from the distribution's package, by way of the folder.
+fetch() {
+	local debs
+	apt_begin "$1" && (mkdir "$1/deb" && cd "$1/deb" && apt_in "$1" apt-get download prometheus >&2) || return 1
+	debs=("$1"/deb/prometheus_*.deb)
+	dpkg-deb -x "${debs[0]}" "$1/root" && usable "$1/root/usr/bin/promtool" || return 1
+	mv "$1/root/usr/bin/promtool" "$dir/promtool"
+}
+
+fetched() { usable "$dir/promtool"; }
 
 found=$(command -v promtool || true)
 if [[ -z $found ]] || ! usable "$found"; then
+	once "$dir/.lock" fetched install
 	found=$dir/promtool
-	if ! usable "$found"; then
-		mkdir -p "$dir"
-		exec 9>"$dir/.lock"
-		flock 9
-		work=$(mktemp -d)
-		trap 'rm -rf "$work"' EXIT
-		if ! usable "$found" && ! install; then
-			say "promtool 2.40 or newer was not found and could not be fetched; install Prometheus, which has it"
-			exit 1
-		fi
-	fi
 fi
 echo "$found"

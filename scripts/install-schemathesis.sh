@@ -7,6 +7,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/once.sh
+. "$here/scripts/once.sh"
 pins=$here/tools/schemathesis.txt
 version=$(sed -n 's/^schemathesis==//p' "$pins")
 [[ -n $version ]] || { echo "no schemathesis version in $pins" >&2; exit 1; }
@@ -36,20 +38,15 @@ usable() {
 	[[ "$("$bin" --version 2>/dev/null)" == *"$version"* ]]
 }
 
-if ! usable; then
-	mkdir -p "$root"
-	exec 9>"$root/.schemathesis.lock"
-	flock 9
-	if ! usable; then
-		echo "installing schemathesis $version (once)" >&2
-		rm -rf "$dir"
-		python3 -m venv "$dir" >&2
-		"$dir/bin/python" -m pip install --quiet --disable-pip-version-check \
-			--requirement "$pins" >&2
-		"$dir/bin/python" -m pip check >&2
-		# Last, so that an interrupted install is never taken for a finished one.
-		cp "$pins" "$mark"
-		usable || { echo "schemathesis $version was installed, but does not work" >&2; exit 1; }
-	fi
-fi
+install() {
+	echo "installing schemathesis $version (once)" >&2
+	rm -rf "$dir"
+	python3 -m venv "$dir" >&2
+	"$dir/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$pins" >&2
+	"$dir/bin/python" -m pip check >&2
+	# Last, so that an interrupted install is never taken for a finished one.
+	cp "$pins" "$mark"
+}
+
+once "$root/.schemathesis.lock" usable install
 echo "$bin"

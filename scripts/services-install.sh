@@ -16,6 +16,8 @@
 set -euo pipefail
 # shellcheck source=scripts/apt.sh
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
+# shellcheck source=scripts/once.sh
+. "$(dirname "${BASH_SOURCE[0]}")/once.sh"
 
 root=${1:?usage: services-install.sh DIRECTORY [pgbouncer]}
 part=${2:-}
@@ -225,7 +227,6 @@ install() {
 	commands
 	rm -rf "$apt"
 	touch "$dir/.installed"
-	usable || { say "what was installed below $dir does not run"; exit 1; }
 }
 
 # pgbouncer_usable succeeds when the pooler is there and runs.
@@ -238,31 +239,21 @@ install_pgbouncer() {
 	mkdir -p "$dir/root"
 	if found=$(command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null); then
 		write_command "$found"
-		return
-	fi
-	if apt_begin "$apt" && apt_in "$apt" apt-get install --yes --no-install-recommends --download-only --reinstall pgbouncer >&2; then
+	elif apt_begin "$apt" && apt_in "$apt" apt-get install --yes --no-install-recommends --download-only --reinstall pgbouncer >&2; then
 		for deb in "$apt"/cache/archives/*.deb; do
 			dpkg-deb -x "$deb" "$dir/root"
 		done
 		write_command "$dir/root/usr/sbin/pgbouncer"
 	fi
 	rm -rf "$apt"
+	pgbouncer_usable || { say "no PgBouncer was found or could be fetched; install it, or set PGBOUNCER_URL to a pooler in transaction mode"; exit 1; }
 }
 
 if [[ $part == pgbouncer ]]; then
-	mkdir -p "$root"
-	exec 9>"$root/.pgbouncer.lock"
-	flock 9
-	pgbouncer_usable || install_pgbouncer
-	pgbouncer_usable || { say "no PgBouncer was found or could be fetched; install it, or set PGBOUNCER_URL to a pooler in transaction mode"; exit 1; }
+	once "$root/.pgbouncer.lock" pgbouncer_usable install_pgbouncer
 	echo "$bin/pgbouncer"
 	exit
 fi
 
-if ! usable; then
-	mkdir -p "$root"
-	exec 9>"$root/.services.lock"
-	flock 9
-	usable || install
-fi
+once "$root/.services.lock" usable install
 echo "$bin"
