@@ -154,7 +154,7 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 
 .PHONY: test/clients
 test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once
-	go test -count=1 -timeout=25m -v ./test/clients
+	go test -count=1 -timeout=40m -v ./test/clients
 
 .PHONY: test/go
 test/go: ## Test the Go client (sdk/go, a module of its own) against a gateway
@@ -169,7 +169,7 @@ test/typescript: ## Check the types of the TypeScript client, and run its tests
 test/console: encoder ## Use the web console in a headless Chromium (SCREENSHOTS=folder saves each view), installing that once
 	@scripts/install-clients.sh ./console >/dev/null
 	npm --prefix console test
-	GOFLAGS=-trimpath go -C test/console test -count=1 -timeout=10m ./...
+	GOFLAGS=-trimpath go -C test/console test -count=1 -timeout=30m ./...
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file

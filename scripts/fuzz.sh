@@ -18,7 +18,7 @@ source scripts/gateway.sh
 
 examples=${FUZZ_EXAMPLES:-8}
 seed=${FUZZ_SEED:-20261121}
-seconds=${FUZZ_SECONDS:-600}
+seconds=${FUZZ_SECONDS:-1200}
 checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection,ignored_auth,use_after_free,line_results,scope_needed}
 tenant_scopes=notes:read,notes:write,collections:write,base:write,clone,admin
 here=$PWD
@@ -62,7 +62,7 @@ print(uuid.UUID(bytes=base64.b32decode(sys.argv[1].split("_")[3].upper() + "====
 
 # answers KEY PATH succeeds when the gateway answers with a 2xx.
 answers() {
-	curl -fsS --max-time 30 -o /dev/null -H "Authorization: Bearer $1" "$url$2"
+	curl -fsS --max-time 120 -o /dev/null -H "Authorization: Bearer $1" "$url$2"
 }
 
 # fuzz_as NAME KEY SCOPES [ARGUMENT...] seeds the gateway, and fuzzes it.
@@ -84,7 +84,7 @@ fuzz_as() {
 		--seed "$seed" \
 		--generation-database none \
 		--generation-with-security-parameters false \
-		--request-timeout 40 \
+		--request-timeout 120 \
 		--continue-on-failure \
 		--suppress-health-check all \
 		--no-color \

@@ -17,7 +17,7 @@ free_port() {
 
 # alive succeeds when the gateway runs and answers.
 alive() {
-	kill -0 "$gateway_pid" 2>/dev/null && curl -fsS --max-time 10 -o /dev/null "$url/readyz"
+	kill -0 "$gateway_pid" 2>/dev/null && curl -fsS --max-time 60 -o /dev/null "$url/readyz"
 }
 
 start_gateway() {
@@ -39,7 +39,7 @@ start_gateway() {
 	gateway_pid=$!
 
 	local tries
-	for ((tries = 0; tries < 300; tries++)); do
+	for ((tries = 0; tries < 1200; tries++)); do
 		if curl -fsS --max-time 5 -o /dev/null "$url/readyz" 2>/dev/null; then
 			break
 		fi
@@ -60,17 +60,17 @@ start_gateway() {
 	export url key data log gateway
 }
 
-# end_gateway asks the gateway to stop, and kills it when it does not within 30 s. It
+# end_gateway asks the gateway to stop, and kills it when it does not within 2 minutes. It
 # returns the exit code of the gateway.
 end_gateway() {
 	local code=0 tries
 	if [[ -n ${gateway_pid:-} ]]; then
 		kill -TERM "$gateway_pid" 2>/dev/null || true
-		for ((tries = 0; tries < 300; tries++)); do
+		for ((tries = 0; tries < 1200; tries++)); do
 			kill -0 "$gateway_pid" 2>/dev/null || break
 			sleep 0.1
 		done
-		kill -KILL "$gateway_pid" 2>/dev/null && echo "the gateway did not stop within 30 s" >&2
+		kill -KILL "$gateway_pid" 2>/dev/null && echo "the gateway did not stop within 2 minutes" >&2
 		wait "$gateway_pid" || code=$?
 		gateway_pid=
 	fi

@@ -144,7 +144,7 @@ func start(t *testing.T) *gateway {
 		}
 	})
 	g := &gateway{url: "http://" + addr}
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(limit); ; {
 		resp, err := http.Get(g.url + "/readyz")
 		if err == nil {
 			_ = resp.Body.Close()
@@ -246,7 +246,7 @@ type browser struct {
 }
 
 // limit is how long one step may take. It is long, because nothing waits for it that does not fail.
-const limit = time.Minute
+const limit = 5 * time.Minute
 
 func open(t *testing.T, g *gateway) *browser {
 	t.Helper()

@@ -41,7 +41,7 @@ def call(method, path, body=None, media="application/json"):
         headers["Content-Type"] = media
     request = urllib.request.Request(URL + path, method=method, data=body, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=300) as response:
             raw = response.read()
             return json.loads(raw) if response.headers.get_content_type() == "application/json" else raw
     except urllib.error.HTTPError as e:

@@ -19,7 +19,7 @@ def text(result):
 
 
 async def session(mode: str) -> None:
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as http:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, timeout=300) as http:
         async with Client(streamable_http_client(URL, http_client=http), mode=mode) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert len(tools) == 14, sorted(tools)

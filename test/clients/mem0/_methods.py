@@ -25,7 +25,7 @@ ABSENT = "0190b5a0-0000-7000-8000-000000000000"
 def learns_by_rules(user):
     """Creates the collection of a user, so that what is learned does not depend on what the fake model says."""
     body = {"name": user, "policy": "mem0", "external": {"user": user}, "policy_config": {"analyst": "heuristic"}}
-    httpx.post(URL + "/v1/collections", json=body, headers={"Authorization": "Bearer " + KEY}, timeout=60).raise_for_status()
+    httpx.post(URL + "/v1/collections", json=body, headers={"Authorization": "Bearer " + KEY}, timeout=300).raise_for_status()
 
 
 class Called:
@@ -60,7 +60,7 @@ async def learned(added):
     """Waits until what was added is learned; no method of the clients asks for an event."""
     assert added["status"] == "PENDING", added
     end = time.monotonic() + 120
-    async with httpx.AsyncClient(headers={"X-API-Key": KEY}, timeout=60) as http:
+    async with httpx.AsyncClient(headers={"X-API-Key": KEY}, timeout=300) as http:
         while time.monotonic() < end:
             event = (await http.get(f"{HOST}/v1/event/{added['event_id']}/")).raise_for_status().json()
             if event["status"] in ("SUCCEEDED", "FAILED"):

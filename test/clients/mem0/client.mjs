@@ -29,7 +29,7 @@ const m = new Proxy(client, {
 // learned waits until what was added is learned; no method of the client asks for an event.
 async function learned(added) {
   assert.equal(added.status, "PENDING", JSON.stringify(added));
-  for (const end = Date.now() + 120_000; Date.now() < end; await new Promise((done) => setTimeout(done, 50))) {
+  for (const end = Date.now() + 600_000; Date.now() < end; await new Promise((done) => setTimeout(done, 50))) {
     const event = await (await fetch(`${host}/v1/event/${added.eventId}/`, { headers: { "X-API-Key": SLIPBOX_API_KEY } })).json();
     if (["SUCCEEDED", "FAILED"].includes(event.status)) {
       assert.equal(event.status, "SUCCEEDED", JSON.stringify(event));

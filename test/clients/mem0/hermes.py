@@ -7,9 +7,9 @@ import httpx
 URL, KEY = os.environ["SLIPBOX_URL"], os.environ["SLIPBOX_API_KEY"]
 
 collection = {"name": "nora", "policy": "mem0", "external": {"user": "nora"}, "policy_config": {"analyst": "heuristic"}}
-httpx.post(URL + "/v1/collections", json=collection, headers={"Authorization": "Bearer " + KEY}, timeout=60).raise_for_status()
+httpx.post(URL + "/v1/collections", json=collection, headers={"Authorization": "Bearer " + KEY}, timeout=300).raise_for_status()
 
-with httpx.Client(base_url=URL + "/mem0", headers={"X-API-Key": KEY}, timeout=120) as http:
+with httpx.Client(base_url=URL + "/mem0", headers={"X-API-Key": KEY}, timeout=300) as http:
 
     def call(method, path, **more):
         return http.request(method, path, **more).raise_for_status().json()

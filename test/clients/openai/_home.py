@@ -8,7 +8,7 @@ URL, KEY = os.environ["SLIPBOX_URL"], os.environ["SLIPBOX_API_KEY"]
 
 
 def api(method, path, **more):
-    answer = httpx.request(method, URL + path, headers={"Authorization": "Bearer " + KEY}, timeout=60, **more)
+    answer = httpx.request(method, URL + path, headers={"Authorization": "Bearer " + KEY}, timeout=300, **more)
     answer.raise_for_status()
     return answer
 

@@ -74,6 +74,12 @@ func MainOf(m *testing.M, folder string) {
 	Main(m)
 }
 
+// Limits that end what hangs. They are long, because a process may have little of a busy machine.
+const (
+	limit     = 5 * time.Minute
+	stopLimit = 2 * time.Minute
+)
+
 var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|REDIS_URL|OPENAI_|OTEL_)`)
 
 // Command returns a run of the binary, in the environment of the test without settings of slipbox,
@@ -102,14 +108,14 @@ func CommandOf(tb testing.TB, folder string, env []string, args ...string) *exec
 	return cmd
 }
 
-// Run runs one command and waits for its end, for at most a minute.
+// Run runs one command and waits for its end, for at most five minutes.
 func Run(tb testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
 	tb.Helper()
 	p := Start(tb, Command(tb, env, args...))
 	select {
 	case <-p.Done:
-	case <-time.After(time.Minute):
-		tb.Fatalf("%v did not end within a minute:\n%s", args, p.Stderr)
+	case <-time.After(limit):
+		tb.Fatalf("%v did not end within %v:\n%s", args, limit, p.Stderr)
 	}
 	return p.Stdout.String(), p.Stderr.String(), p.ExitCode()
 }
@@ -140,15 +146,15 @@ func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// Await waits until done returns true, for at most a minute. It fails when the process ends before.
+// Await waits until done returns true, for at most five minutes. It fails when the process ends before.
 func (p *Process) Await(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
-	for deadline := time.After(time.Minute); !done(); {
+	for deadline := time.After(limit); !done(); {
 		select {
 		case <-p.Done:
 			tb.Fatalf("the process ended before %s:\n%s", what, p.Stderr)
 		case <-deadline:
-			tb.Fatalf("not within a minute: %s:\n%s", what, p.Stderr)
+			tb.Fatalf("not within %v: %s:\n%s", limit, what, p.Stderr)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -171,8 +177,8 @@ func (p *Process) Stop(tb testing.TB) int {
 	}
 	select {
 	case <-p.Done:
-	case <-time.After(40 * time.Second):
-		tb.Fatalf("the process did not stop within 40 s:\n%s", p.Stderr)
+	case <-time.After(stopLimit):
+		tb.Fatalf("the process did not stop within %v:\n%s", stopLimit, p.Stderr)
 	}
 	return p.ExitCode()
 }
