@@ -36,7 +36,7 @@ func run(args []string) error {
 		if len(token) > math.MaxUint8 {
 			return fmt.Errorf("the token of rank %d has %d bytes", rank, len(token))
 		}
-		out.WriteByte(byte(len(token)))
+		out.WriteByte(byte(len(token))) //nolint:gosec // at most 255
 		out.WriteString(token)
 	}
 	return os.WriteFile(args[0], out.Bytes(), 0o600)

@@ -77,8 +77,8 @@ func newRanks(content []byte) (*ranks, error) {
 		for r.slots[slot] != 0 {
 			slot = (slot + 1) % slotCount
 		}
-		r.starts = append(r.starts, uint32(at)) //nolint:gosec // the file has few megabytes
-		r.slots[slot] = uint32(len(r.starts))   //nolint:gosec // at most slotCount/2
+		r.starts = append(r.starts, uint32(at))
+		r.slots[slot] = uint32(len(r.starts)) //nolint:gosec // at most slotCount/2
 	}
 	r.starts = slices.Clip(r.starts)
 	return r, nil

@@ -92,8 +92,9 @@ func first(s string) int {
 		return blanks(s)
 	case newline:
 		return blanks(s)
+	default: // a sign: all others are words
+		return signs(s, 0)
 	}
-	return signs(s, 0)
 }
 
 // word returns the length of a word at the begin, which may follow one blank or sign; 0 for none. It ends before a
