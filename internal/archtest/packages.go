@@ -74,7 +74,7 @@ func Map() []Package {
 
 		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp"}, false},
 		{"internal/api/mem0", LayerEdge, "mem0's routes", []string{core}, false},
-		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api"}, false},
+		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api", "internal/packed"}, false},
 		{"internal/mcp", LayerEdge, "MCP: tools that are requests of the HTTP API", []string{memory}, false},
 		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
@@ -147,12 +147,12 @@ func Map() []Package {
 		{eval, LayerTool, "measuring through the public API", nil, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
 		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/encoder"}, false},
-		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
+		{"docs", LayerTool, "documentation and examples", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},
 		{"test/bench", LayerTool, "benchmarks of a whole gateway, in process and over servers",
 			[]string{app, "internal/app/command", layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
-		{"test/load", LayerTool, "what one tenant's flood does to the others, over the HTTP API", nil, false},
+		{"test/load", LayerTool, "what one tenant's flood does to the others", nil, false},
 		{"test/corpus", LayerTool, "generated text for benchmarks and tests", nil, false},
 	}
 }
