@@ -341,6 +341,7 @@ type TxState interface {
 type TxReader interface {
 	Notes(ctx context.Context, ids []uuid.UUID, o ReadOptions) ([]Note, error)
 	NoteByKey(ctx context.Context, kind Kind, key string) (Note, error)
+	ListNotes(ctx context.Context, q NoteQuery) ([]Note, error)
 	// Duplicates returns, for each of the notes, the oldest visible one that IsDuplicate, or the zero Note. The
 	// notes need not be stored; their OccurredAt must be set. Versions that a build older than the digests wrote
 	// are not found.

@@ -149,15 +149,19 @@ func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq 
 	if err := v.Check(s); err != nil {
 		return nil, err
 	}
-	page := NotePage{
-		NoteReader: NewNoteReader(&v.Collection, nq.ReadOptions), Kinds: nq.Kinds, States: nq.States, Keyed: nq.Keyed, Lacks: nq.Lacks, Filter: nq.Filter,
-		After: nq.After, ByTime: nq.ByTime, Since: nq.AfterTime, Newest: nq.Newest, Limit: nq.Limit,
-	}
+	page := pageOf(&v.Collection, &nq)
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		out, err = listNotes(ctx, q, s.Tenant(), v.Layers, page)
 		return err
 	})
 	return out, err
+}
+
+func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
+	return NotePage{
+		NoteReader: NewNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Lacks: q.Lacks, Filter: q.Filter,
+		After: q.After, ByTime: q.ByTime, Since: q.AfterTime, Newest: q.Newest, Limit: q.Limit,
+	}
 }
 
 func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, p NotePage) (out []memory.Note, err error) {

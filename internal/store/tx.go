@@ -172,6 +172,14 @@ func (t *Tx) NoteByKey(_ context.Context, kind memory.Kind, key string) (memory.
 	return noteByKey(t.ctx, t.q, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, memory.ReadOptions{}), kind, key)
 }
 
+// ListNotes implements memory.Tx.
+func (t *Tx) ListNotes(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return listNotes(t.ctx, t.q, t.scope.Tenant(), t.layers, pageOf(&t.row.Collection, &q))
+}
+
 // Duplicates implements memory.Tx.
 func (t *Tx) Duplicates(ctx context.Context, notes []memory.Note) ([]memory.Note, error) {
 	if err := ctx.Err(); err != nil {

@@ -43,16 +43,16 @@ type acting struct {
 
 func (e *Engine) actRepeatedly(ctx context.Context, s tenant.Scope, ref string, t memory.Task, how acting) (Acted, error) {
 	var out Acted
-	spent := costs{}
-	err := e.retryOnConflict(ctx, uuid.Nil, func(try int) error {
+	all := newTries(costs{})
+	err := e.retryOnConflict(ctx, uuid.Nil, all, func(try int) error {
 		var err error
-		out, err = e.act(ctx, s, ref, t, how, spent, try)
+		out, err = e.act(ctx, s, ref, t, how, all, try)
 		return err
 	})
 	return out, err
 }
 
-func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, how acting, spent costs, try int) (Acted, error) {
+func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, how acting, all *tries, try int) (Acted, error) {
 	v, err := e.openForWriting(ctx, s, ref)
 	if err != nil {
 		return Acted{}, err
@@ -61,7 +61,7 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 	if err != nil {
 		return Acted{}, err
 	}
-	a, err := e.propose(ctx, s, v, memory.Event{Kind: memory.EventTask, Task: t}, nil, nil, seed, spent)
+	a, err := e.propose(ctx, s, v, memory.Event{Kind: memory.EventTask, Task: t}, nil, nil, seed, all)
 	if err != nil {
 		return Acted{}, err
 	}

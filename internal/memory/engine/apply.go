@@ -47,6 +47,9 @@ func (w *applyTx) run(ctx context.Context) error {
 	if len(w.changedNotes)+len(w.changedSources)+len(w.changedLinks) > 0 && !w.last {
 		return memory.ErrMoved
 	}
+	if err := w.checkNewest(ctx); err != nil {
+		return err
+	}
 	if w.decision.Idle {
 		under, err := w.tx.Unended(ctx, memory.JobStep)
 		if err != nil {
@@ -132,6 +135,29 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 			w.changedNotes[found.ID] = true
 		case !fault.Is(err, fault.NotFound):
 			return err
+		}
+	}
+	return nil
+}
+
+// checkNewest repeats the recorded listings of the newest notes, unless nothing was written since they were made: another
+// answer is a conflict, except at the last try, which has nothing to leave out for it.
+func (w *applyTx) checkNewest(ctx context.Context) error {
+	if w.last || w.tx.View().At == w.desk.v.At {
+		return nil
+	}
+	for i := range w.desk.newest {
+		r := &w.desk.newest[i]
+		now, err := w.tx.ListNotes(ctx, r.query)
+		if err != nil {
+			return err
+		}
+		// A note of the event is checked by itself; its first stage may have written it in this transaction.
+		same := slices.EqualFunc(now, r.found, func(n memory.Note, was memory.Version) bool {
+			return n.Version() == was || n.ID == was.Note && w.isEventNote(n.ID)
+		})
+		if !same {
+			return errNewer
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -20,8 +21,8 @@ import (
 // over an evolution. On an error nothing was written; the caller passes the
 // error to Fail.
 func (e *Engine) RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error {
-	spent := earlierCosts(&job)
-	return e.retryOnConflict(ctx, job.ID, func(try int) error { return e.decide(ctx, s, &job, spent, try) })
+	all := newTries(earlierCosts(&job))
+	return e.retryOnConflict(ctx, job.ID, all, func(try int) error { return e.decide(ctx, s, &job, all, try) })
 }
 
 // RunPolicy runs a leased job of kind policy: a task of the collection's policy.
@@ -32,17 +33,20 @@ func (e *Engine) RunPolicy(ctx context.Context, s tenant.Scope, job memory.Job) 
 
 // retryOnConflict calls decide until it returns no conflict, at most
 // Config.Conflicts times. The last try leaves out what has changed, so it has no conflict.
-func (e *Engine) retryOnConflict(ctx context.Context, id uuid.UUID, decide func(try int) error) error {
+func (e *Engine) retryOnConflict(ctx context.Context, id uuid.UUID, all *tries, decide func(try int) error) error {
 	for try := 1; ; try++ {
 		err := decide(try)
 		if !errors.Is(err, memory.ErrMoved) || try >= e.cfg.Conflicts {
 			return err
 		}
+		if !errors.Is(err, errNewer) {
+			clear(all.said) // what the model was told about has changed
+		}
 		e.log.DebugContext(ctx, "the read set has changed; deciding again", "job", id, "try", try)
 	}
 }
 
-func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, spent costs, try int) error {
+func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, all *tries, try int) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return err
@@ -55,7 +59,7 @@ func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, sp
 		return e.endWithoutNote(ctx, s, job)
 	}
 	ev.Earlier = job.Result
-	a, err := e.propose(ctx, s, v, ev, about, about, job.ID, spent)
+	a, err := e.propose(ctx, s, v, ev, about, about, job.ID, all)
 	if err != nil {
 		return err
 	}
@@ -90,7 +94,7 @@ func (e *Engine) eventOf(ctx context.Context, s tenant.Scope, v memory.View, job
 // the decision for its transaction. was holds the notes of the event as read, ready
 // the same notes as the first stage left them; seed is the random seed of the decision.
 func (e *Engine) propose(
-	ctx context.Context, s tenant.Scope, v memory.View, ev memory.Event, was, ready []memory.Note, seed uuid.UUID, spent costs,
+	ctx context.Context, s tenant.Scope, v memory.View, ev memory.Event, was, ready []memory.Note, seed uuid.UUID, all *tries,
 ) (*proposal, error) {
 	pol, err := e.policyOf(&v.Collection)
 	if err != nil {
@@ -116,12 +120,14 @@ func (e *Engine) propose(
 	case memory.EventTask:
 	}
 	d := e.newDesk(s, v, seed)
+	d.said = all.said
 	dec, err := pol.Decide(ctx, d, ev)
-	spent.add(d.costs)
+	all.spent.add(d.costs)
+	maps.Copy(all.said, d.heard)
 	if err != nil {
 		return nil, err
 	}
-	a := &proposal{e: e, event: ev.Kind, eventNotes: was, told: told, desk: d, decision: dec, spent: spent}
+	a := &proposal{e: e, event: ev.Kind, eventNotes: was, told: told, desk: d, decision: dec, spent: all.spent}
 	if err := a.prepare(ctx, s, em); err != nil {
 		return nil, err
 	}

@@ -34,8 +34,11 @@ type desk struct {
 	listedContent map[uuid.UUID]uint64 // content hashes of listed messages
 	links         map[memory.LinkID]memory.Link
 	linkQueries   []linkRead // queries for links, repeated when the decision is applied
+	newest        []listRead // listings of the newest notes, repeated as well
 	newIDs        map[uuid.UUID]bool
 	absent        []naturalKey
+	said          answers // of earlier tries
+	heard         answers // of this try
 	calls         int
 	tokens        int64
 	costs         costs
@@ -50,6 +53,12 @@ type linkRead struct {
 	direction memory.Direction
 }
 
+// listRead is one recorded listing.
+type listRead struct {
+	query memory.NoteQuery
+	found []memory.Version
+}
+
 // naturalKey identifies a note that was recorded as absent.
 type naturalKey struct {
 	kind memory.Kind
@@ -59,7 +68,7 @@ type naturalKey struct {
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
 		e: e, s: s, v: v, model: e.ModelFor(&v.Collection), rng: e.random(job),
-		readSet: map[uuid.UUID]memory.Note{}, listed: map[uuid.UUID]memory.Version{}, listedContent: map[uuid.UUID]uint64{}, links: map[memory.LinkID]memory.Link{}, newIDs: map[uuid.UUID]bool{}, costs: costs{},
+		readSet: map[uuid.UUID]memory.Note{}, listed: map[uuid.UUID]memory.Version{}, listedContent: map[uuid.UUID]uint64{}, links: map[memory.LinkID]memory.Link{}, newIDs: map[uuid.UUID]bool{}, costs: costs{}, heard: answers{},
 	}
 }
 
@@ -87,8 +96,16 @@ func (d *desk) Rand() *rand.Rand { return d.rng }
 // Analyst implements memory.Desk.
 func (d *desk) Analyst() memory.Analyst { return d.model.Analyst() }
 
-// Ask asks the model within the decision's budget; beyond it, it returns ModelFailed.
+// Ask asks the model within the decision's budget; beyond it, it returns ModelFailed. What an earlier try asked,
+// whose only conflict was a newer note, is answered as then and costs nothing.
 func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
+	asked, err := questionOf(&c)
+	if err != nil {
+		return memory.Answer{}, err
+	}
+	if a, ok := d.said[asked]; ok {
+		return a, nil
+	}
 	d.mu.Lock()
 	spent := d.calls >= d.e.cfg.CallsPerJob || d.tokens >= d.e.cfg.TokensPerJob
 	d.calls++
@@ -101,6 +118,9 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tokens += a.PromptTokens + a.CompletionTokens
+	if err == nil && a.Calls > 0 { // rules answer again, from more than the prompt
+		d.heard[asked] = a
+	}
 	d.costs.add(costs{c.Name: {Calls: 1, Requests: a.Calls, PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens}})
 	return a, err
 }
@@ -259,7 +279,7 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 	return links, nil
 }
 
-// List pages through notes.
+// List pages through notes. A listing of the newest notes is recorded as well: another answer is a conflict.
 func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 	notes, ok, err := d.listMatching(ctx, &q)
 	if err == nil && !ok {
@@ -269,7 +289,21 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 		return nil, err
 	}
 	d.recordListed(notes)
+	if q.Newest && q.Limit > 0 {
+		d.recordNewest(&q, notes)
+	}
 	return notes, nil
+}
+
+func (d *desk) recordNewest(q *memory.NoteQuery, notes []memory.Note) {
+	r := listRead{query: *q, found: make([]memory.Version, len(notes))}
+	r.query.ReadOptions = memory.ReadOptions{} // only versions are compared
+	for i := range notes {
+		r.found[i] = notes[i].Version()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.newest = append(d.newest, r)
 }
 
 // listMatching lists the notes that the index finds by a filter, so that the store need not look at all others. ok is

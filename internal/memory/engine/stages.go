@@ -87,9 +87,9 @@ func (e *Engine) decidePrepared(ctx context.Context, s tenant.Scope, job *memory
 	if job.Kind == memory.JobExchange {
 		ev.Kind = memory.EventExchange
 	}
-	spent := costs{}
-	spent.add(p.spent)
-	a, err := e.propose(ctx, s, v, ev, p.was, p.ready, job.ID, spent)
+	all := newTries(costs{})
+	all.spent.add(p.spent)
+	a, err := e.propose(ctx, s, v, ev, p.was, p.ready, job.ID, all)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // turns has one request at a time remember in a collection: the next one reads what the one before has written. Without
-// it, requests that arrive together would conflict, and count the same turn. Other processes are kept apart by the
-// conflicts of the engine alone. The zero value is ready.
+// it, requests that arrive together would conflict and be decided again. Other processes are kept apart by the conflicts of the
+// engine alone. The zero value is ready.
 type turns struct {
 	mu    sync.Mutex
 	lines map[uuid.UUID]*line

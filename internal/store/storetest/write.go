@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -92,12 +93,13 @@ func twoChangesets(_ *testing.T, w *world) {
 
 func ownWrites(_ *testing.T, w *world) {
 	c := w.collection("c")
-	old := w.put(c.ID, memory.Note{Content: "old", Key: "old"})
+	marked := map[string]any{"mark": "x"}
+	old := w.put(c.ID, memory.Note{Content: "old", Key: "old", Attributes: marked})
 	f := w.mustFork(c.ID, -1, "f")
 	given := uuid.New()
 	for _, id := range []uuid.UUID{c.ID, f.ID} {
 		w.write(id, func(tx memory.Tx) error {
-			n, err := tx.Put(w.ctx, memory.Note{Content: "one", Key: "k", Vector: make([]float32, dim)})
+			n, err := tx.Put(w.ctx, memory.Note{Content: "one", Key: "k", Vector: make([]float32, dim), Attributes: marked})
 			w.noError(err)
 			n.Content, n.Vector = "two", nil
 			n, err = tx.Put(w.ctx, n)
@@ -106,7 +108,12 @@ func ownWrites(_ *testing.T, w *world) {
 			w.assertf(err == nil && len(got) == 2 && got[1].Content == "two" && got[1].Vector == nil && got[1].From == tx.Revision(), "notes %+v, %v", got, err)
 			byKey, err := tx.NoteByKey(w.ctx, memory.KindNote, "k")
 			w.assertf(err == nil && byKey.ID == n.ID, "by key %+v, %v", byKey, err)
+			newest := memory.NoteQuery{Filter: filter.AttributeIs("mark", "x"), Newest: true, Limit: 1}
+			listed, err := tx.ListNotes(w.ctx, newest)
+			w.assertf(err == nil && len(listed) == 1 && listed[0].Version() == n.Version(), "listed %+v, %v", listed, err)
 			w.noError(tx.Delete(w.ctx, n.ID))
+			listed, err = tx.ListNotes(w.ctx, newest)
+			w.assertf(err == nil && len(listed) == 1 && listed[0].ID == old.ID, "listed after a deletion %+v, %v", listed, err)
 			w.wantFault(tx.Delete(w.ctx, n.ID), fault.NotFound)
 			w.wantFault(errOf(tx.NoteByKey(w.ctx, memory.KindNote, "k")), fault.NotFound)
 			w.noError(tx.Delete(w.ctx, old.ID))
