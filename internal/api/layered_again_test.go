@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -354,6 +355,41 @@ func TestC278ConflictByTime(t *testing.T) {
 			if pairs.length("conflicts") != 1 || pairs.text("conflicts.0.old.object") != "Beijing" || !near(pairs.number("conflicts.0.old.confidence"), .48) ||
 				pairs.number("conflicts.0.new.confidence") != .4 {
 				t.Errorf("%s", pairs.Body)
+			}
+		})
+	}
+}
+
+// C338: an older text that is restored over a newer one is that of the item and of its episode, and what is known follows it.
+func TestC338RestoredOverVisible(t *testing.T) {
+	t.Parallel()
+	for _, which := range []string{"working", "episodic"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.layeredSpace(t, `{"consolidate_every":0}`)
+			const before, after = "I work as a baker. I like tea.", "I work as a pilot. I like tea."
+			got := b.remember(t, c, before, "role", "user")
+			item, episode := stored(got, "working")[0], stored(got, "episodic")[0]
+			id := stored(got, which)[0]
+			revision := int(b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK).number("revision"))
+			b.call(t, "one", "PATCH", c+"/notes/"+id, object(t, "content", after)).want(http.StatusOK)
+			b.runJobs(t)
+			b.call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%d}`, revision)).want(http.StatusOK)
+			b.runJobs(t)
+			for _, n := range []string{item, episode} {
+				if said := b.call(t, "one", "GET", c+"/notes/"+n, "").want(http.StatusOK).text("content"); said != before {
+					t.Errorf("%q", said)
+				}
+			}
+			facts := b.call(t, "one", "GET", c+"/facts", "").want(http.StatusOK)
+			var objects []string
+			for i := range facts.length("items") {
+				objects = append(objects, facts.text(fmt.Sprintf("items.%d.object", i)))
+			}
+			slices.Sort(objects)
+			if got := strings.Join(objects, ", "); got != "baker, tea" {
+				t.Errorf("%s", got)
 			}
 		})
 	}

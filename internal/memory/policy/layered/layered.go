@@ -49,6 +49,7 @@ const (
 	TaskConsolidate = "consolidate" // no args
 	TaskRetract     = "retract"     // args: retractArgs; what a deleted item leaves behind
 	TaskReread      = "reread"      // its key is the id of a restored item
+	TaskChanged     = "changed"     // its key is the id of an item that has an older text again
 )
 
 // recalled is how many items a search, and the prompt of a chat, has.
@@ -163,7 +164,9 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 		case TaskRetract:
 			return w.retract(ctx, e.Task.Args)
 		case TaskReread:
-			return w.reread(ctx, e.Task.Key)
+			return w.reread(ctx, e.Task.Key, w.restored)
+		case TaskChanged:
+			return w.reread(ctx, e.Task.Key, w.changed)
 		}
 	}
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
@@ -187,6 +190,9 @@ func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 		return []memory.Follow{{Task: memory.Task{Name: TaskRetract, Key: was.ID.String(), Args: raw}}}
 	case was == nil && is != nil && isItemKind(is.Kind) && layerOf(is) != "":
 		return []memory.Follow{{Task: memory.Task{Name: TaskReread, Key: is.ID.String()}}}
+	// An older text that is restored over a newer one has no job of its own, unlike a text that is new.
+	case was != nil && is != nil && isItemKind(is.Kind) && layerOf(is) != "" && is.State == memory.StateEvolved && was.Content != is.Content:
+		return []memory.Follow{{Task: memory.Task{Name: TaskChanged, Key: is.ID.String()}}}
 	}
 	return nil
 }

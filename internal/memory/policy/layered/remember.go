@@ -537,7 +537,7 @@ func areTwins(item uuid.UUID, n *memory.Note) bool {
 }
 
 // reread takes in an item that was restored.
-func (w *writer) reread(ctx context.Context, key string) (memory.Decision, error) {
+func (w *writer) reread(ctx context.Context, key string, take func(context.Context, *memory.Note) error) (memory.Decision, error) {
 	id, err := uuid.Parse(key)
 	if err != nil {
 		return memory.Decision{}, badArgs(TaskReread)
@@ -548,7 +548,7 @@ func (w *writer) reread(ctx context.Context, key string) (memory.Decision, error
 	}
 	w.out.Decision = "remember"
 	for i := range notes {
-		if err := w.restored(ctx, w.put(&notes[i])); err != nil {
+		if err := take(ctx, w.put(&notes[i])); err != nil {
 			return memory.Decision{}, err
 		}
 	}
