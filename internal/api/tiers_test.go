@@ -196,15 +196,26 @@ func TestC333IncludeEvicted(t *testing.T) {
 	if got := b.call(t, "reader", "GET", c+"/messages?limit=100", "").want(http.StatusOK); got.length("items") != 8 {
 		t.Errorf("%d messages", got.length("items"))
 	}
-	for _, word := range []string{"okapi", "axolotl", "quokka"} {
-		finds := func(path string) bool {
-			got := b.call(t, "reader", "POST", c+path, object(t, "query", word, "filter", map[string]any{"field": "kind", "op": "eq", "value": "message"})).want(http.StatusOK)
-			return strings.Contains(strings.ReplaceAll(got.Body.String(), `"query":"`+word+`"`, ""), word)
-		}
+	messages := map[string]any{"field": "kind", "op": "eq", "value": "message"}
+	for word, said := range map[string]string{"okapi": "My okapi is called Bo.", "axolotl": "An axolotl lives in water.", "quokka": long} {
 		for path, want := range map[string]bool{"/search": false, "/context": false, "/search?include=evicted": true, "/context?include=evicted": true} {
-			if finds(path) != want {
+			got := b.call(t, "reader", "POST", c+path, object(t, "query", word, "filter", messages)).want(http.StatusOK)
+			if strings.Contains(strings.ReplaceAll(got.Body.String(), `"query":"`+word+`"`, ""), word) != want {
 				t.Errorf("%s: %s found is %t", path, word, !want)
 			}
+		}
+		// Without a condition on the kind, what is known of it is found, too.
+		for path, want := range map[string]bool{"/search": false, "/search?include=evicted": true} {
+			got, found := b.call(t, "reader", "POST", c+path, object(t, "query", word)).want(http.StatusOK), false
+			for i := range got.length("hits") {
+				found = found || got.text(fmt.Sprintf("hits.%d.note.content", i)) == said
+			}
+			if found != want {
+				t.Errorf("%s of all kinds: %s found is %t", path, word, found)
+			}
+		}
+		if got := b.call(t, "reader", "POST", c+"/context?include=evicted", object(t, "query", word)).want(http.StatusOK); !strings.Contains(got.text("text"), word) {
+			t.Errorf("the context has no %s: %s", word, got.Body)
 		}
 	}
 	evicted := map[string]int{}

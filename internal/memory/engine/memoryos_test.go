@@ -632,8 +632,10 @@ func TestOSEviction_C333(t *testing.T) {
 				if c := w.context(w.c.ID, recall.ContextQuery{Text: word}); strings.Contains(c.Text, word) {
 					t.Errorf("a context shows %s: %s", word, c.Text)
 				}
-				if !found(w.search(w.c.ID, recall.Query{Text: word, Hidden: true, Filter: memory.OfKinds(memory.KindMessage)}), n.ID) {
-					t.Errorf("%s is not found by who asks for it", word)
+				for _, f := range []filter.Expr{nil, memory.OfKinds(memory.KindMessage)} {
+					if !found(w.search(w.c.ID, recall.Query{Text: word, Hidden: true, Filter: f}), n.ID) {
+						t.Errorf("%s is not found by who asks for it with the filter %v", word, f)
+					}
 				}
 			}
 			var left []uuid.UUID

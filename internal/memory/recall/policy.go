@@ -48,6 +48,9 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	}
 	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
 		q.Filter, q.parts = and(and(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter), rd.Parts
+		if q.Hidden && rd.Hidden != nil && len(rd.Parts) > 0 {
+			q.parts = append(slices.Clone(rd.Parts), memory.Part{Name: "what is hidden", Filter: rd.Hidden})
+		}
 	}
 }
 
