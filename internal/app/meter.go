@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/outage"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -27,19 +28,24 @@ type meter struct {
 	store  meterStore
 	outage *outage.Log
 
-	mu    sync.Mutex
-	sums  map[meterKey]*memory.ModelUse
-	scope map[uuid.UUID]tenant.Scope // one scope per tenant, to write with
+	mu     sync.Mutex
+	sums   map[meterKey]*memory.ModelUse
+	scopes map[meterOwner]tenant.Scope // to write with
 }
 
+// meterOwner is whose use it is. An agent's scope does not reach the collections of others.
+type meterOwner struct{ tenant, agent uuid.UUID }
+
 type meterKey struct {
-	tenant, collection uuid.UUID
-	purpose, day       string
+	meterOwner
+
+	collection   uuid.UUID
+	purpose, day string
 }
 
 func newMeter(store meterStore, log *slog.Logger) *meter {
 	return &meter{
-		store: store, sums: map[meterKey]*memory.ModelUse{}, scope: map[uuid.UUID]tenant.Scope{},
+		store: store, sums: map[meterKey]*memory.ModelUse{}, scopes: map[meterOwner]tenant.Scope{},
 		outage: outage.New(log, nil, "model use cannot be written; it is kept for the next attempt", "model use is written again"),
 	}
 }
@@ -48,7 +54,7 @@ func newMeter(store meterStore, log *slog.Logger) *meter {
 func (m *meter) Record(_ context.Context, s tenant.Scope, use memory.ModelUse) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := meterKey{s.Tenant(), use.Collection, use.Purpose, use.Day}
+	k := meterKey{meterOwner{s.Tenant(), s.Agent()}, use.Collection, use.Purpose, use.Day}
 	sum := m.sums[k]
 	if sum == nil {
 		sum = &memory.ModelUse{Collection: use.Collection, Purpose: use.Purpose, Day: use.Day}
@@ -57,7 +63,7 @@ func (m *meter) Record(_ context.Context, s tenant.Scope, use memory.ModelUse) {
 	sum.Calls += use.Calls
 	sum.PromptTokens += use.PromptTokens
 	sum.CompletionTokens += use.CompletionTokens
-	m.scope[s.Tenant()] = s
+	m.scopes[k.meterOwner] = s
 }
 
 // run flushes until ctx ends.
@@ -74,23 +80,43 @@ func (m *meter) run(ctx context.Context) {
 	}
 }
 
-// flush writes the counted use. Use that cannot be written is kept for the next flush.
+// flush writes the counted use. Use that cannot be written is kept for the next flush, except that of a tenant that is gone.
 func (m *meter) flush(ctx context.Context) {
 	m.mu.Lock()
-	sums, scopes := m.sums, m.scope
-	m.sums, m.scope = map[meterKey]*memory.ModelUse{}, map[uuid.UUID]tenant.Scope{}
+	sums, scopes := m.sums, m.scopes
+	m.sums, m.scopes = map[meterKey]*memory.ModelUse{}, map[meterOwner]tenant.Scope{}
 	m.mu.Unlock()
-	byTenant := map[uuid.UUID][]memory.ModelUse{}
+	byOwner := map[meterOwner][]memory.ModelUse{}
 	for k, u := range sums {
-		byTenant[k.tenant] = append(byTenant[k.tenant], *u)
+		byOwner[k.meterOwner] = append(byOwner[k.meterOwner], *u)
 	}
-	for id, uses := range byTenant {
-		err := m.store.AddModelUse(ctx, scopes[id], uses)
+	for owner, uses := range byOwner {
+		left, err := m.write(ctx, scopes[owner], uses)
 		m.outage.Report(context.WithoutCancel(ctx), err) // the last flush, at a stop, may have no time left
-		if err != nil {
-			for _, u := range uses {
-				m.Record(ctx, scopes[id], u)
-			}
+		for _, u := range left {
+			m.Record(ctx, scopes[owner], u)
 		}
 	}
+}
+
+// write writes uses of one owner, and returns those that were not written. A collection that was deleted while a call for it
+// ran is not found: its use is the tenant's alone then, as is what was counted before the deletion.
+func (m *meter) write(ctx context.Context, s tenant.Scope, uses []memory.ModelUse) (left []memory.ModelUse, err error) {
+	if err := m.store.AddModelUse(ctx, s, uses); !fault.Is(err, fault.NotFound) {
+		if err != nil {
+			left = uses
+		}
+		return left, err
+	}
+	for i, u := range uses {
+		err := m.store.AddModelUse(ctx, s, []memory.ModelUse{u})
+		if fault.Is(err, fault.NotFound) {
+			u.Collection = uuid.Nil
+			err = m.store.AddModelUse(ctx, s, []memory.ModelUse{u})
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) { // not found now is the tenant: nobody is left to count for
+			return uses[i:], err
+		}
+	}
+	return nil, nil
 }
