@@ -23,7 +23,7 @@ type applyTx struct {
 	changedNotes   map[uuid.UUID]bool
 	changedSources map[uuid.UUID]bool           // listed messages that are sources of puts, and were deleted or changed
 	changedLinks   map[memory.LinkID]bool       // links whose version has changed
-	existingLinks  map[memory.LinkID]bool       // links of the decision that exist already
+	existingLinks  map[memory.LinkID]bool       // links of a decision about a note that exist already
 	written        map[uuid.UUID]memory.Version // versions that this changeset wrote
 	deleted        map[uuid.UUID]bool           // by this changeset
 	dropped        []refused                    // parts that could not be stored, those of the proposal included
@@ -140,10 +140,13 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 	return nil
 }
 
+// isUnmoved reports that nothing was written to the collection since the decision read it.
+func (w *applyTx) isUnmoved() bool { return w.tx.View().At == w.desk.v.At }
+
 // checkNewest repeats the recorded listings of the newest notes, unless nothing was written since they were made: another
 // answer is a conflict, except at the last try, which has nothing to leave out for it.
 func (w *applyTx) checkNewest(ctx context.Context) error {
-	if w.last || w.tx.View().At == w.desk.v.At {
+	if w.last || w.isUnmoved() {
 		return nil
 	}
 	for i := range w.desk.newest {
@@ -163,8 +166,12 @@ func (w *applyTx) checkNewest(ctx context.Context) error {
 	return nil
 }
 
-// checkLinks repeats the recorded link queries: their results must be the same.
+// checkLinks repeats the recorded link queries, unless nothing was written since they were made: their results must be the
+// same. A session of MemoryOS may have thousands of links.
 func (w *applyTx) checkLinks(ctx context.Context) error {
+	if err := w.findExisting(ctx); err != nil || w.isUnmoved() {
+		return err
+	}
 	asked := map[memory.Direction][]uuid.UUID{}
 	for _, q := range w.desk.linkQueries {
 		for _, d := range []memory.Direction{memory.Outgoing, memory.Incoming} {
@@ -190,6 +197,14 @@ func (w *applyTx) checkLinks(ctx context.Context) error {
 		if _, ok := now[id]; !ok {
 			w.changedLinks[id] = true
 		}
+	}
+	return nil
+}
+
+// findExisting finds which links of a decision about a note exist already; other decisions overwrite them.
+func (w *applyTx) findExisting(ctx context.Context) error {
+	if w.event != memory.EventNote {
+		return nil
 	}
 	var sources []uuid.UUID
 	for i := range w.decision.Links {
