@@ -241,7 +241,8 @@ type DeskReader interface {
 // all the same, and so is a listing of the newest notes.
 type DeskLister interface {
 	// List pages through notes. With Newest and a Limit, as a policy asks for what came last, the listing is in the read
-	// set: it is repeated when the decision is applied, and another answer is a conflict. While an index is loaded, a filter that few notes match costs little.
+	// set: it is repeated when the decision is applied, and another answer is a conflict. While an index is loaded, a filter
+	// that few notes match costs little.
 	List(ctx context.Context, q NoteQuery) ([]Note, error)
 	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)
