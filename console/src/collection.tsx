@@ -1,7 +1,10 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useEffect, useState } from 'preact/hooks'
+import { Chat } from './chat.tsx'
+import { Context } from './context.tsx'
 import { Facts } from './facts.tsx'
 import { Add, DeleteCollection, Fork, Rename } from './forms.tsx'
+import { Inside, insideTitle } from './inside.tsx'
 import { Jobs } from './jobs.tsx'
 import { Note } from './note.tsx'
 import { Notes } from './notes.tsx'
@@ -12,7 +15,7 @@ import { Search } from './search.tsx'
 import { useLoad, useShared } from './state.ts'
 import { count, plural, reveal } from './text.ts'
 
-const titles = { notes: 'Notes', search: 'Search', facts: 'Facts', reviews: 'Reviews', jobs: 'Jobs' }
+const titles = { notes: 'Notes', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs' }
 
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
@@ -61,9 +64,9 @@ export function CollectionView({ route, go }: { route: Route; go: Go }) {
             </div>
           </div>
           <nav class="tabs" aria-label={`Views of ${c.name}`}>
-            {tabs.map(t => (
+            {tabs.filter(t => t !== 'memory' || insideTitle(c.policy)).map(t => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
-                {titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
+                {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
               </a>
             ))}
           </nav>
@@ -71,7 +74,10 @@ export function CollectionView({ route, go }: { route: Route; go: Go }) {
           {route.tab === 'notes' && route.note ? <Note key={route.note} collection={c} id={route.note} go={go} changed={refresh} follow={setJob} fresh={fresh} />
             : route.tab === 'notes' ? <Notes collection={c} route={route} go={go} fresh={fresh} add={() => setOpen('add')} />
             : route.tab === 'search' ? <Search collection={c} route={route} go={go} />
+            : route.tab === 'chat' ? <Chat collection={c} />
+            : route.tab === 'context' ? <Context collection={c} route={route} go={go} />
             : route.tab === 'facts' ? <Facts collection={c} route={route} go={go} fresh={fresh} />
+            : route.tab === 'memory' ? <Inside collection={c} route={route} go={go} fresh={fresh} />
             : route.tab === 'reviews' ? <Reviews collection={c} changed={refresh} fresh={fresh} />
             : <Jobs collection={c} fresh={fresh} />}
           {open === 'add' && <Add to={c.id} conversation={c.policy !== 'amem' && c.policy !== 'none'} close={() => setOpen(undefined)} done={id => { tell('Added.'); refresh(); setJob(id) }} />}

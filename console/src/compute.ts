@@ -1,5 +1,7 @@
 // What computes, for the tests.
 export * from './diff.ts'
+export * from './marks.ts'
 export * from './route.ts'
 export * from './text.ts'
+export * from './timeline.ts'
 export * from './tree.ts'

@@ -1,51 +1,123 @@
 import type { Schemas } from '@slipbox/client'
-import { formatRoute, type Route } from './route.ts'
 import type { Go } from './collection.tsx'
+import './facts.css'
 import { usePages } from './pages.ts'
 import { Empty, Problem, Waiting } from './parts.tsx'
+import { formatRoute, type Route } from './route.ts'
 import { useShared } from './state.ts'
 import { formatTime, reveal } from './text.ts'
+import { axisOf, percent, place } from './timeline.ts'
+
+type Fact = Schemas['Fact']
 
 /** The facts of a collection whose policy keeps a graph, with the time in which each is true. */
 export function Facts({ collection: c, route, go, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }) {
   const { api } = useShared()
-  const valid = route.query.valid ?? 'true'
+  const { valid = 'any', at = '', as = 'line' } = route.query
+  const day = at === '' ? undefined : dayEnd(at)
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/facts', {
-    signal, path: { collection: c.id }, query: { limit: 100, valid: valid as 'true' | 'false' | 'any', ...(cursor && { cursor }) },
-  }), [c.id, valid, fresh])
+    signal, path: { collection: c.id }, query: { limit: 100, ...(day ? { valid_at: day } : { valid: valid as 'true' | 'false' | 'any' }), ...(cursor && { cursor }) },
+  }), [c.id, valid, day, fresh])
+  const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'facts', query: { ...route.query, ...change } }, true)
   return (
     <>
       <div class="row filters">
-        <label>Show <select value={valid} onChange={e => go({ collection: route.collection ?? c.id, tab: 'facts', query: { valid: e.currentTarget.value } }, true)}>
-          <option value="true">what is true now</option><option value="false">what is no longer true</option><option value="any">both</option>
+        <label>Show <select value={day ? 'day' : valid} disabled={day !== undefined} onChange={e => set({ valid: e.currentTarget.value })}>
+          <option value="any">all facts</option><option value="true">what is true now</option><option value="false">what is no longer true</option>
+          {day && <option value="day">what was true then</option>}
         </select></label>
+        <label>True on <input type="date" value={at} onChange={e => set({ at: e.currentTarget.value })} /></label>
+        {day && <button type="button" onClick={() => set({ at: '' })}>Any day</button>}
+        <span class="grow" />
+        <div class="choice" role="group" aria-label="Shown as">
+          <button type="button" aria-pressed={as !== 'table'} onClick={() => set({ as: '' })}>Time line</button>
+          <button type="button" aria-pressed={as === 'table'} onClick={() => set({ as: 'table' })}>Table</button>
+        </div>
       </div>
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
-        <Empty title="No facts"><p>{c.policy === 'mem0g' || c.policy === 'layered' ? 'Add a conversation: facts are taken from it.'
-          : <>The policy {c.policy} keeps no graph of facts. <a href={formatRoute({ collection: c.id, query: { kind: 'fact' } })}>Facts as notes</a> are in the list of notes; collections of mem0g and layered show them here.</>}</p></Empty>
+        day || valid !== 'any' ? <Empty title="No fact is like that"><p><button type="button" onClick={() => set({ at: '', valid: '' })}>Show all facts</button></p></Empty> : (
+          <Empty title="No facts"><p>{c.policy === 'mem0g' || c.policy === 'layered' ? 'Add a conversation: facts are taken from it.'
+            : <>The policy {c.policy} keeps no graph of facts. <a href={formatRoute({ collection: c.id, query: { kind: 'fact' } })}>Facts as notes</a> are in the list of notes; collections of mem0g and layered show them here.</>}</p></Empty>
+        )
       ) : (
         <>
-          <div class="scroll" tabindex={0} role="region" aria-label="Facts">
-            <table>
-              <thead><tr><th scope="col">Subject</th><th scope="col">Relation</th><th scope="col">Object</th><th scope="col">True from</th><th scope="col">until</th><th scope="col">Confidence</th><th scope="col">Source</th></tr></thead>
-              <tbody>
-                {list.items.map(f => (
-                  <tr key={`${f.subject_id}${f.relation}${f.object_id}${f.valid_from ?? ''}${f.invalidated_at ?? ''}`} class={f.valid ? '' : 'past'}>
-                    <td><a href={formatRoute({ collection: c.id, note: f.subject_id })}><bdi>{reveal(f.subject)}</bdi></a></td>
-                    <td><bdi>{reveal(f.relation)}</bdi></td>
-                    <td><a href={formatRoute({ collection: c.id, note: f.object_id })}><bdi>{reveal(f.object)}</bdi></a></td>
-                    <td>{formatTime(f.valid_from)}</td>
-                    <td>{f.invalidated_at ? formatTime(f.invalidated_at) : f.contested ? 'contested' : 'now'}</td>
-                    <td>{Math.round(f.confidence * 100)} %</td>
-                    <td>{f.sources[0] ? <a href={formatRoute({ collection: c.id, note: f.sources[0] })}>note</a> : '—'}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          {as === 'table' ? <Table facts={list.items} collection={c.id} /> : <TimeLine facts={list.items} collection={c.id} day={day} />}
           {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
         </>
       )}
     </>
+  )
+}
+
+/** The end of a day in the reader's zone, as the API takes times. */
+function dayEnd(day: string): string | undefined {
+  const end = new Date(`${day}T23:59:59`)
+  return Number.isNaN(end.getTime()) ? undefined : end.toISOString()
+}
+
+/** Facts by their subject and relation, so that what replaced what stands together; within them by time. */
+function inOrder(facts: readonly Fact[]): Fact[] {
+  return [...facts].sort((a, b) => a.subject.localeCompare(b.subject) || a.relation.localeCompare(b.relation) || (a.valid_from ?? '').localeCompare(b.valid_from ?? ''))
+}
+
+const keyOf = (f: Fact) => `${f.subject_id}${f.relation}${f.object_id}${f.valid_from ?? ''}${f.invalidated_at ?? ''}`
+const endOf = (f: Fact) => f.invalidated_at ? formatTime(f.invalidated_at) : f.contested ? 'contested' : 'now'
+
+function TimeLine({ facts, collection, day }: { facts: Fact[]; collection: string; day: string | undefined }) {
+  const now = Date.now()
+  const axis = axisOf([...facts.map(f => ({ from: f.valid_from, until: f.invalidated_at })), { from: day }], now)
+  const moment = percent(day ? Date.parse(day) : now, axis)
+  const move = (e: KeyboardEvent) => {
+    const step = e.key === 'ArrowDown' ? 1 : e.key === 'ArrowUp' ? -1 : 0
+    if (step === 0) return
+    const rows = [...(e.currentTarget as HTMLElement).querySelectorAll('a')]
+    rows[rows.indexOf(document.activeElement as HTMLAnchorElement) + step]?.focus()
+    e.preventDefault()
+  }
+  return (
+    <div class="timeline">
+      <div class="axis" aria-hidden="true"><div>{axis.ticks.map(t => <span key={t.at} style={{ left: `${t.at}%` }}>{t.label}</span>)}</div></div>
+      <ul aria-label="Facts, with the time in which each is true" onKeyDown={move}>
+        {inOrder(facts).map(f => {
+          const at = place({ from: f.valid_from, until: f.invalidated_at }, axis)
+          return (
+            <li key={keyOf(f)}>
+              <a class={f.valid ? '' : 'past'} href={formatRoute({ collection, note: f.sources[0] ?? f.subject_id })}>
+                <span class="fact"><bdi>{reveal(f.subject)}</bdi> <span class="soft">{reveal(f.relation).replaceAll('_', ' ')}</span> <bdi>{reveal(f.object)}</bdi>{f.contested && <span class="tag contested">contested</span>}</span>
+                <span class="track" aria-hidden="true">
+                  {axis.ticks.map(t => <i key={t.at} class="tick" style={{ left: `${t.at}%` }} />)}
+                  <i class={`bar ${f.contested ? 'contested' : ''} ${at.open ? 'open' : ''}`} style={{ left: `${at.from}%`, width: `${at.width}%` }} />
+                  <i class="moment" style={{ left: `${moment}%` }} />
+                </span>
+                <span class="hidden">, from {f.valid_from ? formatTime(f.valid_from) : 'an unknown time'} until {endOf(f)}</span>
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+    </div>
+  )
+}
+
+function Table({ facts, collection }: { facts: Fact[]; collection: string }) {
+  return (
+    <div class="scroll" tabindex={0} role="region" aria-label="Facts">
+      <table>
+        <thead><tr><th scope="col">Subject</th><th scope="col">Relation</th><th scope="col">Object</th><th scope="col">True from</th><th scope="col">until</th><th scope="col">Confidence</th><th scope="col">Source</th></tr></thead>
+        <tbody>
+          {inOrder(facts).map(f => (
+            <tr key={keyOf(f)} class={f.valid ? '' : 'past'}>
+              <td><a href={formatRoute({ collection, note: f.subject_id })}><bdi>{reveal(f.subject)}</bdi></a></td>
+              <td><bdi>{reveal(f.relation)}</bdi></td>
+              <td><a href={formatRoute({ collection, note: f.object_id })}><bdi>{reveal(f.object)}</bdi></a></td>
+              <td>{formatTime(f.valid_from)}</td>
+              <td>{endOf(f)}</td>
+              <td>{Math.round(f.confidence * 100)} %</td>
+              <td>{f.sources[0] ? <a href={formatRoute({ collection, note: f.sources[0] })}>note</a> : '—'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }

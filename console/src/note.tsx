@@ -97,7 +97,7 @@ function Links({ collection, id, fresh }: { collection: string; id: string; fres
 }
 
 /** A link to another note, by the beginning of its text. */
-function Linked({ collection, id }: { collection: string; id: string }) {
+export function Linked({ collection, id }: { collection: string; id: string }) {
   const { api } = useShared()
   const read = useLoad(signal => api.collection(collection).note(id, { signal, retries: 0 }), [collection, id])
   return <a href={formatRoute({ collection, note: id })}>{read.data ? <Text most={120} still>{read.data.body.content}</Text> : read.state === 'failed' ? 'a note that is gone' : '…'}</a>

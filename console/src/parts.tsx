@@ -85,12 +85,17 @@ export function State({ of }: { of: string }) {
   return <span class={`state ${of}`}>{of.replace('_', ' ')}</span>
 }
 
-/** Copies a line to the clipboard. */
+/** Lines to copy. */
 export function Copy({ text }: { text: string }) {
+  return <div class="copy"><pre tabindex={0}>{text}</pre><CopyButton text={text} /></div>
+}
+
+/** Copies a text to the clipboard. */
+export function CopyButton({ text }: { text: string }) {
   const [done, setDone] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text).then(() => setDone(true), () => setDone(false))
     setTimeout(() => setDone(false), 2000)
   }
-  return <div class="copy"><pre tabindex={0}>{text}</pre><button type="button" onClick={() => void copy()}>{done ? 'copied' : 'copy'}</button></div>
+  return <button type="button" onClick={() => void copy()}>{done ? 'copied' : 'copy'}</button>
 }

@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { barsOf, diffLists, diffWords, flatten, formatRoute, keyInLink, parseConversation, parseRoute, reveal, shorten, treeOf } from '../build/compute.js'
+import { axisOf, barsOf, dialogueOf, diffLists, diffWords, flatten, formatRoute, keyInLink, parseConversation, parseRoute, place, reveal, sharesOf, shorten, splitMarks, treeOf } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -62,4 +62,47 @@ test('a pasted conversation becomes messages', () => {
   assert.deepEqual(parseConversation('Nora: Hi.\nTomas: Hello.').map(m => m.role), ['user', 'assistant'])
   assert.deepEqual(parseConversation('just text').map(m => m.content), ['just text'])
   assert.deepEqual(parseConversation(' \n'), [])
+})
+
+test('marks refer to citations that are there', () => {
+  const marks = (text, most) => splitMarks(text, most).map(p => (p.mark === undefined ? p.text : [p.text, p.mark]))
+  assert.deepEqual(marks('Oslo [1], tea [2].', 2), ['Oslo ', ['[1]', 1], ', tea ', ['[2]', 2], '.'])
+  assert.deepEqual(marks('[1, 3] and [9]', 3), ['[', ['1', 1], ', ', ['3', 3], '] and [9]'])
+  assert.deepEqual(marks('a \\[1] b [0] [x] [1', 5), ['a \\[1] b [0] [x] [1'])
+  assert.deepEqual(marks('[1]', 0), ['[1]'])
+  assert.deepEqual(marks('', 3), [])
+  for (const text of ['x [1,2][3] \\[2] [12] y', '[1][1]']) assert.equal(splitMarks(text, 3).map(p => p.text).join(''), text)
+})
+
+test('parts of a budget lie side by side, and never beyond its width', () => {
+  const parts = [{ name: 'facts', tokens: 300 }, { name: 'episodes', tokens: 700 }]
+  assert.deepEqual(sharesOf(parts, 2000).map(s => [s.from, s.width]), [[0, 15], [15, 35]])
+  assert.deepEqual(sharesOf(parts, 500).map(s => [s.from, s.width]), [[0, 30], [30, 70]])
+  assert.deepEqual(sharesOf([], 0), [])
+  assert.deepEqual(sharesOf([{ name: 'none', tokens: 0 }], 0).map(s => s.width), [0])
+})
+
+test('a conversation is sent with what was answered, and not without end', () => {
+  const t = n => ({ question: `q${n}`, reply: n === 2 ? ' ' : `a${n}` })
+  assert.deepEqual(dialogueOf([t(1), t(2)], 'q3').map(m => `${m.role} ${m.content}`), ['user q1', 'assistant a1', 'user q3'])
+  const long = dialogueOf(Array.from({ length: 200 }, (_, i) => t(i + 10)), 'last')
+  assert.ok(long.length <= 100 && long[0].role === 'user' && long.at(-1).content === 'last')
+})
+
+test('spans of time lie on their axis', () => {
+  const now = Date.parse('2026-07-01T00:00:00Z')
+  const spans = [{ from: '2024-01-01T00:00:00Z', until: '2025-01-01T00:00:00Z' }, { from: '2025-01-01T00:00:00Z' }, { until: '2026-01-01T00:00:00Z' }, {}]
+  const axis = axisOf(spans, now)
+  const [past, present, open, always] = spans.map(s => place(s, axis))
+  assert.ok(past.from > 0 && past.width > 30 && past.from + past.width < 60)
+  assert.equal(Math.round(present.from + present.width), 100)
+  assert.equal(Math.round((past.from + past.width) * 1e6), Math.round(present.from * 1e6))
+  assert.ok(open.open && open.from === 0 && open.width < 90)
+  assert.deepEqual([always.from, always.width, always.open], [0, 100, true])
+  assert.ok(axis.ticks.length >= 2 && axis.ticks.every((t, i) => t.at >= 0 && t.at <= 100 && (i === 0 || t.at > axis.ticks[i - 1].at)))
+  // From an hour to ten thousand years, an axis has a few words, and odd times are left out.
+  for (const [from, until] of [['2026-07-01T00:00:00Z', '2026-07-01T00:05:00Z'], ['2026-06-25T00:00:00Z'], ['2026-01-01T00:00:00Z'], ['1990-01-01T00:00:00Z'], ['0001-01-01T00:00:00Z', '9999-12-31T00:00:00Z'], ['x', 'y']]) {
+    const { ticks, begin, end } = axisOf([{ from, until }], now)
+    assert.ok(end > begin && ticks.length >= 1 && ticks.length <= 7, `${from}: ${ticks.length}`)
+  }
 })

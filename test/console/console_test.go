@@ -98,7 +98,7 @@ func TestConsole(t *testing.T) {
 	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
 	b.step("jobs are listed", chromedp.Navigate(g.url+"/console#/c/"+facts+"/jobs"), text("done"))
 	b.look("jobs")
-	b.step("facts have the time in which they are true", link("Facts"), text("Subject"), text("until"))
+	b.step("facts have the time in which they are true", link("Facts"), button("Table"), text("Subject"), text("until"))
 	b.look("facts")
 	b.step("nothing waits for a decision", link("Reviews"), text("Nothing to decide"))
 	b.look("reviews")
@@ -116,7 +116,8 @@ type gateway struct {
 	url, key, admin string
 }
 
-func start(t *testing.T) *gateway {
+// start starts a gateway, with lines for its settings file.
+func start(t *testing.T, settings ...string) *gateway {
 	t.Helper()
 	binary := os.Getenv("GATEWAY")
 	if binary == "" {
@@ -130,7 +131,11 @@ func start(t *testing.T) *gateway {
 	addr := l.Addr().String()
 	_ = l.Close()
 	data := t.TempDir()
-	cmd := exec.Command(binary, "serve", "--addr", addr, "--data", data, "--log-level", "warn")
+	file := filepath.Join(t.TempDir(), "settings.yaml")
+	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, "serve", "--config", file, "--addr", addr, "--data", data, "--log-level", "warn")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {

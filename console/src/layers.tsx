@@ -1,0 +1,59 @@
+import type { Schemas } from '@slipbox/client'
+import { Fill, type InsideProps } from './inside.tsx'
+import { usePages } from './pages.ts'
+import { Problem, Read, Waiting } from './parts.tsx'
+import { formatRoute } from './route.ts'
+import { useLoad, useShared } from './state.ts'
+import { formatTime, plural, reveal } from './text.ts'
+
+const about: Record<string, string> = { working: 'what was said lately', episodic: 'what happened and mattered', semantic: 'what is known, and how surely' }
+
+/** The layers of a memory, and what in them contradicts. */
+export function Layers({ collection: c, fresh }: InsideProps) {
+  const { api } = useShared()
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/layers', { signal, path: { collection: c.id } }), [c.id, fresh])
+  // A pair belongs to the page of its facts.
+  const pairs = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/facts', { signal, path: { collection: c.id }, query: { conflicts: 'true', limit: 100, ...(cursor && { cursor }) } })
+    .then(p => ({ items: p.conflicts ?? [], next_cursor: p.next_cursor })), [c.id, fresh])
+  return (
+    <div class="inside">
+      <Read of={read}>
+        {({ items }) => (
+          <ul class="fills" aria-label="Layers">
+            {items.map(l => (
+              <Fill key={l.layer} title={`${l.layer}: ${about[l.layer] ?? ''}`} has={l.count} of={l.capacity}>
+                {l.oldest && <>from {formatTime(l.oldest)} to {formatTime(l.newest)}</>}{l.contested ? <><br />{plural(l.contested, 'item')} contested</> : null}
+              </Fill>
+            ))}
+          </ul>
+        )}
+      </Read>
+      <section>
+        <div class="row between"><h2>What contradicts</h2><p class="small"><a href={formatRoute({ collection: c.id, tab: 'facts' })}>All facts on a time line</a></p></div>
+        {pairs.state === 'failed' ? <Problem error={pairs.error} again={pairs.again} /> : !pairs.items ? <Waiting /> : pairs.items.length === 0
+          ? <p class="soft">Nothing. What cannot both be true stays here until one of both is said again, or you correct it.</p> : (
+            <ul class="pairs">
+              {pairs.items.map((p, i) => (
+                <li key={i}>
+                  <p><strong><bdi>{reveal(p.subject)}</bdi></strong> {reveal(p.relation).replaceAll('_', ' ')}</p>
+                  <div class="sides"><Side title="said of the earlier time" fact={p.old} collection={c.id} /><Side title="said of the later time" fact={p.new} collection={c.id} /></div>
+                </li>
+              ))}
+            </ul>
+          )}
+        {pairs.more && <p class="center"><button type="button" onClick={pairs.more}>Show more</button></p>}
+      </section>
+    </div>
+  )
+}
+
+function Side({ title, fact: f, collection }: { title: string; fact: Schemas['Fact']; collection: string }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      <p><bdi>{reveal(f.object)}</bdi></p>
+      <p class="row small soft"><span>{Math.round(f.confidence * 100)} % sure</span><span>said {plural(f.mentions, 'time')}</span><span>{formatTime(f.valid_from)}</span>
+        {f.sources[0] && <a href={formatRoute({ collection, note: f.sources[0] })}>source</a>}</p>
+    </div>
+  )
+}

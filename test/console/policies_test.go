@@ -1,0 +1,92 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A person sees what each policy has: facts on a time line, the portrait and the days of a bank, tiers with sessions
+// and moves, layers with what contradicts, and an agent with its window, blocks and steps.
+func TestConsolePolicies(t *testing.T) {
+	g := start(t)
+	b := open(t, g)
+	at := func(collection, view string) chromedp.Action {
+		return chromedp.Navigate(g.url + "/console#/c/" + collection + "/" + view)
+	}
+	create := func(policy string, config map[string]any) string {
+		t.Helper()
+		return g.post(t, "/v1/collections", map[string]any{"name": "of-" + policy, "policy": policy, "policy_config": config})["id"].(string)
+	}
+	say := func(collection, day, user, assistant string) {
+		t.Helper()
+		g.post(t, "/v1/collections/"+collection+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{
+			{"user": user, "assistant": assistant, "name": "Nora", "occurred_at": day + "T10:00:00Z"}}})
+	}
+
+	graph := create("mem0g", map[string]any{})
+	say(graph, "2025-02-01", "I live in Oslo. I work at Acme.", "Noted.")
+	say(graph, "2026-05-10", "I live in Rome now.", "Noted.")
+	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("of-mem0g"))
+	b.step("facts lie on a time line", at(graph, "facts"), text("Rome"), text("Oslo"), text("2026"),
+		holds(`document.querySelectorAll(".timeline a.past").length === 1 && document.querySelectorAll(".timeline li").length >= 3`))
+	b.step("by the keyboard", chromedp.Focus(`.timeline li a`, chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowDown), eventually(`document.activeElement === document.querySelectorAll(".timeline a")[1]`))
+	b.look("facts-line")
+	b.step("what was true on a day", at(graph, "facts?at=2025-06-01"), text("Any day"), text("Oslo"), holds(`!document.querySelector(".timeline").innerText.includes("Rome")`))
+	b.step("as a table", button("Any day"), button("Table"), text("Confidence"), text("Rome"), holds(`document.querySelectorAll("tr.past").length === 1 && location.hash.includes("as=table")`))
+	b.look("facts-table")
+
+	bank := create("memorybank", map[string]any{"summary_delay": 0})
+	b.step("no portrait yet", at(bank, "memory"), text("No portrait yet"))
+	b.look("portrait-empty")
+	g.send(t, http.MethodPut, "/v1/collections/"+bank+"/profile", map[string]any{"name": "Nora", "hobbies": "pottery"})
+	say(bank, "2026-05-10", "I moved to Rome and I feel happy here. I started pottery.", "How lovely.")
+	say(bank, "2026-05-11", "I am sad because my kiln broke today.", "I am sorry.")
+	g.await(t, "/v1/collections/"+bank+"/summaries", 3)
+	b.step("days, summaries and the portrait", chromedp.Reload(), text("Day by day"), text("Summaries"), text("2026-05-11"), text("pottery"))
+	b.look("portrait")
+
+	tiers := create("memoryos", map[string]any{"short_capacity": 1, "heat_threshold": 1})
+	b.step("nothing has moved", at(tiers, "memory"), text("Nothing has moved yet"))
+	b.look("tiers-empty")
+	for i, said := range []string{"I add fractions with a common denominator.", "Fractions need a common denominator, I think.", "I love maps and drew one of my village.", "The map of my village is 1 to 500.", "My graph is a straight line."} {
+		say(tiers, fmt.Sprintf("2026-05-%02d", i+10), said, "Well done, Nora.")
+	}
+	g.await(t, "/v1/collections/"+tiers+"/sessions", 1)
+	b.step("tiers, sessions by heat, and moves", chromedp.Reload(), text("Mid: sessions"), text("short → mid"), text("heat "))
+	b.look("tiers")
+	b.step("a session with its pages", chromedp.Click(`.cards .cover`, chromedp.ByQuery), text("Pages"), text("recency"), text("here because"))
+	b.look("session")
+
+	layers := create("layered", map[string]any{})
+	say(layers, "2026-05-10", "My name is Nora. I live in Oslo.", "Noted.")
+	b.step("layers that agree", at(layers, "memory"), text("what was said lately"), text("What contradicts"), text("Nothing. What cannot both be true"))
+	say(layers, "2026-05-12", "I live in Rome.", "Noted.")
+	b.step("what contradicts", chromedp.Reload(), text("said of the earlier time"), text("Oslo"), text("Rome"))
+	b.look("layers")
+
+	agent := create("memgpt", map[string]any{})
+	b.step("an agent that has not acted", at(agent, "memory"), text("has not acted yet"), text("persona"), text("of 8,192"))
+	g.post(t, "/v1/collections/"+agent+"/events", map[string]any{"content": "My name is Nora and I live in Oslo.", "wait": "done"})
+	b.step("its run, step by step", chromedp.Reload(), text("by rules"), chromedp.Click(`.runs summary`, chromedp.ByQuery), text("send_message"))
+	b.look("agent")
+	b.done()
+}
+
+// await waits until a listing has so many items.
+func (g *gateway) await(t *testing.T, path string, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+		items, _ := g.send(t, http.MethodGet, path, nil)["items"].([]any)
+		if len(items) >= n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s has %d items, not %d", path, len(items), n)
+		}
+	}
+}

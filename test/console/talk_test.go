@@ -1,0 +1,95 @@
+package console_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A person talks with a memory, with and without a model, stops a model that is slow, and sees what a prompt
+// would get and what each part of it costs.
+func TestConsoleTalk(t *testing.T) {
+	model := slowModel(t)
+	g := start(t, "models:", "  slow: {provider: openai, base_url: "+model+"/v1, model: slow}")
+	b := open(t, g)
+
+	c := g.post(t, "/v1/collections", map[string]any{"name": "talk", "policy": "mem0"})["id"].(string)
+	g.post(t, "/v1/collections/"+c+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{
+		{"role": "user", "content": "I live in Oslo. I like dark tea.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
+	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("talk"))
+
+	b.step("nothing was said yet", chromedp.Navigate(g.url+"/console#/c/"+c+"/chat"), text("Talk with this memory"))
+	b.look("chat-empty")
+	b.step("without a model the rules quote memory", ask("Where does Nora live?"), text("without a model"), text("[1]"),
+		holds(`document.querySelector(".answer").innerText.includes("Oslo")`))
+	b.step("a mark opens its note", holds(fmt.Sprintf(`document.querySelector("a.mark").hash.startsWith("#/c/%s/notes/")`, c)))
+	b.look("chat")
+	b.step("the conversation is there after a look elsewhere", link("Notes"), text("live in Oslo"), link("Chat"), text("Where does Nora live?"))
+	b.step("the context of the question", chromedp.Click(`//a[normalize-space()="See its context"]`), text("of 2,000"),
+		holds(`document.querySelectorAll(".budget rect.hue0").length === 2 && document.querySelector("pre.prompt a.mark") && location.hash.includes("q=Where+does+Nora+live")`))
+	b.look("context")
+	b.step("a question without an answer says so", chromedp.Navigate(g.url+"/console#/c/"+c+"/context"), text("What a prompt would get"))
+	b.look("context-empty")
+
+	slow := g.post(t, "/v1/collections", map[string]any{"name": "slow", "policy": "amem", "policy_config": map[string]any{"model": "slow"}})["id"].(string)
+	g.post(t, "/v1/collections/"+slow+"/notes", map[string]any{"content": "Nora lives in Oslo.", "keywords": []string{"Oslo"}, "tags": []string{"home"}, "context": "Where Nora lives."})
+	b.step("a model answers piece by piece", chromedp.Navigate(g.url+"/console#/c/"+slow+"/chat"), text("Talk with this memory"), watchShifts(),
+		ask("Where does Nora live, quickly?"), text("In Oslo [1], as far as I know."), eventually(`[...document.querySelectorAll(".answer span")].some(s => s.textContent === "slow")`))
+	b.step("a slow one is stopped, and what had come stays", ask("Where does Nora live?"), text("In Oslo [1], as"),
+		holds(`document.querySelector("[role=log]").ariaBusy === "true"`))
+	b.look("chat-slow")
+	b.step("stop", button("Stop"), text("What had come is not stored"), text("Ask again"), steady())
+	b.step("a second question is not held up", button("New conversation"), text("Talk with this memory"), ask("Where, quickly?"), text("as far as I know"))
+
+	b.step("a model that fails says what to do", ask("Break, please."), chromedp.WaitVisible(`.turn .problem`, chromedp.ByQuery))
+	b.done()
+}
+
+// slowModel is a model that answers a question that has "quickly" in it, fails on one with "Break", and begins to
+// answer others and does not go on until the caller leaves.
+func slowModel(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		question := string(body[max(0, strings.LastIndex(string(body), `"user"`)):])
+		if err != nil || strings.Contains(question, "Break") || !strings.Contains(string(body), `"stream":true`) {
+			http.Error(w, `{"error":{"message":"broken"}}`, http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		say := func(text string) {
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", text)
+			w.(http.Flusher).Flush()
+		}
+		say("In Oslo [1], ")
+		say("as ")
+		if !strings.Contains(question, "quickly") {
+			<-r.Context().Done()
+			return
+		}
+		say("far as I know.")
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// watchShifts begins to add up how far things move that nobody asked to move.
+func watchShifts() chromedp.Action {
+	return chromedp.Evaluate(`window.shifted = 0; new PerformanceObserver(list => {
+		for (const e of list.getEntries()) if (!e.hadRecentInput) shifted += e.value
+	}).observe({type: "layout-shift"})`, nil)
+}
+
+// steady fails if something has moved since watchShifts.
+func steady() chromedp.Action { return holds(`shifted < 0.01`) }
+
+// ask asks a memory in its chat.
+func ask(question string) chromedp.Action {
+	return chromedp.Tasks{field("Ask this memory", question), button("Ask")}
+}
