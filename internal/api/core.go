@@ -95,6 +95,9 @@ type Waiter interface {
 	// Watch calls fn with the job now and at each change, until it has ended, ctx ends, or fn
 	// fails.
 	Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error
+	// Each calls fn now and whenever a collection may have changed, with a pause between two calls at
+	// least, until fn returns false or an error, or ctx ends.
+	Each(ctx context.Context, collection uuid.UUID, pause time.Duration, fn func() (more bool, err error)) error
 }
 
 // check returns an error that names every missing part.
@@ -121,7 +124,7 @@ type core struct {
 	*Server
 	Core
 	waiting   *gate // requests that wait for a job
-	following *gate // requests that follow a job
+	following *gate // requests that follow a job or a collection
 	talking   *gate // chats
 	began     time.Time
 }
@@ -141,6 +144,7 @@ func (s *Server) mountCore(deps Core) error {
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
 		"getCollection":         h.getCollection,
+		"streamCollection":      h.streamCollection,
 		"patchCollection":       h.patchCollection,
 		"deleteCollection":      h.deleteCollection,
 		"cloneCollection":       h.cloneCollection,

@@ -65,6 +65,8 @@ type system struct {
 	policies memory.Policies
 	scopes   map[string]auth.Principal // by credential
 
+	events []func() // what happens while a collection is followed
+
 	mu  sync.Mutex
 	now time.Time
 }
@@ -305,6 +307,17 @@ func (b *system) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn fu
 			return err
 		}
 		if _, err := b.work(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Each says that a collection may have changed after each of the events.
+func (b *system) Each(_ context.Context, _ uuid.UUID, _ time.Duration, fn func() (bool, error)) error {
+	for _, happen := range b.events {
+		happen()
+		if more, err := fn(); err != nil || !more {
 			return err
 		}
 	}

@@ -321,6 +321,7 @@ func (c *core) onCommit(ch store.Change) {
 	if c.Recall != nil { // nil while the process starts
 		c.forgetReads(ch)
 	}
+	c.Waiters.Notify(ch.Collection, false)
 	for _, j := range ch.Jobs {
 		c.Waiters.Notify(j.ID, j.Ended)
 	}
@@ -370,9 +371,10 @@ func (c *core) forgetReads(ch store.Change) {
 	}
 }
 
-// onNews handles news from any process: it wakes those who wait for the job, and updates a
+// onNews handles news from any process: it wakes those who wait for the job or watch the collection, and updates a
 // loaded index before the next search.
 func (c *core) onNews(ctx context.Context, n redis.News) {
+	c.Waiters.Notify(n.Collection, false)
 	if n.Heard != nil && c.Agent != nil {
 		c.Agent.Hear(*n.Heard)
 	}

@@ -31,7 +31,7 @@ type WaitConfig struct {
 	PollUnnotified time.Duration
 }
 
-// Waiters serve callers that wait for the end of a job or watch it change. A change that Notify
+// Waiters serve callers that wait for the end of a job or watch it or a collection change. A change that Notify
 // reports is seen at once. Polling the store finds what was not reported: a notification that was
 // lost, or the job of a deleted collection.
 type Waiters struct {
@@ -43,7 +43,7 @@ type Waiters struct {
 	held   map[uuid.UUID]int // waiters by tenant
 }
 
-// topic is a job that callers wait for. The channels are closed and replaced: changed at each
+// topic is a job or a collection that callers wait for. The channels are closed and replaced: changed at each
 // notification, ended when it says that the job may have ended.
 type topic struct {
 	changed, ended chan struct{}
@@ -59,12 +59,12 @@ func NewWaiters(jobs Reader, cfg WaitConfig) *Waiters {
 	return &Waiters{jobs: jobs, cfg: cfg, topics: map[uuid.UUID]*topic{}, held: map[uuid.UUID]int{}}
 }
 
-// Notify makes all callers that watch a job read it again and, if it may have ended, those that wait
+// Notify makes all callers that watch a job or a collection read it again and, if it may have ended, those that wait
 // for its end. It never blocks.
-func (w *Waiters) Notify(job uuid.UUID, ended bool) {
+func (w *Waiters) Notify(id uuid.UUID, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, ok := w.topics[job]
+	t, ok := w.topics[id]
 	if !ok {
 		return
 	}
@@ -76,15 +76,15 @@ func (w *Waiters) Notify(job uuid.UUID, ended bool) {
 	}
 }
 
-// subscribe registers a waiter for a job. next returns the channels that are closed at the next
-// notification; it must be called before the job is read.
-func (w *Waiters) subscribe(job uuid.UUID) (next func() (changed, ended <-chan struct{}), unsubscribe func()) {
+// subscribe registers a waiter for a job or a collection. next returns the channels that are closed at the next
+// notification; it must be called before it is read.
+func (w *Waiters) subscribe(id uuid.UUID) (next func() (changed, ended <-chan struct{}), unsubscribe func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, ok := w.topics[job]
+	t, ok := w.topics[id]
 	if !ok {
 		t = &topic{changed: make(chan struct{}), ended: make(chan struct{})}
-		w.topics[job] = t
+		w.topics[id] = t
 	}
 	t.refs++
 	next = func() (changed, ended <-chan struct{}) {
@@ -96,7 +96,7 @@ func (w *Waiters) subscribe(job uuid.UUID) (next func() (changed, ended <-chan s
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if t.refs--; t.refs == 0 {
-			delete(w.topics, job)
+			delete(w.topics, id)
 		}
 	}
 	return next, unsubscribe
@@ -170,26 +170,42 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 // Watch calls fn with a job as it is, and again at each change, until the job has ended, ctx ends,
 // or fn returns an error, which Watch returns. The caller bounds how long a watch may last.
 func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
-	next, unsubscribe := w.subscribe(job)
-	defer unsubscribe()
-	poll := time.NewTimer(w.cfg.interval())
-	defer poll.Stop()
 	var shown *memory.Job
-	for {
-		changed, _ := next()
-		poll.Reset(w.cfg.interval())
+	return w.Each(ctx, job, 0, func() (bool, error) {
 		j, err := w.jobs.Job(ctx, s, job)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if shown == nil || isVisiblyChanged(shown, &j) {
 			if err := fn(j); err != nil {
-				return err
+				return false, err
 			}
 			shown = &j
 		}
-		if j.Ended() {
-			return nil
+		return !j.Ended(), nil
+	})
+}
+
+// Each calls fn at once, after each notification about a job or a collection, and at each poll, until fn
+// returns false or an error, which Each returns, or ctx ends. Between two calls is a pause at least; what is notified
+// meanwhile is one call.
+func (w *Waiters) Each(ctx context.Context, id uuid.UUID, pause time.Duration, fn func() (more bool, err error)) error {
+	next, unsubscribe := w.subscribe(id)
+	defer unsubscribe()
+	poll := time.NewTimer(w.cfg.interval())
+	defer poll.Stop()
+	for {
+		changed, _ := next()
+		poll.Reset(w.cfg.interval())
+		if more, err := fn(); err != nil || !more {
+			return err
+		}
+		if pause > 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(pause):
+			}
 		}
 		select {
 		case <-ctx.Done():

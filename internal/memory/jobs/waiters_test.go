@@ -94,3 +94,22 @@ func TestNotifications(t *testing.T) {
 		}
 	})
 }
+
+// Notifications that come faster than the pause are one call.
+func TestNotificationsAreGathered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWaiters(&table{}, WaitConfig{Poll: time.Hour})
+		id, calls, begun := uuid.New(), 0, time.Now()
+		err := w.Each(t.Context(), id, time.Second, func() (bool, error) {
+			for range 5 {
+				w.Notify(id, false)
+			}
+			calls++
+			return calls < 3, nil
+		})
+		if err != nil || calls != 3 || time.Since(begun) != 2*time.Second || len(w.topics) != 0 {
+			t.Errorf("%d calls in %s, %v, %d topics are left", calls, time.Since(begun), err, len(w.topics))
+		}
+	})
+}

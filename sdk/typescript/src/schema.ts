@@ -377,6 +377,28 @@ export interface paths {
         patch: operations["patchCollection"];
         trace?: never;
     };
+    "/v1/collections/{collection}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a collection
+         * @description Server-sent events named `collection` whose data is a `Collection` without `index`: one at once, and one after
+         *     changes of its notes, links, reviews or settings, at most one a second. The stream ends after a minute, and when the collection
+         *     is deleted: then ask again.
+         */
+        get: operations["streamCollection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/clone": {
         parameters: {
             query?: never;
@@ -6774,6 +6796,41 @@ export interface operations {
             503: components["responses"]["Unavailable"];
             504: components["responses"]["Timeout"];
             507: components["responses"]["StorageFull"];
+        };
+    };
+    streamCollection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
         };
     };
     cloneCollection: {
