@@ -1,11 +1,12 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Chat } from './chat.tsx'
 import { Context } from './context.tsx'
 import { Facts } from './facts.tsx'
-import { Add, DeleteCollection, Fork, Rename } from './forms.tsx'
+import { Add, Clone, DeleteCollection, Rename } from './forms.tsx'
 import { Inside, insideTitle } from './inside.tsx'
 import { Jobs } from './jobs.tsx'
+import { useLasting, useLive } from './live.ts'
 import { Note } from './note.tsx'
 import { Notes } from './notes.tsx'
 import { Read } from './parts.tsx'
@@ -20,11 +21,12 @@ const titles = { notes: 'Notes', search: 'Search', chat: 'Chat', context: 'Conte
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
 /** One collection: what it is, what can be done with it, and a view of what it holds. */
-export function CollectionView({ route, go }: { route: Route; go: Go }) {
+export function CollectionView({ route, go, show }: { route: Route; go: Go; show: (now: Schemas['Collection']) => void }) {
   const { api, changed, tell } = useShared()
   const ref = route.collection ?? ''
-  const read = useLoad(signal => api.collection(ref).get({ signal }), [ref])
-  const [open, setOpen] = useState<'add' | 'fork' | 'rename' | 'delete'>()
+  const read = useLoad(signal => api.collection(ref).get({ signal }), [ref], `${route.tab}/${route.note ?? ''}`)
+  const live = useLive(ref)
+  const [open, setOpen] = useState<'add' | 'fork' | 'copy' | 'rename' | 'delete'>()
   const [job, setJob] = useState<string>()
   const [fresh, setFresh] = useState(0)
   const refresh = () => {
@@ -37,28 +39,35 @@ export function CollectionView({ route, go }: { route: Route; go: Go }) {
     refresh()
     if (ended) tell(ended.state === 'done' ? 'The policy has worked on it.' : `The job ended as ${ended.state}.`)
   })
-  const forks = useLoad(async signal => {
-    let n = 0
-    for await (const c of api.collections({ limit: 200 }, { signal })) if (c.parent && c.parent.collection === ref) n++
-    return n
-  }, [ref, open === 'delete'])
+  useEffect(() => {
+    if (live.now) show(live.now)
+  }, [live.now])
+  const wasAway = useRef(false)
+  useEffect(() => {
+    if (wasAway.current && !live.away) refresh()
+    wasAway.current = live.away
+  }, [live.away])
+  // The list of notes shows by itself what comes. In other views things would move under the reader's eyes.
+  const listed = route.tab === 'notes' && !route.note
+  const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
   return (
     <Read of={read}>
-      {c => (
+      {last => latest(last, live.now, c => (
         <>
           <div class="head">
             <div>
               <h1><bdi>{reveal(c.display_name ?? c.name)}</bdi></h1>
               <p class="soft">
-                {c.counts && <>{plural(c.counts.notes, 'note')}, {plural(c.counts.links, 'link')} · </>}policy {c.policy} · revision {count(c.head_revision)}
-                {c.agent && <> · of <bdi>{reveal(c.agent)}</bdi></>}
-                {c.parent && <> · fork of <a href={formatRoute({ collection: c.parent.collection })}>its base</a> at revision {count(c.parent.revision)}</>}
-                {c.state === 'copying' && <> · being copied</>}
+                {/* What changes while one looks on is one text at the end, so that it moves nothing. */}
+                {c.agent && <>of <bdi>{reveal(c.agent)}</bdi> · </>}
+                {c.parent && <>fork of <a href={formatRoute({ collection: c.parent.collection })}>its base</a> at revision {count(c.parent.revision)} · </>}
+                {`policy ${c.policy} · ${c.counts ? `${plural(c.counts.notes, 'note')}, ${plural(c.counts.links, 'link')} · ` : ''}revision ${count(c.head_revision)}${c.state === 'copying' ? ' · being copied' : ''}`}
               </p>
             </div>
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('add')}>Add</button>
               <button type="button" onClick={() => setOpen('fork')}>Fork</button>
+              <button type="button" onClick={() => setOpen('copy')}>Copy</button>
               <button type="button" onClick={() => setOpen('rename')}>Rename</button>
               <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete</button>
             </div>
@@ -70,7 +79,11 @@ export function CollectionView({ route, go }: { route: Route; go: Go }) {
               </a>
             ))}
           </nav>
-          {job && <p class="working" role="status">The policy works on what was added…</p>}
+          <div class="meanwhile" role="status">
+            {live.away ? <p>The gateway is away. Trying again…</p>
+              : job ? <p class="working">The policy works on what was added…</p>
+              : news && <p>This memory has changed. <button type="button" onClick={refresh}>Show it</button></p>}
+          </div>
           {route.tab === 'notes' && route.note ? <Note key={route.note} collection={c} id={route.note} go={go} changed={refresh} follow={setJob} fresh={fresh} />
             : route.tab === 'notes' ? <Notes collection={c} route={route} go={go} fresh={fresh} add={() => setOpen('add')} />
             : route.tab === 'search' ? <Search collection={c} route={route} go={go} />
@@ -78,16 +91,21 @@ export function CollectionView({ route, go }: { route: Route; go: Go }) {
             : route.tab === 'context' ? <Context collection={c} route={route} go={go} />
             : route.tab === 'facts' ? <Facts collection={c} route={route} go={go} fresh={fresh} />
             : route.tab === 'memory' ? <Inside collection={c} route={route} go={go} fresh={fresh} />
-            : route.tab === 'reviews' ? <Reviews collection={c} changed={refresh} fresh={fresh} />
-            : <Jobs collection={c} fresh={fresh} />}
+            : route.tab === 'reviews' ? <Reviews collection={c} route={route} go={go} changed={refresh} fresh={fresh} />
+            : <Jobs collection={c} route={route} go={go} fresh={fresh} />}
           {open === 'add' && <Add to={c.id} conversation={c.policy !== 'amem' && c.policy !== 'none'} close={() => setOpen(undefined)} done={id => { tell('Added.'); refresh(); setJob(id) }} />}
-          {open === 'fork' && <Fork of={c} close={() => setOpen(undefined)} go={go} />}
+          {(open === 'fork' || open === 'copy') && <Clone of={c} mode={open} close={() => setOpen(undefined)} go={go} />}
           {open === 'rename' && <Rename of={c} close={() => setOpen(undefined)} done={refresh} />}
-          {open === 'delete' && forks.data !== undefined && <DeleteCollection of={c} forks={forks.data} close={() => setOpen(undefined)} go={go} />}
+          {open === 'delete' && <DeleteCollection of={c} close={() => setOpen(undefined)} go={go} />}
         </>
-      )}
+      ))}
     </Read>
   )
+}
+
+/** Shows a collection as its events say it is, if they are newer than what was read. */
+function latest<T>(read: Schemas['Collection'], live: Schemas['Collection'] | undefined, view: (c: Schemas['Collection']) => T): T {
+  return view(live && live.head_revision >= read.head_revision ? { ...read, ...live } : read)
 }
 
 /** Follows a job by its events, and calls back when it has ended, or can no longer be followed. */

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import { Dialog, Field, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
-import { parseConversation, plural } from './text.ts'
+import { count, parseConversation, plural, reveal } from './text.ts'
+import { forksOf } from './tree.ts'
 
 type Go = (route: Partial<Route>) => void
 
@@ -45,28 +46,43 @@ export function CreateCollection({ close, go }: { close: () => void; go: Go }) {
   )
 }
 
-/** Forks a collection. */
-export function Fork({ of, close, go }: { of: Schemas['Collection']; close: () => void; go: Go }) {
+/** Forks a collection at a revision, or copies it as it is now. */
+export function Clone({ of, mode, at, close, go }: { of: Schemas['Collection']; mode: 'fork' | 'copy'; at?: number; close: () => void; go: Go }) {
   const { api, changed, tell } = useShared()
-  const [name, setName] = useState(`${of.name}-fork`)
+  const [name, setName] = useState(`${of.name}-${mode}`)
+  const [revision, setRevision] = useState(String(at ?? of.head_revision))
   const { busy, error, run } = useAction()
+  const fork = mode === 'fork'
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
-      const fork = await api.collection(of.id).fork({ name: name.trim() })
+      let made: Schemas['Collection']
+      if (fork) {
+        const past = Number(revision) !== of.head_revision
+        made = await api.collection(of.id).fork({ name: name.trim(), ...(past && { at_revision: Number(revision) }) })
+      } else {
+        const answer = await api.call('post', '/v1/collections/{collection}/clone', { path: { collection: of.id }, body: { name: name.trim(), mode } })
+        made = 'collection' in answer ? answer.collection : answer
+      }
       changed()
-      tell(`Forked ${of.name} at revision ${of.head_revision}.`)
+      tell(fork ? `Forked ${of.name} at revision ${revision}.` : `${of.name} is being copied.`)
       close()
-      go({ collection: fork.id })
+      go({ collection: made.id })
     })
   }
   return (
-    <Dialog title={`Fork ${of.name}`} close={close}>
+    <Dialog title={`${fork ? 'Fork' : 'Copy'} ${of.name}`} close={close}>
       <form onSubmit={e => void submit(e)}>
-        <p class="soft">A fork reads everything up to now, and copies nothing. What is written later stays on its own side.</p>
-        <Field label="Name of the fork">{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
+        <p class="soft">{fork ? 'A fork reads everything up to a revision, and copies nothing. What is written later stays on its own side.'
+          : 'A copy has everything of now in its own place, and does not depend on what it was copied from. A job fills it.'}</p>
+        <Field label={`Name of the ${mode}`}>{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
+        {fork && (
+          <Field label="Revision" hint={`The newest is ${count(of.head_revision)}. An earlier one forks the past.`}>
+            {id => <input id={id} type="number" required min={of.floor_revision ?? 0} max={of.head_revision} value={revision} onInput={e => setRevision(e.currentTarget.value)} />}
+          </Field>
+        )}
         {error && <Problem error={error} />}
-        <Buttons busy={busy} close={close} label="Fork" />
+        <Buttons busy={busy} close={close} label={fork ? 'Fork' : 'Copy'} />
       </form>
     </Dialog>
   )
@@ -99,9 +115,15 @@ export function Rename({ of, close, done }: { of: Schemas['Collection']; close: 
   )
 }
 
-/** Deletes a collection, after its name was typed. */
-export function DeleteCollection({ of, forks, close, go }: { of: Schemas['Collection']; forks: number; close: () => void; go: Go }) {
+/** Deletes a collection, after what depends on it was shown and its name typed. */
+export function DeleteCollection({ of, close, go }: { of: Schemas['Collection']; close: () => void; go: Go }) {
   const { api, changed, tell } = useShared()
+  const forks = useLoad(async signal => {
+    const all: Schemas['Collection'][] = []
+    for await (const c of api.collections({ limit: 200 }, { signal })) all.push(c)
+    return forksOf(all, of.id)
+  }, [of.id])
+  const direct = forks.data?.filter(n => n.depth === 0) ?? []
   const [name, setName] = useState('')
   const [keep, setKeep] = useState(false)
   const { busy, error, run } = useAction()
@@ -118,14 +140,18 @@ export function DeleteCollection({ of, forks, close, go }: { of: Schemas['Collec
   return (
     <Dialog title={`Delete ${of.name}`} close={close}>
       <form onSubmit={e => void submit(e)}>
-        <p>This deletes {of.counts ? plural(of.counts.notes, 'note') : 'all notes'} with all their versions. It cannot be undone.</p>
-        {forks > 0 && (
-          <label class="check"><input type="checkbox" checked={keep} onChange={e => setKeep(e.currentTarget.checked)} />
-            {plural(forks, 'fork')} {forks === 1 ? 'reads' : 'read'} from it: give each a copy of what it reads first</label>
+        <p>This deletes {of.counts ? `${plural(of.counts.notes, 'note')} and ${plural(of.counts.links, 'link')}` : 'all notes'} with all their versions. It cannot be undone.</p>
+        {forks.state === 'failed' ? <Problem error={forks.error} again={forks.again} /> : !forks.data ? <p class="soft">Looking for what depends on it…</p> : direct.length === 0 ? <p class="soft">Nothing depends on it.</p> : (
+          <>
+            <p>{plural(direct.length, 'fork')} {direct.length === 1 ? 'reads' : 'read'} from it{forks.data.length > direct.length && `, and ${count(forks.data.length - direct.length)} more from those`}:</p>
+            <ul class="depends">{forks.data.slice(0, 20).map(n => <li key={n.item.id} data-depth={n.depth}><bdi>{reveal(n.item.display_name ?? n.item.name)}</bdi> <span class="soft small">{n.item.agent ? reveal(n.item.agent) : 'shared'}{n.item.counts && ` · ${plural(n.item.counts.notes, 'note')}`}</span></li>)}</ul>
+            {forks.data.length > 20 && <p class="soft small">and {count(forks.data.length - 20)} more</p>}
+            <label class="check"><input type="checkbox" checked={keep} onChange={e => setKeep(e.currentTarget.checked)} /> Give each a copy of what it reads first</label>
+          </>
         )}
         <Field label={`Type ${of.name} to confirm`}>{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
         {error && <Problem error={error} />}
-        <Buttons busy={busy} close={close} label="Delete" danger disabled={name !== of.name || (forks > 0 && !keep)} />
+        <Buttons busy={busy} close={close} label="Delete" danger disabled={name !== of.name || !forks.data || (direct.length > 0 && !keep)} />
       </form>
     </Dialog>
   )

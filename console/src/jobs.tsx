@@ -1,17 +1,17 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { useFollow } from './collection.tsx'
-import { usePages } from './pages.ts'
+import { useFollow, type Go } from './collection.tsx'
+import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, Waiting } from './parts.tsx'
-import { formatRoute } from './route.ts'
+import { formatRoute, type Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
 import { formatTime, reveal } from './text.ts'
 
 /** The jobs of a collection, newest first. Those that run are followed. */
-export function Jobs({ collection: c, fresh }: { collection: Schemas['Collection']; fresh: number }) {
+export function Jobs({ collection: c, route, go, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }) {
   const { api } = useShared()
   const [round, setRound] = useState(0)
-  const list = usePages((cursor, signal) => api.call('get', '/v1/jobs', { signal, query: { collection: c.id, limit: 50, ...(cursor && { cursor }) } }), [c.id, fresh, round])
+  const list = usePages((cursor, signal) => api.call('get', '/v1/jobs', { signal, query: { collection: c.id, limit: 50, ...(cursor && { cursor }) } }), [c.id], `${fresh}/${round}`, pagingOf(route, go))
   // One at a time: a browser has few connections to an origin.
   const running = list.items?.find(j => j.state === 'running' || j.state === 'queued')
   const [seen, setSeen] = useState<Schemas['Job']>()

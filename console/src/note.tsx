@@ -30,7 +30,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       if (error instanceof SlipboxError && error.status === 404) return null
       throw error
     }
-  }, [c.id, id, fresh])
+  }, [c.id, id], fresh)
   const [open, setOpen] = useState<'correct' | 'delete'>()
   const again = () => {
     read.again()
@@ -75,7 +75,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
 function Links({ collection, id, fresh }: { collection: string; id: string; fresh: number }) {
   const { api } = useShared()
   const [most, setMost] = useState(20)
-  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/notes/{note}/links', { signal, path: { collection, note: id }, query: { direction: 'both' } }), [collection, id, fresh])
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/notes/{note}/links', { signal, path: { collection, note: id }, query: { direction: 'both' } }), [collection, id], fresh)
   return (
     <section>
       <h2>Links</h2>
@@ -161,7 +161,7 @@ function History({ collection: c, id, fresh, restored }: { collection: Schemas['
   const { busy, error, run } = useAction()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes/{note}/history', {
     signal, path: { collection: c.id, note: id }, query: { limit: 20, ...(cursor && { cursor }) },
-  }), [c.id, id, fresh])
+  }), [c.id, id], fresh)
   const restore = (revision: number) => run(async () => {
     await api.collection(c.id).restoreNote(id, revision)
     restored()

@@ -1,6 +1,6 @@
 import type { Schemas } from '@slipbox/client'
 import type { Go } from './collection.tsx'
-import { usePages } from './pages.ts'
+import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { Connect } from './start.tsx'
@@ -9,16 +9,16 @@ import { formatTime, plural } from './text.ts'
 
 const states = ['raw', 'evolved', 'pending', 'in_review'] as const
 
-/** The notes of a collection, oldest first. */
+/** The notes of a collection, oldest first, as they are now: what is added shows up at their end. */
 export function Notes({ collection: c, route, go, fresh, add }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number; add: () => void }) {
   const { api } = useShared()
   const { kind = '', state = '' } = route.query
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', {
     signal, path: { collection: c.id },
     query: { limit: 50, ...(cursor && { cursor }), ...(kind && { kind: kind as Schemas['Kind'] }), ...(state && { state: state as Schemas['NoteState'] }) },
-  }), [c.id, kind, state, fresh])
+  }), [c.id, kind, state], `${fresh}/${c.head_revision}`, pagingOf(route, go))
   const kinds = Object.keys(c.counts?.kinds ?? {}).sort()
-  const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'notes', query: { ...route.query, ...change } }, true)
+  const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'notes', query: { ...route.query, ...change, pages: '' } }, true)
   return (
     <>
       <div class="row filters">
@@ -48,10 +48,10 @@ export function Card({ note: n, collection }: { note: Schemas['Note']; collectio
   return (
     <li class="card">
       <a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={300} still>{n.content}</Text></a>
-      <div class="row small soft">
-        <span>{n.kind}</span><State of={n.state} /><span>{formatTime(n.occurred_at ?? n.created_at)}</span>
-        {n.links.length > 0 && <span>{plural(n.links.length, 'link')}</span>}
-        <Tags words={n.keywords.slice(0, 6)} label="Keywords" />
+      <div class="facts small soft">
+        <span>{n.kind}</span><span><State of={n.state} /></span><span>{formatTime(n.occurred_at ?? n.created_at)}</span>
+        <span>{n.links.length > 0 && plural(n.links.length, 'link')}</span>
+        <div><Tags words={n.keywords.slice(0, 6)} label="Keywords" /></div>
       </div>
     </li>
   )

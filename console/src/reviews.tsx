@@ -1,20 +1,24 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
+import type { Go } from './collection.tsx'
 import { Difference } from './note.tsx'
-import { usePages } from './pages.ts'
+import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, Text, Waiting } from './parts.tsx'
+import type { Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
 import { formatTime } from './text.ts'
 
+const states = ['open', 'applied', 'approved', 'rejected', 'undone'] as const satisfies readonly Schemas['ReviewState'][]
+
 /** Changes that wait for a decision, and risky ones that can be undone. */
-export function Reviews({ collection: c, changed, fresh }: { collection: Schemas['Collection']; changed: () => void; fresh: number }) {
+export function Reviews({ collection: c, route, go, changed, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; changed: () => void; fresh: number }) {
   const { api } = useShared()
-  const [state, setState] = useState<Schemas['ReviewState']>('open')
-  const list = usePages((cursor, signal) => api.call('get', '/v1/reviews', { signal, query: { collection: c.id, state, limit: 20, ...(cursor && { cursor }) } }), [c.id, state, fresh])
+  const state = states.find(s => s === route.query.state) ?? 'open'
+  const list = usePages((cursor, signal) => api.call('get', '/v1/reviews', { signal, query: { collection: c.id, state, limit: 20, ...(cursor && { cursor }) } }), [c.id, state], fresh, pagingOf(route, go))
   return (
     <>
       <div class="row filters">
-        <label>Show <select value={state} onChange={e => setState(e.currentTarget.value as Schemas['ReviewState'])}>
+        <label>Show <select value={state} onChange={e => go({ collection: route.collection ?? c.id, tab: 'reviews', query: { state: e.currentTarget.value } }, true)}>
           <option value="open">what waits</option><option value="applied">made without asking</option><option value="approved">approved</option><option value="rejected">rejected</option><option value="undone">undone</option>
         </select></label>
       </div>
@@ -49,7 +53,7 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
           <button type="button" disabled={busy} onClick={() => decide('reject')}>Reject</button>
         </div>
       )}
-      {r.state === 'applied' && <button type="button" disabled={busy} onClick={() => decide('undo')}>Undo</button>}
+      {(r.state === 'applied' || r.state === 'approved') && <button type="button" disabled={busy} onClick={() => decide('undo')}>Undo</button>}
     </li>
   )
 }

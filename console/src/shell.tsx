@@ -27,7 +27,9 @@ export function Shell({ signOut }: { signOut: () => void }) {
     }
     return found
   }, [changes])
-  const collections = list.data
+  // The collection that is open is shown as its events say it is.
+  const [now, setNow] = useState<Schemas['Collection']>()
+  const collections = list.data?.map(c => c.id === now?.id && now.head_revision >= c.head_revision ? now : c)
   useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
   const rows = flatten(treeOf(collections ?? [])).filter(n => `${n.item.name} ${n.item.display_name ?? ''}`.toLowerCase().includes(filter.trim().toLowerCase()))
   const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
@@ -58,9 +60,9 @@ export function Shell({ signOut }: { signOut: () => void }) {
             {rows.map(({ item, depth }) => (
               <li key={item.id} data-depth={Math.min(depth, 8)}>
                 <a href={formatRoute({ collection: item.id })} aria-current={item.id === here?.id ? 'page' : undefined}>
-                  <span class="name"><bdi>{reveal(item.display_name ?? item.name)}</bdi>{item.parent && <span class="tag">fork</span>}</span>
+                  <span class="name"><bdi>{reveal(item.display_name ?? item.name)}</bdi>{item.parent && <span class="tag">fork at r{count(item.parent.revision)}</span>}</span>
                   <span class="soft small">
-                    {item.counts ? plural(item.counts.notes, 'note') : '…'} · {item.policy} · r{count(item.head_revision)}{item.agent && <> · <bdi>{reveal(item.agent)}</bdi></>}
+                    {item.agent && <bdi>{reveal(item.agent)}</bdi>}{`${item.agent ? '' : 'shared'} · ${item.policy} · ${item.counts ? plural(item.counts.notes, 'note') : '…'} · r${count(item.head_revision)}`}
                   </span>
                 </a>
               </li>
@@ -70,7 +72,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         {collections?.length === most && <p class="soft small">The first {count(most)} collections, by name.</p>}
       </nav>
       <main id="main" tabindex={-1}>
-        {route.collection ? <CollectionView key={route.collection} route={route} go={go} />
+        {route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
           : list.state === 'failed' ? null
           : !collections ? <Waiting />
           : collections.length === 0 ? <Start go={go} />

@@ -53,10 +53,10 @@ export function useRoute(): [Route, (route: Partial<Route>, replace?: boolean) =
 export type Loaded<T> = { state: 'loading'; data?: T } | { state: 'ready'; data: T } | { state: 'failed'; error: Error; data?: T }
 
 /**
- * Reads something when the view begins and when `about` changes. What was read before stays while it is
- * read again, so that nothing jumps. An answer that is no longer wanted is dropped.
+ * Reads something when the view begins, when `about` changes, and again when `fresh` does. What was read before stays
+ * while it is read again, so that nothing jumps. An answer that is no longer wanted is dropped.
  */
-export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, about: readonly unknown[]): Loaded<T> & { again: () => void } {
+export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, about: readonly unknown[], fresh: unknown = 0): Loaded<T> & { again: () => void } {
   const { refused } = useShared()
   const [round, setRound] = useState(0)
   const [value, setValue] = useState<Loaded<T>>({ state: 'loading' })
@@ -78,7 +78,7 @@ export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, about: rea
       },
     )
     return () => control.abort()
-  }, [key, round])
+  }, [key, round, fresh])
   const again = useCallback(() => setRound(n => n + 1), [])
   return { ...value, again }
 }

@@ -37,3 +37,17 @@ export function treeOf<T extends Leaf>(collections: readonly T[]): Node<T>[] {
 export function flatten<T>(nodes: readonly Node<T>[]): Node<T>[] {
   return nodes.flatMap(node => [node, ...flatten(node.children)])
 }
+
+/** Lists what reads from a collection: its forks, at depth 0, each followed by its own. */
+export function forksOf<T extends Leaf>(collections: readonly T[], id: string): Node<T>[] {
+  const all = flatten(treeOf(collections))
+  const at = all.findIndex(n => n.item.id === id)
+  const base = all[at]
+  if (!base) return []
+  const below: Node<T>[] = []
+  for (const node of all.slice(at + 1)) {
+    if (node.depth <= base.depth) break
+    below.push({ ...node, depth: node.depth - base.depth - 1 })
+  }
+  return below
+}

@@ -114,58 +114,93 @@ func TestConsole(t *testing.T) {
 // gateway is a running gateway with a tenant of its own.
 type gateway struct {
 	url, key, admin string
+
+	binary, addr, data, config string
+	process                    *exec.Cmd
+	output                     bytes.Buffer
+}
+
+// built is the folder of the gateway that binary builds.
+var built string
+
+// binary returns the path of the gateway. It is built once for all tests.
+var binary = sync.OnceValue(func() string {
+	if path := os.Getenv("GATEWAY"); path != "" {
+		return path
+	}
+	path := filepath.Join(built, "gateway")
+	if out, err := exec.Command("go", "build", "-C", "../..", "-o", path, "./cmd/gateway").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v: %s", err, out))
+	}
+	return path
+})
+
+func TestMain(m *testing.M) {
+	var err error
+	if built, err = os.MkdirTemp("", "console"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(built)
+	os.Exit(code)
 }
 
 // start starts a gateway, with lines for its settings file.
 func start(t *testing.T, settings ...string) *gateway {
 	t.Helper()
-	binary := os.Getenv("GATEWAY")
-	if binary == "" {
-		binary = filepath.Join(t.TempDir(), "gateway")
-		command(t, "go", "build", "-C", "../..", "-o", binary, "./cmd/gateway")
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
+	g := &gateway{binary: binary(), addr: l.Addr().String(), data: t.TempDir()}
 	_ = l.Close()
-	data := t.TempDir()
-	file := filepath.Join(t.TempDir(), "settings.yaml")
-	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
+	g.config = filepath.Join(t.TempDir(), "settings.yaml")
+	if err := os.WriteFile(g.config, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "serve", "--config", file, "--addr", addr, "--data", data, "--log-level", "warn")
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	g.url = "http://" + g.addr
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
+		g.stop()
 		if t.Failed() {
-			t.Logf("the gateway:\n%s", output.String())
+			t.Logf("the gateway:\n%s", g.output.String())
 		}
 	})
-	g := &gateway{url: "http://" + addr}
+	g.serve(t)
+	command(t, g.binary, "tenant", "create", "people", "--data", g.data)
+	g.admin = command(t, g.binary, "key", "create", "--tenant", "people", "--data", g.data)
+	g.key = command(t, g.binary, "key", "create", "--tenant", "people", "--data", g.data)
+	return g
+}
+
+// serve starts the process, and waits until it is ready.
+func (g *gateway) serve(t *testing.T) {
+	t.Helper()
+	g.process = exec.Command(g.binary, "serve", "--config", g.config, "--addr", g.addr, "--data", g.data, "--log-level", "warn")
+	g.process.Stdout, g.process.Stderr = &g.output, &g.output
+	if err := g.process.Start(); err != nil {
+		t.Fatal(err)
+	}
 	for deadline := time.Now().Add(limit); ; {
 		resp, err := http.Get(g.url + "/readyz")
 		if err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
-				break
+				return
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the gateway is not ready: %v\n%s", err, output.String())
+			t.Fatalf("the gateway is not ready: %v", err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	command(t, binary, "tenant", "create", "people", "--data", data)
-	g.admin = command(t, binary, "key", "create", "--tenant", "people", "--data", data)
-	g.key = command(t, binary, "key", "create", "--tenant", "people", "--data", data)
-	return g
+}
+
+// stop ends the process, and waits until it is gone.
+func (g *gateway) stop() {
+	if g.process != nil && g.process.ProcessState == nil {
+		_ = g.process.Process.Signal(os.Interrupt)
+		_ = g.process.Wait()
+	}
 }
 
 func command(t *testing.T, name string, args ...string) string {
@@ -182,20 +217,37 @@ func command(t *testing.T, name string, args ...string) string {
 
 func (g *gateway) send(t *testing.T, method, path string, body any) map[string]any {
 	t.Helper()
-	var content io.Reader = http.NoBody
+	var content []byte
 	if body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		content = bytes.NewReader(encoded)
+		content = encoded
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, g.url+path, content)
+	out := map[string]any{}
+	if answer := g.exchange(t, method, path, "application/json", content); len(answer) > 0 {
+		if err := json.Unmarshal(answer, &out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// lines posts lines of JSON.
+func (g *gateway) lines(t *testing.T, path, body string) {
+	t.Helper()
+	g.exchange(t, http.MethodPost, path, "application/x-ndjson", []byte(body))
+}
+
+func (g *gateway) exchange(t *testing.T, method, path, mediaType string, body []byte) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, g.url+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+g.admin)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", mediaType)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -205,13 +257,7 @@ func (g *gateway) send(t *testing.T, method, path string, body any) map[string]a
 	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
 		t.Fatalf("%s %s: %d %s %v", method, path, resp.StatusCode, answer, err)
 	}
-	out := map[string]any{}
-	if len(answer) > 0 {
-		if err := json.Unmarshal(answer, &out); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
+	return answer
 }
 
 func (g *gateway) post(t *testing.T, path string, body any) map[string]any {
@@ -280,7 +326,9 @@ func open(t *testing.T, g *gateway) *browser {
 			b.problem("exception: " + e.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
-				b.problem(fmt.Sprintf("console: %s %v", e.Type, e.Args))
+				for _, arg := range e.Args {
+					b.problem(fmt.Sprintf("console: %s %s %s", e.Type, arg.Value, arg.Description))
+				}
 			}
 		case *log.EventEntryAdded:
 			// An answer of 401, 404 or 412 is logged by the browser, and shown by the page.

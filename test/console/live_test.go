@@ -1,0 +1,102 @@
+package console_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// What others change shows up by itself, and nothing moves under the reader's eyes. A gateway that goes away and
+// comes back is followed again.
+func TestLive(t *testing.T) {
+	g := start(t)
+	b := open(t, g)
+	id := g.post(t, "/v1/collections", map[string]any{"name": "live"})["id"].(string)
+	notes := "/v1/collections/" + id + "/notes"
+	g.post(t, notes+"?wait=evolved", map[string]any{"content": "Ada keeps bees."})
+	b.step("the notes", chromedp.Navigate(g.url+"/console#key="+g.key), text("live"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), text("keeps bees"), chromedp.Evaluate(watchShifts, nil))
+	for n := range 5 {
+		g.post(t, notes, map[string]any{"content": fmt.Sprintf("Hive %d gave nine jars of honey.", n)})
+	}
+	b.step("what others add shows up", text("Hive 4 gave"), eventually(`document.querySelector("#tree a").innerText.includes("6 notes")`),
+		eventually(`document.querySelectorAll(".card .state.evolved").length === 6`))
+	b.step("nothing moved", holds(`window.shifts === 0`))
+
+	b.step("elsewhere it is said, and shown when asked for", link("Jobs"), text("done"), chromedp.Evaluate(`window.rows = document.querySelectorAll("tbody tr").length`, nil), chromedp.Evaluate(watchShifts, nil))
+	g.post(t, notes+"?wait=evolved", map[string]any{"content": "The queen of hive 2 was replaced."})
+	b.step("the page says that there is more", text("This memory has changed"), holds(`document.querySelectorAll("tbody tr").length === window.rows && window.shifts === 0`))
+	b.look("news")
+	b.step("and shows it", chromedp.Click(`//button[normalize-space()="Show it"]`), eventually(`document.querySelectorAll("tbody tr").length === window.rows + 1`), gone(`//button[normalize-space()="Show it"]`))
+
+	lines := make([]string, 120)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"content":"Page %d of the log.","infer":false}`, i)
+	}
+	g.lines(t, notes+"/bulk", strings.Join(lines, "\n"))
+	b.step("the address has the page", link("Notes"), text("Show more"), button("Show more"), text("Page 60 "), holds(`location.hash.includes("pages=2")`),
+		chromedp.Reload(), text("Page 60 "), holds(`document.querySelectorAll(".card").length === 100`))
+
+	g.stop()
+	b.step("the gateway goes away", text("The gateway is away"))
+	b.look("away")
+	g.serve(t)
+	b.step("and comes back", eventually(`!document.body.innerText.includes("The gateway is away")`), text("Page 60 "))
+	b.done()
+}
+
+// watchShifts counts how far things move without that the person did something.
+const watchShifts = `window.shifts = 0; new PerformanceObserver(list => {
+	for (const e of list.getEntries()) {
+		if (e.hadRecentInput) continue
+		window.shifts += e.value
+		console.warn("moved: " + e.value + " " + e.sources.map(s => (s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "").slice(0, 200) + JSON.stringify([s.previousRect, s.currentRect])).join(" | "))
+	}
+}).observe({type: "layout-shift"})`
+
+// A person decides what a policy is not sure of, and takes a decision back.
+func TestReviews(t *testing.T) {
+	g := start(t)
+	b := open(t, g)
+	id := g.post(t, "/v1/collections", map[string]any{"name": "careful", "policy_config": map[string]any{"confidence_gate": 1, "k_neighbours": 1}})["id"].(string)
+	for _, content := range []string{
+		"The crane and the ladder were repaired", "The crane and the ladder were sold", "The violin and the carpet were repaired", "The violin and the carpet were sold",
+	} {
+		g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": content})
+	}
+	b.step("two changes wait", chromedp.Navigate(g.url+"/console#key="+g.key), text("careful"), chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), cards(2), text("Approve"))
+	b.look("open reviews")
+	b.step("one is approved", chromedp.Click(`(//main//button[normalize-space()="Approve"])[1]`), text("Approved."), cards(1))
+	b.step("the other is rejected, with a reason", field("Reason", "They are different."), button("Reject"), text("Rejected."), text("Nothing to decide"))
+	b.step("the address has the filter", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews?state=rejected"), cards(1), text("They are different."), chromedp.Reload(), text("They are different."))
+	b.step("the approval is undone", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews?state=approved"), cards(1), button("Undo"), text("Undone."), text("Nothing to decide"))
+	b.step("and is listed as that", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews?state=undone"), cards(1))
+	b.done()
+}
+
+// A copy is filled by a job, and a deletion says first what depends on the collection.
+func TestCopyAndDelete(t *testing.T) {
+	g := start(t)
+	b := open(t, g)
+	id := g.post(t, "/v1/collections", map[string]any{"name": "base"})["id"].(string)
+	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": "Ada keeps bees."})
+	above := id // a lineage has at most eight
+	for n := range 7 {
+		above = g.post(t, "/v1/collections/"+above+"/clone", map[string]any{"name": fmt.Sprintf("fork-%d", n+1)})["id"].(string)
+	}
+	b.step("forks stand below each other", chromedp.Navigate(g.url+"/console#key="+g.key), text("fork-7"), chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"),
+		holds(`document.querySelector('#tree li[data-depth="7"] a').innerText.includes("fork-7")`))
+	b.look("chain")
+	b.step("it is copied", inHead("Copy"), field("Name of the copy", "own"), dialogButton("Copy"), text("own"), gone(`//dialog`), text("keeps bees"), holds(`!document.querySelector(".head").innerText.includes("fork of")`))
+	b.step("what depends on it is shown", chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"), inHead("Delete"), text("1 fork reads from it, and 6 more from those"))
+	b.look("depends")
+	b.step("without a copy for them it cannot be deleted", field("Type base to confirm", "base"), holds(`document.querySelector("dialog button.danger").disabled`))
+	b.step("with one it can", chromedp.Click(`dialog input[type="checkbox"]`, chromedp.ByQuery), dialogButton("Delete"), text("Choose a collection"), text("Deleted base."))
+	b.done()
+}
+
+// cards waits until so many things are listed.
+func cards(n int) chromedp.Action {
+	return eventually(fmt.Sprintf(`document.querySelectorAll(".card").length === %d`, n))
+}
