@@ -16,7 +16,7 @@ func TestLive(t *testing.T) {
 	id := g.post(t, "/v1/collections", map[string]any{"name": "live"})["id"].(string)
 	notes := "/v1/collections/" + id + "/notes"
 	g.post(t, notes+"?wait=evolved", map[string]any{"content": "Ada keeps bees."})
-	b.step("the notes", chromedp.Navigate(g.url+"/console#key="+g.key), text("live"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), text("keeps bees"), chromedp.Evaluate(watchShifts, nil))
+	b.step("the notes", chromedp.Navigate(g.url+"/console#key="+g.key), text("live"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), text("keeps bees"), chromedp.Evaluate(noteMoves, nil))
 	for n := range 5 {
 		g.post(t, notes, map[string]any{"content": fmt.Sprintf("Hive %d gave nine jars of honey.", n)})
 	}
@@ -24,7 +24,7 @@ func TestLive(t *testing.T) {
 		eventually(`document.querySelectorAll(".card .state.evolved").length === 6`))
 	b.step("nothing moved", holds(`window.shifts === 0`))
 
-	b.step("elsewhere it is said, and shown when asked for", link("Jobs"), text("done"), chromedp.Evaluate(`window.rows = document.querySelectorAll("tbody tr").length`, nil), chromedp.Evaluate(watchShifts, nil))
+	b.step("elsewhere it is said, and shown when asked for", link("Jobs"), text("done"), chromedp.Evaluate(`window.rows = document.querySelectorAll("tbody tr").length`, nil), chromedp.Evaluate(noteMoves, nil))
 	g.post(t, notes+"?wait=evolved", map[string]any{"content": "The queen of hive 2 was replaced."})
 	b.step("the page says that there is more", text("This memory has changed"), holds(`document.querySelectorAll("tbody tr").length === window.rows && window.shifts === 0`))
 	b.look("news")
@@ -46,8 +46,8 @@ func TestLive(t *testing.T) {
 	b.done()
 }
 
-// watchShifts counts how far things move without that the person did something.
-const watchShifts = `window.shifts = 0; new PerformanceObserver(list => {
+// noteMoves counts how far things move without that the person did something.
+const noteMoves = `window.shifts = 0; new PerformanceObserver(list => {
 	for (const e of list.getEntries()) {
 		if (e.hadRecentInput) continue
 		window.shifts += e.value
