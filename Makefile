@@ -63,14 +63,15 @@ RACE_PACKAGES := \
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
 FIGURES := Recall|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
-# One thing after another: what a policy decides, what a body may hold, the encoder by itself, what is exported after each call.
-ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|ApprovalsOutliveTheGateway
+# One thing after another: what a policy decides, what a body may hold, the encoder by itself, what is exported after each call,
+# what is taken out of texts, what a store answers.
+ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|ApprovalsOutliveTheGateway|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
 WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)
 WITHOUT_RACE_PACKAGES := \
-	internal/app internal/memory/engine internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/index internal/encoder internal/api internal/llm internal/document \
+	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
+	internal/index internal/encoder internal/llm internal/document \
 	internal/memory/policy/mem0
 
 # The tests of these packages are tables and stories, one step after another. The race detector runs
@@ -130,13 +131,13 @@ cover: services encoder ## Run all tests and print the coverage
 .PHONY: test/race
 test/race: services encoder ## Run the tests of the packages where goroutines meet, with the race detector
 	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -skip '$(WITHOUT_RACE)' $(RACE_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -run '$(RACE_BY_NAME)' -skip '$(WITHOUT_RACE)' $(RACE_BY_NAME_PACKAGES:%=./%)
+	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -run '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
 
 .PHONY: test/rest
 test/rest: services encoder ## Run the tests that test/race leaves out
 	@# More at once: the tests of poor models mostly wait for another attempt.
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -vet=off -skip '$(WITHOUT_RACE)|$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
+	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -skip '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients))
 
 # The packages over a store, which their tests run on the embedded engine by default.

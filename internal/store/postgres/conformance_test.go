@@ -10,13 +10,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// TestConformance runs the suite of every engine. Among its cases: C001 (each add is a note of its
+// TestConformance and TestConformanceAtOnce run the suite of every engine. Among its cases: C001 (each add is a note of its
 // own), C003 (ids are stable), C031 (links are lists), C056 and C058 (read and delete by id), C060
 // (values keep their type), C064 (collections never mix), C066 and C067 (forks and batched copies),
 // C069 (agents share a base), C075 (dimensions are not mixed), C077 (any version is restored).
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, openDirect)
+}
+
+func TestConformanceAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.RunAtOnce(t, openDirect)
 }
 
 // TestRandomHistories compares what a store holds after random operations with a model of plain maps.
@@ -38,7 +43,7 @@ func TestPoolerModes(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Harness {
+			pooled := func(t *testing.T) storetest.Harness {
 				t.Helper()
 				group := strings.Split(t.Name(), "/")[2]
 				if slices.Contains([]string{"Reach", "Forks", "Removal", "Concurrency"}, group) {
@@ -49,7 +54,9 @@ func TestPoolerModes(t *testing.T) {
 					url, _ := db.Pooled(t)
 					return url
 				})(t)
-			})
+			}
+			storetest.Run(t, pooled)
+			storetest.RunAtOnce(t, pooled)
 		})
 	}
 }

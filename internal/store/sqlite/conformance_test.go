@@ -6,7 +6,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// TestConformance runs the suite of every engine. Among its cases: C001 (each
+// TestConformance and TestConformanceAtOnce run the suite of every engine. Among its cases: C001 (each
 // add is a note of its own), C003 (ids are stable), C031 (links are lists),
 // C056 and C058 (read and delete by id), C060 (values keep their type), C064
 // (collections never mix), C066 and C067 (forks and batched copies), C069
@@ -16,6 +16,11 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, open)
+}
+
+func TestConformanceAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.RunAtOnce(t, open)
 }
 
 // TestRandomHistories compares what a store holds after random operations with a model of plain maps.
