@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -78,9 +79,13 @@ type vector struct {
 
 // pack rounds v as [Round] does and converts it.
 func pack(v []float32) (vector, error) {
-	rounded, err := Round(v)
-	if err != nil {
-		return vector{}, err
+	rounded := v
+	// What the stores return is rounded already.
+	if slices.ContainsFunc(v, func(x float32) bool { return !isHalf(x) }) || !slices.ContainsFunc(v, func(x float32) bool { return x != 0 }) {
+		var err error
+		if rounded, err = Round(v); err != nil {
+			return vector{}, err
+		}
 	}
 	out := vector{halves: make([]uint16, padded(len(v)))}
 	sum := 0.0
