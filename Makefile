@@ -140,8 +140,9 @@ test/rest: services encoder ## Run the tests that test/race leaves out
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -skip '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients))
 
-# The packages over a store, which their tests run on the embedded engine by default.
-POSTGRES_SKIP ?= ^Test($(ANSWERS))
+# The packages over a store, which their tests run on the embedded engine by default. What is skipped has no store, or says
+# nothing about it.
+POSTGRES_SKIP ?= ^Test($(ANSWERS)|WrongBodies)
 OVER_STORE := internal/memory/engine internal/api internal/memory internal/memory/notes internal/clone internal/worker
 
 .PHONY: test/postgres
