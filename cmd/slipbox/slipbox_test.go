@@ -132,7 +132,7 @@ func TestLoginAddSearch(t *testing.T) {
 		t.Errorf("found %v", hits)
 	}
 	out, _, code := p.runIn(t, []string{"COLUMNS=40"}, "", "search", "--text", "--explain", "vases")
-	if code != 0 || !strings.Contains(out, " 1 Nora asked the gallery") || strings.Contains(out, "\x1b") {
+	if code != 0 || !strings.Contains(out, " 1 Nora asked the gallery") || !strings.Contains(out, "lexical 0.") || strings.Contains(out, "\x1b") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	for line := range strings.Lines(out) {

@@ -278,6 +278,35 @@ func TestMCPForeignIDs(t *testing.T) {
 	}
 }
 
+// What was recalled and comes back in a message is not stored again, by either tool.
+func TestMCPRecalledIsNotStored(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := connectMCP(t, b.listen(t), "one", "")
+	messages := []any{
+		map[string]any{"role": "user", "content": "<slipbox-memory>\nAda hates kilns.\n</slipbox-memory>\nI like tea & <b>cake</b>."},
+		map[string]any{"role": "assistant", "content": "<SLIPBOX-MEMORY>Ada hates kilns.</SLIPBOX-MEMORY>"},
+		map[string]any{"role": "user", "content": "  Plain text stays. "},
+	}
+	c.use("remember", map[string]any{"collection": "first", "messages": messages, "policy": "none"})
+	c.use("remember", map[string]any{"collection": "second", "content": "A note.", "policy": "none"})
+	c.use("add_messages", map[string]any{"collection": "second", "messages": messages})
+	for _, name := range []string{"first", "second"} {
+		var said struct {
+			Items []struct {
+				Content  string `json:"content"`
+				Recalled bool   `json:"recalled"`
+			} `json:"items"`
+		}
+		if err := json.Unmarshal(b.call(t, "one", http.MethodGet, "/v1/collections/"+name+"/messages", "").Body.Bytes(), &said); err != nil || len(said.Items) != 3 {
+			t.Fatalf("%s: %v, %v", name, said, err)
+		}
+		if i := said.Items; i[0].Content != "I like tea & <b>cake</b>." || !i[1].Recalled || i[2].Content != "  Plain text stays. " || i[0].Recalled || i[2].Recalled {
+			t.Errorf("%s: %+v", name, i)
+		}
+	}
+}
+
 // Hostile arguments are errors of the tool, which say what to correct; only an unknown tool is an error of the protocol.
 func TestMCPHostileInput(t *testing.T) {
 	t.Parallel()

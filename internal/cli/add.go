@@ -57,7 +57,12 @@ func (c *cli) add() *cobra.Command {
 			r := request{method: http.MethodPost, path: path + "/notes", query: query, body: note}
 			r.once(newKey())
 			var got wire.NoteCreated
-			raw, header, err := c.create(cmd.Context(), to, r, create, &got)
+			var raw json.RawMessage
+			var header http.Header
+			err = c.create(cmd.Context(), to, create, func() (err error) {
+				raw, header, err = to.get(cmd.Context(), r, &got)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -116,34 +121,35 @@ func (c *cli) content(args []string, what string) (string, error) {
 	return text, nil
 }
 
-// create sends a request. With a policy, a collection that does not exist is created.
-func (c *cli) create(ctx context.Context, to *client, r request, policy string, out any) (json.RawMessage, http.Header, error) {
-	byIDs := strings.HasPrefix(r.path, collections+"/by/")
-	if policy != "" && byIDs {
-		r.header.Set(headerCreate, policy)
-	}
-	raw, header, err := to.get(ctx, r, out)
+// create calls send. With a policy, it creates the collection that does not exist, and calls send again.
+func (c *cli) create(ctx context.Context, to *client, policy string, send func() error) error {
+	err := send()
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok || !refused.missesCollection() {
-		return raw, header, err
+		return err
+	}
+	path, ids, targetErr := c.target(to)
+	if targetErr != nil {
+		return targetErr
 	}
 	if policy == "" {
 		refused.fix = "create it with --create amem"
-		if names := to.names(ctx); len(names) > 0 && !byIDs {
+		if names := to.names(ctx); len(names) > 0 && len(ids) == 0 {
 			refused.fix = "there are " + strings.Join(names, ", ") + "; create it with --create amem"
 		}
-		return nil, nil, err
+		return err
 	}
-	name, err := url.PathUnescape(strings.Split(strings.TrimPrefix(r.path, collections+"/"), "/")[0])
-	if err != nil {
-		return nil, nil, err
-	}
-	made := request{method: http.MethodPost, path: collections, body: map[string]string{"name": name, "policy": policy}}
-	made.once(newKey())
-	if _, _, err = to.get(ctx, made, nil); err != nil {
-		if r, ok := errors.AsType[*refusal](err); !ok || r.Status != http.StatusConflict { // another command was faster
-			return nil, nil, err
+	// By ids, the first use of a collection creates it; by name, a request of its own.
+	r := request{method: http.MethodPost, path: path + "/search", query: ids, body: map[string]any{"query": policy, "k": 1}, header: http.Header{headerCreate: {policy}}, repeatable: true}
+	if len(ids) == 0 {
+		name, err := url.PathUnescape(strings.TrimPrefix(path, collections+"/"))
+		if err != nil {
+			return err
 		}
+		r = request{method: http.MethodPost, path: collections, body: map[string]any{"name": name, "policy": policy, "extend": true}, repeatable: true}
 	}
-	return to.get(ctx, r, out)
+	if _, _, err := to.get(ctx, r, nil); err != nil {
+		return err
+	}
+	return send()
 }

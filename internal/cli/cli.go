@@ -67,7 +67,7 @@ func New(stdout, stderr io.Writer) *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "print JSON, also on a terminal")
 	f.BoolVar(&c.text, "text", false, "print text, also in a pipe (COLUMNS: its width; default 80)")
 	root.MarkFlagsMutuallyExclusive("json", "text")
-	root.AddCommand(c.login(), c.add(), c.search())
+	root.AddCommand(c.login(), c.add(), c.search(), c.chat(), c.fork(), c.facts(), c.history(), c.imports(), c.watch(), c.hook())
 	return root
 }
 
@@ -90,7 +90,7 @@ func explain(ctx context.Context, to *client, err error) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return failure{"interrupted; the same command goes on", ExitInterrupted}
+		return failure{"interrupted; the same command continues", ExitInterrupted}
 	}
 	if r, ok := errors.AsType[*refusal](err); ok && r.fix == "" && r.missesCollection() {
 		if names := to.names(ctx); len(names) > 0 {

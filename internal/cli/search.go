@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,9 +23,11 @@ type found struct {
 			Content    string     `json:"content"`
 			OccurredAt *time.Time `json:"occurred_at"`
 		} `json:"note"`
-		Score      float64        `json:"score"`
-		IsNeighbor bool           `json:"is_neighbor"`
-		Explain    map[string]any `json:"explain"`
+		Score      float64 `json:"score"`
+		IsNeighbor bool    `json:"is_neighbor"`
+		Explain    struct {
+			Signals []signal `json:"signals"`
+		} `json:"explain"`
 	} `json:"hits"`
 	Degraded string `json:"degraded"`
 }
@@ -102,40 +105,28 @@ func (c *cli) show(raw json.RawMessage, got found) error {
 		if h.IsNeighbor {
 			values = slices.Insert(values, 1, "by a link")
 		}
-		if err := c.out.facts(len(head), append(values, signals(h.Explain)...)...); err != nil {
+		if err := c.out.facts(len(head), append(values, parts(h.Explain.Signals)...)...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// signals returns the parts of a score, largest first.
-func signals(explain map[string]any) []string {
-	type signal struct {
-		name  string
-		value float64
-	}
-	var list []signal
-	for name, v := range explain {
-		if n, ok := v.(float64); ok && n != 0 {
-			list = append(list, signal{name, n})
+// signal is a part of a score: its value of 0 to 1, times its weight.
+type signal struct {
+	Name   string  `json:"signal"`
+	Value  float64 `json:"normalized"`
+	Weight float64 `json:"weight"`
+}
+
+// parts returns the parts of a score, largest first, without those that add nothing.
+func parts(list []signal) []string {
+	slices.SortStableFunc(list, func(a, b signal) int { return cmp.Compare(b.Value*b.Weight, a.Value*a.Weight) })
+	var out []string
+	for _, s := range list {
+		if s.Value*s.Weight != 0 {
+			out = append(out, s.Name+" "+strconv.FormatFloat(s.Value*s.Weight, 'f', 2, 64))
 		}
-	}
-	slices.SortFunc(list, func(a, b signal) int {
-		if a.value != b.value {
-			if a.value > b.value {
-				return -1
-			}
-			return 1
-		}
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = s.name + " " + strconv.FormatFloat(s.value, 'f', 2, 64)
 	}
 	return out
 }

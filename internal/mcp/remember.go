@@ -91,24 +91,37 @@ func rememberRequest(c *call) (Request, error) {
 			return Request{}, invalid(name, "belongs to content; messages have their own occurred_at")
 		}
 	}
-	var messages []map[string]any
-	if err := json.Unmarshal(raw, &messages); err != nil {
+	messages, ok := ownMessages(raw)
+	if !ok {
 		return Request{}, invalid("messages", "must be a list of objects with role and content")
 	}
-	for _, m := range messages {
-		if said, ok := m["content"].(string); ok {
-			if own := recalled.Strip(said); own != "" {
-				m["content"] = own
-			} else {
-				m["recalled"] = true // it was recalled as a whole
-			}
-		}
-	}
-	whole, err := json.Marshal(map[string]any{"messages": messages})
+	whole, err := json.Marshal(map[string]json.RawMessage{"messages": messages})
 	if err != nil {
 		return Request{}, fmt.Errorf("encode messages: %w", err)
 	}
 	return Request{Method: http.MethodPost, Path: "/messages", Body: whole}, nil
+}
+
+// ownMessages returns messages without what was recalled in them. A message that was recalled as a whole stays, and is
+// marked so that nothing is learned from it. ok is false for what is no list of objects.
+func ownMessages(raw json.RawMessage) (own json.RawMessage, ok bool) {
+	var messages []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &messages); err != nil {
+		return nil, false
+	}
+	for _, m := range messages {
+		var said string
+		if json.Unmarshal(m["content"], &said) != nil {
+			continue // absent, or parts
+		}
+		if text := recalled.Strip(said); text == "" && said != "" {
+			m["recalled"] = json.RawMessage("true")
+		} else if text != strings.TrimSpace(said) {
+			m["content"], _ = json.Marshal(text) //nolint:errchkjson // a string
+		}
+	}
+	own, err := json.Marshal(messages)
+	return own, err == nil
 }
 
 // create makes that the request finds its collection: one with a name is created, one with ids of an application by

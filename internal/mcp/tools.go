@@ -444,6 +444,9 @@ func addMessages(c *call) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if own, ok := ownMessages(c.args["messages"]); ok { // what is no list of messages is refused by the API
+		c.args["messages"] = own
+	}
 	body, err := c.body()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+)
+
+// A memory is asked, forked, looked back into and listed.
+func TestChatForkHistoryFacts(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	note := object(t, p.pipe(t, "", "search", "kiln"))["hits"].([]any)[0].(map[string]any)["note"].(map[string]any)["id"].(string)
+	if reply := object(t, p.pipe(t, "When is the kiln inspected?\n", "chat", "--forget")); !strings.Contains(reply["reply"].(string), "Friday") || reply["remembered"] != false {
+		t.Errorf("the reply in a pipe: %v", reply)
+	}
+	if reply := p.pipe(t, "", "chat", "--text", "When is the kiln inspected?"); !strings.Contains(reply, "Friday") {
+		t.Errorf("the reply: %q", reply)
+	}
+	if fork := object(t, p.pipe(t, "", "fork", "what-if", "--ttl", "1h")); fork["name"] != "what-if" || fork["expires_at"] == nil {
+		t.Errorf("the fork: %v", fork)
+	}
+	p.pipe(t, "", "add", "-c", "what-if", "The kiln exploded.")
+	if out := p.pipe(t, "", "search", "exploded"); strings.Contains(out, "exploded.") {
+		t.Errorf("the fork changed its source: %s", out)
+	}
+	if copied := object(t, p.pipe(t, "", "fork", "copied", "--copy")); copied["job"] == nil {
+		t.Errorf("the copy: %v", copied)
+	} else if out := p.pipe(t, "", "watch", copied["job"].(map[string]any)["id"].(string)); !strings.Contains(out, `"state":"done"`) {
+		t.Errorf("its job: %s", out)
+	}
+	p.pipe(t, "", "watch")
+	if first, _, _ := strings.Cut(p.pipe(t, "", "history", note), "\n"); object(t, first)["cause"] == nil {
+		t.Errorf("the history in a pipe: %s", first)
+	}
+	if out := p.pipe(t, "", "history", "--text", note); !strings.Contains(out, "+ The blue kiln is inspected on Friday.") || !strings.Contains(out, "  add\n") {
+		t.Errorf("the history: %s", out)
+	}
+	if _, problems, code := p.run(t, "", "history", "01a1fdda-ccd6-713d-97db-eda78326c93a"); code != 3 {
+		t.Errorf("an unknown note: exit %d, %s", code, problems)
+	}
+	p.pipe(t, "", "add", "-c", "graph", "--create", "mem0g", "--wait", "Nora lives in Oslo.")
+	if out := p.pipe(t, "", "facts", "Nora", "--text", "-c", "graph"); !strings.Contains(out, "Nora") || !strings.Contains(out, "Oslo") {
+		t.Errorf("facts: %q", out)
+	}
+	if _, problems, code := p.run(t, "", "facts", "--text"); code != 0 || !strings.Contains(problems, "mem0g") {
+		t.Errorf("no facts: exit %d, %s", code, problems)
+	}
+}
+
+// A folder is imported once, however often the import is started, and what changed in it is added.
+func TestImportGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dir := t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("2024-05-06 trip.md", "# Trip\nWe took the ferry.\n\n## Food\nMussels.\n")
+	write("deep/er/plain.TXT", "The harbor is closed in winter.")
+	write("empty.md", "\n")
+	write("binary.txt", "a\x00b")
+	write(".hidden/secret.md", "No.")
+	write("code.go", "package x")
+	dry := object(t, p.pipe(t, "", "import", dir, "-c", "trips", "--create", "amem", "--dry-run"))
+	if _, _, code := p.run(t, "", "search", "-c", "trips", "ferry"); dry["created"] != 3.0 || code != 3 {
+		t.Errorf("a dry run: %v, exit %d", dry, code)
+	}
+	first := object(t, p.pipe(t, "", "import", dir, "-c", "trips", "--create", "amem", "--no-infer"))
+	if first["created"] != 3.0 || first["known"] != 0.0 || len(first["skipped"].([]any)) != 2 {
+		t.Errorf("the import: %v", first)
+	}
+	write("2024-05-06 trip.md", "# Trip\nWe took the ferry.\n\n## Food\nOysters.\n")
+	second := object(t, p.pipe(t, "", "import", dir, "-c", "trips"))
+	if second["created"] != 1.0 || second["known"] != 2.0 {
+		t.Errorf("the second import: %v", second)
+	}
+	hits := p.pipe(t, "", "search", "-c", "trips", "ferry", "-k", "1")
+	if !strings.Contains(hits, "2024-05-06T00:00:00Z") {
+		t.Errorf("the date of a file's name: %s", hits)
+	}
+	bank := filepath.Join(dir, "ada.json")
+	write("ada.json", `{"name": "Ada", "history": {"2026-03-01": [{"query": "I moved to Lisbon.", "response": "How is it?"}]}}`)
+	once := object(t, p.pipe(t, "", "import", "memorybank", bank, "-c", "ada", "--create", "memorybank"))
+	twice := object(t, p.pipe(t, "", "import", "memorybank", bank, "-c", "ada"))
+	if once["messages"] != 2.0 || twice["messages"] != 0.0 {
+		t.Errorf("MemoryBank: %v, then %v", once, twice)
+	}
+	for _, tt := range []struct{ path, want string }{
+		{filepath.Join(dir, "none"), "no such file"}, {filepath.Join(dir, ".hidden", "none"), "no such file"}, {t.TempDir(), "no file to import"},
+	} {
+		if _, problems, code := p.run(t, "", "import", tt.path); code != 1 || !strings.Contains(problems, tt.want) {
+			t.Errorf("%s: exit %d, %s", tt.path, code, problems)
+		}
+	}
+}
+
+// Ctrl-C ends a command that waits, with 130 and how to go on; a key that is revoked meanwhile is said to be.
+func TestInterruptAndRevokedKey(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	hangs := hangingGateway(t)
+	cmd := commandtest.Command(t, append(p.env, "SLIPBOX_URL="+hangs.url, "SLIPBOX_API_KEY="+p.key), "search", "kiln")
+	run := commandtest.Start(t, cmd)
+	<-hangs.asked
+	if err := syscall.Kill(run.PID(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-run.Done
+	if run.ExitCode() != 130 || !strings.Contains(run.Stderr.String(), "interrupted") {
+		t.Errorf("exit %d, %s", run.ExitCode(), run.Stderr)
+	}
+	list := commandtest.CommandOf(t, "../gateway", nil, "key", "list", "--data", p.data)
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); strings.Contains(line, "active") {
+			if out, err := commandtest.CommandOf(t, "../gateway", nil, "key", "revoke", fields[0], "--data", p.data).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+	}
+	p.gateway.Await(t, "the key was refused", func() bool {
+		_, problems, code := p.run(t, "", "search", "kiln")
+		return code == 2 && strings.Contains(problems, "slipbox login")
+	})
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// dialogueLength is how many messages of a dialogue are sent with the next one. The memory has the others.
+const dialogueLength = 20
+
+// chatting is a dialogue with a memory.
+type chatting struct {
+	*cli
+
+	to       *client
+	path     string
+	query    url.Values
+	create   string
+	model    string
+	forget   bool
+	dialogue []wire.Message
+}
+
+func (c *cli) chat() *cobra.Command {
+	var s chatting
+	cmd := &cobra.Command{
+		Use: "chat [MESSAGE…]", Short: "Ask a memory, and be remembered",
+		Long: "Ask a memory: the answer is written from what it holds, and both are remembered. Without a message,\n" +
+			"a terminal opens a dialogue, which Ctrl-D ends; a pipe is read as one message.",
+		Example: "  slipbox chat where do I live now\n" +
+			"  slipbox chat --user nora@example.com --create mem0",
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			s.cli, s.to = c, to
+			var err error
+			if s.path, s.query, err = c.target(to); err != nil {
+				return err
+			}
+			if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+				return s.talk(cmd.Context())
+			}
+			message, err := c.content(args, "a message")
+			if err != nil {
+				return err
+			}
+			return s.say(cmd.Context(), message)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.create, "create", "", "create the collection if there is none, with this `policy` (mem0, amem …)")
+	f.StringVar(&s.model, "model", "", "`model` of the gateway that answers (default: the collection's)")
+	f.BoolVar(&s.forget, "forget", false, "do not remember the question and the answer")
+	return cmd
+}
+
+func said(role wire.MessageRole, content string) wire.Message {
+	return wire.Message{Role: &role, Content: &content}
+}
+
+// talk answers one line after the other until the input ends. An answer that fails does not end the dialogue.
+func (s *chatting) talk(ctx context.Context) error {
+	lines := make(chan string)
+	ended := make(chan error, 1)
+	go func() { // the read of a terminal cannot be interrupted, so it is not waited for
+		in := bufio.NewScanner(s.in)
+		in.Buffer(nil, maxText)
+		for in.Scan() {
+			select {
+			case lines <- in.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		ended <- in.Err()
+	}()
+	for {
+		if _, err := io.WriteString(s.errs.w, s.errs.bold("> ")); err != nil {
+			return err
+		}
+		select {
+		case line := <-lines:
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			if err := s.say(ctx, line); err != nil {
+				if err = explain(ctx, s.to, err); ctx.Err() != nil {
+					return err
+				}
+				if err := s.errs.line("%s", err); err != nil {
+					return err
+				}
+			}
+		case err := <-ended:
+			return errors.Join(err, s.errs.line(""))
+		case <-ctx.Done():
+			return s.errs.line("")
+		}
+	}
+}
+
+// say sends a message with the dialogue before it, and prints the answer while it is written.
+func (s *chatting) say(ctx context.Context, message string) error {
+	ask := wire.ChatRequest{}
+	own := append(s.dialogue[:len(s.dialogue):len(s.dialogue)], said(wire.MessageRoleUser, message))
+	ask.Messages = own[max(0, len(own)-dialogueLength):]
+	if s.model != "" {
+		ask.Model = &s.model
+	}
+	if s.forget {
+		remember := false
+		ask.Remember = &remember
+	}
+	stream := !s.asJSON()
+	ask.Stream = &stream
+	r := request{method: http.MethodPost, path: s.path + "/chat", query: s.query, body: ask}
+	if !stream {
+		return s.cli.create(ctx, s.to, s.create, func() error {
+			raw, _, err := s.to.get(ctx, r, nil)
+			if err != nil {
+				return err
+			}
+			return s.out.line("%s", raw)
+		})
+	}
+	s.errs.status("…")
+	defer s.errs.done()
+	var answer *wire.ChatAnswer
+	printed := false
+	each := func(e event) error {
+		s.errs.done()
+		switch e.name {
+		case "delta":
+			var d wire.ChatDelta
+			if err := json.Unmarshal(e.data, &d); err != nil {
+				return err
+			}
+			printed = true
+			_, err := io.WriteString(s.out.w, clean(d.Text))
+			return err
+		case "done":
+			return json.Unmarshal(e.data, &answer)
+		case "error":
+			refused := &refusal{}
+			if err := json.Unmarshal(e.data, &refused.Problem); err != nil {
+				return err
+			}
+			return refused
+		}
+		return nil
+	}
+	err := s.cli.create(ctx, s.to, s.create, func() error {
+		_, err := s.to.stream(ctx, r, each)
+		return err
+	})
+	if printed {
+		err = errors.Join(err, s.out.line(""))
+	}
+	if err == nil && answer == nil {
+		err = failure{"the answer broke off; try again", ExitAway}
+	}
+	if err != nil {
+		return err
+	}
+	if !printed {
+		if err := s.out.text("", answer.Reply); err != nil {
+			return err
+		}
+	}
+	s.dialogue = append(own, said(wire.MessageRoleAssistant, answer.Reply))
+	model := "no model"
+	if answer.Model != nil {
+		model = *answer.Model
+	}
+	return s.errs.facts(0, model, count(len(answer.Citations), "memory used", "memories used"))
+}

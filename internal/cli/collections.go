@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
+)
+
+func (c *cli) fork() *cobra.Command {
+	var at int64
+	var owner string
+	var ttl time.Duration
+	var whole bool
+	cmd := &cobra.Command{
+		Use: "fork [NAME]", Short: "Fork a collection: one row, nothing is copied",
+		Long: "Fork a collection. The fork reads it as it is now, or at a revision, and neither sees what is written\n" +
+			"to the other later. Without a name it is called after its source.",
+		Example: "  slipbox fork what-if -c demo\n" +
+			"  slipbox fork what-if -c demo --at 20 --ttl 24h",
+		Args: cobra.MaximumNArgs(1),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			path, query, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			var ask wire.CloneRequest
+			if len(args) > 0 {
+				ask.Name = &args[0]
+			}
+			if owner != "" {
+				ask.Agent = &owner
+			}
+			if cmd.Flags().Changed("at") {
+				ask.AtRevision = &at
+			}
+			if ttl != 0 {
+				seconds := int64(ttl / time.Second)
+				ask.TTLSeconds = &seconds
+			}
+			if whole {
+				mode := wire.CloneRequestModeCopy
+				ask.Mode = &mode
+			}
+			r := request{method: http.MethodPost, path: path + "/clone", query: query, body: ask}
+			r.once(newKey())
+			if whole {
+				var got wire.CloneAccepted
+				raw, _, err := to.get(cmd.Context(), r, &got)
+				if err != nil {
+					return err
+				}
+				if c.asJSON() {
+					return c.out.line("%s", raw)
+				}
+				return c.out.facts(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
+			}
+			var got wire.Collection
+			raw, _, err := to.get(cmd.Context(), r, &got)
+			if err != nil {
+				return err
+			}
+			if c.asJSON() {
+				return c.out.line("%s", raw)
+			}
+			from := ""
+			if got.Parent != nil {
+				from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
+			}
+			if err := c.out.text("", got.Name); err != nil {
+				return err
+			}
+			return c.out.facts(0, from, got.ID.String())
+		}),
+	}
+	f := cmd.Flags()
+	f.Int64Var(&at, "at", 0, "fork the past: the collection at this `revision` (default: now)")
+	f.StringVar(&owner, "owner", "", "`agent` that owns the fork (default: that of the key)")
+	f.DurationVar(&ttl, "ttl", 0, "delete the fork after this `time`, such as 24h (default: never)")
+	f.BoolVar(&whole, "copy", false, "copy what is visible now by a job, in place of a fork")
+	return cmd
+}
+
+func (c *cli) facts() *cobra.Command {
+	var relation, validAt string
+	var past, conflicts bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "facts [SUBJECT]", Short: "List what is known of people and things, with when it was true",
+		Long: "List facts as subject, relation and object. Collections of the policies mem0g and layered have them;\n" +
+			"`slipbox search` finds the memories of the others. In a pipe each line is a fact.",
+		Example: "  slipbox facts Nora\n" +
+			"  slipbox facts Nora --past\n" +
+			"  slipbox facts --valid-at 2025-06-01T00:00:00Z",
+		Args: cobra.MaximumNArgs(1),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			path, query, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				query.Set("subject", args[0])
+			}
+			for name, value := range map[string]string{"relation": relation, "valid_at": validAt} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			if past {
+				query.Set("valid", "any")
+			}
+			if conflicts {
+				query.Set("conflicts", "true")
+			}
+			return listed(cmd, c, to, path+"/facts", query, limit, "no facts; the policies mem0g and layered keep them", c.out.fact)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&relation, "relation", "", "only facts with this `relation`, such as lives_in")
+	f.StringVar(&validAt, "valid-at", "", "only what was true at this `time`")
+	f.BoolVar(&past, "past", false, "also what is no longer true")
+	f.BoolVar(&conflicts, "conflicts", false, "only facts that contradict another one")
+	limitFlag(cmd, &limit, "facts")
+	return cmd
+}
+
+func (s *screen) fact(f wire.Fact) error {
+	since, until := when(f.ValidFrom), when(f.InvalidatedAt)
+	if since != "" {
+		since = "since " + since
+	}
+	if until != "" {
+		until = "until " + until
+	}
+	contested := ""
+	if f.Contested != nil && *f.Contested {
+		contested = "contested"
+	}
+	if err := s.text("", strings.Join([]string{f.Subject, strings.ReplaceAll(f.Relation, "_", " "), f.Object}, " ")); err != nil {
+		return err
+	}
+	return s.facts(2, since, until, contested, "confidence "+strconv.FormatFloat(f.Confidence, 'f', 2, 64))
+}
+
+func (c *cli) history() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "history NOTE", Short: "Show the versions of a note, what changed and what caused it",
+		Long:    "Show the versions of a note, newest first, with what each changed. `slipbox search` prints the ids of\nnotes. In a pipe each line is a version.",
+		Example: "  slipbox history 01a209ee-4f42-78fb-9893-5cff446707b3",
+		Args:    command.OneArg("the id of a note (`slipbox search` prints it)"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			path, query, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			path += "/notes/" + url.PathEscape(args[0]) + "/history"
+			// A version is shown with what it changed, so it waits for the one before.
+			var newer *wire.HistoryEntry
+			show := func(e wire.HistoryEntry) error {
+				held := newer
+				newer = &e
+				if held == nil {
+					return nil
+				}
+				return c.out.version(*held, e.Note)
+			}
+			if err := listed(cmd, c, to, path, query, limit, "no versions", show); err != nil || newer == nil || c.asJSON() {
+				return err
+			}
+			return c.out.version(*newer, nil)
+		}),
+	}
+	limitFlag(cmd, &limit, "versions")
+	return cmd
+}
+
+// version prints a version with what is new against the one before; nil: it is the first that is shown.
+func (s *screen) version(e wire.HistoryEntry, before *wire.Note) error {
+	trigger := ""
+	if e.Trigger != nil {
+		trigger = "because of " + e.Trigger.String()
+	}
+	if err := s.line("%s", s.bold(fmt.Sprintf("revision %d", e.Revision)+"  "+clean(e.Cause))); err != nil {
+		return err
+	}
+	if err := s.facts(2, when(&e.ChangedAt), "by "+e.Actor, trigger); err != nil {
+		return err
+	}
+	if e.Note == nil {
+		return s.text("  ", "deleted")
+	}
+	var old wire.Note
+	if before != nil {
+		old = *before
+	}
+	for _, f := range []struct{ name, was, is string }{
+		{"", old.Content, e.Note.Content},
+		{"context: ", old.Context, e.Note.Context},
+		{"keywords: ", strings.Join(old.Keywords, ", "), strings.Join(e.Note.Keywords, ", ")},
+		{"tags: ", strings.Join(old.Tags, ", "), strings.Join(e.Note.Tags, ", ")},
+		{"links: ", links(old), links(*e.Note)},
+		{"state: ", string(old.State), string(e.Note.State)},
+	} {
+		if f.was == f.is {
+			continue
+		}
+		if f.was != "" {
+			if err := s.text("  - ", f.name+f.was); err != nil {
+				return err
+			}
+		}
+		if f.is != "" {
+			if err := s.text("  + ", f.name+f.is); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func links(n wire.Note) string {
+	list := make([]string, len(n.Links))
+	for i, l := range n.Links {
+		list[i] = l.Relation + " " + l.Target.String()
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,409 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+const (
+	// maxFile bounds a file that is imported, in bytes.
+	maxFile = 16 << 20
+	// batchLines and batchBytes bound a request with notes: the gateway takes 10,000 lines and 32 MiB, but small
+	// requests show progress, and little is sent again after an interrupt.
+	batchLines = 100
+	batchBytes = 1 << 20
+)
+
+// importable are the endings of files that are imported from a folder.
+var importable = []string{".md", ".markdown", ".txt", ".text"}
+
+// importReport says what an import did.
+type importReport struct {
+	Files   int            `json:"files"`
+	Created int            `json:"created"`
+	Known   int            `json:"known"` // notes that were there before
+	Skipped []importSkip   `json:"skipped"`
+	Kinds   map[string]int `json:"redacted,omitempty"` // requests in which secrets of a kind were taken out
+}
+
+type importSkip struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
+func (c *cli) imports() *cobra.Command {
+	var create string
+	var dry, plain bool
+	cmd := &cobra.Command{
+		Use: "import PATH…", Short: "Import Markdown and text files, or a memory of another program",
+		Long: "Import the Markdown and text files of folders, each section as a note, with the file in\n" +
+			"attributes.source. A date at the start of a file's name (2026-03-01 …) is when it happened,\n" +
+			"otherwise the time at which it was written. Hidden files and folders are left out.\n\n" +
+			"What is there already is not imported again, so an import that was interrupted continues when it is\n" +
+			"started again. The memories of other programs have commands of their own.",
+		Example: "  slipbox import docs/ --collection handbook --create amem\n" +
+			"  slipbox import notes/ journal.txt --dry-run",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("PATH is missing: a folder or a file; see `slipbox import --help`")
+			}
+			return nil
+		},
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			path, ids, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			job := &importing{cli: c, to: to, path: path, ids: ids, policy: create, dry: dry, plain: plain}
+			defer c.errs.done()
+			if err := job.run(cmd.Context(), args); err != nil {
+				return err
+			}
+			return job.finish()
+		}),
+	}
+	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be imported, and import nothing")
+	cmd.Flags().BoolVar(&plain, "no-infer", false, "store the notes without analyzing and linking them")
+	cmd.AddCommand(c.importBank())
+	return cmd
+}
+
+// importing is an import of files.
+type importing struct {
+	*cli
+
+	to     *client
+	path   string
+	ids    url.Values
+	policy string
+	dry    bool
+	plain  bool
+
+	report importReport
+	lines  bytes.Buffer
+	held   []string // the file of each line
+	made   bool     // the collection exists
+}
+
+// file is a file to import, and the name under which its notes have it.
+type file struct{ at, name string }
+
+func (i *importing) run(ctx context.Context, args []string) error {
+	i.report.Skipped = []importSkip{}
+	files, err := i.find(args)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("there is no file to import; files end in %s", strings.Join(importable, ", "))
+	}
+	for n, f := range files {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		i.errs.status("%d of %d files, %d notes: %s", n, len(files), i.report.Created+i.report.Known, f.name)
+		if err := i.add(ctx, f); err != nil {
+			return err
+		}
+	}
+	return i.flush(ctx)
+}
+
+// find returns the files of the arguments, in order of their names.
+func (i *importing) find(args []string) ([]file, error) {
+	var files []file
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, fmt.Errorf("%w; name a folder or a file", err)
+		}
+		if !info.IsDir() {
+			files = append(files, file{arg, filepath.Base(arg)})
+			continue
+		}
+		root := filepath.Clean(arg)
+		err = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				i.skip(at, err.Error())
+				if d != nil && d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case at != root && strings.HasPrefix(d.Name(), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+			case d.Type().IsRegular() && slices.Contains(importable, strings.ToLower(filepath.Ext(at))):
+				name, err := filepath.Rel(root, at)
+				if err != nil {
+					return err
+				}
+				files = append(files, file{at, filepath.ToSlash(name)})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func (i *importing) skip(name, reason string) {
+	i.report.Skipped = append(i.report.Skipped, importSkip{name, reason})
+}
+
+// add sends the notes of a file that are not there yet, or holds them until there are more.
+func (i *importing) add(ctx context.Context, f file) error {
+	info, err := os.Stat(f.at)
+	if err != nil {
+		i.skip(f.name, err.Error())
+		return nil
+	}
+	if info.Size() > maxFile {
+		i.skip(f.name, fmt.Sprintf("more than %d MiB", maxFile>>20))
+		return nil
+	}
+	content, err := os.ReadFile(f.at)
+	if err != nil {
+		i.skip(f.name, err.Error())
+		return nil
+	}
+	if !utf8.Valid(content) || bytes.ContainsRune(content, 0) {
+		i.skip(f.name, "no text in UTF-8")
+		return nil
+	}
+	parts := sections(string(content))
+	if len(parts) == 0 {
+		i.skip(f.name, "empty")
+		return nil
+	}
+	i.report.Files++
+	known, err := i.known(ctx, f.name)
+	if err != nil {
+		return err
+	}
+	at := happened(f.name, info.ModTime()).Format(time.RFC3339)
+	for _, p := range parts {
+		if known[p.content] > 0 {
+			known[p.content]--
+			i.report.Known++
+			continue
+		}
+		attributes := wire.Attributes{"source": f.name}
+		if p.heading != "" {
+			attributes["section"] = p.heading
+		}
+		note := wire.BulkNote{Content: p.content, OccurredAt: &at, Attributes: &attributes}
+		if i.plain {
+			infer := false
+			note.Infer = &infer
+		}
+		line, err := json.Marshal(note)
+		if err != nil {
+			return err
+		}
+		if len(i.held) >= batchLines || i.lines.Len()+len(line) > batchBytes {
+			if err := i.flush(ctx); err != nil {
+				return err
+			}
+		}
+		i.lines.Write(append(line, '\n'))
+		i.held = append(i.held, f.name)
+	}
+	return nil
+}
+
+// known returns the contents that were imported from a file before, with how often.
+func (i *importing) known(ctx context.Context, name string) (map[string]int, error) {
+	out := map[string]int{}
+	filter, err := json.Marshal(map[string]string{"field": "attributes.source", "op": "eq", "value": name})
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"filter": {string(filter)}}
+	for id := range i.ids {
+		query[id] = i.ids[id]
+	}
+	_, err = pages(ctx, i.to, i.path+"/notes", query, 1<<20, func(n wire.Note) error {
+		out[n.Content]++
+		return nil
+	})
+	if r, ok := errors.AsType[*refusal](err); ok && r.missesCollection() && i.policy != "" {
+		return out, nil // the first notes create it
+	}
+	return out, err
+}
+
+// flush sends the notes that are held.
+func (i *importing) flush(ctx context.Context) error {
+	if len(i.held) == 0 {
+		return nil
+	}
+	body, held := bytes.Clone(i.lines.Bytes()), i.held
+	i.lines.Reset()
+	i.held = nil
+	if i.dry {
+		i.report.Created += len(held)
+		return nil
+	}
+	r := request{method: http.MethodPost, path: i.path + "/notes/bulk", query: i.ids, body: body, media: "application/x-ndjson"}
+	r.once(newKey())
+	return i.create(ctx, i.to, i.policy, func() error {
+		raw, header, err := i.to.get(ctx, r, nil)
+		if err != nil {
+			return err
+		}
+		for kind := range strings.SplitSeq(header.Get(headerRedacted), ",") {
+			if kind = strings.TrimSpace(kind); kind != "" {
+				if i.report.Kinds == nil {
+					i.report.Kinds = map[string]int{}
+				}
+				i.report.Kinds[kind]++
+			}
+		}
+		for line := range bytes.Lines(raw) {
+			var result struct {
+				wire.BulkResult
+
+				Summary *wire.BulkSummary `json:"summary"`
+			}
+			if err := json.Unmarshal(line, &result); err != nil {
+				return fmt.Errorf("the answer of an import cannot be read: %w", err)
+			}
+			switch {
+			case result.Summary != nil:
+			case result.Error != nil:
+				refused := refusal{Problem: *result.Error}
+				if n := result.Line - 1; n >= 0 && n < len(held) {
+					i.skip(held[n], refused.Error())
+				}
+			case result.Status == http.StatusOK:
+				i.report.Known++
+			default:
+				i.report.Created++
+			}
+		}
+		return nil
+	})
+}
+
+// finish prints the report.
+func (i *importing) finish() error {
+	i.errs.done()
+	if i.asJSON() {
+		raw, err := json.Marshal(i.report)
+		if err != nil {
+			return err
+		}
+		return i.out.line("%s", raw)
+	}
+	verb := "imported"
+	if i.dry {
+		verb = "would be imported"
+	}
+	if err := i.out.line("%d notes %s from %d files, %d were there already", i.report.Created, verb, i.report.Files, i.report.Known); err != nil {
+		return err
+	}
+	for kind, n := range i.report.Kinds {
+		if err := i.errs.line("taken out before it was stored: %s (%d)", clean(kind), n); err != nil {
+			return err
+		}
+	}
+	for _, s := range i.report.Skipped {
+		if err := i.errs.text("skipped: ", s.File+": "+s.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// happened returns the date that a file's name begins with, or else when it was written.
+func happened(name string, written time.Time) time.Time {
+	base := filepath.Base(name)
+	if len(base) >= len(time.DateOnly) {
+		if day, err := time.Parse(time.DateOnly, base[:len(time.DateOnly)]); err == nil && day.Year() >= 1900 && day.Before(time.Now()) {
+			return day.UTC()
+		}
+	}
+	if written.Year() < 1900 || written.After(time.Now()) {
+		return time.Now().UTC()
+	}
+	return written.UTC()
+}
+
+func (c *cli) importBank() *cobra.Command {
+	var create string
+	cmd := &cobra.Command{
+		Use: "memorybank FILE", Short: "Import a memory in MemoryBank's JSON format",
+		Long:    "Import one person's memory in the JSON format that MemoryBank publishes. What is there already is not\nwritten again, so a file can be imported twice.",
+		Example: "  slipbox import memorybank ada.json -c ada --create memorybank",
+		Args:    cobra.ExactArgs(1),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			raw, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			if !json.Valid(raw) {
+				return fmt.Errorf("%s is not valid JSON; name a file in MemoryBank's format", args[0])
+			}
+			path, ids, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			c.errs.status("importing %s…", args[0])
+			defer c.errs.done()
+			var got struct {
+				Messages  int `json:"messages"`
+				Summaries int `json:"summaries"`
+				Profiles  int `json:"profiles"`
+				Known     int `json:"known"`
+				Skipped   []struct {
+					Path   string `json:"path"`
+					Reason string `json:"reason"`
+				} `json:"skipped"`
+			}
+			var answer json.RawMessage
+			err = c.create(cmd.Context(), to, create, func() (err error) {
+				answer, _, err = to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/bank", query: ids, body: raw, repeatable: true}, &got)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			c.errs.done()
+			if c.asJSON() {
+				return c.out.line("%s", answer)
+			}
+			if err := c.out.line("%d messages, %d summaries and %d profiles imported, %d were there already", got.Messages, got.Summaries, got.Profiles, got.Known); err != nil {
+				return err
+			}
+			for _, s := range got.Skipped {
+				if err := c.errs.text("skipped: ", s.Path+": "+s.Reason); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (memorybank)")
+	return cmd
+}

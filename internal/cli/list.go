@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+
+	"github.com/spf13/cobra"
+)
+
+func limitFlag(cmd *cobra.Command, limit *int, what string) {
+	cmd.Flags().IntVarP(limit, "limit", "n", 50, "at most so many "+what)
+}
+
+// listed prints a listing: for people by show, or each item as a line of JSON. It says when there are more, or none.
+func listed[T any](cmd *cobra.Command, c *cli, to *client, path string, query url.Values, limit int, none string, show func(T) error) error {
+	if limit < 1 {
+		return errors.New("--limit: must be at least 1")
+	}
+	n := 0
+	more, err := pages(cmd.Context(), to, path, query, limit, func(raw json.RawMessage) error {
+		n++
+		if c.asJSON() {
+			return c.out.line("%s", raw)
+		}
+		var item T
+		if err := json.Unmarshal(raw, &item); err != nil {
+			return err
+		}
+		return show(item)
+	})
+	switch {
+	case err != nil:
+		return err
+	case n == 0 && !c.asJSON():
+		return c.errs.line("%s", none)
+	case more:
+		return c.errs.line("there are more: --limit %d shows them", 4*limit)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+func (c *cli) watch() *cobra.Command {
+	return &cobra.Command{
+		Use: "watch [JOB]", Short: "Follow a job, or all jobs until none is left",
+		Long: "Follow a job until it ends, or all jobs that wait or run until none is left, of one collection with\n" +
+			"--collection or an id of your application. In a pipe each line is a job that changed. A job that\n" +
+			"fails ends the command with exit code 1.",
+		Example: "  slipbox watch\n" +
+			"  slipbox watch 01a209ee-4f42-78fb-9893-5cff446707b3",
+		Args: cobra.MaximumNArgs(1),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			defer c.errs.done()
+			if len(args) > 0 {
+				return c.follow(cmd.Context(), to, args[0], "")
+			}
+			query, err := c.jobsOf(cmd.Context(), to)
+			if err != nil {
+				return err
+			}
+			return c.followAll(cmd.Context(), to, query)
+		}),
+	}
+}
+
+// jobsOf returns the query for the jobs of the collection that flags name; that of the profile is no choice for one.
+func (c *cli) jobsOf(ctx context.Context, to *client) (url.Values, error) {
+	query := url.Values{}
+	ids := false
+	for _, name := range idNames {
+		ids = ids || *c.ids[name] != ""
+	}
+	if !ids && c.collection == "" {
+		return query, nil
+	}
+	path, by, err := c.target(to)
+	if err != nil {
+		return nil, err
+	}
+	var found wire.Collection
+	if _, _, err := to.get(ctx, request{method: http.MethodGet, path: path, query: by}, &found); err != nil {
+		return nil, err
+	}
+	query.Set("collection", found.ID.String())
+	return query, nil
+}
+
+// followAll follows the oldest job that is not done, then the next, until there is none.
+func (c *cli) followAll(ctx context.Context, to *client, query url.Values) error {
+	seen, failed := 0, 0
+	for {
+		var oldest *wire.Job
+		left := 0
+		for _, state := range []wire.JobState{wire.JobStateQueued, wire.JobStateRunning} {
+			query.Set("state", string(state))
+			query.Del("cursor")
+			_, err := pages(ctx, to, "/v1/jobs", query, 1_000, func(j wire.Job) error {
+				left++
+				oldest = &j // they are listed newest first, and those that run are older than those that wait
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if oldest == nil {
+			break
+		}
+		seen++
+		err := c.follow(ctx, to, oldest.ID.String(), fmt.Sprintf("%s left, ", count(left, "job", "jobs")))
+		if f, ok := err.(failure); ok && f.code == ExitRefused { //nolint:errorlint // it is the one that follow returns
+			failed++
+		} else if err != nil {
+			return err
+		}
+	}
+	c.errs.done()
+	if failed > 0 {
+		return failure{fmt.Sprintf("%s failed", count(failed, "job", "jobs")), ExitRefused}
+	}
+	if c.asJSON() {
+		return nil
+	}
+	if seen == 0 {
+		return c.errs.line("no job waits or runs")
+	}
+	return c.errs.line("no job is left")
+}
+
+// follow prints the events of a job until it ends. A stream that breaks off is opened again, a few times in a row. before is
+// shown before the status.
+func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
+	var last wire.Job
+	for broken := 0; ; {
+		n, err := to.stream(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id) + "/events"}, func(e event) error {
+			if e.name != "job" {
+				return nil
+			}
+			if err := json.Unmarshal(e.data, &last); err != nil {
+				return err
+			}
+			if c.asJSON() {
+				return c.out.line("%s", e.data)
+			}
+			c.errs.status("%s%s", before, progressOf(last))
+			return nil
+		})
+		switch {
+		case ended(last.State):
+			return c.end(last, before == "")
+		case n > 0:
+			broken = 0
+		}
+		if broken++; broken >= tries {
+			if err == nil {
+				err = failure{"the events of the job broke off; try again", ExitAway}
+			}
+			return err
+		}
+		if err != nil {
+			if _, again := pause(err, broken, true); !again {
+				return err
+			}
+		}
+		timer := time.NewTimer(firstPause << (broken - 1))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// end says how a job ended.
+func (c *cli) end(j wire.Job, say bool) error {
+	c.errs.done()
+	if j.State != wire.JobStateDone {
+		why := ""
+		if j.Error != nil {
+			why = ": " + clean(*j.Error)
+		}
+		text := fmt.Sprintf("%s job %s is %s%s", j.Kind, j.ID, j.State, why)
+		if !say {
+			if err := c.errs.line("%s", text); err != nil {
+				return err
+			}
+		}
+		return failure{text, ExitRefused}
+	}
+	if !say || c.asJSON() {
+		return nil
+	}
+	return c.out.line("%s", progressOf(j))
+}
+
+func ended(state wire.JobState) bool {
+	switch state {
+	case wire.JobStateDone, wire.JobStateFailed, wire.JobStateDead, wire.JobStateCancelled:
+		return true
+	}
+	return false
+}
+
+func progressOf(j wire.Job) string {
+	text := j.Kind + " " + string(j.State)
+	if p := j.Progress; p != nil && p.Total > 0 {
+		text += fmt.Sprintf(" %d of %d (%d %%)", p.Done, p.Total, 100*p.Done/p.Total)
+	}
+	if j.NextTryAt != nil && !ended(j.State) {
+		text += ", next try " + j.NextTryAt.Local().Format(time.TimeOnly) //nolint:gosmopolitan // people read the time of their clock
+	}
+	if j.Error != nil && !ended(j.State) {
+		text += ": " + *j.Error
+	}
+	return text
+}
