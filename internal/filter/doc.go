@@ -3,7 +3,7 @@
 // evaluator.
 //
 // The API parses filters, package index evaluates them on rows, the stores translate them to SQL.
-// The package imports fault only.
+// The package imports fault and text only.
 //
 // # Syntax
 //
@@ -12,12 +12,13 @@
 //
 // Fields are kind, category, state (text); tags, keywords (lists of text); importance (number);
 // occurred_at, created_at (time); attributes.<path> (JSON, path segments separated by dots, objects
-// only). Operators are eq ne gt gte lt lte in contains exists.
+// only). Operators are eq ne gt gte lt lte in contains icontains exists.
 //
 //	field            operators                          value
 //	kind category    eq ne gt gte lt lte contains       text
-//	  state          in                                 list of text
-//	tags keywords    eq ne contains                     text
+//	  state          icontains
+//	                 in                                 list of text
+//	tags keywords    eq ne contains icontains           text
 //	                 in                                 list of text
 //	importance       eq ne gt gte lt lte                number
 //	                 in                                 list of numbers
@@ -25,7 +26,7 @@
 //	  created_at     in                                 list of times
 //	attributes.…     eq ne                              text, number or boolean
 //	                 gt gte lt lte                      text or number
-//	                 contains                           text, number or boolean
+//	                 contains icontains                 text, number or boolean
 //	                 in                                 list of the same
 //	any              exists                             true (default) or false
 //
@@ -41,6 +42,8 @@
 //     Elements that are arrays or objects equal nothing.
 //   - "contains" on text means "has as a substring"; every text contains the
 //     empty text. On a number or boolean it is false.
+//   - "icontains" is "contains" of texts folded as words are (text.Fold): letter case and
+//     compatibility forms do not matter, also of the elements of a list.
 //   - Types never convert: text "1", number 1 and true differ from each other,
 //     and an ordering operator between different types is false. Numbers are
 //     IEEE doubles.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Expr is a parsed filter: an [And], [Or], [Not] or *[Leaf]. The nil Expr matches everything; use
@@ -83,6 +85,10 @@ func (l *Leaf) has(v Value) bool {
 	if l.set != nil {
 		return l.set[v.key()]
 	}
+	if l.Op == IContains && v.Type == Text {
+		v.Text = text.Fold(v.Text)
+		return slices.ContainsFunc(l.Values, func(w Value) bool { return w.Type == Text && v.Text == text.Fold(w.Text) })
+	}
 	return slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) })
 }
 
@@ -131,7 +137,9 @@ const (
 	Lte      Op = "lte"
 	In       Op = "in"
 	Contains Op = "contains"
-	Exists   Op = "exists"
+	// IContains is Contains without regard to letter case.
+	IContains Op = "icontains"
+	Exists    Op = "exists"
 )
 
 // Type is the type of a value.
@@ -266,6 +274,9 @@ func (l *Leaf) matchValue(v Value) bool {
 	case Contains:
 		w := l.Values[0]
 		return v.Type == Text && w.Type == Text && strings.Contains(v.Text, w.Text)
+	case IContains:
+		w := l.Values[0]
+		return v.Type == Text && w.Type == Text && strings.Contains(text.Fold(v.Text), text.Fold(w.Text))
 	default:
 		c, ok := compare(v, l.Values[0])
 		return ok && l.Op.acceptsOrder(c)

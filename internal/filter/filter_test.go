@@ -19,7 +19,7 @@ var record = Record{
 	OccurredAt: time.Date(2024, 3, 1, 12, 30, 0, 123456789, time.UTC),
 	CreatedAt:  time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), State: "raw",
 	Attributes: map[string]any{
-		"speaker": "Ann", "turn": 7.0, "big": json.Number("12"), "ok": true, "none": nil,
+		"speaker": "Ann", "greek": "Οδός", "turn": 7.0, "big": json.Number("12"), "ok": true, "none": nil,
 		"list": []any{"a", 2.0, false, []any{"deep"}}, "empty": []any{}, "o": map[string]any{"p": map[string]any{"q": "x"}},
 	},
 }
@@ -37,11 +37,15 @@ func TestMatch(t *testing.T) {
 		{`{"field":"kind","op":"in","value":["note","message"]}`, true},
 		{`{"field":"category","op":"contains","value":"rip"}`, true},
 		{`{"field":"category","op":"contains","value":"RIP"}`, false},
+		{`{"field":"category","op":"icontains","value":"RIP"}`, true},
+		{`{"field":"category","op":"icontains","value":"rap"}`, false},
 		{`{"field":"category","op":"gt","value":"Tri"}`, true},
 		{`{"field":"state","op":"ne","value":"raw"}`, false},
 		{`{"field":"tags","op":"contains","value":"travel"}`, true},
 		{`{"field":"tags","op":"contains","value":"trav"}`, false},
 		{`{"field":"tags","op":"contains","value":"food"}`, false},
+		{`{"field":"tags","op":"icontains","value":"fOOD"}`, true},
+		{`{"field":"tags","op":"icontains","value":"foo"}`, false},
 		{`{"field":"tags","op":"eq","value":"Food"}`, true},
 		{`{"field":"tags","op":"ne","value":"Food"}`, false},
 		{`{"field":"tags","op":"in","value":["x","Food"]}`, true},
@@ -57,6 +61,13 @@ func TestMatch(t *testing.T) {
 		{`{"field":"created_at","op":"lte","value":"2026-11-21T00:00:00Z"}`, true},
 		{`{"field":"attributes.speaker","op":"eq","value":"Ann"}`, true},
 		{`{"field":"attributes.speaker","op":"contains","value":"nn"}`, true},
+		{`{"field":"attributes.speaker","op":"icontains","value":"aN"}`, true},
+		{`{"field":"attributes.greek","op":"icontains","value":"ΟΔΌΣ"}`, true},
+		{`{"field":"attributes.turn","op":"icontains","value":7}`, false},
+		{`{"field":"attributes.none","op":"icontains","value":"n"}`, false},
+		{`{"field":"attributes.list","op":"icontains","value":"A"}`, true},
+		{`{"field":"attributes.list","op":"icontains","value":2}`, true},
+		{`{"field":"attributes.o","op":"icontains","value":"x"}`, false},
 		{`{"field":"attributes.turn","op":"gt","value":6}`, true},
 		{`{"field":"attributes.turn","op":"gt","value":"6"}`, false},
 		{`{"field":"attributes.turn","op":"ne","value":"7"}`, true},
@@ -138,6 +149,7 @@ func TestParseRefuses(t *testing.T) {
 		{`{"field":"kind","op":"like","value":"x"}`, "filter.op", fault.Invalid},
 		{`{"field":"tags","op":"gt","value":"x"}`, "filter.op", fault.Invalid},
 		{`{"field":"importance","op":"contains","value":1}`, "filter.op", fault.Invalid},
+		{`{"field":"created_at","op":"icontains","value":"2026"}`, "filter.op", fault.Invalid},
 		{`{"field":"kind","op":"eq"}`, "filter.value", fault.Invalid},
 		{`{"field":"kind","op":"eq","value":1}`, "filter.value", fault.Invalid},
 		{`{"field":"kind","op":"eq","value":null}`, "filter.value", fault.Invalid},
@@ -200,10 +212,10 @@ func exprs(depth int) *rapid.Generator[Expr] {
 		var v *rapid.Generator[Value]
 		str := rapid.Map(text, func(s string) Value { return Value{Type: Text, Text: s} })
 		num := rapid.Map(rapid.SampledFrom([]float64{0, 0.5, 1, 7, -3e9}), func(f float64) Value { return Value{Type: Number, Number: f} })
-		ops := []Op{Eq, Ne, In, Exists, Gt, Gte, Lt, Lte, Contains}
+		ops := []Op{Eq, Ne, In, Exists, Gt, Gte, Lt, Lte, Contains, IContains}
 		switch l.Field = rapid.SampledFrom([]Field{Kind, Tags, Category, Importance, OccurredAt, Attributes}).Draw(t, "field"); l.Field {
 		case Tags:
-			v, ops = str, []Op{Eq, Ne, In, Exists, Contains}
+			v, ops = str, []Op{Eq, Ne, In, Exists, Contains, IContains}
 		case Importance:
 			v, ops = num, ops[:8]
 		case OccurredAt:

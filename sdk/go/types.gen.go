@@ -1061,7 +1061,8 @@ type ContextRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// regard to letter case.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
@@ -1373,7 +1374,8 @@ type FileList struct {
 
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 // levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+// regard to letter case.
 //
 // Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 type Filter = json.RawMessage
@@ -3033,7 +3035,8 @@ type SearchQuery struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// regard to letter case.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
@@ -3100,7 +3103,8 @@ type SearchRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// regard to letter case.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}

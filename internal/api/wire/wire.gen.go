@@ -1165,7 +1165,8 @@ type ContextRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// regard to letter case.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
@@ -1477,7 +1478,8 @@ type FileList struct {
 
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 // levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+// regard to letter case.
 //
 // Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 type Filter = json.RawMessage
@@ -3138,7 +3140,8 @@ type SearchQuery struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// regard to letter case.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
@@ -3205,7 +3208,8 @@ type SearchRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// regard to letter case.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}

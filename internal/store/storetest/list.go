@@ -140,17 +140,17 @@ func noteFilters(t *testing.T, w *world) {
 	f := w.mustFork(c.ID, -1, "f")
 	var leaves []string
 	values := map[string][]string{
-		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `""`, `"日"`}, "state": {`"raw"`},
+		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `"RI"`, `""`, `"日"`}, "state": {`"raw"`},
 		"tags": {`"a"`, `"b"`, `"a b"`, `"\""`, `""`}, "keywords": {`"k"`, `"K"`},
 		"importance": {`0.5`, `0`, `0.3`, `0.30000000000000004`}, "occurred_at": {`"2025-01-01T00:00:00Z"`, `"2025-01-01T01:00:00.000001+01:00"`}, "created_at": {`"2026-11-21T00:00:00Z"`},
-		"attributes.s": {`"x"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`}, "attributes.t": {`true`, `false`, `"true"`},
+		"attributes.s": {`"x"`, `"X"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`}, "attributes.t": {`true`, `false`, `"true"`},
 		"attributes.l": {`"x"`, `2`, `true`, `"deep"`}, "attributes.o": {`"x"`}, "attributes.o.x": {`"x"`}, "attributes.o.p.q": {`"x"`}, "attributes.e": {`"x"`}, "attributes.z": {`"x"`},
-		"attributes.ü": {`"u"`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
+		"attributes.ü": {`"u"`, `"U"`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
 	}
 	for field, list := range values {
 		leaves = append(leaves, `{"field":"`+field+`","op":"exists"}`, `{"field":"`+field+`","op":"exists","value":false}`)
 		for _, v := range list {
-			for _, op := range []string{"eq", "ne", "gt", "gte", "lt", "lte", "contains"} {
+			for _, op := range []string{"eq", "ne", "gt", "gte", "lt", "lte", "contains", "icontains"} {
 				leaves = append(leaves, `{"field":"`+field+`","op":"`+op+`","value":`+v+`}`)
 			}
 			leaves = append(leaves, `{"field":"`+field+`","op":"in","value":[`+list[0]+`,`+v+`]}`)

@@ -133,7 +133,7 @@ func nullInQuestions(_ *testing.T, w *world) {
 		return nil
 	})
 	for _, field := range []string{"kind", "category", "tags", "keywords", "attributes.k", `attributes.a\u0000b`} {
-		for _, op := range []string{"eq", "contains", "in"} {
+		for _, op := range []string{"eq", "contains", "icontains", "in"} {
 			value := `"a\u0000b"`
 			if op == "in" {
 				value = "[" + value + "]"

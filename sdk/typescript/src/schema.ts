@@ -2429,7 +2429,8 @@ export interface components {
         /**
          * @description Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
          *     levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
-         *     `occurred_at`, `created_at`, `state`, `attributes.<path>`.
+         *     `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+         *     regard to letter case.
          * @example {
          *       "and": [
          *         {
@@ -2451,7 +2452,7 @@ export interface components {
             not?: components["schemas"]["Filter"];
             field?: string;
             /** @enum {string} */
-            op?: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "contains" | "exists";
+            op?: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "contains" | "icontains" | "exists";
             /** @description Compared with the field; an array for `in`, a boolean for `exists`. */
             value?: unknown;
         };

@@ -15,7 +15,7 @@ Filter = TypedDict(
         "or": NotRequired[list["Filter"]],
         "not": NotRequired["Filter"],
         "field": NotRequired[str],
-        "op": NotRequired[Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "contains", "exists"]],
+        "op": NotRequired[Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "contains", "icontains", "exists"]],
         "value": NotRequired[Any],
     },
 )
