@@ -230,6 +230,11 @@ func TestMem0Filters(t *testing.T) {
 		`{"user_id":"ann","metadata":{"n":{"gte":1,"lt":2}}}`:                              {jazz},
 		`{"user_id":"ann","metadata":{"n":{"in":[2,3]}}}`:                                  {chess},
 		`{"user_id":"ann","metadata":{"tag":{"contains":"or"}}}`:                           {jazz},
+		`{"user_id":"ann","metadata":{"tag":{"contains":"OR"}}}`:                           nil,
+		`{"user_id":"ann","metadata":{"tag":{"icontains":"wOR"}}}`:                         {jazz},
+		`{"user_id":"ann","agent_id":{"icontains":"X"}}`:                                   {jazz},
+		`{"user_id":"ann","AND":[{"user_id":{"icontains":"AN"}}]}`:                         {dog, chess, jazz},
+		`{"user_id":"ann","AND":[{"user_id":{"icontains":"BE"}}]}`:                         nil,
 		`{"user_id":"ann","created_at":{"gte":"2026-03-01T09:30:00Z","lte":"2026-03-02"}}`: {dog, chess},
 		`{"user_id":"ann","created_at":{"lt":1772355600}}`:                                 nil,
 		`{"user_id":"ann","categories":{"contains":"x"}}`:                                  nil,
@@ -252,11 +257,11 @@ func TestMem0Filters(t *testing.T) {
 	for _, filters := range []string{
 		// mem0's four leaks: what names nobody is nobody's.
 		`{}`, `{"user_id":"*"}`, `{"AND":[{"user_id":"*"}]}`, `{"OR":[{"user_id":"ann"},{"agent_id":"*"}]}`, `{"NOT":[{"user_id":"ann"}]}`,
-		`{"user_id":{"ne":"ann"}}`, `{"user_id":{"contains":"a"}}`, `{"user_id":["*"]}`, `{"user_id":null}`, `{"metadata":{"n":1}}`, `{"created_at":{"gte":"2020-01-01"}}`,
+		`{"user_id":{"ne":"ann"}}`, `{"user_id":{"contains":"a"}}`, `{"user_id":{"icontains":"a"}}`, `{"user_id":["*"]}`, `{"user_id":null}`, `{"metadata":{"n":1}}`, `{"created_at":{"gte":"2020-01-01"}}`,
 		// What is not known.
 		`{"user_id":"ann","colour":"red"}`, `{"user_id":"ann","AND":{}}`, `{"user_id":"ann","AND":[]}`, `{"user_id":"ann","OR":[{}]}`, `{"user_id":"ann","agent_id":{"like":"x"}}`,
 		`{"user_id":"ann","agent_id":{"gt":"x"}}`, `{"user_id":"ann","agent_id":{}}`, `{"user_id":7}`, `{"user_id":""}`, `{"user_id":"a\u0007"}`, `{"user_id":"ann","metadata":{}}`,
-		`{"user_id":"ann","metadata":{"n":{"gt":true}}}`, `{"user_id":"ann","metadata":{"n":{"eq":[1]}}}`, `{"user_id":"ann","created_at":"soon"}`, `{"user_id":"ann","created_at":{"contains":"2026"}}`,
+		`{"user_id":"ann","metadata":{"n":{"gt":true}}}`, `{"user_id":"ann","metadata":{"n":{"eq":[1]}}}`, `{"user_id":"ann","created_at":"soon"}`, `{"user_id":"ann","created_at":{"icontains":"2026"}}`,
 		`{"user_id":{"in":[]}}`, `{"user_id":{"in":[` + strings.TrimSuffix(many, `,"`) + `]}}`, `{"user_id":"ann","NOT":"x"}`, `{"and":[{"user_id":"ann"}]}`, `{"user_id":"` + strings.Repeat("x", 257) + `"}`,
 		strings.Repeat(`{"AND":[`, 20) + `{"user_id":"ann"}` + strings.Repeat(`]}`, 20),
 	} {
@@ -337,7 +342,7 @@ func TestMem0Isolation(t *testing.T) {
 			{"GET", "/v1/memories/ID/", ""}, {"PUT", "/v1/memories/ID/", `{"text":"x"}`}, {"DELETE", "/v1/memories/ID/", ""}, {"GET", "/v1/memories/ID/history/", ""},
 			{"GET", "/memories/ID", ""}, {"PUT", "/memories/ID", `{"text":"x"}`}, {"DELETE", "/memories/ID", ""}, {"GET", "/memories/ID/history", ""},
 			{"PUT", "/v1/batch/", `{"memories":[{"memory_id":"ID","text":"x"}]}`}, {"DELETE", "/v1/batch/", `{"memories":[{"memory_id":"ID"}]}`}, {"GET", "/v1/event/EV/", ""},
-			{"DELETE", "/v2/entities/user/nora/", ""}, {"GET", "/v2/entities/user/nora/profile/", ""},
+			{"DELETE", "/v2/entities/user/nora/", ""}, {"DELETE", "/v1/entities/user/nora/", ""}, {"GET", "/v2/entities/user/nora/profile/", ""},
 		} {
 			got := b.mem0(t, other, call[0], strings.NewReplacer("ID", id, "EV", event).Replace(call[1]), strings.ReplaceAll(call[2], "ID", id)).want(404)
 			missing := b.mem0(t, other, call[0], strings.NewReplacer("ID", absent, "EV", absent, "nora", "nobody").Replace(call[1]), strings.ReplaceAll(call[2], "ID", absent)).want(404)
@@ -366,7 +371,7 @@ func TestMem0Isolation(t *testing.T) {
 	}
 	for _, call := range [][3]string{
 		{"POST", "/v3/memories/add/", `{"messages":"x","user_id":"u"}`}, {"PUT", "/v1/memories/" + id + "/", `{"text":"x"}`}, {"DELETE", "/v1/memories/" + id + "/", ""}, {"DELETE", "/v1/memories/?user_id=nora", ""},
-		{"DELETE", "/v2/entities/user/nora/", ""}, {"DELETE", "/v1/batch/", `{"memories":[{"memory_id":"` + id + `"}]}`}, {"POST", "/memories", `{"messages":"x","user_id":"u","infer":false}`},
+		{"DELETE", "/v2/entities/user/nora/", ""}, {"DELETE", "/v1/entities/user/nora/", ""}, {"DELETE", "/v1/batch/", `{"memories":[{"memory_id":"` + id + `"}]}`}, {"POST", "/memories", `{"messages":"x","user_id":"u","infer":false}`},
 	} {
 		b.mem0(t, "reader", call[0], call[1], call[2]).want(403)
 	}
@@ -404,6 +409,9 @@ func TestMem0Credentials(t *testing.T) {
 	for _, call := range [][2]string{
 		{"POST", "/v1/exports/"}, {"POST", "/v1/exports/get/"}, {"POST", "/v1/summary/"}, {"POST", "/v1/feedback/"}, {"POST", "/v2/profiles/jobs/"}, {"GET", "/v2/profiles/jobs/x/"}, {"POST", "/v2/profiles/settings/"},
 		{"GET", "/api/v1/webhooks/projects/p/"}, {"POST", "/api/v1/webhooks/projects/p/"}, {"PUT", "/api/v1/webhooks/1/"}, {"DELETE", "/api/v1/webhooks/1/"}, {"PATCH", "/api/v1/orgs/organizations/o/projects/p/"},
+		{"DELETE", "/api/v1/orgs/organizations/o/projects/p/"}, {"GET", "/api/v1/orgs/organizations/o/projects/"}, {"POST", "/api/v1/orgs/organizations/o/projects/"},
+		{"GET", "/api/v1/orgs/organizations/o/projects/p/members/"}, {"POST", "/api/v1/orgs/organizations/o/projects/p/members/"}, {"PUT", "/api/v1/orgs/organizations/o/projects/p/members/"},
+		{"DELETE", "/api/v1/orgs/organizations/o/projects/p/members/?email=a%40example.com"},
 	} {
 		b.mem0(t, "one", call[0], call[1], `{"x":1}`).want(501)
 	}

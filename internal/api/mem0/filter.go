@@ -323,7 +323,7 @@ func parseMetadata(v any, path string) (condition, error) {
 // operators are mem0's, by their names.
 var operators = map[string]filter.Op{
 	"eq": filter.Eq, "ne": filter.Ne, "gt": filter.Gt, "gte": filter.Gte, "lt": filter.Lt, "lte": filter.Lte, "in": filter.In,
-	"contains": filter.Contains,
+	"contains": filter.Contains, "icontains": filter.IContains,
 }
 
 // parseTests parses the value of a field: a value, "*" for any, null for none, a list for one of several, or an object
@@ -367,9 +367,9 @@ func parseTests(v any, path string, test func(op filter.Op, values []any) (condi
 // testID returns the test of an id.
 func testID(kind int, op filter.Op, values []any, path string) (condition, error) {
 	switch op {
-	case filter.Eq, filter.Ne, filter.In, filter.Contains, filter.Exists:
+	case filter.Eq, filter.Ne, filter.In, filter.Contains, filter.IContains, filter.Exists:
 	default:
-		return nil, malformed("%s: an id has no order; it can be compared by eq, ne, in and contains", path)
+		return nil, malformed("%s: an id has no order; it can be compared by eq, ne, in, contains and icontains", path)
 	}
 	if op == filter.In && (len(values) == 0 || len(values) > filter.MaxValues) {
 		return nil, malformed("%s: must have between 1 and %d values", path, filter.MaxValues)
@@ -380,7 +380,7 @@ func testID(kind int, op filter.Op, values []any, path string) (condition, error
 		if !ok {
 			return nil, malformed("%s: an id is a text", path)
 		}
-		if op != filter.Contains {
+		if op != filter.Contains && op != filter.IContains {
 			if err := memory.CheckExternalID(path, text); err != nil {
 				return nil, malformed("%s", err.Error())
 			}

@@ -81,14 +81,15 @@ func (s *Service) Handlers() map[string]Handler {
 		"mem0BatchUpdate": s.updateMany, "mem0BatchDelete": s.removeMany,
 
 		"mem0Event": s.event, "mem0Events": s.events,
-		"mem0Entities": s.entities, "mem0DeleteEntity": s.removeEntity, "mem0Profile": s.profile, "mem0ProfileSettings": s.profileSettings,
+		"mem0Entities": s.entities, "mem0DeleteEntity": s.removeEntity, "mem0DeleteEntityV1": s.removeEntity, "mem0Profile": s.profile, "mem0ProfileSettings": s.profileSettings,
 		"mem0Project": s.project,
 
 		"mem0ResetOSS": forbidden, "mem0ConfigureOSS": forbidden,
 	}
 	for _, id := range []string{
 		"mem0Export", "mem0GetExport", "mem0Summary", "mem0Feedback", "mem0StartProfile", "mem0ProfileJob", "mem0SetProfileSettings",
-		"mem0SetProject", "mem0ListWebhooks", "mem0CreateWebhook", "mem0UpdateWebhook", "mem0DeleteWebhook",
+		"mem0SetProject", "mem0DeleteProject", "mem0ListProjects", "mem0CreateProject",
+		"mem0ListMembers", "mem0AddMember", "mem0UpdateMember", "mem0RemoveMember", "mem0ListWebhooks", "mem0CreateWebhook", "mem0UpdateWebhook", "mem0DeleteWebhook",
 	} {
 		out[id] = missing
 	}

@@ -19,7 +19,7 @@ with httpx.Client(base_url=URL + "/mem0", headers={"X-API-Key": KEY}, timeout=30
 
     oslo, rome = add("I live in Oslo."), add("I moved to Rome.")
     assert [one["event"] for one in oslo + rome] == ["ADD", "UPDATE"], (oslo, rome)
-    found = call("POST", "/search", json={"query": "Who moved to Rome or to Oslo?", "filters": {"user_id": "nora"}, "top_k": 5})["results"]
+    found = call("POST", "/search", json={"query": "Where does Nora live?", "filters": {"user_id": "nora"}, "top_k": 5})["results"]
     assert len(found) == 1 and "Rome" in found[0]["memory"] and found[0]["agent_id"] == "hermes", found
     listed = call("GET", "/memories", params={"user_id": "nora", "top_k": 100})["results"]
     assert [one["id"] for one in listed] == [found[0]["id"]], listed
