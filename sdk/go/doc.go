@@ -11,6 +11,6 @@
 //
 // What the gateway refuses is a [*ProblemError], an answer that did not come or broke off a [*ConnectionError].
 // 429, and 503 with Retry-After, are tried again as the gateway says. After a lost connection, 502 or 504
-// only what may be repeated is: reads, and writes, because they carry an Idempotency-Key. Listings are read
-// over all pages. Unknown fields are ignored, unknown values of enumerations kept.
+// only what may be repeated is: reads, and writes, because they carry an Idempotency-Key or set what they
+// name. Listings are read over all pages. Unknown fields are ignored, unknown values of enumerations kept.
 package slipbox

@@ -378,7 +378,7 @@ function outgoing(method: Method, path: string, request: Loose): Outgoing {
     body = raw ? (request.body as string | Uint8Array) : JSON.stringify(request.body)
     headers['Content-Type'] ??= raw ? 'application/x-ndjson' : 'application/json'
   }
-  const repeatable = method !== 'post' ? method !== 'patch' : READS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)
+  const repeatable = method !== 'post' || READS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)
   return { method: method.toUpperCase(), target: target(path, request.path ?? {}, request.query ?? {}), headers, body, signal, timeout, retries, repeatable }
 }
 

@@ -61,11 +61,11 @@ test('a write is repeated with the same idempotency key', async () => {
 test('a write that may not be repeated is sent once, unless it was refused unread', async () => {
   for (const reply of [hangUp, problem(502, 'model_failed'), problem(504, 'timeout')]) {
     await using server = await double(reply)
-    await assert.rejects(server.client().collection('c').patchNote('n', { content: 'x' }), error => error instanceof SlipboxError || error instanceof ConnectionError)
+    await assert.rejects(server.client().collection('c').chat({ message: 'x' }), error => error instanceof SlipboxError || error instanceof ConnectionError)
     assert.equal(server.received.length, 1)
   }
   await using server = await double(problem(429, 'rate_limited', { 'Retry-After': '2' }), problem(503, 'unavailable', { 'Retry-After': '1' }), json(200, { id: 'n' }))
-  await server.client().collection('c').patchNote('n', { content: 'x' })
+  await server.client().collection('c').chat({ message: 'x' })
   assert.equal(server.received.length, 3)
   assert.deepEqual(server.waits, [2012.5, 1025])
 })
