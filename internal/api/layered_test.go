@@ -876,8 +876,8 @@ func TestC294ChatHistoryAndC341OneRecall(t *testing.T) {
 	}
 }
 
-// C294: the prompt of OpenAI's chat completions, too, holds at most twenty messages of the dialogue. Results of tools stay with the call
-// that asked for them, and systems' messages and the question stay.
+// C294: the prompt of OpenAI's chat completions and responses, too, holds at most twenty messages of the dialogue. Results of tools stay
+// with the call that asked for them, and systems' messages and the question stay.
 func TestC294CompletionsHistory(t *testing.T) {
 	t.Parallel()
 	b, model := talkingTo(t)
@@ -910,42 +910,75 @@ func TestC294CompletionsHistory(t *testing.T) {
 		"calls":       {slices.Concat([]any{system}, calls(25), []any{ask}), 20, "call-6"},
 		"after calls": {slices.Concat([]any{system, ask}, calls(25)), 20, "harbor"},
 	} {
-		b.call(t, "one", "POST", "/v1/chat/completions", object(t, "model", "slipbox@"+c, "messages", is.messages)).want(http.StatusOK)
-		requests := model.Requests()
-		var sent struct {
-			Messages []json.RawMessage `json:"messages"`
+		for route, body := range map[string]string{
+			"/v1/chat/completions": object(t, "model", "slipbox@"+c, "messages", is.messages),
+			"/v1/responses":        object(t, "model", "slipbox@"+c, "input", inputItems(is.messages)),
+		} {
+			b.call(t, "one", "POST", route, body).want(http.StatusOK)
+			checkHistory(t, name+" "+route, model, is.spoken, is.first)
 		}
-		if err := json.Unmarshal(requests[len(requests)-1].Body, &sent); err != nil {
+	}
+}
+
+// inputItems returns messages of a chat completion as the items of a response's input.
+func inputItems(messages []any) (out []any) {
+	type item = map[string]any
+	for _, m := range messages {
+		m := m.(item)
+		calls, _ := m["tool_calls"].([]any)
+		for _, call := range calls {
+			call := call.(item)
+			function := call["function"].(item)
+			out = append(out, item{"type": "function_call", "call_id": call["id"], "name": function["name"], "arguments": function["arguments"]})
+		}
+		switch {
+		case m["role"] == "tool":
+			out = append(out, item{"type": "function_call_output", "call_id": m["tool_call_id"], "output": m["content"]})
+		case calls == nil:
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// checkHistory checks the newest prompt: how many messages of users and assistants it has, what is in the first of them, and that
+// calls and results belong together.
+func checkHistory(t *testing.T, name string, model *llmtest.Server, most int, first string) {
+	t.Helper()
+	requests := model.Requests()
+	var sent struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(requests[len(requests)-1].Body, &sent); err != nil {
+		t.Fatal(err)
+	}
+	var spoken []string
+	asked, answered := map[string]bool{}, 0
+	for _, raw := range sent.Messages {
+		var m struct {
+			Role      string `json:"role"`
+			Answers   string `json:"tool_call_id"`
+			ToolCalls []struct {
+				ID string `json:"id"`
+			} `json:"tool_calls"`
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatal(err)
 		}
-		var spoken []string
-		asked, answered := map[string]bool{}, 0
-		for _, raw := range sent.Messages {
-			var m struct {
-				Role      string `json:"role"`
-				Answers   string `json:"tool_call_id"`
-				ToolCalls []struct {
-					ID string `json:"id"`
-				} `json:"tool_calls"`
-			}
-			if err := json.Unmarshal(raw, &m); err != nil {
-				t.Fatal(err)
-			}
-			switch m.Role {
-			case "user", "assistant":
-				spoken = append(spoken, string(raw))
-			case "tool":
-				if answered++; !asked[m.Answers] {
-					t.Errorf("%s: %s answers no call", name, raw)
-				}
-			}
-			for _, call := range m.ToolCalls {
-				asked[call.ID] = true
+		switch m.Role {
+		case "user", "assistant":
+			spoken = append(spoken, string(raw))
+		case "tool":
+			if answered++; !asked[m.Answers] {
+				t.Errorf("%s: %s answers no call", name, raw)
 			}
 		}
-		if len(spoken) != is.spoken || !strings.Contains(spoken[0], is.first) || answered != len(asked) || !strings.Contains(string(sent.Messages[0]), "Be brief.") || !strings.Contains(strings.Join(spoken, ""), "harbor") {
-			t.Errorf("%s: %d spoken, %d results of %d calls: %s", name, len(spoken), answered, len(asked), spoken)
+		for _, call := range m.ToolCalls {
+			asked[call.ID] = true
 		}
+	}
+	if len(spoken) != most || !strings.Contains(spoken[0], first) || answered != len(asked) || !strings.Contains(string(sent.Messages[0]), "Be brief.") || !strings.Contains(strings.Join(spoken, ""), "harbor") {
+		t.Errorf("%s: %d spoken, %d results of %d calls: %s", name, len(spoken), answered, len(asked), spoken)
 	}
 }
 
