@@ -169,6 +169,14 @@ func (h *core) forgetExternal(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	wait := query(c).Get("wait") == "removed"
+	if wait {
+		leave, err := h.waiting.enter(scope(c).Tenant())
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
 	done, err := h.Collections.Forget(c.Request.Context(), scope(c), e, notes.Forks(query(c).Get("forks")))
 	if err != nil {
 		return err
@@ -182,10 +190,29 @@ func (h *core) forgetExternal(c *gin.Context) error {
 		}
 		out.Notes += shown.Counts.Notes
 		out.Bytes += done[i].Counts.Bytes
-		out.Deleted = append(out.Deleted, wire.ForgottenCollection{ID: shown.ID, Name: shown.Name, External: shown.External, Policy: shown.Policy, Counts: *shown.Counts})
+		out.Deleted = append(out.Deleted, wire.ForgottenCollection{ID: shown.ID, Name: shown.Name, External: shown.External, Policy: shown.Policy, Counts: *shown.Counts, Job: done[i].Job})
+	}
+	if wait {
+		endTurn(c)
+		out.Removed = h.removed(c, done)
 	}
 	countRecords(c, len(out.Deleted))
 	return reply(c, http.StatusOK, out)
+}
+
+// removed waits for the jobs that remove what was deleted, and reports whether all of it is gone. The deletion holds, so a failure
+// here is not an error of the request.
+func (h *core) removed(c *gin.Context, done []notes.Forgotten) bool {
+	for i := range done {
+		if done[i].Kept != nil {
+			continue
+		}
+		// The job is removed with the last row.
+		if _, err := h.waitForJob(c.Request.Context(), scope(c), done[i].Job, 0); !fault.Is(err, fault.NotFound) {
+			return false
+		}
+	}
+	return true
 }
 
 // creates reports whether the operation creates a collection that does not exist when a header says so.

@@ -228,7 +228,17 @@ func TestForgetUser(t *testing.T) {
 		got.number("deleted.2.counts.notes") < 1 || got.length("kept") != 1 || got.text("kept.0.name") != "run" || got.text("kept.0.code") != string(fault.HasForks) {
 		t.Fatalf("report: %s", got.Body)
 	}
-	got = b.call(t, "one", "DELETE", forget+"&forks=materialise", "").want(http.StatusOK)
+	// Each job that removes rows can be followed, by those who reach the collection.
+	job := got.text("deleted.2.job")
+	if shown := b.call(t, "ada", "GET", "/v1/jobs/"+job, "").want(http.StatusOK); shown.text("kind") != "remove" || got.at("removed") != false {
+		t.Errorf("the job: %s", shown.Body)
+	}
+	b.call(t, "bob", "GET", "/v1/jobs/"+job, "").want(http.StatusNotFound)
+	got = b.call(t, "one", "DELETE", forget+"&forks=materialise&wait=removed", "").want(http.StatusOK)
+	b.call(t, "ada", "GET", "/v1/jobs/"+job, "").want(http.StatusNotFound)
+	if got.at("removed") != true {
+		t.Errorf("not removed: %s", got.Body)
+	}
 	if got.length("deleted") != 2 || got.length("kept") != 0 || got.number("notes") != 1 || got.number("bytes") == 0 {
 		t.Fatalf("report: %s", got.Body)
 	}

@@ -76,7 +76,7 @@ func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID,
 		return cause
 	}
 	entry := memory.AuditEntry{Action: "collection.delete", Target: target.String(), Detail: map[string]any{"reason": "source gone"}}
-	err := c.store.DeleteCollection(ctx, s, target, true, entry)
+	_, err := c.store.DeleteCollection(ctx, s, target, true, entry)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return errors.Join(cause, err)
 	}
@@ -108,7 +108,7 @@ func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, no
 	entry := memory.AuditEntry{
 		Action: "collection.expire", Target: due.Collection.String(), Detail: map[string]any{"sweep": now.UTC().Format(time.RFC3339)},
 	}
-	err := c.store.DeleteCollection(ctx, s, due.Collection, true, entry)
+	_, err := c.store.DeleteCollection(ctx, s, due.Collection, true, entry)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

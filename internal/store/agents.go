@@ -168,7 +168,7 @@ func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) er
 			return err
 		}
 		audit := memory.AuditEntry{Action: "collection.delete", Detail: map[string]any{"agent": id.String()}}
-		if err := b.DeleteCollection(ctx, s, next, true, audit); err != nil && !fault.Is(err, fault.NotFound) {
+		if _, err := b.DeleteCollection(ctx, s, next, true, audit); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 	}

@@ -164,12 +164,12 @@ func (t *notifying) UpdateCollection(ctx context.Context, s tenant.Scope, id uui
 }
 
 // DeleteCollection implements memory.CollectionStore.
-func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
-	err := t.Store.DeleteCollection(ctx, s, id, materialise, audit)
+func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) (memory.Job, error) {
+	job, err := t.Store.DeleteCollection(ctx, s, id, materialise, audit)
 	if err == nil {
 		t.notify(Change{Tenant: s.Tenant(), Collection: id, Stages: []memory.Stage{memory.StageTask}, Deleted: true})
 	}
-	return err
+	return job, err
 }
 
 // DeleteAgent implements tenant.AgentStore.

@@ -218,7 +218,8 @@ func TestNotifyOnCollections(t *testing.T) {
 		l.must(err)
 	}
 	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task, Usage: true})
-	l.must(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))
+	_, err = l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"})
+	l.must(err)
 	l.wants("a removal", store.Change{Collection: target.ID, Stages: task, Deleted: true})
 	ada, err := l.EnsureAgent(t.Context(), l.s, "ada")
 	l.must(err)

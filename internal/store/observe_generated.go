@@ -181,7 +181,7 @@ func (ob *observed) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUI
 }
 
 // DeleteCollection implements Store.
-func (ob *observed) DeleteCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, materialise bool, audit memory.AuditEntry) (err error) {
+func (ob *observed) DeleteCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, materialise bool, audit memory.AuditEntry) (out1 memory.Job, err error) {
 	ctx, finish := ob.begin(ctx, "DeleteCollection", s.Tenant(), collection)
 	defer finish(&err)
 	return ob.Store.DeleteCollection(ctx, s, collection, materialise, audit)

@@ -14,75 +14,75 @@ import (
 
 // DeleteCollection implements memory.CollectionStore. Each fork is made independent in a
 // transaction of its own, so that others may write in between.
-func (b *Base) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
+func (b *Base) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) (job memory.Job, err error) {
 	if err := s.Check(); err != nil {
-		return err
+		return job, err
 	}
 	for {
 		again := false
 		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
-			again, err = deleteCollection(ctx, q, s, id, materialise, audit, b.now())
+			job, again, err = deleteCollection(ctx, q, s, id, materialise, audit, b.now())
 			return err
 		})
 		if err != nil || !again {
-			return err
+			return job, err
 		}
 	}
 }
 
 // deleteCollection marks a collection as deleted, or makes one of its forks independent; then
 // again is true.
-func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry, now time.Time) (again bool, err error) {
+func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry, now time.Time) (job memory.Job, again bool, err error) {
 	// Waits for those who fork it, copy it or count its use; they find it deleted afterwards.
 	q.LockHead(s.Tenant(), id)
 	q.LockCollection(s.Tenant(), id)
 	r, err := Reach(ctx, q, s, id)
 	if err != nil {
-		return false, err
+		return job, false, err
 	}
 	if r.State == memory.CollectionDeleting {
-		return false, fault.Missing("collection")
+		return job, false, fault.Missing("collection")
 	}
 	forks, err := q.Forks(ctx, r, now)
 	if err != nil {
-		return false, err
+		return job, false, err
 	}
 	if len(forks) == 0 {
 		shown, err := q.Attachments(ctx, r.Tenant, tenant.Scope{}, memory.AttachmentQuery{Home: r.ID}, now)
 		if err != nil {
-			return false, err
+			return job, false, err
 		}
 		if len(shown) > 0 && !materialise {
 			named, err := q.Attachments(ctx, r.Tenant, s, memory.AttachmentQuery{Home: r.ID}, now)
 			if err != nil {
-				return false, err
+				return job, false, err
 			}
-			return false, memory.StillAttached(len(shown), named)
+			return job, false, memory.StillAttached(len(shown), named)
 		}
 		if err := q.DeleteAttachmentsOf(ctx, r.Tenant, r.ID); err != nil {
-			return false, err
+			return job, false, err
 		}
 		if err := q.MarkCollectionDeleted(ctx, r, now); err != nil {
-			return false, err
+			return job, false, err
 		}
-		if _, err := enqueue(ctx, q, r.Tenant, memory.Job{Collection: r.ID, Kind: memory.JobRemove, Stage: memory.StageTask}, now); err != nil {
-			return false, err
+		if job, err = enqueue(ctx, q, r.Tenant, memory.Job{Collection: r.ID, Kind: memory.JobRemove, Stage: memory.StageTask}, now); err != nil {
+			return job, false, err
 		}
 		audit.Target = cmp.Or(audit.Target, r.ID.String())
-		return false, writeAudit(ctx, q, s, now, audit)
+		return job, false, writeAudit(ctx, q, s, now, audit)
 	}
 	if !materialise {
-		return false, fault.New(fault.HasForks, "%d forks read this collection; make them independent with forks=materialise", len(forks))
+		return job, false, fault.New(fault.HasForks, "%d forks read this collection; make them independent with forks=materialise", len(forks))
 	}
 	q.LockHead(s.Tenant(), forks[0].ID)
 	fork, ok, err := q.Collection(ctx, s.Tenant(), forks[0].ID)
 	if err != nil {
-		return false, err
+		return job, false, err
 	}
 	if !ok || fork.State == memory.CollectionDeleting || fork.Parent != r.ID {
-		return true, ErrRollback // it was deleted while its writer was waited for
+		return job, true, ErrRollback // it was deleted while its writer was waited for
 	}
-	return true, q.Flatten(ctx, fork)
+	return job, true, q.Flatten(ctx, fork)
 }
 
 // RemoveRows implements memory.CollectionStore. The job that removes is kept until it is

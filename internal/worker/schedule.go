@@ -106,7 +106,7 @@ func (w *Worker) RemoveEphemeral(ctx context.Context) (removed int, err error) {
 func (w *Worker) removeNow(ctx context.Context, d memory.Due) error {
 	s := jobScope(d.Tenant, uuid.Nil)
 	audit := memory.AuditEntry{Action: "collection.delete", Target: d.Collection.String(), Detail: map[string]any{"ephemeral": true}}
-	err := w.store.DeleteCollection(ctx, s, d.Collection, true, audit)
+	_, err := w.store.DeleteCollection(ctx, s, d.Collection, true, audit)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}

@@ -28,7 +28,7 @@ type Store interface {
 	EphemeralCollections(ctx context.Context, limit int) ([]memory.Due, error)
 	StaleParts(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error)
 	SweepParts(ctx context.Context, s tenant.Scope, before time.Time) error
-	DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error
+	DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) (memory.Job, error)
 	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
 }
 

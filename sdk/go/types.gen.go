@@ -1474,6 +1474,9 @@ type ForgetReport struct {
 
 	// Notes In all deleted collections, at their heads.
 	Notes int64 `json:"notes"`
+
+	// Removed All rows of what was deleted are known to be gone.
+	Removed bool `json:"removed"`
 }
 
 // ForgetRequest Examples: {"dry_run":true,"floor":0.05,"mode":"threshold"}
@@ -1501,8 +1504,11 @@ type ForgottenCollection struct {
 	// not change. A fork or copy has those that its request says, not those of its source.
 	External *External `json:"external,omitempty"`
 	ID       string    `json:"id"`
-	Name     string    `json:"name"`
-	Policy   string    `json:"policy"`
+
+	// Job The job that removes its rows. It is 404 when they are gone.
+	Job    string `json:"job"`
+	Name   string `json:"name"`
+	Policy string `json:"policy"`
 }
 
 // ForgottenNote defines model for ForgottenNote.

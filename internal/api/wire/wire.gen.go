@@ -427,6 +427,12 @@ const (
 	ForgetExternalParamsForksMaterialise ForgetExternalParamsForks = "materialise"
 )
 
+// Defines values for ForgetExternalParamsWait.
+const (
+	ForgetExternalParamsWaitNone    ForgetExternalParamsWait = "none"
+	ForgetExternalParamsWaitRemoved ForgetExternalParamsWait = "removed"
+)
+
 // Defines values for DeleteCollectionParamsForks.
 const (
 	DeleteCollectionParamsForksMaterialise DeleteCollectionParamsForks = "materialise"
@@ -1578,6 +1584,9 @@ type ForgetReport struct {
 
 	// Notes In all deleted collections, at their heads.
 	Notes int64 `json:"notes"`
+
+	// Removed All rows of what was deleted are known to be gone.
+	Removed bool `json:"removed"`
 }
 
 // ForgetRequest Examples: {"dry_run":true,"floor":0.05,"mode":"threshold"}
@@ -1605,8 +1614,11 @@ type ForgottenCollection struct {
 	// not change. A fork or copy has those that its request says, not those of its source.
 	External *External `json:"external,omitempty"`
 	ID       uuid.UUID `json:"id"`
-	Name     string    `json:"name"`
-	Policy   string    `json:"policy"`
+
+	// Job The job that removes its rows. It is 404 when they are gone.
+	Job    uuid.UUID `json:"job"`
+	Name   string    `json:"name"`
+	Policy string    `json:"policy"`
 }
 
 // ForgottenNote defines model for ForgottenNote.
@@ -4161,10 +4173,16 @@ type ForgetExternalParams struct {
 	// Forks `delete` deletes the forks as well. `materialise` lets them keep a copy of what they read, and ends
 	// attachments of blocks.
 	Forks *ForgetExternalParamsForks `form:"forks,omitempty" json:"forks,omitempty"`
+
+	// Wait `removed` answers when the rows are gone, within limits; `removed` of the answer says whether they are.
+	Wait *ForgetExternalParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
 }
 
 // ForgetExternalParamsForks defines parameters for ForgetExternal.
 type ForgetExternalParamsForks string
+
+// ForgetExternalParamsWait defines parameters for ForgetExternal.
+type ForgetExternalParamsWait string
 
 // FindCollectionParams defines parameters for FindCollection.
 type FindCollectionParams struct {

@@ -177,7 +177,7 @@ func TestPoliciesAndDeletedCollections(t *testing.T) {
 				w.sayAll(w.c.ID, talk...)
 				w.runUntilStage(stage)
 				m.before(func() {
-					if err := w.store.DeleteCollection(t.Context(), w.s, w.c.ID, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
+					if _, err := w.store.DeleteCollection(t.Context(), w.s, w.c.ID, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
 						t.Error(err)
 					}
 				})

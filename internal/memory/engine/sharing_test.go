@@ -159,7 +159,7 @@ func TestForkWithoutItsBase(t *testing.T) {
 			}
 		},
 		"removed": func(w *world) {
-			if err := w.store.DeleteCollection(w.t.Context(), w.s, w.c.ID, true, memory.AuditEntry{}); err != nil {
+			if _, err := w.store.DeleteCollection(w.t.Context(), w.s, w.c.ID, true, memory.AuditEntry{}); err != nil {
 				w.t.Fatal(err)
 			}
 		},

@@ -133,5 +133,6 @@ func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, ma
 		return err
 	}
 	entry := memory.AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
-	return c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
+	_, err = c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
+	return err
 }

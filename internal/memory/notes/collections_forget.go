@@ -27,6 +27,7 @@ const (
 type Forgotten struct {
 	Collection memory.Collection
 	Counts     memory.Counts
+	Job        uuid.UUID    // removes its rows, and is gone when they are; zero: it was not deleted
 	Kept       *fault.Error // why it is still there; nil: it was deleted
 }
 
@@ -79,7 +80,8 @@ func (c *Collections) forget(ctx context.Context, s tenant.Scope, found memory.C
 		return out, err
 	}
 	entry := memory.AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
-	err = c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
+	job, err := c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
+	out.Job = job.ID
 	if fault.Is(err, fault.HasForks) || fault.Is(err, fault.Conflict) {
 		out.Kept, _ = errors.AsType[*fault.Error](err)
 		err = nil

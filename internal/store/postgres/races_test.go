@@ -81,7 +81,7 @@ func TestForkMeetsDelete(t *testing.T) {
 			if i == 0 {
 				f, forkErr = b.fork(t.Context(), base, 1, fmt.Sprint("fork", round))
 			} else {
-				deleteErr = beside.DeleteCollection(t.Context(), b.scope, base, round%2 == 0, memory.AuditEntry{})
+				_, deleteErr = beside.DeleteCollection(t.Context(), b.scope, base, round%2 == 0, memory.AuditEntry{})
 			}
 			return nil
 		})
@@ -152,7 +152,8 @@ func TestCopyMeetsDelete(t *testing.T) {
 		err = together(2, func(i int) error {
 			if i == 1 {
 				<-begun
-				return errors.Join(beside.DeleteCollection(t.Context(), b.scope, source, false, memory.AuditEntry{}), func() error {
+				_, err := beside.DeleteCollection(t.Context(), b.scope, source, false, memory.AuditEntry{})
+				return errors.Join(err, func() error {
 					for {
 						if gone, err := beside.RemoveRows(t.Context(), b.scope, source, 7); gone || err != nil {
 							return err
@@ -231,7 +232,8 @@ func TestDeleteWaits(t *testing.T) {
 		go func() { ran <- run() }()
 		until(t, name+" waits for the owner", func() bool { return waiting() == 1 })
 		go func() {
-			deleted <- b.DeleteCollection(t.Context(), b.scope, source.collection, false, memory.AuditEntry{})
+			_, err := b.DeleteCollection(t.Context(), b.scope, source.collection, false, memory.AuditEntry{})
+			deleted <- err
 		}()
 		until(t, "the delete waits for "+name, func() bool { return waiting() == 2 || len(deleted) > 0 })
 		if len(deleted) > 0 {

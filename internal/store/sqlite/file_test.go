@@ -559,7 +559,7 @@ func TestSecureDelete(t *testing.T) {
 	for range 50 {
 		b.add(t, memory.Note{Content: secret, Tags: []string{secret}, Key: uuid.NewString() + secret})
 	}
-	if err := b.DeleteCollection(t.Context(), b.scope, b.collection, false, memory.AuditEntry{}); err != nil {
+	if _, err := b.DeleteCollection(t.Context(), b.scope, b.collection, false, memory.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}
 	for gone := false; !gone; {

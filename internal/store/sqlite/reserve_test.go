@@ -215,7 +215,7 @@ func (d *disk) fillAndFree(t *testing.T, least int) {
 	}
 	refused(t, d.put(memory.CauseAdd), fault.StorageFull) // what the reserve gave is not for it
 	refused(t, d.CheckWrites(t.Context()), fault.StorageFull)
-	if err := d.DeleteCollection(t.Context(), d.scope, first, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
+	if _, err := d.DeleteCollection(t.Context(), d.scope, first, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
 		t.Fatalf("deleting a collection on a full disk: %v", err)
 	}
 	for gone, steps := false, 0; !gone; steps++ {

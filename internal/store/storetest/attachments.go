@@ -200,12 +200,12 @@ func deleteAttached(_ *testing.T, w *world) {
 	c, d := w.collection("c"), w.collection("d")
 	w.attach(team, c.ID, memory.AttachRW)
 	w.attach(team, d.ID, memory.AttachRW)
-	err := w.DeleteCollection(w.ctx, w.all, team.Home, false, memory.AuditEntry{})
+	_, err := w.DeleteCollection(w.ctx, w.all, team.Home, false, memory.AuditEntry{})
 	w.wantFault(err, fault.Conflict)
-	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{})))
 	w.assertf(len(must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Home: team.Home}))(w.t)) == 1, "one is left")
 	w.remove(c.ID, 1)
-	w.noError(w.DeleteCollection(w.ctx, w.all, team.Home, true, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, team.Home, true, memory.AuditEntry{})))
 	w.assertf(len(w.shown(d.ID)) == 0, "shown: %v", w.shown(d.ID))
 
 	// An expired collection keeps nothing from being deleted.
@@ -221,7 +221,7 @@ func deleteAttached(_ *testing.T, w *world) {
 		w.assertf(len(all) == 0, "attached: %+v", all)
 		return nil
 	})
-	w.noError(w.DeleteCollection(w.ctx, w.all, d.ID, true, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, d.ID, true, memory.AuditEntry{})))
 }
 
 // attachedTenants: a tenant that is erased leaves no attachment.
@@ -257,7 +257,7 @@ func attachFolders(_ *testing.T, w *world) {
 	w.wantFault(errOf(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{
 		Collection: memory.Collection{Name: "thief", Policy: "none", Embedder: embedder, Dim: dim}, Attach: []memory.Attachment{{Home: folder.ID, Mode: memory.AttachFolder}},
 	})), fault.NotFound)
-	w.wantFault(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{}), fault.Conflict)
+	w.wantFault(errOf(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{})), fault.Conflict)
 	w.write(folder.ID, func(tx memory.Tx) error {
 		for _, to := range []uuid.UUID{c.ID, made.ID, fresh.ID} {
 			ok, err := tx.Detach(w.ctx, folder.ID, to)
@@ -265,7 +265,7 @@ func attachFolders(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.noError(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, folder.ID, false, memory.AuditEntry{})))
 }
 
 // attachTogether: of a label that is attached and created at the same time, one wins.

@@ -113,7 +113,7 @@ func copyResumed(_ *testing.T, w *world) {
 	_, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
 	w.assertf(err == nil && next == "", "the last step repeated after a write: %v", err)
 	w.assertf(w.contents(w.view(target))[0] == "diverged" && w.contents(w.view(c.ID))[0] == "0", "the copy and its source are isolated")
-	w.noError(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{})))
 	w.assertf(len(w.contents(w.view(target))) == 12, "a copy is independent of its source")
 	lost := w.copyTarget("lost").Collection.ID
 	_, _, err = w.CopyRows(w.ctx, w.all, v, lost, "", 4)

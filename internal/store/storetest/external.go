@@ -119,7 +119,7 @@ func listExternal(_ *testing.T, w *world) {
 func freeExternal(_ *testing.T, w *world) {
 	e := memory.External{User: "u", App: "a"}
 	c := must(w.external(w.all, "c", e))(w.t)
-	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{})))
 	w.wantFault(errOf(w.CollectionByExternal(w.ctx, w.all, e)), fault.NotFound)
 	w.assertf(len(must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{External: e}))(w.t)) == 0, "a deleted collection is in no list")
 	short := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{

@@ -128,7 +128,7 @@ func (f *filler) history() {
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
 	deleted := f.collection("gone")
 	f.add(deleted.ID, "in a collection that is being removed")
-	f.noError(f.DeleteCollection(f.ctx, f.all, deleted.ID, false, memory.AuditEntry{Action: "collection.delete"}))
+	f.noError(errOf(f.DeleteCollection(f.ctx, f.all, deleted.ID, false, memory.AuditEntry{Action: "collection.delete"})))
 	f.noError(errOf(f.CreateCollection(f.ctx, f.foreign, memory.NewCollection{Collection: memory.Collection{Name: "base", Ephemeral: true}})))
 }
 

@@ -297,7 +297,7 @@ func (m *model) delete(rt *rapid.T) {
 	}
 	c := m.pick(rt)
 	materialize := rapid.Bool().Draw(rt, "materialize")
-	err := m.DeleteCollection(m.ctx, m.world.all, c.id, materialize, memory.AuditEntry{})
+	_, err := m.DeleteCollection(m.ctx, m.world.all, c.id, materialize, memory.AuditEntry{})
 	var forks []*modelCollection
 	for _, f := range m.all {
 		if f.parent == c {

@@ -93,7 +93,7 @@ func reachTable() map[string]reachCase {
 			return errOf(w.UpdateCollection(w.ctx, s, g.collection, memory.AuditEntry{}, func(c *memory.Collection) error { c.DisplayName = "mine"; return nil }))
 		}),
 		"DeleteCollection": both(func(w *world, s tenant.Scope, g targets) error {
-			return w.DeleteCollection(w.ctx, s, g.collection, true, memory.AuditEntry{})
+			return errOf(w.DeleteCollection(w.ctx, s, g.collection, true, memory.AuditEntry{}))
 		}),
 		"RemoveRows": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.RemoveRows(w.ctx, s, g.collection, 10))

@@ -42,13 +42,15 @@ func deleteCollection(_ *testing.T, w *world) {
 		w.job(g.collection, memory.Job{Note: w.add(g.collection, fmt.Sprint(i)).ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
 	}
 	w.wantFault(errOf(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.Conflict)
-	w.noError(w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{Action: "collection.delete"}))
+	removal := must(w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{Action: "collection.delete"}))(w.t)
+	shown := must(w.Job(w.ctx, w.all, removal.ID))(w.t)
+	w.assertf(shown.Kind == memory.JobRemove && shown.Collection == g.collection && !shown.Ended(), "the job is %+v", shown)
 	for what, err := range map[string]error{
 		"resolve": errOf(w.ResolveCollection(w.ctx, w.all, g.collection.String())),
 		"view":    errOf(w.OpenView(w.ctx, w.all, "private", memory.At{})),
 		"write":   errOf(w.tryWrite(g.collection, func(memory.Tx) error { return nil })),
 		"fork":    errOf(w.fork(g.collection, 0, "x")),
-		"delete":  w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{}),
+		"delete":  errOf(w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{})),
 		"update":  errOf(w.UpdateCollection(w.ctx, w.all, g.collection, memory.AuditEntry{}, func(*memory.Collection) error { return nil })),
 		"review":  errOf(w.Review(w.ctx, w.all, g.review)),
 		"retry":   errOf(w.RetryJob(w.ctx, w.all, g.job, memory.AuditEntry{})),
@@ -66,6 +68,7 @@ func deleteCollection(_ *testing.T, w *world) {
 	w.assertf(steps > 4, "removed in batches: %d", steps)
 	w.wantFault(errOf(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.NotFound)
 	w.wantFault(errOf(w.Job(w.ctx, w.all, g.job)), fault.NotFound)
+	w.wantFault(errOf(w.Job(w.ctx, w.all, removal.ID)), fault.NotFound)
 	due := must(w.DueCollections(w.ctx, w.clock.Now().Add(time.Hour), 10))(w.t)
 	w.assertf(len(due) == 0, "no jobs are left: %+v", due)
 	w.assertf(len(w.contents(w.view(other.ID))) == 1, "other collections are unchanged")
@@ -99,9 +102,9 @@ func materializeForks(_ *testing.T, w *world) {
 		return out
 	}
 	before := [][]string{snapshot(f.ID), snapshot(g.ID), snapshot(h.ID)}
-	w.wantFault(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
+	w.wantFault(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{})), fault.HasForks)
 	w.assertf(len(w.contents(w.view(c.ID))) == 3, "a refused delete changes nothing")
-	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{})))
 	w.remove(c.ID, 100)
 	for i, id := range []uuid.UUID{f.ID, g.ID, h.ID} {
 		w.assertf(slices.Equal(snapshot(id), before[i]), "reads changed from\n%v\nto\n%v", before[i], snapshot(id))
@@ -109,7 +112,7 @@ func materializeForks(_ *testing.T, w *world) {
 	w.assertf(must(w.ResolveCollection(w.ctx, w.all, "f"))(w.t).Parent == uuid.Nil, "the fork has no parent")
 	hist := must(w.History(w.ctx, w.all, w.view(f.ID), b.ID, 0, 0))(w.t)
 	w.assertf(len(hist) == 2 && hist[1].Changeset.Actor == "suite" && !hist[1].Changeset.At.IsZero(), "the history has its changesets: %+v", hist)
-	w.noError(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{})))
 	w.remove(f.ID, 100)
 	w.assertf(slices.Equal(snapshot(g.ID), before[1]) && slices.Equal(snapshot(h.ID), before[2]), "deleting the next base changed reads")
 	w.add(g.ID, "still writable")
@@ -137,8 +140,8 @@ func expiry(_ *testing.T, w *world) {
 	w.assertf(len(must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)) == 2, "an expired collection is not listed")
 	w.assertf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "a fork of an expired collection can be read")
 	w.assertf(fork().ID != f.ID, "the name can be used again")
-	w.wantFault(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
-	w.noError(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
+	w.wantFault(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{})), fault.HasForks)
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{})))
 	w.assertf(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "no expired collection is left")
 	w.remove(f.ID, 100)
 	w.assertf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "the fork can be read after the removal")

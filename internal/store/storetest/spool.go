@@ -127,7 +127,7 @@ func spoolRemoval(_ *testing.T, w *world) {
 	}
 	w.putPart(job, memory.SpoolResults, 0, "secret")
 	w.putPart(other, memory.SpoolBody, 0, "stays")
-	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{})))
 	w.remove(c.ID, 10)
 	w.assertf(len(w.parts(w.all, job, memory.SpoolBody)) == 0 && len(w.parts(w.all, job, memory.SpoolResults)) == 0, "spools of a removed collection are left")
 	w.assertf(len(w.parts(w.all, other, memory.SpoolBody)) == 1, "the spool of another collection was removed")

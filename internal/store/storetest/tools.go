@@ -149,7 +149,7 @@ func deleteTools(_ *testing.T, w *world) {
 	if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Collections) != 1 || f.Collections[0] != mine.ID.String() {
 		w.t.Errorf("the conflict names %+v", err)
 	}
-	w.noError(w.DeleteCollection(w.ctx, w.all, mine.ID, false, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, mine.ID, false, memory.AuditEntry{})))
 	must(w.UpdateCollection(w.ctx, w.all, bobs.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
 		c.ExpiresAt = w.clock.Now().Add(time.Hour)
 		return nil

@@ -133,7 +133,7 @@ func addVectorsRefused(_ *testing.T, w *world) {
 	w.assertf(w.head(c.ID) == v.At, "a refused switch moved the head")
 	f := w.mustFork(c.ID, -1, "f")
 	fv := w.view(f.ID)
-	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{})))
 	w.wantFault(w.AddVectors(w.ctx, w.all, fv, otherEmbedder, []memory.VersionVector{otherVector(a)}), fault.Conflict)
 	w.remove(c.ID, 100)
 }
@@ -214,7 +214,7 @@ func switchedLineage(_ *testing.T, w *world) {
 	readsOther(f.ID)
 	x, _ := w.get(w.view(sibling.ID), a.ID)
 	w.assertf(x.Embedder == embedder && len(x.Vector) == dim, "the sibling reads %+v", x)
-	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{}))
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{})))
 	w.remove(c.ID, 100)
 	readsOther(f.ID)
 	readsOther(late.ID)

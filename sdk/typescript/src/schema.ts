@@ -338,8 +338,9 @@ export interface paths {
          * Forget a user
          * @description Deletes every collection that the key reaches and that has all of these ids of an application, and perhaps
          *     others, with all versions of its notes. They are 404 from now on; jobs delete their rows. The answer says
-         *     what was in them. When a fork that has other ids reads one of them, nothing is deleted (409), unless `forks`
-         *     says what to do. What cannot be deleted now is in `kept`, with the reason: the fork of another agent, a block
+         *     what was in them, and names these jobs: each is 404 when the rows are gone. `wait=removed` answers then, within
+         *     limits. When a fork that has other ids reads one of them, nothing is deleted (409), unless `forks` says what to
+         *     do. What cannot be deleted now is in `kept`, with the reason: the fork of another agent, a block
          *     that others show.
          */
         delete: operations["forgetExternal"];
@@ -2766,6 +2767,8 @@ export interface components {
             run?: components["schemas"]["ExternalID"];
         };
         ForgetReport: {
+            /** @description All rows of what was deleted are known to be gone. */
+            removed: boolean;
             deleted: components["schemas"]["ForgottenCollection"][];
             kept: components["schemas"]["KeptCollection"][];
             /**
@@ -2780,6 +2783,11 @@ export interface components {
             bytes: number;
         };
         ForgottenCollection: {
+            /**
+             * Format: uuid
+             * @description The job that removes its rows. It is 404 when they are gone.
+             */
+            job: string;
             /** Format: uuid */
             id: string;
             name: string;
@@ -6651,6 +6659,8 @@ export interface operations {
                  *     attachments of blocks.
                  */
                 forks?: "delete" | "materialise";
+                /** @description `removed` answers when the rows are gone, within limits; `removed` of the answer says whether they are. */
+                wait?: "none" | "removed";
             };
             header?: never;
             path?: never;

@@ -95,7 +95,7 @@ const operations: Record<string, Operation> = {
   getCollection: (api, a) => within(api, a).get(),
   patchCollection: (api, a) => within(api, a).patch(a.body),
   deleteCollection: (api, a) => within(api, a).delete({ forks: a.forks }),
-  forgetExternal: (api, a) => api.call('delete', '/v1/collections/by', { query: a.external }),
+  forgetExternal: (api, a) => api.call('delete', '/v1/collections/by', { query: { ...a.external, ...(a.wait && { wait: a.wait }) } }),
   cloneCollection: async (api, a) => {
     if (a.body.mode !== 'copy') return within(api, a).fork(a.body)
     const accepted = await within(api, a).call('post', '/v1/collections/{collection}/clone', { body: a.body })

@@ -231,10 +231,18 @@ class Slipbox:
         self.request("DELETE", at[0], query=at[1])
 
     def forget_external(
-        self, external: requests.External, *, forks: Literal["delete", "materialise"] | None = None
+        self,
+        external: requests.External,
+        *,
+        forks: Literal["delete", "materialise"] | None = None,
+        wait: Literal["none", "removed"] | None = None,
     ) -> models.ForgetReport:
-        """Deletes every collection that has these ids of the application, and reports what was in them."""
-        return self._write(models.ForgetReport, within(external, query={"forks": forks}), method="DELETE")
+        """Deletes every collection that has these ids of the application, and reports what was in them.
+
+        With wait="removed" it waits until all rows are gone, within limits; removed says whether they are.
+        """
+        at = within(external, query={"forks": forks, "wait": wait})
+        return self._write(models.ForgetReport, at, method="DELETE")
 
     def clone_collection(
         self, collection: CollectionRef, *, idempotency_key: str | None = None, **clone: Unpack[requests.CloneRequest]

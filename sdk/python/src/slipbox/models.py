@@ -1469,6 +1469,10 @@ class Usage(Model):
 
 
 class ForgottenCollection(Model):
+    job: str
+    """
+    The job that removes its rows. It is 404 when they are gone.
+    """
     id: str
     name: str
     external: External | None = None
@@ -2275,6 +2279,10 @@ class ReviewList(Model):
 
 
 class ForgetReport(Model):
+    removed: bool
+    """
+    All rows of what was deleted are known to be gone.
+    """
     deleted: list[ForgottenCollection]
     kept: list[KeptCollection]
     notes: int
