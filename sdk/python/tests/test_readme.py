@@ -1,14 +1,9 @@
-"""The snippets of README.md run in order, as pasted, against a real gateway."""
-
-import re
-from pathlib import Path
-from typing import Any
+"""The snippets of README.md run against a real gateway."""
 
 import pytest
+from conftest import run_snippets
 
 from slipbox import Slipbox
-
-README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def test_readme(client: Slipbox, capsys: pytest.CaptureFixture[str]) -> None:
@@ -16,9 +11,5 @@ def test_readme(client: Slipbox, capsys: pytest.CaptureFixture[str]) -> None:
     client.create_collection(
         name="readme", policy="mem0", policy_config={"analyst": "heuristic"}, external={"user": "nora@example.com"}
     )
-    blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.M | re.S)
-    assert blocks
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), names)
+    run_snippets()
     assert "Nora lives in Oslo." in capsys.readouterr().out

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -27,12 +27,11 @@ from langgraph.store.base import (
 )
 
 from slipbox import NotFound, Slipbox, models, requests
+from slipbox._notes import PAGE, ensure, every, leaf, replacing
 from slipbox._wire import CollectionRef
 
 # A label may not have a period, so that this separates labels.
 SEPARATOR = "."
-# The gateway's longest page, and its longest search.
-PAGE = 200
 ITEM, MARKER = "item", "namespace"
 OPERATORS = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
@@ -76,19 +75,14 @@ class SlipboxStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Deletes the items that have expired, and returns how many."""
         self._create()
-        expired = [*self._notes(_all(_leaf("kind", ITEM), _leaf("expires_at", time.time(), "lte")))]
+        expired = [*self._notes(every(leaf("kind", ITEM), leaf("expires_at", time.time(), "lte")))]
         for note in expired:
             self._delete(note)
         return len(expired)
 
     def _create(self) -> None:
-        if self._ready:
-            return
-        if isinstance(self._collection, str):
-            self._client.create_collection(name=self._collection, policy="none", extend=True)
-        else:
-            # A search creates the collection of an application's ids and writes nothing.
-            self._client.search(self._collection, query="namespaces", k=1, create="none")
+        if not self._ready:
+            ensure(self._client, self._collection)
         self._ready = True
 
     def _run(self, op: Op) -> Result:
@@ -110,7 +104,7 @@ class SlipboxStore(BaseStore):
 
     def _of(self, namespace: tuple[str, ...], key: str) -> list[models.Note]:
         """Returns the notes of a key. There are two only after two wrote a new key at once; the oldest counts."""
-        found = self._notes(_all(_leaf("kind", ITEM), _leaf("namespace", _text(namespace)), _leaf("key", key)))
+        found = self._notes(every(leaf("kind", ITEM), leaf("namespace", _text(namespace)), leaf("key", key)))
         return sorted(found, key=lambda note: note.id)
 
     def _get(self, op: GetOp) -> Item | None:
@@ -122,9 +116,9 @@ class SlipboxStore(BaseStore):
         return Item(**_fields(notes[0]))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        conditions = [_leaf("kind", ITEM), _unexpired()]
+        conditions = [leaf("kind", ITEM), _unexpired()]
         if op.namespace_prefix:
-            conditions.append(_leaf("prefixes", _text(op.namespace_prefix), "contains"))
+            conditions.append(leaf("prefixes", _text(op.namespace_prefix), "contains"))
         conditions += _conditions(op.filter or {})
         last = op.offset + op.limit
         if op.query:
@@ -132,13 +126,13 @@ class SlipboxStore(BaseStore):
                 self._collection,
                 query=op.query,
                 k=min(last, PAGE),
-                filter=_all(*conditions, _leaf("indexed", True)),
+                filter=every(*conditions, leaf("indexed", True)),
                 fields=["*"],
             ).hits[op.offset :]
             notes: list[models.Note | models.HitNote] = [hit.note for hit in hits]
             found = [SearchItem(**_fields(hit.note), score=hit.score) for hit in hits]
         else:
-            notes = list(islice(self._notes(_all(*conditions)), op.offset, last))
+            notes = list(islice(self._notes(every(*conditions)), op.offset, last))
             found = [SearchItem(**_fields(note)) for note in notes]
         if op.refresh_ttl:
             for note in notes:
@@ -146,7 +140,7 @@ class SlipboxStore(BaseStore):
         return found
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        namespaces = {_path(note.attributes) for note in self._notes(_leaf("kind", MARKER))}
+        namespaces = {_path(note.attributes) for note in self._notes(leaf("kind", MARKER))}
         kept = {n[: op.max_depth] for n in namespaces if all(_matches(c, n) for c in op.match_conditions or ())}
         return sorted(kept)[op.offset : op.offset + op.limit]
 
@@ -181,7 +175,7 @@ class SlipboxStore(BaseStore):
         if notes:
             # A merge patch: what the new value does not have is removed by null.
             self._client.patch_note(
-                self._collection, notes[0].id, content=content, attributes=_replacing(notes[0].attributes, attributes)
+                self._collection, notes[0].id, content=content, attributes=replacing(notes[0].attributes, attributes)
             )
             for note in notes[1:]:
                 self._remove(note.id)
@@ -207,10 +201,10 @@ class SlipboxStore(BaseStore):
         """Deletes an item, and the marker of a namespace that is empty then."""
         self._remove(note.id)
         namespace = note.attributes["namespace"]
-        items = _all(_leaf("kind", ITEM), _leaf("namespace", namespace))
+        items = every(leaf("kind", ITEM), leaf("namespace", namespace))
         if next(iter(self._notes(items)), None) is not None:
             return
-        for marker in self._notes(_all(_leaf("kind", MARKER), _leaf("namespace", namespace))):
+        for marker in self._notes(every(leaf("kind", MARKER), leaf("namespace", namespace))):
             self._remove(marker.id)
         # A put writes its item before its marker. One that was marked before the marker was deleted is seen here.
         if next(iter(self._notes(items)), None) is not None:
@@ -248,16 +242,8 @@ def _fields(note: models.Note | models.HitNote) -> dict[str, Any]:
     }
 
 
-def _leaf(name: str, value: Any, op: str = "eq") -> requests.Filter:
-    return cast(requests.Filter, {"field": f"attributes.{name}", "op": op, "value": value})
-
-
-def _all(*filters: requests.Filter) -> requests.Filter:
-    return {"and": list(filters)}
-
-
 def _unexpired() -> requests.Filter:
-    return {"or": [_leaf("expires_at", False, "exists"), _leaf("expires_at", time.time(), "gt")]}
+    return {"or": [leaf("expires_at", False, "exists"), leaf("expires_at", time.time(), "gt")]}
 
 
 def _expired(attributes: Mapping[str, Any]) -> bool:
@@ -270,12 +256,12 @@ def _conditions(filter: Mapping[str, Any], path: str = "value") -> list[requests
     for name, value in filter.items():
         at = f"{path}.{name}"
         if not isinstance(value, Mapping):
-            conditions.append(_leaf(at, value))
+            conditions.append(leaf(at, value))
         elif any(key.startswith("$") for key in value):
             for operator, operand in value.items():
                 if operator not in OPERATORS:
                     raise ValueError(f"{operator} is no operator of a filter; there are {', '.join(OPERATORS)}")
-                conditions.append(_leaf(at, operand, OPERATORS[operator]))
+                conditions.append(leaf(at, operand, OPERATORS[operator]))
         else:
             conditions += _conditions(value, at)
     return conditions
@@ -288,13 +274,3 @@ def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
         return False
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
     return all(want in ("*", label) for want, label in zip(path, part, strict=True))
-
-
-def _replacing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the merge patch that makes new of old."""
-    patch: dict[str, Any] = {name: None for name in old if name not in new}
-    for name, value in new.items():
-        before = old.get(name)
-        both = isinstance(value, Mapping) and isinstance(before, Mapping)
-        patch[name] = _replacing(before, value) if both else value  # type: ignore[arg-type]
-    return patch

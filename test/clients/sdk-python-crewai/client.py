@@ -1,0 +1,12 @@
+"""The tests and the types of slipbox.crewai, with the framework itself."""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(os.environ["SLIPBOX_TREE"]) / "test" / "clients" / "sdk-python"))
+from _package import run
+
+run("pytest", "-p", "no:cacheprovider", "tests/test_crewai.py")
+cache = str(Path(sys.prefix).parent.with_suffix(".mypy"))
+run("mypy", "--cache-dir", cache, "src/slipbox/crewai.py", "tests/test_crewai.py")
