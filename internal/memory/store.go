@@ -56,9 +56,9 @@ type CollectionWriter interface {
 	// Another PolicyConfig gets a changeset of cause config. fn may fill in audit.Detail.
 	UpdateCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, audit AuditEntry, fn func(*Collection) error) (Collection, error)
 	// DeleteCollection marks a collection as deleting, frees its name, cancels its jobs and enqueues the one that
-	// removes its rows, which is returned; it is gone itself when they are. HasForks when live forks read it, unless materialise makes each of them independent
-	// first. Conflict when other collections show its blocks, unless materialise ends these attachments.
-	// What is attached to it is detached.
+	// removes its rows, which is returned; it is gone itself when they are. HasForks when live forks read it, unless
+	// materialise makes each of them independent first. Conflict when other collections show its blocks, unless
+	// materialise ends these attachments. What is attached to it is detached.
 	DeleteCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, materialise bool, audit AuditEntry) (Job, error)
 }
 

@@ -4174,7 +4174,7 @@ type ForgetExternalParams struct {
 	// attachments of blocks.
 	Forks *ForgetExternalParamsForks `form:"forks,omitempty" json:"forks,omitempty"`
 
-	// Wait `removed` answers when the rows are gone, within limits; `removed` of the answer says whether they are.
+	// Wait `removed` answers when the rows are gone, within limits; `removed` of the answer reports whether they are.
 	Wait *ForgetExternalParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
 }
 

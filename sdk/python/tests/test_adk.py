@@ -49,7 +49,7 @@ def test_sessions(gateway: tuple[str, str]) -> None:
                 said("clerk", "The ferry to", partial=True),
             )
             await memory.add_session_to_memory(session)
-            # The session goes on, and is added again: what was said is remembered once.
+            # The session continues, and is added again: what was said is remembered once.
             session.events.append(said("user", "I like green tea."))
             await memory.add_session_to_memory(session)
             messages = client.list_messages({"app": "guide", "user": user})

@@ -6659,7 +6659,7 @@ export interface operations {
                  *     attachments of blocks.
                  */
                 forks?: "delete" | "materialise";
-                /** @description `removed` answers when the rows are gone, within limits; `removed` of the answer says whether they are. */
+                /** @description `removed` answers when the rows are gone, within limits; `removed` of the answer reports whether they are. */
                 wait?: "none" | "removed";
             };
             header?: never;

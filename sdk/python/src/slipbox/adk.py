@@ -23,7 +23,7 @@ class SlipboxMemoryService(BaseMemoryService):
 
     The collection has the ids ``{"app": app_name, "user": user_id}`` and is made on first use with the policy create,
     which decides what is learned from a session. A search returns at most k memories. An event without text, such as a
-    call of a tool, is not remembered. A session may be added again while it goes on: an event is remembered once, by
+    call of a tool, is not remembered. A session may be added again while it continues: an event is remembered once, by
     its id.
     """
 
