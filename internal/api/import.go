@@ -85,7 +85,7 @@ func (h *core) getJobResults(c *gin.Context) error {
 			return nil
 		}
 		last = r.Line
-		return out.result(r.Line, r.ID, r.Revision, false, append(r.Warnings, later[r.Line]...), r.Err)
+		return out.result(r.Line, r.ID, r.Revision, r.Err == nil && !r.Created, append(r.Warnings, later[r.Line]...), r.Err)
 	})
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func (c *cli) imports() *cobra.Command {
 	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be imported, and import nothing")
 	cmd.Flags().BoolVar(&plain, "no-infer", false, "store the notes without analyzing and linking them")
-	cmd.AddCommand(c.importBank())
+	cmd.AddCommand(c.importBank(), c.importMem0())
 	return cmd
 }
 

@@ -1,0 +1,678 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// mem0Platform is the address of mem0's own service.
+const mem0Platform = "https://api.mem0.ai"
+
+const (
+	// mem0Tries is how often a request to mem0 is sent that is refused for now, breaks off, or answers what is no JSON.
+	mem0Tries = 5
+	// mem0Page is how many memories are asked for at once.
+	mem0Page = 100
+	// mem0All is how many memories are asked of the open-source server, which has no pages.
+	mem0All = 100_000
+	// importedAtOnce is how many notes one import has.
+	importedAtOnce = 2_000
+	// jobInterval is how often the job of an import is looked at.
+	jobInterval = 300 * time.Millisecond
+)
+
+// mem0IDs are the names of mem0's ids, in the order of idNames.
+var mem0IDs = [...]string{"user_id", "agent_id", "app_id", "run_id"}
+
+// mem0Memory is a memory as mem0 answers it.
+type mem0Memory struct {
+	ID         string         `json:"id"`
+	Memory     string         `json:"memory"`
+	UserID     string         `json:"user_id"`
+	AgentID    string         `json:"agent_id"`
+	AppID      string         `json:"app_id"`
+	RunID      string         `json:"run_id"`
+	Metadata   map[string]any `json:"metadata"`
+	Categories []string       `json:"categories"`
+	CreatedAt  string         `json:"created_at"`
+	Expires    string         `json:"expiration_date"` // the last day, YYYY-MM-DD
+}
+
+func (m *mem0Memory) ids() [len(mem0IDs)]string {
+	return [...]string{m.UserID, m.AgentID, m.AppID, m.RunID}
+}
+
+// mem0Entity is a user, agent, app or run: an index of idNames, and an id.
+type mem0Entity struct {
+	kind int
+	id   string
+}
+
+func (e mem0Entity) String() string { return idNames[e.kind] + "=" + e.id }
+
+// home returns the entity whose collection a memory belongs to: its user, else its agent, app or run.
+func (m *mem0Memory) home(asked mem0Entity) mem0Entity {
+	for kind, id := range m.ids() {
+		if id != "" {
+			return mem0Entity{kind, id}
+		}
+	}
+	return asked
+}
+
+// mem0Report is what an import did, or would do.
+type mem0Report struct {
+	DryRun         bool                `json:"dry_run"`
+	Entities       int                 `json:"entities"`
+	Memories       int                 `json:"memories"` // that mem0 has, each once
+	Imported       int                 `json:"imported"`
+	Known          int                 `json:"known"` // that were there already
+	Duplicates     []mem0Duplicate     `json:"duplicates"`
+	Contradictions []mem0Contradiction `json:"contradictions"`
+	Refused        []mem0Refused       `json:"refused"`
+}
+
+// mem0Duplicate is a memory with the text of an older one of the same entity. It is not imported.
+type mem0Duplicate struct {
+	Entity string `json:"entity"`
+	Memory string `json:"memory"`
+	Kept   string `json:"kept"`
+	Left   string `json:"left"`
+}
+
+// mem0Contradiction is two memories of an entity of which the newer one ends the older one.
+type mem0Contradiction struct {
+	Entity  string `json:"entity"`
+	Older   string `json:"older"` // id; "" when it is not known which memory said it
+	Newer   string `json:"newer"`
+	Said    string `json:"said"` // by the older one
+	Says    string `json:"says"` // by the newer one
+	Retired bool   `json:"retired"`
+}
+
+// mem0Refused is a memory, or an entity, that cannot be imported.
+type mem0Refused struct {
+	Entity string `json:"entity"`
+	ID     string `json:"id,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// importMem0 imports what mem0 remembers.
+func (c *cli) importMem0() *cobra.Command {
+	in := mem0Import{cli: c}
+	cmd := &cobra.Command{
+		Use: "mem0", Short: "Import the memories of mem0",
+		Long: "Import the memories of mem0's platform, or of its open-source server (--oss). The key of mem0 is\n" +
+			"MEM0_API_KEY. Each user gets a collection with the policy mem0, as a program that moves to\n" +
+			"<gateway>/mem0 does; ids, times, categories and metadata are kept.\n\n" +
+			"A memory with the text of an older one is left out. What ends an older memory (a move, another job) is\n" +
+			"found by rules, in a collection that is deleted afterwards; --retire deletes these older memories.\n\n" +
+			"An import that was interrupted goes on when the command is repeated: what is there is not written again.",
+		Example: "  slipbox import mem0 --dry-run\n" +
+			"  slipbox import mem0 --oss --from http://127.0.0.1:8000 --entity user=nora",
+		Args: cobra.NoArgs,
+		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
+			in.to = to
+			in.report = mem0Report{DryRun: in.dryRun, Duplicates: []mem0Duplicate{}, Contradictions: []mem0Contradiction{}, Refused: []mem0Refused{}}
+			err := in.run(cmd.Context())
+			c.errs.done()
+			if err != nil {
+				return err
+			}
+			if err := in.print(); err != nil {
+				return err
+			}
+			if n := len(in.report.Refused); n > 0 {
+				return failure{fmt.Sprintf("%s could not be imported; the reasons are above, and the same command tries them again", count(n, "memory", "memories")), ExitRefused}
+			}
+			return nil
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.source.base, "from", mem0Platform, "address of mem0, as a `URL`")
+	f.BoolVar(&in.source.oss, "oss", false, "it is mem0's open-source server, which lists no users: --entity names them")
+	f.StringArrayVar(&in.entities, "entity", nil, "import only this `TYPE=ID`, such as user=nora; may be repeated")
+	f.BoolVar(&in.dryRun, "dry-run", false, "write nothing that stays; only report what there is")
+	f.BoolVar(&in.unchecked, "no-check", false, "do not look for contradictions")
+	f.BoolVar(&in.retire, "retire", false, "delete the older one of two memories that contradict each other; its history stays")
+	return cmd
+}
+
+// mem0Import is one run of the command.
+type mem0Import struct {
+	*cli
+
+	to                        *client
+	source                    mem0Source
+	entities                  []string
+	dryRun, unchecked, retire bool
+	report                    mem0Report
+}
+
+func (in *mem0Import) run(ctx context.Context) error {
+	base, err := parseBase(in.source.base)
+	if err != nil {
+		return err
+	}
+	in.source.base, in.source.key, in.source.http = base, in.getenv("MEM0_API_KEY"), in.http
+	if in.source.key == "" && !in.source.oss {
+		return errors.New("there is no key of mem0; set MEM0_API_KEY")
+	}
+	asked, err := in.asked(ctx)
+	if err != nil {
+		return err
+	}
+	homes, order, err := in.read(ctx, asked)
+	if err != nil {
+		return err
+	}
+	in.report.Entities = len(order)
+	for _, home := range order {
+		if err := in.entity(ctx, home, homes[home]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asked returns the entities to import.
+func (in *mem0Import) asked(ctx context.Context) ([]mem0Entity, error) {
+	if len(in.entities) == 0 {
+		if in.source.oss {
+			return nil, errors.New("mem0's open-source server lists no users; name them with --entity user=ID")
+		}
+		in.errs.status("reading mem0's users…")
+		return in.source.entities(ctx)
+	}
+	out := make([]mem0Entity, 0, len(in.entities))
+	for _, text := range in.entities {
+		name, id, _ := strings.Cut(text, "=")
+		kind := slices.Index(idNames, name)
+		if kind < 0 || id == "" {
+			return nil, fmt.Errorf("--entity %q: want TYPE=ID with a type of %s", text, strings.Join(idNames, ", "))
+		}
+		out = append(out, mem0Entity{kind, id})
+	}
+	return out, nil
+}
+
+// read returns the memories by the entity that they belong to, the oldest first, each once; and these entities in the order in
+// which they were found.
+func (in *mem0Import) read(ctx context.Context, asked []mem0Entity) (homes map[mem0Entity][]mem0Memory, order []mem0Entity, err error) {
+	homes = map[mem0Entity][]mem0Memory{}
+	seen := map[string]bool{}
+	for _, e := range asked {
+		err := in.source.memories(ctx, e, func(list []mem0Memory) {
+			for i := range list {
+				m := &list[i]
+				if seen[m.ID] {
+					continue
+				}
+				seen[m.ID] = true
+				home := m.home(e)
+				if homes[home] == nil {
+					order = append(order, home)
+				}
+				homes[home] = append(homes[home], *m)
+				in.report.Memories++
+			}
+			in.errs.status("read %s, now of %s…", count(in.report.Memories, "memory", "memories"), e)
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, list := range homes {
+		slices.SortStableFunc(list, func(a, b mem0Memory) int { return timeOf(a.CreatedAt).Compare(timeOf(b.CreatedAt)) })
+	}
+	return homes, order, nil
+}
+
+// entity imports the memories of one entity. That the gateway refuses it is reported, and no error.
+func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Memory) error {
+	var list []mem0Memory
+	first := map[string]string{}
+	for _, m := range all {
+		text := strings.TrimSpace(m.Memory)
+		kept, twice := first[text]
+		switch {
+		case text == "":
+			in.refuse(home, m.ID, "it has no text")
+		case twice:
+			in.report.Duplicates = append(in.report.Duplicates, mem0Duplicate{Entity: home.String(), Memory: text, Kept: kept, Left: m.ID})
+		default:
+			first[text] = m.ID
+			list = append(list, m)
+		}
+	}
+	var pairs []mem0Contradiction
+	err := error(nil)
+	if !in.unchecked {
+		pairs, err = in.contradictions(ctx, home, list)
+	}
+	if err == nil && !in.dryRun {
+		err = in.write(ctx, home, list)
+	}
+	for i := 0; err == nil && i < len(pairs); i++ {
+		if in.retire && !in.dryRun && pairs[i].Older != "" {
+			pairs[i].Retired, err = in.delete(ctx, home, noteID(pairs[i].Older))
+		}
+	}
+	in.report.Contradictions = append(in.report.Contradictions, pairs...)
+	if r, ok := errors.AsType[*refusal](err); ok && r.Status >= http.StatusBadRequest && r.Status < http.StatusInternalServerError && r.ExitCode() == ExitRefused {
+		in.refuse(home, "", r.Error())
+		return nil
+	}
+	return err
+}
+
+func (in *mem0Import) refuse(home mem0Entity, id, reason string) {
+	in.report.Refused = append(in.report.Refused, mem0Refused{Entity: home.String(), ID: id, Reason: reason})
+}
+
+// contradictions returns the pairs of memories of which the newer one ends the older one, by the rules of the policy mem0. They are
+// told one after the other to a collection of its own, which is deleted.
+func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list []mem0Memory) ([]mem0Contradiction, error) {
+	if len(list) < 2 {
+		return nil, nil
+	}
+	made := request{method: http.MethodPost, path: collections, body: map[string]any{
+		"name": "import-" + strings.ToLower(newKey()), "policy": "mem0", "policy_config": map[string]any{"analyst": "heuristic"}, "ttl_seconds": 3600,
+	}}
+	made.once(newKey())
+	var scratch wire.Collection
+	if _, _, err := in.to.get(ctx, made, &scratch); err != nil {
+		return nil, err
+	}
+	path := collections + "/" + scratch.ID.String()
+	defer func() {
+		_, _, _ = in.to.get(context.WithoutCancel(ctx), request{method: http.MethodDelete, path: path}, nil) // it expires otherwise
+	}()
+	said := map[string]string{} // by what was learned: the id of the memory
+	var out []mem0Contradiction
+	for i := range list {
+		m := &list[i]
+		in.errs.status("comparing the memories of %s: %d of %d…", home, i+1, len(list))
+		r := request{method: http.MethodPost, path: path + "/messages", query: url.Values{"wait": {"evolved"}}, body: map[string]any{
+			"messages": []any{map[string]any{"role": "user", "content": m.Memory}},
+		}}
+		r.once(newKey())
+		var got wire.MessagesAccepted
+		if _, _, err := in.to.get(ctx, r, &got); err != nil {
+			return nil, err
+		}
+		if got.Learned == nil {
+			continue
+		}
+		for _, l := range *got.Learned {
+			pair := mem0Contradiction{Entity: home.String(), Newer: m.ID, Said: text(l.Previous), Says: l.Memory}
+			switch l.Event {
+			case "DELETE":
+				pair.Said, pair.Says = l.Memory, m.Memory
+				fallthrough
+			case "REPLACE":
+				if pair.Older = said[pair.Said]; pair.Older != m.ID {
+					out = append(out, pair)
+				}
+			}
+			said[l.Memory] = m.ID
+		}
+	}
+	return out, nil
+}
+
+// write imports memories into the collection of their entity, which is created if there is none.
+func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Memory) error {
+	target := url.Values{idNames[home.kind]: {home.id}}
+	// A search creates the collection and writes nothing.
+	ready := request{method: http.MethodPost, path: collections + "/by/search", query: target, body: map[string]any{"query": "anything", "k": 1}, repeatable: true}
+	ready.header = http.Header{headerCreate: {"mem0"}}
+	if _, _, err := in.to.get(ctx, ready, nil); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(list, importedAtOnce) {
+		var body bytes.Buffer
+		enc := json.NewEncoder(&body)
+		for i := range part {
+			if err := enc.Encode(part[i].note(home)); err != nil {
+				return err
+			}
+		}
+		// What is there already is not written again, so this may be sent twice.
+		r := request{method: http.MethodPost, path: collections + "/by/import", query: target, body: body.Bytes(), media: "application/x-ndjson", repeatable: true}
+		var accepted wire.JobAccepted
+		if _, _, err := in.to.get(ctx, r, &accepted); err != nil {
+			return err
+		}
+		job, err := in.await(ctx, home, accepted.Job.ID)
+		if err != nil {
+			return err
+		}
+		if err := in.results(ctx, home, part, job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note returns a memory as a line of an import, with the attributes that the routes for mem0's clients read.
+func (m *mem0Memory) note(home mem0Entity) map[string]any {
+	attributes := map[string]any{}
+	for kind, id := range m.ids() {
+		if id != "" && kind != home.kind {
+			attributes[mem0IDs[kind]] = id
+		}
+	}
+	if len(m.Metadata) > 0 {
+		attributes["metadata"] = m.Metadata
+	}
+	if day, err := time.Parse(time.DateOnly, m.Expires); err == nil {
+		attributes["expires_at"] = day.AddDate(0, 0, 1).Format(time.RFC3339)
+	}
+	out := map[string]any{"id": noteID(m.ID), "kind": "fact", "content": strings.TrimSpace(m.Memory), "attributes": attributes}
+	if len(m.Categories) > 0 {
+		out["tags"] = m.Categories
+	}
+	if at := timeOf(m.CreatedAt); !at.IsZero() {
+		out["created_at"], out["occurred_at"] = at.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano)
+	}
+	return out
+}
+
+// noteID returns the id of a memory as a note's: itself, or one made of it, always the same.
+func noteID(id string) string {
+	if known, err := uuid.Parse(id); err == nil {
+		return known.String()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("mem0:"+id)).String()
+}
+
+// timeOf returns a time of mem0's, in UTC unless it has an offset; zero when it has none.
+func timeOf(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC().Truncate(time.Microsecond)
+		}
+	}
+	return time.Time{}
+}
+
+// await waits for the job of an import.
+func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) (wire.Job, error) {
+	for {
+		var job wire.Job
+		if _, _, err := in.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + id.String()}, &job); err != nil {
+			return job, err
+		}
+		switch job.State {
+		case "done":
+			return job, nil
+		case "failed", "dead", "canceled":
+			reason := "it was " + string(job.State)
+			if job.Error != nil && *job.Error != "" {
+				reason = clean(*job.Error)
+			}
+			return job, failure{fmt.Sprintf("the import of %s ended early (%s); the same command goes on", home, reason), ExitRefused}
+		}
+		if p := job.Progress; p != nil {
+			in.errs.status("importing %s: %d of %d…", home, p.Done, p.Total)
+		}
+		if err := rest(ctx, jobInterval); err != nil {
+			return job, err
+		}
+	}
+}
+
+// results counts what an import wrote, and reports what it refused.
+func (in *mem0Import) results(ctx context.Context, home mem0Entity, part []mem0Memory, job wire.Job) error {
+	raw, _, err := in.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + job.ID.String() + "/results"}, nil)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, maxAnswer)
+	for lines.Scan() {
+		var line wire.BulkResult
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Line < 1 || line.Line > len(part) {
+			continue // the summary
+		}
+		switch {
+		case line.Error != nil:
+			in.refuse(home, part[line.Line-1].ID, clean(firstOf(text(line.Error.Detail), line.Error.Title)))
+		case line.Status == http.StatusCreated:
+			in.report.Imported++
+		default:
+			in.report.Known++
+		}
+	}
+	return lines.Err()
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// delete deletes a memory, and reports whether it was there.
+func (in *mem0Import) delete(ctx context.Context, home mem0Entity, note string) (bool, error) {
+	r := request{method: http.MethodDelete, path: collections + "/by/notes/" + note, query: url.Values{idNames[home.kind]: {home.id}}}
+	_, _, err := in.to.get(ctx, r, nil)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// print prints the report.
+func (in *mem0Import) print() error {
+	if in.asJSON() {
+		raw, err := json.Marshal(in.report)
+		if err != nil {
+			return err
+		}
+		return in.out.line("%s", raw)
+	}
+	r := &in.report
+	for _, d := range r.Duplicates {
+		if err := in.out.text("twice ", d.Memory); err != nil {
+			return err
+		}
+		if err := in.out.facts(6, d.Entity, "kept "+d.Kept, "left out "+d.Left); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.Contradictions {
+		if err := in.out.text("contradicts ", p.Says+" / before: "+p.Said); err != nil {
+			return err
+		}
+		what := "both stay"
+		if p.Retired {
+			what = "the older one is deleted"
+		}
+		if err := in.out.facts(12, p.Entity, p.Newer, p.Older, what); err != nil {
+			return err
+		}
+	}
+	for _, one := range r.Refused {
+		if err := in.out.text("refused ", strings.TrimSpace(one.Entity+" "+one.ID)+": "+one.Reason); err != nil {
+			return err
+		}
+	}
+	done := fmt.Sprintf("%d imported", r.Imported)
+	if r.DryRun {
+		done = "nothing is imported"
+	}
+	return in.out.facts(0, count(r.Memories, "memory", "memories")+" of "+count(r.Entities, "entity", "entities"), done, fmt.Sprintf("%d known", r.Known),
+		count(len(r.Duplicates), "duplicate", "duplicates"), count(len(r.Contradictions), "contradiction", "contradictions"), fmt.Sprintf("%d refused", len(r.Refused)))
+}
+
+// mem0Source reads mem0's API.
+type mem0Source struct {
+	base, key string
+	oss       bool
+	http      *http.Client
+}
+
+// entities lists users, agents, apps and runs.
+func (s *mem0Source) entities(ctx context.Context) (out []mem0Entity, err error) {
+	type row struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+	}
+	err = mem0Pages(ctx, s, http.MethodGet, "/v1/entities/", nil, func(list []row) {
+		for _, r := range list {
+			if kind := slices.Index(idNames, r.Type); kind >= 0 && r.Name != "" {
+				out = append(out, mem0Entity{kind, r.Name})
+			}
+		}
+	})
+	return out, err
+}
+
+// memories passes the memories of an entity to each, page by page.
+func (s *mem0Source) memories(ctx context.Context, e mem0Entity, each func([]mem0Memory)) error {
+	if !s.oss {
+		return mem0Pages(ctx, s, http.MethodPost, "/v3/memories/", map[string]any{"filters": map[string]string{mem0IDs[e.kind]: e.id}}, each)
+	}
+	query := url.Values{mem0IDs[e.kind]: {e.id}, "top_k": {strconv.Itoa(mem0All)}}
+	page, err := mem0Get[mem0Memory](ctx, s, http.MethodGet, "/memories?"+query.Encode(), nil)
+	if err == nil {
+		each(page.Results)
+	}
+	return err
+}
+
+// mem0List is a page of a list. Older servers answer the array alone.
+type mem0List[T any] struct {
+	Results []T     `json:"results"`
+	Next    *string `json:"next"`
+}
+
+// UnmarshalJSON reads both forms.
+func (l *mem0List[T]) UnmarshalJSON(raw []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		return json.Unmarshal(raw, &l.Results)
+	}
+	type plain mem0List[T]
+	return json.Unmarshal(raw, (*plain)(l))
+}
+
+// mem0Pages passes the items of a list to each, page by page.
+func mem0Pages[T any](ctx context.Context, s *mem0Source, method, path string, body any, each func([]T)) error {
+	for page := 1; ; page++ {
+		query := url.Values{"page": {strconv.Itoa(page)}, "page_size": {strconv.Itoa(mem0Page)}}
+		list, err := mem0Get[T](ctx, s, method, path+"?"+query.Encode(), body)
+		if err != nil {
+			return err
+		}
+		each(list.Results)
+		if list.Next == nil || len(list.Results) == 0 {
+			return nil
+		}
+	}
+}
+
+// mem0Get sends a request, again where that may help: all of them only read.
+func mem0Get[T any](ctx context.Context, s *mem0Source, method, target string, body any) (out mem0List[T], err error) {
+	for try := 1; ; try++ {
+		wait := time.Duration(float64(firstPause<<(try-1)) * mathrand.Float64()) //nolint:gosec // spreads, and hides nothing
+		raw, status, after, err := s.send(ctx, method, target, body)
+		switch {
+		case err != nil:
+			err = failure{fmt.Sprintf("mem0 at %s cannot be reached (%v); is --from right?", s.base, err), ExitAway}
+		case status == http.StatusUnauthorized || status == http.StatusForbidden:
+			return out, failure{fmt.Sprintf("mem0 at %s does not accept the key (%d); set MEM0_API_KEY", s.base, status), ExitKey}
+		case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+			err = failure{fmt.Sprintf("mem0 at %s is busy or broken (%d); the same command goes on later", s.base, status), ExitAway}
+			wait = max(wait, after)
+		case status >= http.StatusBadRequest:
+			var said struct {
+				Detail json.RawMessage `json:"detail"`
+			}
+			_ = json.Unmarshal(raw, &said)
+			return out, failure{fmt.Sprintf("mem0 at %s refuses %s %s (%d): %s", s.base, method, clean(target), status, clean(string(said.Detail))), ExitRefused}
+		default:
+			out = mem0List[T]{}
+			if err = json.Unmarshal(raw, &out); err == nil {
+				return out, nil
+			}
+			err = failure{fmt.Sprintf("the answer of %s to %s %s cannot be read (%v); is it mem0?", s.base, method, clean(target), err), ExitAway}
+		}
+		if try == mem0Tries || wait > longestWait {
+			return out, err
+		}
+		if err := rest(ctx, wait); err != nil {
+			return out, err
+		}
+	}
+}
+
+// send sends a request once.
+func (s *mem0Source) send(ctx context.Context, method, target string, body any) (raw []byte, status int, after time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var content io.Reader = http.NoBody
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.base+target, content)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case s.key == "":
+	case s.oss:
+		req.Header.Set("X-API-Key", s.key)
+	default:
+		req.Header.Set("Authorization", "Token "+s.key)
+	}
+	resp, err := s.http.Do(req)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the address, which may hold ids
+		}
+		return nil, 0, 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
+	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return raw, resp.StatusCode, time.Duration(seconds) * time.Second, err //nolint:gosec // below 2^31
+}
+
+// rest waits.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
