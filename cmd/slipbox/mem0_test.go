@@ -44,7 +44,7 @@ func newMem0(t *testing.T) *mem0Double {
 func (d *mem0Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	oss := r.URL.Path == "/memories"
-	if oss && r.Header.Get("X-API-Key") != mem0Key || !oss && r.Header.Get("Authorization") != "Token "+mem0Key {
+	if oss && r.Header.Get("X-Api-Key") != mem0Key || !oss && r.Header.Get("Authorization") != "Token "+mem0Key {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = w.Write([]byte(`{"detail":"Invalid API key"}`))
 		return

@@ -324,10 +324,11 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 		for _, l := range *got.Learned {
 			pair := mem0Contradiction{Entity: home.String(), Newer: m.ID, Said: text(l.Previous), Says: l.Memory}
 			switch l.Event {
-			case "DELETE":
+			case wire.LearnedEventADD, wire.LearnedEventUPDATE:
+			case wire.LearnedEventDELETE:
 				pair.Said, pair.Says = l.Memory, m.Memory
 				fallthrough
-			case "REPLACE":
+			case wire.LearnedEventREPLACE:
 				if pair.Older = said[pair.Said]; pair.Older != m.ID {
 					out = append(out, pair)
 				}
@@ -422,9 +423,10 @@ func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) 
 			return job, err
 		}
 		switch job.State {
-		case "done":
+		case wire.JobStateQueued, wire.JobStateScheduled, wire.JobStateRunning:
+		case wire.JobStateDone:
 			return job, nil
-		case "failed", "dead", "canceled":
+		case wire.JobStateFailed, wire.JobStateDead, wire.JobStateCancelled:
 			reason := "it was " + string(job.State)
 			if job.Error != nil && *job.Error != "" {
 				reason = clean(*job.Error)
@@ -648,7 +650,7 @@ func (s *mem0Source) send(ctx context.Context, method, target string, body any) 
 	switch {
 	case s.key == "":
 	case s.oss:
-		req.Header.Set("X-API-Key", s.key)
+		req.Header.Set("X-Api-Key", s.key)
 	default:
 		req.Header.Set("Authorization", "Token "+s.key)
 	}
@@ -662,7 +664,7 @@ func (s *mem0Source) send(ctx context.Context, method, target string, body any) 
 	defer func() { _ = resp.Body.Close() }()
 	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
 	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	return raw, resp.StatusCode, time.Duration(seconds) * time.Second, err //nolint:gosec // below 2^31
+	return raw, resp.StatusCode, time.Duration(seconds) * time.Second, err
 }
 
 // rest waits.
