@@ -147,7 +147,7 @@ OVER_STORE := internal/memory/engine internal/api internal/memory internal/memor
 
 .PHONY: test/postgres
 test/postgres: services ## Run the tests of the packages over a store on Postgres
-	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -skip '$(POSTGRES_SKIP)' $(OVER_STORE:%=./%)
+	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -vet=off -skip '$(POSTGRES_SKIP)' $(OVER_STORE:%=./%)
 
 .PHONY: test/faults
 test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes
