@@ -1,9 +1,11 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Chat } from './chat.tsx'
+import { Compare } from './compareview.tsx'
 import { Context } from './context.tsx'
 import { Facts } from './facts.tsx'
 import { Add, Clone, DeleteCollection, Rename } from './forms.tsx'
+import { GraphView } from './graphview.tsx'
 import { Inside, insideTitle } from './inside.tsx'
 import { Jobs } from './jobs.tsx'
 import { useLasting, useLive } from './live.ts'
@@ -16,7 +18,7 @@ import { Search } from './search.tsx'
 import { useLoad, useShared } from './state.ts'
 import { count, plural, reveal } from './text.ts'
 
-const titles = { notes: 'Notes', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs' }
+const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', compare: 'Compare' }
 
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
@@ -73,7 +75,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             </div>
           </div>
           <nav class="tabs" aria-label={`Views of ${c.name}`}>
-            {tabs.filter(t => t !== 'memory' || insideTitle(c.policy)).map(t => (
+            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy)) && (t !== 'compare' || c.parent)).map(t => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
                 {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
               </a>
@@ -86,6 +88,8 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
           </div>
           {route.tab === 'notes' && route.note ? <Note key={route.note} collection={c} id={route.note} go={go} changed={refresh} follow={setJob} fresh={fresh} />
             : route.tab === 'notes' ? <Notes collection={c} route={route} go={go} fresh={fresh} add={() => setOpen('add')} />
+            : route.tab === 'graph' ? <GraphView collection={c} route={route} go={go} fresh={fresh} />
+            : route.tab === 'compare' ? <Compare collection={c} fresh={fresh} />
             : route.tab === 'search' ? <Search collection={c} route={route} go={go} />
             : route.tab === 'chat' ? <Chat collection={c} />
             : route.tab === 'context' ? <Context collection={c} route={route} go={go} />

@@ -1,5 +1,7 @@
 // What computes, for the tests.
+export * from './compare.ts'
 export * from './diff.ts'
+export * from './graph.ts'
 export * from './marks.ts'
 export * from './route.ts'
 export * from './text.ts'

@@ -46,6 +46,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
               <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete note</button>
+              <a href={formatRoute({ collection: c.id, tab: 'graph', query: { focus: id, depth: '2' } })}>Show in the graph</a>
             </div>
             <dl>
               <dt>State</dt><dd><State of={full.body.state} />{full.body.error && <p class="small">{reveal(full.body.error)}</p>}{full.body.provenance?.stale && <p class="small">A source has changed since.</p>}</dd>
@@ -198,8 +199,8 @@ const causes: Record<string, string> = {
   review: 'changed by a review', undo: 'undone', consolidate: 'consolidated', import: 'imported',
 }
 
-/** What a version changed, before and after side by side. */
-export function Difference({ before, after }: { before: Schemas['Note']; after: Schemas['Note'] }) {
+/** What a version changed, before and after side by side; of two collections, there and here. */
+export function Difference({ before, after, sides = ['before', 'after'] }: { before: Schemas['Note']; after: Schemas['Note']; sides?: [string, string] }) {
   const texts = (['content', 'context'] as const).filter(f => before[f] !== after[f])
   const lists = (['keywords', 'tags'] as const).map(f => ({ f, ...diffLists(before[f], after[f]) })).filter(d => d.added.length + d.removed.length > 0)
   const links = diffLists(before.links.map(l => l.target), after.links.map(l => l.target))
@@ -211,8 +212,8 @@ export function Difference({ before, after }: { before: Schemas['Note']; after: 
         const pieces = diffWords(before[f] ?? '', after[f] ?? '')
         return (
           <div key={f} class="sides">
-            <div><h3>{f} before</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
-            <div><h3>{f} after</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
+            <div><h3>{f} {sides[0]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
+            <div><h3>{f} {sides[1]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
           </div>
         )
       })}

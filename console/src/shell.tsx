@@ -6,6 +6,7 @@ import { Empty, Problem, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { Start } from './start.tsx'
 import { useLoad, useRoute, useShared } from './state.ts'
+import { demo, Tour, useTour } from './tour.tsx'
 import { count, plural, reveal } from './text.ts'
 import { flatten, treeOf } from './tree.ts'
 
@@ -18,6 +19,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
   const [route, go] = useRoute()
   const [open, setOpen] = useState(false)
   const [creating, setCreating] = useState(false)
+  const tour = useTour()
   const [filter, setFilter] = useState('')
   const list = useLoad(async signal => {
     const found: Schemas['Collection'][] = []
@@ -76,8 +78,11 @@ export function Shell({ signOut }: { signOut: () => void }) {
           : list.state === 'failed' ? null
           : !collections ? <Waiting />
           : collections.length === 0 ? <Start go={go} />
-          : <Empty title="Choose a collection"><p>Each is the memory of an agent, or one that several share. Forks stand below what they were forked from.</p></Empty>}
+          : <Empty title="Choose a collection"><p>Each is the memory of an agent, or one that several share. Forks stand below what they were forked from.</p>
+            {collections.some(c => c.name === demo) && !tour.at && <p><button type="button" class="main" onClick={tour.begin}>Take the tour of the demo, in six steps</button></p>}
+          </Empty>}
       </main>
+      {tour.at && <Tour at={tour.at} set={tour.set} go={go} />}
       {creating && <CreateCollection close={() => setCreating(false)} go={go} />}
     </div>
   )

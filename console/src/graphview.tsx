@@ -1,0 +1,161 @@
+import type { Schemas } from '@slipbox/client'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Go } from './collection.tsx'
+import { around, find, graphOf, part, type Graph, type Raw, type Vertex } from './graph.ts'
+import { Empty, Problem, Waiting } from './parts.tsx'
+import { formatRoute, type Route } from './route.ts'
+import { Stage } from './stage.ts'
+import { useLoad, useShared } from './state.ts'
+import { count, plural, reveal } from './text.ts'
+
+/** Most notes that are drawn; of a larger collection the first ones, and what is around a chosen one. */
+const most = 5000
+
+/** Most notes around a chosen one, as the API gives them. */
+const mostAround = 1000
+
+/** Most notes that are listed beside the graph. */
+const listed = 40
+
+/** The notes of a collection and the links between them, at any revision. */
+export function GraphView({ collection: c, route, go, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }) {
+  const { api } = useShared()
+  const { focus = '', depth = '', find: words = '', at = '' } = route.query
+  const [done, setDone] = useState(0)
+  const large = (c.counts?.notes ?? 0) > most
+  // Of a large collection, what is around the chosen note is read; else everything, once.
+  const center = large && focus !== '' && depth !== '' ? focus : ''
+  const load = useLoad(async signal => center === '' ? readAll(signal) : readAround(signal), [c.id], [center, center && depth, at, fresh].join('/'))
+  const readAround = (signal: AbortSignal) => api.call('get', '/v1/collections/{collection}/graph', {
+    signal, path: { collection: c.id }, query: { center, depth: Number(depth), limit: mostAround, ...(at && { as_of: Number(at) }) },
+  }).then(g => ({ notes: g.nodes, links: g.links, revision: g.revision, truncated: g.truncated ?? false }))
+  const readAll = async (signal: AbortSignal): Promise<Raw & { revision: number; truncated: boolean }> => {
+    const notes: Raw['notes'][number][] = []
+    const links: Raw['links'][number][] = []
+    let [cursor, revision]: [string | undefined, number] = [undefined, 0]
+    do {
+      const page: Schemas['NoteList'] = await api.call('get', '/v1/collections/{collection}/notes', {
+        signal, path: { collection: c.id }, query: { limit: 200, ...(cursor !== undefined && { cursor }), ...(at && { as_of: Number(at) }) },
+      })
+      for (const n of page.items) {
+        notes.push({ id: n.id, kind: n.kind, content: n.content.slice(0, 400) })
+        for (const l of n.links) links.push({ source: n.id, target: l.target, relation: l.relation })
+      }
+      cursor = page.next_cursor
+      revision = page.revision
+      setDone(notes.length)
+    } while (cursor !== undefined && notes.length < most)
+    return { notes, links, revision, truncated: cursor !== undefined }
+  }
+  const last = useRef<Graph>(undefined)
+  const graph = useMemo(() => load.data && (last.current = graphOf(load.data, last.current)), [load.data])
+  const shown = useMemo(() => {
+    if (!graph) return undefined
+    return focus !== '' && depth !== '' && graph.byId.has(focus) ? part(graph, around(graph, focus, Number(depth))) : graph
+  }, [graph, focus, depth])
+  const set = (change: Record<string, string>, replace = false) => go({ collection: route.collection ?? c.id, tab: 'graph', query: { ...route.query, ...change } }, replace)
+  const chosen = graph?.byId.get(focus)
+  if (load.state === 'failed') return <Problem error={load.error} again={load.again} />
+  if (!graph || !shown) return <><p class="soft" role="status">{count(done)} of {c.counts ? count(Math.min(c.counts.notes, most)) : '…'} notes</p><Waiting /></>
+  if (graph.vertices.length === 0 && at === '') return <Empty title="Nothing to draw"><p>Notes and the links between them show up here. Add a note first.</p></Empty>
+  return (
+    <>
+      <Revisions c={c} at={at} set={value => set({ at: value }, true)} />
+      <p class="soft small graphline" role="status">
+        {load.state === 'loading' ? `Reading: ${plural(done, 'note')}…`
+          : <>{plural(shown.vertices.length, 'note')} and {plural(shown.edges.length, 'link')} at revision {count(load.data?.revision ?? 0)}
+            {load.data?.truncated && (center === '' ? `: the first of ${count(c.counts?.notes ?? 0)} notes. Choose one and a distance to see what is around it.` : ': there is more around it.')}</>}
+      </p>
+      <div class="graph">
+        <Drawing shown={shown} focus={focus} pick={id => set({ focus: id ?? '' })} open={() => { if (chosen) go({ collection: c.id, note: chosen.id }) }} />
+        <section class="beside" aria-label="The graph as a list">
+          <input type="search" aria-label="Find in the graph" placeholder="Find in the graph" value={words} onInput={e => set({ find: e.currentTarget.value }, true)} />
+          <label>Show <select value={depth} disabled={!chosen} onChange={e => set({ depth: e.currentTarget.value })}>
+            <option value="">everything</option><option value="1">1 link around it</option><option value="2">2 links around it</option><option value="3">3 links around it</option>
+          </select></label>
+          {chosen && words === '' ? <Chosen graph={graph} vertex={chosen} collection={c.id} pick={id => set({ focus: id })} clear={() => set({ focus: '', depth: '' })} />
+            : <List vertices={find(graph, words, listed)} title={words === '' ? 'Most linked' : 'Found'} pick={id => set({ focus: id, find: '' })} />}
+        </section>
+      </div>
+    </>
+  )
+}
+
+function Drawing({ shown, focus, pick, open }: { shown: { vertices: Vertex[]; edges: Graph['edges'] }; focus: string; pick: (id: string | undefined) => void; open: () => void }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const stage = useRef<Stage>(undefined)
+  const told = useRef({ pick, open })
+  told.current = { pick, open }
+  useEffect(() => {
+    stage.current = new Stage(canvas.current!, { pick: id => told.current.pick(id), open: () => told.current.open() })
+    return () => stage.current?.end()
+  }, [])
+  useEffect(() => stage.current?.show(shown.vertices, shown.edges), [shown])
+  useEffect(() => stage.current?.choose(focus === '' ? undefined : focus), [focus])
+  const kinds = [...new Set(shown.vertices.map(v => v.kind))].sort()
+  return (
+    <div class="drawing">
+      <canvas ref={canvas} tabindex={0} role="application" aria-label="Graph of notes and links" aria-describedby="graph-keys" />
+      <p id="graph-keys" class="hidden">Arrow keys move, plus and minus zoom, 0 shows everything, Enter opens the chosen note, Escape chooses none. The list beside it has the same notes.</p>
+      <div class="zoom row">
+        <button type="button" aria-label="Zoom in" onClick={() => stage.current?.zoom(1.4)}>+</button>
+        <button type="button" aria-label="Zoom out" onClick={() => stage.current?.zoom(1 / 1.4)}>−</button>
+        <button type="button" onClick={() => stage.current?.whole()}>Fit</button>
+      </div>
+      <ul class="legend" aria-label="Kinds">{kinds.map(k => <li key={k} data-kind={k}>{k}</li>)}</ul>
+    </div>
+  )
+}
+
+/** What is chosen in the graph, and what it is linked to. */
+function Chosen({ graph, vertex, collection, pick, clear }: { graph: Graph; vertex: Vertex; collection: string; pick: (id: string) => void; clear: () => void }) {
+  const edges = graph.of.get(vertex.id) ?? []
+  return (
+    <>
+      <div class="card">
+        <bdi class="text" dir="auto">{reveal(vertex.label) || '(no words)'}</bdi>
+        <p class="small soft">{vertex.kind} · {plural(vertex.degree, 'link')}</p>
+        <div class="row"><a href={formatRoute({ collection, note: vertex.id })}>Open the note</a><button type="button" class="link" onClick={clear}>Choose none</button></div>
+      </div>
+      <ul class="picks" aria-label="Linked notes">
+        {edges.slice(0, listed).map(e => {
+          const out = e.source === vertex
+          const other = out ? e.target : e.source
+          return <li key={`${e.source.id}${e.target.id}${e.relation}`}><button type="button" onClick={() => pick(other.id)}><span class="small soft">{out ? '→' : '←'} {reveal(e.relation)}</span><bdi class="text" dir="auto">{reveal(other.label) || '(no words)'}</bdi></button></li>
+        })}
+      </ul>
+      {edges.length > listed && <p class="soft small">and {count(edges.length - listed)} more, in the note</p>}
+    </>
+  )
+}
+
+function List({ vertices, title, pick }: { vertices: Vertex[]; title: string; pick: (id: string) => void }) {
+  return (
+    <>
+      <h2>{title}</h2>
+      {vertices.length === 0 ? <p class="soft">No note of the graph has these words.</p> : (
+        <ul class="picks" aria-label={title}>
+          {vertices.map(v => <li key={v.id}><button type="button" onClick={() => pick(v.id)}><bdi class="text" dir="auto">{reveal(v.label) || '(no words)'}</bdi><span class="small soft">{v.kind} · {plural(v.degree, 'link')}</span></button></li>)}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** Chooses the revision that is shown. */
+function Revisions({ c, at, set }: { c: Schemas['Collection']; at: string; set: (at: string) => void }) {
+  const [held, setHeld] = useState<number>()
+  const least = Math.max(c.floor_revision ?? 0, 1)
+  const value = held ?? (at === '' ? c.head_revision : Number(at))
+  useEffect(() => setHeld(undefined), [at])
+  if (c.head_revision <= least) return null
+  return (
+    <div class="row revisions">
+      <label for="revision">Revision</label>
+      <input id="revision" type="range" min={least} max={c.head_revision} value={value} aria-valuetext={`${value} of ${c.head_revision}`}
+        onInput={e => setHeld(Number(e.currentTarget.value))} onChange={e => set(Number(e.currentTarget.value) === c.head_revision ? '' : e.currentTarget.value)} />
+      <output for="revision">{count(value)} of {count(c.head_revision)}</output>
+      <button type="button" disabled={at === ''} onClick={() => set('')}>Now</button>
+    </div>
+  )
+}
