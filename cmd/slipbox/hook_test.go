@@ -239,8 +239,9 @@ func TestHookIsSilent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			for _, action := range []string{"recall", "capture"} {
-				out, problems, code := p.runIn(t, tt.env, tt.in, "hook", "claude-code", action, "--user", "nobody")
+			// What is captured in the background is not of the user whose memory is recalled.
+			for action, user := range map[string]string{"recall": "nobody", "capture": "somebody"} {
+				out, problems, code := p.runIn(t, tt.env, tt.in, "hook", "claude-code", action, "--user", user)
 				if code != 0 || out+problems != "" {
 					t.Errorf("%s: exit %d, %q, %q", action, code, out, problems)
 				}

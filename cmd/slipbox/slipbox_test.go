@@ -1,11 +1,13 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +71,7 @@ func (p *person) run(t *testing.T, in string, args ...string) (stdout, stderr st
 // runIn is run with more of an environment.
 func (p *person) runIn(t *testing.T, env []string, in string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	cmd := commandtest.Command(t, append(p.env[:len(p.env):len(p.env)], env...), args...)
+	cmd := commandtest.Command(t, append(slices.Clip(p.env), env...), args...)
 	cmd.Stdin = strings.NewReader(in)
 	run := commandtest.Start(t, cmd)
 	select {
@@ -88,6 +90,21 @@ func (p *person) pipe(t *testing.T, in string, args ...string) string {
 		t.Fatalf("%v: exit %d\n%s%s", args, code, out, problems)
 	}
 	return out
+}
+
+// Nothing of the server is in the binary: it starts in milliseconds before every prompt.
+func TestNoServerInside(t *testing.T) {
+	t.Parallel()
+	info, err := buildinfo.ReadFile(commandtest.Command(t, nil).Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range info.Deps {
+		switch m.Path {
+		case "github.com/gin-gonic/gin", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "go.opentelemetry.io/otel":
+			t.Errorf("the binary contains %s", m.Path)
+		}
+	}
 }
 
 // object decodes the JSON that a command prints.

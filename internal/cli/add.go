@@ -51,7 +51,7 @@ func (c *cli) add() *cobra.Command {
 			}
 			if wait {
 				query.Set("wait", "evolved")
-				c.errs.status("waiting for the analysis…")
+				c.errs.statusf("waiting for the analysis…")
 				defer c.errs.done()
 			}
 			r := request{method: http.MethodPost, path: path + "/notes", query: query, body: note}
@@ -92,11 +92,11 @@ func (s *screen) added(got wire.NoteCreated) error {
 		what = "known"
 	}
 	if got.Note.State == "evolved" {
-		if err := s.facts(0, strings.Join(got.Note.Keywords, ", "), count(len(got.Note.Links), "link", "links")); err != nil {
+		if err := s.details(0, strings.Join(got.Note.Keywords, ", "), count(len(got.Note.Links), "link", "links")); err != nil {
 			return err
 		}
 	}
-	return s.facts(0, what, got.Note.ID.String())
+	return s.details(0, what, got.Note.ID.String())
 }
 
 // content returns the arguments as one text, or what comes from a pipe.
@@ -104,7 +104,7 @@ func (c *cli) content(args []string, what string) (string, error) {
 	if len(args) > 0 && (len(args) > 1 || args[0] != "-") {
 		return strings.Join(args, " "), nil
 	}
-	if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+	if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) {
 		return "", errors.New("there is no text; pass " + what + " as an argument, or pipe it in")
 	}
 	raw, err := io.ReadAll(io.LimitReader(c.in, maxText+1))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func (c *cli) chat() *cobra.Command {
 			if s.path, s.query, err = c.target(to); err != nil {
 				return err
 			}
-			if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+			if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) {
 				return s.talk(cmd.Context())
 			}
 			message, err := c.content(args, "a message")
@@ -94,7 +95,8 @@ func (s *chatting) talk(ctx context.Context) error {
 				continue
 			}
 			if err := s.say(ctx, line); err != nil {
-				if err = explain(ctx, s.to, err); ctx.Err() != nil {
+				err = explain(ctx, s.to, err)
+				if ctx.Err() != nil {
 					return err
 				}
 				if err := s.errs.line("%s", err); err != nil {
@@ -112,7 +114,7 @@ func (s *chatting) talk(ctx context.Context) error {
 // say sends a message with the dialogue before it, and prints the answer while it is written.
 func (s *chatting) say(ctx context.Context, message string) error {
 	ask := wire.ChatRequest{}
-	own := append(s.dialogue[:len(s.dialogue):len(s.dialogue)], said(wire.MessageRoleUser, message))
+	own := slices.Concat(s.dialogue, []wire.Message{said(wire.MessageRoleUser, message)})
 	ask.Messages = own[max(0, len(own)-dialogueLength):]
 	if s.model != "" {
 		ask.Model = &s.model
@@ -133,7 +135,7 @@ func (s *chatting) say(ctx context.Context, message string) error {
 			return s.out.line("%s", raw)
 		})
 	}
-	s.errs.status("…")
+	s.errs.statusf("…")
 	defer s.errs.done()
 	var answer *wire.ChatAnswer
 	printed := false
@@ -177,10 +179,10 @@ func (s *chatting) say(ctx context.Context, message string) error {
 			return err
 		}
 	}
-	s.dialogue = append(own, said(wire.MessageRoleAssistant, answer.Reply))
+	s.dialogue = slices.Concat(own, []wire.Message{said(wire.MessageRoleAssistant, answer.Reply)})
 	model := "no model"
 	if answer.Model != nil {
 		model = *answer.Model
 	}
-	return s.errs.facts(0, model, count(len(answer.Citations), "memory used", "memories used"))
+	return s.errs.details(0, model, count(len(answer.Citations), "memory used", "memories used"))
 }

@@ -90,7 +90,7 @@ func explain(ctx context.Context, to *client, err error) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return failure{"interrupted; the same command continues", ExitInterrupted}
+		return failure{"interrupted; run the command again to continue", ExitInterrupted}
 	}
 	if r, ok := errors.AsType[*refusal](err); ok && r.fix == "" && r.missesCollection() {
 		if names := to.names(ctx); len(names) > 0 {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -198,7 +197,7 @@ func pause(err error, n int, harmless bool) (time.Duration, bool) {
 		return 0, false
 	}
 	if notANumber == nil {
-		wait := time.Duration(seconds) * time.Second //nolint:gosec // below 2^31
+		wait := time.Duration(seconds) * time.Second
 		return wait, wait <= longestWait
 	}
 	return time.Duration(float64(firstPause<<(n-1)) * mathrand.Float64()), true //nolint:gosec // spreads, and hides nothing
@@ -269,5 +268,5 @@ func atMost(s string, n int) string {
 	if len(runes) <= n {
 		return s
 	}
-	return string(runes[:cmp.Or(n-1, 0)]) + "…"
+	return string(runes[:max(n-1, 0)]) + "…"
 }

@@ -61,7 +61,7 @@ func (c *cli) fork() *cobra.Command {
 				if c.asJSON() {
 					return c.out.line("%s", raw)
 				}
-				return c.out.facts(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
+				return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
 			}
 			var got wire.Collection
 			raw, _, err := to.get(cmd.Context(), r, &got)
@@ -78,7 +78,7 @@ func (c *cli) fork() *cobra.Command {
 			if err := c.out.text("", got.Name); err != nil {
 				return err
 			}
-			return c.out.facts(0, from, got.ID.String())
+			return c.out.details(0, from, got.ID.String())
 		}),
 	}
 	f := cmd.Flags()
@@ -147,7 +147,7 @@ func (s *screen) fact(f wire.Fact) error {
 	if err := s.text("", strings.Join([]string{f.Subject, strings.ReplaceAll(f.Relation, "_", " "), f.Object}, " ")); err != nil {
 		return err
 	}
-	return s.facts(2, since, until, contested, "confidence "+strconv.FormatFloat(f.Confidence, 'f', 2, 64))
+	return s.details(2, since, until, contested, "confidence "+strconv.FormatFloat(f.Confidence, 'f', 2, 64))
 }
 
 func (c *cli) history() *cobra.Command {
@@ -192,7 +192,7 @@ func (s *screen) version(e wire.HistoryEntry, before *wire.Note) error {
 	if err := s.line("%s", s.bold(fmt.Sprintf("revision %d", e.Revision)+"  "+clean(e.Cause))); err != nil {
 		return err
 	}
-	if err := s.facts(2, when(&e.ChangedAt), "by "+e.Actor, trigger); err != nil {
+	if err := s.details(2, when(&e.ChangedAt), "by "+e.Actor, trigger); err != nil {
 		return err
 	}
 	if e.Note == nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -129,7 +130,7 @@ func (h *hooking) change(commands map[string]string, dry bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w; correct the file, nothing was changed", file, err)
 	}
-	if string(changed) == string(old) {
+	if bytes.Equal(changed, old) {
 		return h.errs.line("%s has nothing to change", file)
 	}
 	if dry {
@@ -147,8 +148,8 @@ func (h *hooking) change(commands map[string]string, dry bool) error {
 		return err
 	}
 	mode := os.FileMode(0o600)
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // a link stays one
+	if at, err := filepath.EvalSymlinks(file); err == nil {
+		file = at // a link stays one
 		if info, err := os.Stat(file); err == nil {
 			mode = info.Mode().Perm()
 		}

@@ -115,7 +115,7 @@ func editGroups(groups []json.RawMessage, where, assistant, command string) (edi
 			_ = json.Unmarshal(hook, &h) // of another form, it is not one of ours
 			m := ours.FindStringSubmatch(h.Command)
 			switch {
-			case m == nil || m[2] != assistant:
+			case len(m) < 3 || m[2] != assistant:
 				kept = append(kept, hook)
 				continue
 			case !placed && h.Command == command:
@@ -211,7 +211,7 @@ func notJSON(where string, err error) error {
 func object(list []member) json.RawMessage {
 	parts := make([]string, len(list))
 	for i, m := range list {
-		parts[i] = string(plainJSON(m.name)) + ":" + string(m.value)
+		parts[i] = plainJSON(m.name) + ":" + string(m.value)
 	}
 	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
 }
@@ -225,12 +225,12 @@ func array(list []json.RawMessage) json.RawMessage {
 }
 
 // plainJSON encodes a string without escapes that only HTML needs.
-func plainJSON(s string) []byte {
+func plainJSON(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be encoded
-	return bytes.TrimSpace(b.Bytes())
+	_ = e.Encode(s) //nolint:errchkjson // a string can be encoded
+	return strings.TrimSpace(b.String())
 }
 
 // indentOf returns what a file indents by; two spaces when it does not.
@@ -255,9 +255,9 @@ func changes(before, after string) []string {
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}
-	for i := len(a) - 1; i >= 0; i-- {
+	for i, line := range slices.Backward(a) {
 		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
+			if line == b[j] {
 				common[i][j] = common[i+1][j+1] + 1
 			} else {
 				common[i][j] = max(common[i+1][j], common[i][j+1])

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestHooksKeepOtherSettings(t *testing.T) {
 			}
 		}
 		again, err := editHooks(installed, "claude-code", oursFor("nora"))
-		if err != nil || string(again) != string(installed) {
+		if err != nil || !bytes.Equal(again, installed) {
 			t.Errorf("%s: a second installation changes it (%v):\n%s", name, err, again)
 		}
 		other, err := editHooks(installed, "claude-code", oursFor("otto"))
@@ -62,7 +63,8 @@ func TestHooksKeepOtherSettings(t *testing.T) {
 				t.Errorf("%q is lost:\n%s", text, installed)
 			}
 		}
-		if strings.Index(string(installed), "zoom") > strings.Index(string(installed), "hooks") || strings.Index(string(installed), "Stop") > strings.Index(string(installed), "PreToolUse") {
+		at := func(text string) int { return bytes.Index(installed, []byte(text)) }
+		if at("zoom") > at("hooks") || at("Stop") > at("PreToolUse") {
 			t.Errorf("the order is lost:\n%s", installed)
 		}
 		if unchanged, err := editHooks([]byte(settings), "codex", nil); err != nil || string(unchanged) != settings {
@@ -75,7 +77,7 @@ func equalJSON(t *testing.T, a, b any) bool {
 	t.Helper()
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
-	return errA == nil && errB == nil && string(x) == string(y)
+	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
 // A hook of slipbox beside one of another program in one group goes alone.

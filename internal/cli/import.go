@@ -99,7 +99,6 @@ type importing struct {
 	report importReport
 	lines  bytes.Buffer
 	held   []string // the file of each line
-	made   bool     // the collection exists
 }
 
 // file is a file to import, and the name under which its notes have it.
@@ -118,7 +117,7 @@ func (i *importing) run(ctx context.Context, args []string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		i.errs.status("%d of %d files, %d notes: %s", n, len(files), i.report.Created+i.report.Known, f.name)
+		i.errs.statusf("%d of %d files, %d notes: %s", n, len(files), i.report.Created+i.report.Known, f.name)
 		if err := i.add(ctx, f); err != nil {
 			return err
 		}
@@ -369,7 +368,7 @@ func (c *cli) importBank() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c.errs.status("importing %s…", args[0])
+			c.errs.statusf("importing %s…", args[0])
 			defer c.errs.done()
 			var got struct {
 				Messages  int `json:"messages"`

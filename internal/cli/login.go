@@ -71,11 +71,11 @@ func (c *cli) tryKey(cmd *cobra.Command, to *client, collection string) error {
 // askKey returns the key of the environment, of a pipe, or that a person types.
 func (c *cli) askKey(base string) (string, error) {
 	key := c.envKey()
-	if file, ok := c.in.(*os.File); key == "" && ok && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+	if file, ok := c.in.(*os.File); key == "" && ok && term.IsTerminal(int(file.Fd())) {
 		if _, err := fmt.Fprintf(c.errs.w, "Key for %s (it is not shown): ", base); err != nil {
 			return "", err
 		}
-		typed, err := term.ReadPassword(int(file.Fd())) //nolint:gosec // a file descriptor
+		typed, err := term.ReadPassword(int(file.Fd()))
 		_, _ = fmt.Fprintln(c.errs.w)
 		if err != nil {
 			return "", err

@@ -189,7 +189,7 @@ func (in *mem0Import) asked(ctx context.Context) ([]mem0Entity, error) {
 		if in.source.oss {
 			return nil, errors.New("mem0's open-source server lists no users; name them with --entity user=ID")
 		}
-		in.errs.status("reading mem0's users…")
+		in.errs.statusf("reading mem0's users…")
 		return in.source.entities(ctx)
 	}
 	out := make([]mem0Entity, 0, len(in.entities))
@@ -224,7 +224,7 @@ func (in *mem0Import) read(ctx context.Context, asked []mem0Entity) (homes map[m
 				homes[home] = append(homes[home], *m)
 				in.report.Memories++
 			}
-			in.errs.status("read %s, now of %s…", count(in.report.Memories, "memory", "memories"), e)
+			in.errs.statusf("read %s, now of %s…", count(in.report.Memories, "memory", "memories"), e)
 		})
 		if err != nil {
 			return nil, nil, err
@@ -300,7 +300,7 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 	var out []mem0Contradiction
 	for i := range list {
 		m := &list[i]
-		in.errs.status("comparing the memories of %s: %d of %d…", home, i+1, len(list))
+		in.errs.statusf("comparing the memories of %s: %d of %d…", home, i+1, len(list))
 		r := request{method: http.MethodPost, path: path + "/messages", query: url.Values{"wait": {"evolved"}}, body: map[string]any{
 			"messages": []any{map[string]any{"role": "user", "content": m.Memory}},
 		}}
@@ -425,7 +425,7 @@ func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) 
 			return job, failure{fmt.Sprintf("the import of %s ended early (%s); the same command goes on", home, reason), ExitRefused}
 		}
 		if p := job.Progress; p != nil {
-			in.errs.status("importing %s: %d of %d…", home, p.Done, p.Total)
+			in.errs.statusf("importing %s: %d of %d…", home, p.Done, p.Total)
 		}
 		if err := rest(ctx, jobInterval); err != nil {
 			return job, err
@@ -489,7 +489,7 @@ func (in *mem0Import) print() error {
 		if err := in.out.text("twice ", d.Memory); err != nil {
 			return err
 		}
-		if err := in.out.facts(6, d.Entity, "kept "+d.Kept, "left out "+d.Left); err != nil {
+		if err := in.out.details(6, d.Entity, "kept "+d.Kept, "left out "+d.Left); err != nil {
 			return err
 		}
 	}
@@ -501,7 +501,7 @@ func (in *mem0Import) print() error {
 		if p.Retired {
 			what = "the older one is deleted"
 		}
-		if err := in.out.facts(12, p.Entity, p.Newer, p.Older, what); err != nil {
+		if err := in.out.details(12, p.Entity, p.Newer, p.Older, what); err != nil {
 			return err
 		}
 	}
@@ -514,6 +514,6 @@ func (in *mem0Import) print() error {
 	if r.DryRun {
 		done = "nothing is imported"
 	}
-	return in.out.facts(0, count(r.Memories, "memory", "memories")+" of "+count(r.Entities, "entity", "entities"), done, fmt.Sprintf("%d known", r.Known),
+	return in.out.details(0, count(r.Memories, "memory", "memories")+" of "+count(r.Entities, "entity", "entities"), done, fmt.Sprintf("%d known", r.Known),
 		count(len(r.Duplicates), "duplicate", "duplicates"), count(len(r.Contradictions), "contradiction", "contradictions"), fmt.Sprintf("%d refused", len(r.Refused)))
 }

@@ -36,10 +36,10 @@ const (
 func newScreen(w io.Writer, getenv func(string) string) *screen {
 	s := &screen{w: w, width: defaultWidth}
 	columns, err := strconv.Atoi(getenv("COLUMNS"))
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		dumb := getenv("TERM") == "dumb"
 		s.terminal, s.moves, s.color = true, !dumb, !dumb && getenv("NO_COLOR") == ""
-		if n, _, sizeErr := term.GetSize(int(file.Fd())); sizeErr == nil && n > 0 { //nolint:gosec // a file descriptor
+		if n, _, sizeErr := term.GetSize(int(file.Fd())); sizeErr == nil && n > 0 {
 			columns, err = n, nil
 		}
 	}
@@ -71,8 +71,8 @@ func (s *screen) text(head, content string) error {
 	return nil
 }
 
-// facts prints short values in a faint color, with as many in a line as fit.
-func (s *screen) facts(indent int, values ...string) error {
+// details prints short values in a faint color, with as many in a line as fit.
+func (s *screen) details(indent int, values ...string) error {
 	var lines []string
 	for _, v := range values {
 		if v = clean(v); v == "" {
@@ -103,8 +103,8 @@ func (s *screen) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// status shows how far long work is, in place of the status before. Without a terminal it shows nothing.
-func (s *screen) status(format string, args ...any) {
+// statusf shows how far long work is, in place of the status before. Without a terminal it shows nothing.
+func (s *screen) statusf(format string, args ...any) {
 	if !s.moves {
 		return
 	}

@@ -45,7 +45,7 @@ func TestNarrowTerminal(t *testing.T) {
 	if err := s.text(" 1 ", strings.Repeat("A kiln, 東京 and vases. ", 9)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.facts(3, "0.83", "", "2026-03-01 09:30", "01a1fdda-ccd6-713d-97db-eda78326c93a", strings.Repeat("x", 30)); err != nil {
+	if err := s.details(3, "0.83", "", "2026-03-01 09:30", "01a1fdda-ccd6-713d-97db-eda78326c93a", strings.Repeat("x", 30)); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {
@@ -53,7 +53,7 @@ func TestNarrowTerminal(t *testing.T) {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	if s.status("working"); strings.Contains(b.String(), "working") {
+	if s.statusf("working"); strings.Contains(b.String(), "working") {
 		t.Error("a pipe has a status")
 	}
 }

@@ -105,7 +105,7 @@ func (c *cli) show(raw json.RawMessage, got found) error {
 		if h.IsNeighbor {
 			values = slices.Insert(values, 1, "by a link")
 		}
-		if err := c.out.facts(len(head), append(values, parts(h.Explain.Signals)...)...); err != nil {
+		if err := c.out.details(len(head), append(values, parts(h.Explain.Signals)...)...); err != nil {
 			return err
 		}
 	}

@@ -24,15 +24,15 @@ func TestSections(t *testing.T) {
 		t.Errorf("an empty file: %q", got)
 	}
 	long := strings.Repeat("Ein Satz über Öfen. ", 300) + "\n\n" + strings.Repeat("字", 5_000)
-	joined := ""
+	var joined strings.Builder
 	for _, s := range sections(long) {
 		if n := utf8.RuneCountInString(s.content); n > sectionSize || !utf8.ValidString(s.content) {
 			t.Errorf("a part of %d characters", n)
 		}
-		joined += s.content
+		joined.WriteString(s.content)
 	}
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
-	if squeeze(joined) != squeeze(long) {
+	if squeeze(joined.String()) != squeeze(long) {
 		t.Error("text is lost")
 	}
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,33 +60,36 @@ func (c *cli) jobsOf(ctx context.Context, to *client) (url.Values, error) {
 	return query, nil
 }
 
-// followAll follows the oldest job that is not done, then the next, until there is none.
+// followAll follows the jobs that wait or run, oldest first, until there is none.
 func (c *cli) followAll(ctx context.Context, to *client, query url.Values) error {
 	seen, failed := 0, 0
 	for {
-		var oldest *wire.Job
-		left := 0
+		var left []string
 		for _, state := range []wire.JobState{wire.JobStateQueued, wire.JobStateRunning} {
 			query.Set("state", string(state))
 			query.Del("cursor")
 			_, err := pages(ctx, to, "/v1/jobs", query, 1_000, func(j wire.Job) error {
-				left++
-				oldest = &j // they are listed newest first, and those that run are older than those that wait
+				left = append(left, j.ID.String())
 				return nil
 			})
 			if err != nil {
 				return err
 			}
 		}
-		if oldest == nil {
+		if len(left) == 0 {
 			break
 		}
-		seen++
-		err := c.follow(ctx, to, oldest.ID.String(), fmt.Sprintf("%s left, ", count(left, "job", "jobs")))
-		if f, ok := err.(failure); ok && f.code == ExitRefused { //nolint:errorlint // it is the one that follow returns
-			failed++
-		} else if err != nil {
-			return err
+		// They are listed newest first, those that run last.
+		for n := len(left); n > 0; n-- {
+			seen++
+			err := c.follow(ctx, to, left[n-1], count(n, "job", "jobs")+" left, ")
+			if f, ok := errors.AsType[failure](err); ok && f.code == ExitRefused {
+				failed++
+			} else if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
+				continue // it went with its collection
+			} else if err != nil {
+				return err
+			}
 		}
 	}
 	c.errs.done()
@@ -115,7 +120,7 @@ func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
 			if c.asJSON() {
 				return c.out.line("%s", e.data)
 			}
-			c.errs.status("%s%s", before, progressOf(last))
+			c.errs.statusf("%s%s", before, progressOf(last))
 			return nil
 		})
 		switch {
@@ -168,11 +173,7 @@ func (c *cli) end(j wire.Job, say bool) error {
 }
 
 func ended(state wire.JobState) bool {
-	switch state {
-	case wire.JobStateDone, wire.JobStateFailed, wire.JobStateDead, wire.JobStateCancelled:
-		return true
-	}
-	return false
+	return slices.Contains([]wire.JobState{wire.JobStateDone, wire.JobStateFailed, wire.JobStateDead, wire.JobStateCancelled}, state)
 }
 
 func progressOf(j wire.Job) string {

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+)
+
+// openTerminal returns both ends of a terminal of so many columns.
+func openTerminal(t *testing.T, columns uint16) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = person.Close() })
+	fd := int(person.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 24}); err != nil {
+		t.Fatal(err)
+	}
+	program, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = program.Close() })
+	return person, program
+}
+
+// on runs a command on a terminal and returns what a person sees. They type once they see the prompt.
+func (p *person) on(t *testing.T, columns uint16, prompt, typed string, env []string, args ...string) string {
+	t.Helper()
+	mine, its := openTerminal(t, columns)
+	cmd := commandtest.Command(t, append(slices.Clip(p.env), env...), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = its, its, its
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := its.Close(); err != nil { // so that a read ends when the command does
+		t.Fatal(err)
+	}
+	var seen strings.Builder
+	part := make([]byte, 4096)
+	for {
+		n, err := mine.Read(part)
+		seen.Write(part[:n])
+		if err != nil {
+			break
+		}
+		if typed != "" && strings.Contains(seen.String(), prompt) {
+			if _, err := mine.WriteString(typed); err != nil {
+				t.Fatal(err)
+			}
+			typed = ""
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %v", args, err)
+	}
+	return strings.ReplaceAll(seen.String(), "\r\n", "\n")
+}
+
+// On a terminal there is text, as wide as the terminal, with colors unless they are not wanted. A key that is typed is
+// not shown, and a dialogue ends with Ctrl-D.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	p.pipe(t, "", "add", "Nora asked the gallery to hold two vases back until \x1b[31mthe gas kiln\x1b[0m is inspected.")
+	wide := p.on(t, 200, "", "", nil, "search", "vases", "-k", "1")
+	if !strings.Contains(wide, "\x1b[1m 1 \x1b[0m") || strings.Contains(wide, "{") {
+		t.Errorf("on a terminal: %q", wide)
+	}
+	for _, env := range [][]string{{"NO_COLOR=1"}, {"TERM=dumb"}} {
+		plain := p.on(t, 40, "", "", env, "search", "vases", "-k", "1")
+		if strings.Contains(plain, "\x1b") || !strings.Contains(plain, " 1 Nora asked the gallery to hold") {
+			t.Errorf("%v: %q", env, plain)
+		}
+		for line := range strings.Lines(plain) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 40 {
+				t.Errorf("%v: %d columns: %q", env, n, line)
+			}
+		}
+	}
+	if seen := p.on(t, 80, "not shown", p.key+"\n", []string{"HOME=" + t.TempDir()}, "login", p.url); !strings.Contains(seen, "is kept as profile") || strings.Contains(seen, p.key) {
+		t.Errorf("the login: %q", seen)
+	}
+	if seen := p.on(t, 80, "> ", "When is the kiln inspected?\n\x04", nil, "chat", "--forget"); !strings.Contains(seen, "Friday") {
+		t.Errorf("a dialogue: %q", seen)
+	}
+}
