@@ -197,6 +197,9 @@ var (
 )
 
 func hanAnswered(q, a string) string {
+	if said := hanAmountSaid(q, a); said != "" {
+		return said
+	}
 	a = strings.TrimRight(strings.TrimSpace(a), "。！!，, ")
 	if utf8.RuneCountInString(a) > 16 {
 		return ""
@@ -241,9 +244,11 @@ var (
 		`|(?:don't|do not|stop) (?:call|calling|address|addressing) me\b` +
 		`|(?:answer|reply|respond|write|speak|talk)(?: to)?(?: me)? (?:only |always )?in (?:\p{Lu}\p{Ll}+|short|simple|plain|bullet)` +
 		`|keep (?:your |the |all )?(?:answers|replies|responses|messages) ` +
+		`|(?:don't|do not|never|no|skip|avoid|stop) (?:use |using |add |adding |write |writing |give me |any |the )*(?:emojis?|bullet points|bullets|jargon|headings|markdown|tables|exclamation marks|small talk|pep talks?|lectures?|disclaimers|abbreviations|slang)\b` +
+		`|(?:write|give|state|express|use|show|put|list|convert)(?: me| all| the| your)* (?:amounts?|distances?|weights?|lengths?|prices?|temperatures?|dates?|times?|units?|quantities|numbers|measurements?) (?:in|as|with) ` +
 		`|call me \p{Lu}\p{L}+` +
 		`|` + communicating + `\b.* (?:from now on|in (?:the )?future|every time|going forward)[.!]*$)`)
-	hanInstruction = regexp.MustCompile(`^(?:请|麻烦)?(?:你|您)?((?:以后|今后|从现在起|从今以后|每次|总是|一直|永远|始终)(?:都|请)?(?:用|叫|不要|别|称呼|给|把|先|只).{1,30}|用.{1,8}(?:回答|回复|交流|和我说话|跟我说话).{0,10}|叫我\p{Han}{1,6})[。！!]?$`)
+	hanInstruction = regexp.MustCompile(`^(?:请|麻烦)?(?:你|您)?((?:以后|今后|从现在起|从今以后|每次|总是|一直|永远|始终)(?:的?(?:回答|回复|推荐|说话)时?)?(?:都|请|要)*(?:用|叫|不要|别|称呼|给|把|先|只|分点|列|简短|简洁|详细).{1,30}|用.{1,8}(?:回答|回复|交流|和我说话|跟我说话).{0,10}|(?:回答|回复|说话)(?:都)?(?:请|要|得)?(?:简短|简洁|分点|用|不要|别).{0,20}|叫我\p{Han}{1,6})[。！!]?$`)
 )
 
 var (
@@ -269,7 +274,7 @@ func instruction(s string) string {
 		return ""
 	}
 	s = leadingPlease.ReplaceAllString(s, "")
-	s = strings.NewReplacer(" your ", " its ", " you ", " it ").Replace(s)
+	s = strings.NewReplacer(" your ", " its ", " you ", " it ", " please,", ",").Replace(s)
 	first, rest, _ := strings.Cut(s, " ")
 	switch strings.ToLower(first) {
 	case "call":

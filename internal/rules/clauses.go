@@ -219,6 +219,10 @@ var (
 
 // hanSentenceFacts is sentenceFacts for Chinese.
 func hanSentenceFacts(s, name string, saidAt time.Time) []string {
+	s = hanWithoutFeeling(s)
+	if hanUnclear(s) {
+		return nil
+	}
 	whole := hanFact(s, name, saidAt)
 	if whole == "" {
 		if found := hanClauseFacts(s, name, saidAt); len(found) > 0 {

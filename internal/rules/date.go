@@ -177,7 +177,7 @@ func saidOn(weekday string, saidAt time.Time) string {
 }
 
 // repeated matches words before a day that comes again and again: "every Sunday".
-var repeated = regexp.MustCompile(`(?i)\b(?:every|each|most|any|alternate|every (?:other|second|single))\s+$|每个?$`)
+var repeated = regexp.MustCompile(`(?i)\b(?:every|each|most|any|alternate|every (?:other|second|single))\s+$|(?:每个?|一般|通常|平时|总是|都是|经常)$`)
 
 var boundWords = wordSet("since before until till after from by")
 

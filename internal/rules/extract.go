@@ -39,7 +39,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i), mentions: mentionsBefore(all, len(in.Recent)+i), hanBefore: hanSentenceBefore(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name)}
+		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i), mentions: mentionsBefore(all, len(in.Recent)+i), hanBefore: hanSentenceBefore(all, len(in.Recent)+i), hanTopic: hanTopic(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name)}
 		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -60,6 +60,7 @@ type utteranceReader struct {
 	before       [][]referent   // what pronouns for persons and animals may refer to, by sentence
 	mentions     [][]mention    // the things that the sentences before name
 	hanBefore    string         // the last Chinese sentence that names a person or an animal
+	hanTopic     string         // whom a Chinese sentence without a subject is about; "": not known
 }
 
 // hasOtherName reports whether a person of another name takes part in a conversation.
@@ -94,7 +95,7 @@ func (r *utteranceReader) facts() []string {
 		r.hear(said)
 	}
 	lastIsFact := false // the previous sentence became a fact
-	hanBefore := r.hanBefore
+	hanBefore, topic, counts := r.hanBefore, r.hanTopic, hanCounts.MatchString(r.question)
 	for _, s := range utteredSentences(r.u.Content) {
 		if r.listeners != nil {
 			if plain := stripFiller(s); r.listeners.MatchString(plain) && !isHan(s) {
@@ -114,6 +115,8 @@ func (r *utteranceReader) facts() []string {
 				if hanReferent.MatchString(s) {
 					hanBefore = s
 				}
+				resolved, topic = hanWithSubject(resolved, topic, counts)
+				counts = false
 				if ok && hanStandsAlone(resolved) {
 					found := hanSentenceFacts(resolved, r.speakerName("用户", "助手"), r.u.Time)
 					out, lastIsFact = append(out, found...), len(found) > 0

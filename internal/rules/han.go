@@ -10,16 +10,17 @@ import (
 )
 
 var (
-	hanLeadIns   = regexp.MustCompile(`^(?:嗯+|啊+|哦+|噢|哎呀?|唉|嗨|嘿|喂|哈哈+|呵呵|其实|对了|说实话|老实说|话说|不过|但是?|而且|所以|然后|另外|还有|那么?|你好|您好|早上好|晚上好|是的|对啊?|好的?|当然|没错|谢谢你?|多谢|顺便说一下|请记住|记住|你知道吗|告诉你|跟你说|我跟你说|我告诉你|我想告诉你|我觉得|我想说)[，,、！!。：:~ ]*`)
+	hanLeadIns   = regexp.MustCompile(`^(?:嗯+|啊+|哦+|噢|好了|好啦|行了|算了|得了|别提了|别说了|是啊|也是|哈|哇|要的|哎呀?|唉|嗨|嘿|喂|哈哈+|呵呵|其实|对了|说实话|老实说|话说|不过|但是?|而且|所以|然后|另外|还有|那么?|你好|您好|早上好|晚上好|是的|对啊?|好的?|当然|没错|谢谢你?|多谢|顺便说一下|请记住|记住|你知道吗|告诉你|跟你说|我跟你说|我告诉你|我想告诉你|我觉得|我想说)[，,、！!。：:~ ]*`)
 	hanRequests  = regexp.MustCompile(`^(?:请|麻烦|帮我|帮忙|告诉我|给我|能不能|能否|可以帮|你能|你可以|我想请你|我想让你|我要你|我希望你|我想问|我想知道|想问|教我)|一下吗|好吗|行吗`)
 	hanReactions = regexp.MustCompile(`^(?:我(?:也|都|真|很|太|非常|好)*(?:知道了|明白|懂|同意|理解|相信|希望|觉得|猜|认为|感谢|谢谢|高兴听到|羡慕|没事|还好|很好|可以|也是)|太(?:好|棒|可惜)|真(?:好|棒|可惜|的)|谢谢|感谢|再见|晚安|加油|恭喜|祝)`)
-	hanSupposed  = regexp.MustCompile(`如果|要是|假如|假设|万一|也许|可能会|说不定|要不是`)
+	hanSupposed  = regexp.MustCompile(`如果|要是|假如|假设|万一|也许|可能会|说不定|要不是|本来`)
 	hanQuestion  = regexp.MustCompile(`[?？]|(?:吗|呢|么)[。！!~]*$|^(?:什么|怎么|为什么|哪|谁|几点|多少)|是不是|有没有|好不好`)
-	hanKin       = `妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母`
+	hanKin       = `妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母|婆婆|公公|岳父|岳母|丈母娘|闺女|外甥女?|侄子|侄女|孙子|孙女|老伴|嫂子|姐夫|妹夫|爱人|媳妇|女婿`
 	hanOwnKin    = regexp.MustCompile(`^(?:` + hanKin + `)`)
 	hanOthers    = regexp.MustCompile(`^\p{Han}{2,3}(?:住在|喜欢|搬到|爱吃|是我|在\p{Han}{1,8}(?:工作|上班|上学|读书))`)
 	hanClipped   = regexp.MustCompile(`^(?:(?:昨天|前天|今天|今早|昨晚|上周\p{Han}?|上个月|去年|刚刚|刚|最近|上周末|周末|明天|下周\p{Han}?|下个月|明年)[，, ]?)?(?:和\p{Han}{1,6}(?:一起)?)?(?:去了|买了|吃了|看了|参加了|打算|准备|计划|刚去|刚买|搬到|学会了|开始|完成了|收到了|要去|想去|决定)`)
 	hanSelfKin   = regexp.MustCompile(`我(` + hanKin + `|们家|家|公司|们公司|们学校|学校)`)
+	hanCalled    = regexp.MustCompile(`((?:叫|喊|称呼))我(` + hanKin + `)$`)
 	hanEmpty     = regexp.MustCompile(`[的了是在有和也都就很还不我们你他她它这那个些吧啊呀哦呢吗嘛哈真太好想要说觉得知道]|\P{L}`)
 )
 
@@ -34,7 +35,7 @@ func hanFact(s, name string, saidAt time.Time) string {
 		}
 	}
 	if s == "" || utf8.RuneCountInString(s) > maxFactRunes || hanQuestion.MatchString(s) || hanRequests.MatchString(s) ||
-		hanReactions.MatchString(s) || hanSupposed.MatchString(s) || injectedInstructions.MatchString(s) || strings.ContainsAny(s, "你您") {
+		hanReactions.MatchString(s) || hanSupposed.MatchString(s) || injectedInstructions.MatchString(s) || strings.ContainsAny(s, "你您") || hanUnclear(s) {
 		return ""
 	}
 	self := strings.Contains(s, "我") || strings.Contains(s, "咱们")
@@ -55,7 +56,8 @@ func hanFact(s, name string, saidAt time.Time) string {
 
 // hanRetell rewrites a Chinese sentence in the third person: "我的狗" becomes "小王的狗".
 func hanRetell(s, name string) string {
-	s = hanSelfKin.ReplaceAllString(s, "我的$1")
+	s = hanSelfKin.ReplaceAllString(hanCalled.ReplaceAllString(s, "$1\u200b我\u200b$2"), "我的$1")
+	s = strings.ReplaceAll(s, "\u200b", "")
 	s = strings.ReplaceAll(s, "的们", "们的")
 	for _, w := range []string{"咱们", "我们"} {
 		s = strings.ReplaceAll(s, w, "我")
