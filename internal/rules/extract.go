@@ -154,7 +154,7 @@ var (
 // known name.
 func introduction(s, name string) string {
 	plain := stripFiller(s)
-	for _, opening := range []string{"I'm ", "I am ", "My name is "} {
+	for _, opening := range []string{"I'm ", "I am ", "My name is ", "My name's "} {
 		if rest, ok := strings.CutPrefix(plain, opening+name); ok && len(rest) > 3 && (rest[0] == ',' || strings.HasPrefix(rest, " and ")) {
 			return strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(rest, ", "), "and "), " ")
 		}
@@ -318,7 +318,9 @@ func utteredSentences(s string) []string {
 		if line == "" || strings.HasPrefix(line, ">") || strings.HasPrefix(line, "|") || injectedInstructions.MatchString(line) {
 			continue
 		}
-		out = append(out, text.Sentences(line)...)
+		for _, sentence := range text.Sentences(line) {
+			out = append(out, ownParent.ReplaceAllStringFunc(sentence, func(m string) string { return "My " + strings.ToLower(m) }))
+		}
 	}
 	return out
 }
@@ -416,11 +418,11 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	if agent {
 		return promisedFact(s, name, saidAt)
 	}
-	s = possiblePart.ReplaceAllString(byTheWay.ReplaceAllString(s, "$1"), "$1")
+	s = unmetFirst.ReplaceAllString(possiblePart.ReplaceAllString(byTheWay.ReplaceAllString(s, "$1"), "$1"), "")
 	if s == "" || requests.MatchString(s) || injectedInstructions.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
 		return ""
 	}
-	if mutualStatement.MatchString(s) || suppositions.MatchString(s) && !statedWishes.MatchString(s) {
+	if mutualStatement.MatchString(s) || supposedOfOthers.MatchString(s) || elliptic.MatchString(s) || suppositions.MatchString(s) && !statedWishes.MatchString(s) {
 		return ""
 	}
 	s = restoreSubject(s)
@@ -457,6 +459,17 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	return retell(resolveDates(s, saidAt), name)
 }
+
+var (
+	// unmetFirst matches a wish that a following "but" takes back: "I'd love to, but".
+	unmetFirst = regexp.MustCompile(`(?i)^(?:i|we)(?:'d| would) (?:love|like|have loved|have liked) to,? but (?:(?:sadly|unfortunately),? )?`)
+	// ownParent matches a parent of the speaker who is named as children do: "Mum is a nurse".
+	ownParent = regexp.MustCompile(`^(?:Mum|Mom|Mommy|Dad|Daddy|Grandma|Grandpa|Granny) `)
+	// supposedOfOthers matches what others would do.
+	supposedOfOthers = regexp.MustCompile(`^(?:(?:[Mm]y|[Oo]ur) (?:\p{L}+ ){1,3}|(?:[Hh]e|[Ss]he|[Tt]hey) |\p{Lu}\p{Ll}+(?:'s \p{Ll}+)?(?: \p{Lu}\p{Ll}+)? )would (?:probably |never |rather |always |just )*(?:be|say|think|kill|die|laugh|hate|do|recommend|tell|have|agree|help|go|need|cost|take|make|know|want)\b`)
+	// elliptic matches a sentence whose verb only the question has: "My brother does."
+	elliptic = regexp.MustCompile(`(?i)^(?:my |our )?[\p{L}' ]{1,40} (?:does|did|can|will|has|is|was|do|doesn't|didn't|can't|won't|isn't|wasn't)[.!]*$`)
+)
 
 // praisedThing matches an opinion on something of the speaker's.
 var praisedThing = regexp.MustCompile(`(?i)^(?:(?:my|our|the) )?(?:[\p{L}-]+ ){0,2}[\p{L}-]+(?: is| are| was| were|'s)(?: going| doing| being)? (?:so |really |very |super |pretty |my |our |like )*(?:good|great|well|awesome|amazing|wonderful|fine|okay|ok|important|everything|rocks?|future|strength|support|motivation|inspiration|happiness|joy|priority|world|life|anchor)\b`)

@@ -72,3 +72,22 @@ func TestHowToWrite(t *testing.T) {
 		}
 	}
 }
+
+// What others would do, what somebody would have liked, and half sentences are no facts; a parent named as children do
+// is the speaker's (C160, C163).
+func TestSeldomInvented(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string][]string{
+		"My uncle would probably say that I drive too fast.": nil,
+		"I'd love to, but I'm moving to Ghent that weekend.": {"Ida is moving to Ghent that weekend."},
+		"My brother does.":                             nil,
+		"I have to run, my train is here!":             nil,
+		"My name's Ida, I restore violins in Cremona.": {"Ida restores violins in Cremona."},
+		"My husband Karl fixed the roof. Dad takes blood thinners. He can't eat grapefruit.": {"Ida's husband Karl fixed the roof.", "Ida's dad takes blood thinners.", "Ida's dad can't eat grapefruit."},
+	} {
+		in := mem0.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: "Ida", Content: said, Time: time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)}}}
+		if got := extract(in).Facts; len(got)+len(want) > 0 && !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
