@@ -707,8 +707,7 @@ func TestOSLongSpan_C247(t *testing.T) {
 		said(fmt.Sprintf("Day %d: today I thought about %s.", i, topic), "Tell me more about "+topic+".")
 	}
 	// All exchanges go through the policy. Those of the first chunks are decided one by one, as in use; of each later chunk the last
-	// one moves those that wait, eight at once. One by one, all 500 take 25 s of CPU (most of it reads the links of a few large
-	// sessions again for each decision), this way it is 7 s.
+	// one moves those that wait, eight at once. One by one, all 500 take about 8 s of CPU.
 	const alone = 2
 	for k, chunk := range slices.Collect(slices.Chunk(messages, 50)) {
 		waiting := len(chunk) - 2
