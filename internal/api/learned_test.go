@@ -94,7 +94,7 @@ func TestGetCosts(t *testing.T) {
 	b := newSystem(t)
 	c := b.space(t, "talk", "mem0")
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
-	if got := b.call(t, "reader", "GET", c+"/costs", "").want(http.StatusOK); got.number("adds") != 0 || got.length("purposes") != 0 || got.number("per_add.calls") != 0 ||
+	if got := b.call(t, "reader", "GET", c+"/costs", "").want(http.StatusOK); got.number("adds") != 0 || got.length("purposes") != 0 || got.length("days") != 0 || got.number("per_add.calls") != 0 ||
 		got.text("from") != "2026-01-30" || got.text("to") != "2026-03-01" {
 		t.Errorf("%s", got.Body)
 	}
@@ -119,6 +119,7 @@ func TestGetCosts(t *testing.T) {
 		"adds": 2.0, "answers": 4.0, "per_add.calls": 1.0, "per_add.prompt_tokens": 15.0, "per_add.completion_tokens": 2.5,
 		"per_answer.calls": 1.0, "per_answer.prompt_tokens": 100.0, "per_answer.completion_tokens": 11.0,
 		"purposes.0.purpose": "chat", "purposes.1.purpose": "extract", "purposes.1.calls": 2.0,
+		"days.0.day": "2026-03-01", "days.0.adds": 2.0, "days.0.calls": 6.0, "days.0.prompt_tokens": 430.0, "days.0.completion_tokens": 49.0,
 	} {
 		if got.at(path) != want {
 			t.Errorf("%s is %v, want %v", path, got.at(path), want)

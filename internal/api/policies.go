@@ -62,12 +62,15 @@ func (h *core) getCosts(c *gin.Context) error {
 	}
 	out := wire.Costs{
 		From: first.Format(time.DateOnly), To: last.Format(time.DateOnly), Purposes: make([]wire.PurposeCost, 0, len(costs.Purposes)),
-		Adds: costs.Adds, Answers: costs.Answers, PerAdd: wireCost(costs.PerAdd), PerAnswer: wireCost(costs.PerAnswer),
+		Days: make([]wire.DayCost, 0, len(costs.Days)), Adds: costs.Adds, Answers: costs.Answers, PerAdd: wireCost(costs.PerAdd), PerAnswer: wireCost(costs.PerAnswer),
 	}
 	for _, u := range costs.Purposes {
 		out.Purposes = append(out.Purposes, wire.PurposeCost{
 			Purpose: u.Purpose, Calls: u.Calls, PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens,
 		})
+	}
+	for _, d := range costs.Days {
+		out.Days = append(out.Days, wire.DayCost{Day: d.Day, Adds: d.Adds, Calls: d.Calls, PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens})
 	}
 	return reply(c, http.StatusOK, out)
 }

@@ -177,8 +177,8 @@ type LogReader interface {
 	// Changesets lists those of the collection's own log after a revision.
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
 	// CountChangesets counts those of the collection's own log of a cause, from one time on and before
-	// another.
-	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (int64, error)
+	// another, by day (UTC, 2006-01-02).
+	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (map[string]int64, error)
 }
 
 // UsageStore counts the use of notes.

@@ -83,8 +83,8 @@ type LogRows interface {
 	LogPage(ctx context.Context, tenantID uuid.UUID, r NoteReader, p LogPage) ([]NoteVersion, error)
 	// ListChangesets lists those of a collection's own log after one revision and up to another.
 	ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, limit int) ([]memory.Changeset, error)
-	// CountChangesets counts those up to a revision, of a cause, from one time on and before another.
-	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (int64, error)
+	// CountChangesets counts those up to a revision, of a cause, from one time on and before another, by day.
+	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error)
 }
 
 // LogPage asks for a stretch of the log of the layer NoteReader.Collection.
@@ -274,15 +274,15 @@ func (b *Base) Changesets(ctx context.Context, s tenant.Scope, v memory.View, af
 }
 
 // CountChangesets implements memory.Reader.
-func (b *Base) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (n int64, err error) {
+func (b *Base) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (days map[string]int64, err error) {
 	if err := v.Check(s); err != nil {
-		return 0, err
+		return nil, err
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		n, err = q.CountChangesets(ctx, s.Tenant(), v.Collection.ID, v.At, cause, from, to)
+		days, err = q.CountChangesets(ctx, s.Tenant(), v.Collection.ID, v.At, cause, from, to)
 		return err
 	})
-	return n, err
+	return days, err
 }
 
 // Usage implements memory.Reader.

@@ -118,7 +118,7 @@ func (ob *observed) CopyRows(ctx context.Context, s tenant.Scope, v memory.View,
 }
 
 // CountChangesets implements Store.
-func (ob *observed) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from time.Time, to time.Time) (out1 int64, err error) {
+func (ob *observed) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from time.Time, to time.Time) (out1 map[string]int64, err error) {
 	ctx, finish := ob.begin(ctx, "CountChangesets", s.Tenant(), v.Collection.ID)
 	defer finish(&err)
 	return ob.Store.CountChangesets(ctx, s, v, cause, from, to)

@@ -1228,6 +1228,9 @@ type Costs struct {
 	// Answers Model calls for chats.
 	Answers int64 `json:"answers"`
 
+	// Days By day, the first one first. Days on which nothing was added or asked are left out.
+	Days []DayCost `json:"days"`
+
 	// From First day (UTC).
 	From string `json:"from"`
 
@@ -1253,6 +1256,24 @@ type Counts struct {
 
 	// Pending Notes that wait for a vector or a model.
 	Pending int64 `json:"pending"`
+}
+
+// DayCost defines model for DayCost.
+type DayCost struct {
+	// Adds Changes that added notes or messages.
+	Adds int64 `json:"adds"`
+
+	// Calls Requests that reached the endpoint, of all purposes.
+	Calls int64 `json:"calls"`
+
+	// CompletionTokens As the endpoint counted them.
+	CompletionTokens int64 `json:"completion_tokens"`
+
+	// Day In UTC.
+	Day string `json:"day"`
+
+	// PromptTokens As the endpoint counted them.
+	PromptTokens int64 `json:"prompt_tokens"`
 }
 
 // DisplayName A name for people, in any script.

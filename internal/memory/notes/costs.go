@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ const (
 // CostsStore is what Costs requires of a store.
 type CostsStore interface {
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
-	CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (int64, error)
+	CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (map[string]int64, error)
 	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 }
 
@@ -34,10 +35,17 @@ func NewCosts(store CostsStore) *Costs { return &Costs{store: store} }
 // CollectionCosts holds the calls and tokens of a collection within a range of days.
 type CollectionCosts struct {
 	Purposes  []memory.ModelUse // by purpose, without days
+	Days      []DayCost         // in order; without days on which nothing was counted
 	Adds      int64             // changes that added notes or messages: a call of Add or AddMessages, or one batch of a bulk
 	Answers   int64             // calls with the purpose chat
 	PerAdd    Cost              // of all purposes except those of answers
 	PerAnswer Cost
+}
+
+// DayCost holds what was added and called on one day (UTC, 2006-01-02).
+type DayCost struct {
+	memory.ModelUse // without collection and purpose
+	Adds            int64
 }
 
 // Cost is an average. Its fields are zero if there was nothing to average.
@@ -63,8 +71,20 @@ func (c *Costs) Of(ctx context.Context, s tenant.Scope, ref string, first, last 
 		return CollectionCosts{}, err
 	}
 	var out CollectionCosts
-	if out.Adds, err = c.store.CountChangesets(ctx, s, v, memory.CauseAdd, first, last.AddDate(0, 0, 1)); err != nil {
+	adds, err := c.store.CountChangesets(ctx, s, v, memory.CauseAdd, first, last.AddDate(0, 0, 1))
+	if err != nil {
 		return CollectionCosts{}, err
+	}
+	days := map[string]*DayCost{}
+	day := func(name string) *DayCost {
+		if days[name] == nil {
+			days[name] = &DayCost{ModelUse: memory.ModelUse{Day: name}}
+		}
+		return days[name]
+	}
+	for name, n := range adds {
+		out.Adds += n
+		day(name).Adds = n
 	}
 	var adding, answering memory.ModelUse
 	for _, u := range used {
@@ -77,6 +97,7 @@ func (c *Costs) Of(ctx context.Context, s tenant.Scope, ref string, first, last 
 			out.Purposes = append(out.Purposes, memory.ModelUse{Collection: u.Collection, Purpose: u.Purpose})
 		}
 		addUse(&out.Purposes[i], u)
+		addUse(&day(u.Day).ModelUse, u)
 		switch u.Purpose {
 		case PurposeChat:
 			out.Answers += u.Calls
@@ -86,6 +107,9 @@ func (c *Costs) Of(ctx context.Context, s tenant.Scope, ref string, first, last 
 		default:
 			addUse(&adding, u)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(days)) {
+		out.Days = append(out.Days, *days[name])
 	}
 	slices.SortFunc(out.Purposes, func(a, b memory.ModelUse) int { return strings.Compare(a.Purpose, b.Purpose) })
 	out.PerAdd, out.PerAnswer = costPer(&adding, out.Adds), costPer(&answering, out.Answers)

@@ -58,8 +58,15 @@ func TestCosts(t *testing.T) {
 	if !slices.Equal(purposes, []string{"chat", "decide", "extract", "relevance"}) || got.Purposes[2].Calls != 2 {
 		t.Errorf("purposes are %+v", got.Purposes)
 	}
-	if got := of(today.AddDate(0, 0, -1), today); got.Purposes[2].Calls != 3 || got.Adds != 4 {
+	got = of(today.AddDate(0, 0, -1), today)
+	if got.Purposes[2].Calls != 3 || got.Adds != 4 {
 		t.Errorf("of two days: %+v", got)
+	}
+	if want := []notes.DayCost{
+		{ModelUse: memory.ModelUse{Day: day(-1), Calls: 1, PromptTokens: 1, CompletionTokens: 1}},
+		{ModelUse: memory.ModelUse{Day: day(0), Calls: 11, PromptTokens: 1160, CompletionTokens: 132}, Adds: 4},
+	}; !slices.Equal(got.Days, want) {
+		t.Errorf("days are %+v, want %+v", got.Days, want)
 	}
 	if got := of(today.AddDate(0, 0, -1), today.AddDate(0, 0, -1)); got.Adds != 0 || got.PerAdd.Calls != 0 || len(got.Purposes) != 1 {
 		t.Errorf("of yesterday: %+v", got)

@@ -317,7 +317,9 @@ func noteHistory(_ *testing.T, w *world) {
 	w.assertf(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
 	at := cs[0].At
 	count := func(v memory.View, cause memory.Cause, from, to time.Time) int64 {
-		return must(w.CountChangesets(w.ctx, w.all, v, cause, from, to))(w.t)
+		days := must(w.CountChangesets(w.ctx, w.all, v, cause, from, to))(w.t)
+		w.assertf(len(days) <= 1 && days[at.UTC().Format(time.DateOnly)] == int64(len(days)), "by day: %v", days)
+		return days[at.UTC().Format(time.DateOnly)]
 	}
 	w.assertf(count(w.view(f.ID), memory.CauseEvolve, at, at.Add(time.Microsecond)) == 1 && count(w.view(f.ID), memory.CauseEvolve, time.Time{}, at) == 0, "the start of the interval is included, the end is not")
 	w.assertf(count(w.viewAt(f.ID, 2), memory.CauseEvolve, time.Time{}, at.Add(time.Hour)) == 0, "a changeset after the view is counted")

@@ -2983,6 +2983,8 @@ export interface components {
             to: string;
             /** @description By purpose, sorted by its name. */
             purposes: components["schemas"]["PurposeCost"][];
+            /** @description By day, the first one first. Days on which nothing was added or asked are left out. */
+            days: components["schemas"]["DayCost"][];
             /**
              * Format: int64
              * @description Changes that added notes or messages.
@@ -2995,6 +2997,33 @@ export interface components {
             answers: number;
             per_add: components["schemas"]["AverageCost"];
             per_answer: components["schemas"]["AverageCost"];
+        };
+        DayCost: {
+            /**
+             * Format: date
+             * @description In UTC.
+             */
+            day: string;
+            /**
+             * Format: int64
+             * @description Changes that added notes or messages.
+             */
+            adds: number;
+            /**
+             * Format: int64
+             * @description Requests that reached the endpoint, of all purposes.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description As the endpoint counted them.
+             */
+            prompt_tokens: number;
+            /**
+             * Format: int64
+             * @description As the endpoint counted them.
+             */
+            completion_tokens: number;
         };
         PurposeCost: {
             /** @description Name of the call, such as `extract` or `chat`. */

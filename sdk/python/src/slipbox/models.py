@@ -262,6 +262,29 @@ class PolicyReading(Model):
     """
 
 
+class DayCost(Model):
+    day: date_aliased
+    """
+    In UTC.
+    """
+    adds: int
+    """
+    Changes that added notes or messages.
+    """
+    calls: int
+    """
+    Requests that reached the endpoint, of all purposes.
+    """
+    prompt_tokens: int
+    """
+    As the endpoint counted them.
+    """
+    completion_tokens: int
+    """
+    As the endpoint counted them.
+    """
+
+
 class PurposeCost(Model):
     purpose: str
     """
@@ -1569,6 +1592,10 @@ class Costs(Model):
     purposes: list[PurposeCost]
     """
     By purpose, sorted by its name.
+    """
+    days: list[DayCost]
+    """
+    By day, the first one first. Days on which nothing was added or asked are left out.
     """
     adds: int
     """
