@@ -1,7 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import { Budget } from './context.tsx'
-import { Fill, type InsideProps } from './inside.tsx'
+import type { InsideProps } from './inside.tsx'
 import { usePages } from './pages.ts'
 import { Problem, Read, State, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -11,9 +11,9 @@ import { count, formatTime, plural, reveal } from './text.ts'
 /** An agent with a window: what its next prompt has, its blocks, and what it did. */
 export function Agent({ collection: c, fresh }: InsideProps) {
   const { api } = useShared()
-  const window = useLoad(signal => api.call('get', '/v1/collections/{collection}/context', { signal, path: { collection: c.id } }), [c.id, fresh])
-  const blocks = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/blocks', { signal, path: { collection: c.id }, query: { limit: 50, ...(cursor && { cursor }) } }), [c.id, fresh])
-  const runs = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/runs', { signal, path: { collection: c.id }, query: { limit: 20, ...(cursor && { cursor }) } }), [c.id, fresh])
+  const window = useLoad(signal => api.call('get', '/v1/collections/{collection}/context', { signal, path: { collection: c.id } }), [c.id], fresh)
+  const blocks = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/blocks', { signal, path: { collection: c.id }, query: { limit: 50, ...(cursor && { cursor }) } }), [c.id], fresh)
+  const runs = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/runs', { signal, path: { collection: c.id }, query: { limit: 20, ...(cursor && { cursor }) } }), [c.id], fresh)
   return (
     <div class="inside">
       <section>
@@ -40,10 +40,12 @@ export function Agent({ collection: c, fresh }: InsideProps) {
 
 function Block({ block: b, collection }: { block: Schemas['Block']; collection: string }) {
   return (
-    <Fill title={b.label} has={[...b.value].length} of={b.limit}>
-      {b.value === '' ? <span>empty</span> : <Text most={600}>{b.value}</Text>}
-      <br />{b.description !== '' && <><bdi>{reveal(b.description)}</bdi> · </>}characters{b.read_only && ' · the agent may only read it'} · <a href={formatRoute({ collection, note: b.id })}>history</a>
-    </Fill>
+    <li class="card">
+      <h3>{b.label}</h3>
+      <p>{b.value === '' ? <span class="soft">empty</span> : <Text most={600}>{b.value}</Text>}</p>
+      <p class="soft small">{b.description !== '' && <><bdi>{reveal(b.description)}</bdi><br /></>}
+        {count([...b.value].length)} of {plural(b.limit, 'character')}{b.read_only && ', and the agent may only read it'} · <a href={formatRoute({ collection, note: b.id })}>history</a></p>
+    </li>
   )
 }
 

@@ -17,7 +17,7 @@ interface Turn {
   error?: Error
 }
 
-/** A conversation. It goes on while another view is shown. */
+/** A conversation. It continues while another view is shown. */
 class Talk {
   turns: Turn[] = []
   control: AbortController | undefined

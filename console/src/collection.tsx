@@ -17,8 +17,9 @@ import { formatRoute, tabs, type Route } from './route.ts'
 import { Search } from './search.tsx'
 import { useLoad, useShared } from './state.ts'
 import { count, plural, reveal } from './text.ts'
+import { Usage } from './usage.tsx'
 
-const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', compare: 'Compare' }
+const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare' }
 
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
@@ -52,6 +53,8 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   // The list of notes shows by itself what comes. In other views things would move under the reader's eyes.
   const listed = route.tab === 'notes' && !route.note
   const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
+  // On a phone the tabs are wider than the window.
+  useEffect(() => document.querySelector('.tabs a[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }), [route.tab, read.data !== undefined])
   return (
     <Read of={read}>
       {last => latest(last, live.now, c => (
@@ -96,6 +99,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             : route.tab === 'facts' ? <Facts collection={c} route={route} go={go} fresh={fresh} />
             : route.tab === 'memory' ? <Inside collection={c} route={route} go={go} fresh={fresh} />
             : route.tab === 'reviews' ? <Reviews collection={c} route={route} go={go} changed={refresh} fresh={fresh} />
+            : route.tab === 'usage' ? <Usage collection={c} route={route} go={go} fresh={fresh} />
             : <Jobs collection={c} route={route} go={go} fresh={fresh} />}
           {open === 'add' && <Add to={c.id} conversation={c.policy !== 'amem' && c.policy !== 'none'} close={() => setOpen(undefined)} done={id => { tell('Added.'); refresh(); setJob(id) }} />}
           {(open === 'fork' || open === 'copy') && <Clone of={c} mode={open} close={() => setOpen(undefined)} go={go} />}

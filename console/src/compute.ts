@@ -1,5 +1,6 @@
 // What computes, for the tests.
 export * from './compare.ts'
+export * from './days.ts'
 export * from './diff.ts'
 export * from './graph.ts'
 export * from './marks.ts'

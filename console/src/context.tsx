@@ -62,7 +62,10 @@ function Built({ answer: a, budget, collection }: { answer: Schemas['ContextAnsw
 /** Draws how parts fill a budget of tokens, and lists them. */
 export function Budget({ label, parts, used, budget }: { label: string; parts: (Part & { notes?: number })[]; used: number; budget: number }) {
   const shares = sharesOf(parts, budget)
-  const percent = (tokens: number) => `${Math.round((tokens / Math.max(budget, 1)) * 100)} %`
+  const percent = (tokens: number) => {
+    const share = (tokens / Math.max(budget, 1)) * 100
+    return share > 0 && share < 1 ? '< 1 %' : `${Math.round(share)} %`
+  }
   const notes = parts.some(p => p.notes !== undefined)
   return (
     <figure class="budget">

@@ -17,7 +17,7 @@ export function Facts({ collection: c, route, go, fresh }: { collection: Schemas
   const day = at === '' ? undefined : dayEnd(at)
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/facts', {
     signal, path: { collection: c.id }, query: { limit: 100, ...(day ? { valid_at: day } : { valid: valid as 'true' | 'false' | 'any' }), ...(cursor && { cursor }) },
-  }), [c.id, valid, day, fresh])
+  }), [c.id, valid, day], fresh)
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'facts', query: { ...route.query, ...change } }, true)
   return (
     <>
@@ -76,7 +76,7 @@ function TimeLine({ facts, collection, day }: { facts: Fact[]; collection: strin
   }
   return (
     <div class="timeline">
-      <div class="axis" aria-hidden="true"><div>{axis.ticks.map(t => <span key={t.at} style={{ left: `${t.at}%` }}>{t.label}</span>)}</div></div>
+      <div class="axis" aria-hidden="true"><div>{axis.ticks.filter(t => t.at > 8 && t.at < 92).map(t => <span key={t.at} style={{ left: `${t.at}%` }}>{t.label}</span>)}</div></div>
       <ul aria-label="Facts, with the time in which each is true" onKeyDown={move}>
         {inOrder(facts).map(f => {
           const at = place({ from: f.valid_from, until: f.invalidated_at }, axis)

@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import type { ComponentType } from 'preact'
+import type { ComponentChildren, ComponentType } from 'preact'
 import { Agent } from './agent.tsx'
 import type { Go } from './collection.tsx'
 import './inside.css'
@@ -34,11 +34,11 @@ export function Inside(props: InsideProps) {
 }
 
 /** A store of a policy, and how full it is. */
-export function Fill({ title, has, of, children }: { title: string; has: number; of?: number | undefined; children?: preact.ComponentChildren }) {
+export function Fill({ title, has, of, read = count, children }: { title: string; has: number; of?: number | undefined; read?: (n: number) => string; children?: ComponentChildren }) {
   return (
     <li class="fill">
       <h2>{title}</h2>
-      <p><strong>{count(has)}</strong>{of !== undefined && <span class="soft"> of {count(of)}</span>}</p>
+      <p><strong>{read(has)}</strong>{of !== undefined && <span class="soft"> of {read(of)}</span>}</p>
       {of !== undefined && <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={Math.min(100, (has / Math.max(of, 1)) * 100)} height="4" /></svg>}
       {children && <p class="soft small">{children}</p>}
     </li>

@@ -5,7 +5,7 @@ import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
-import { formatTime, reveal } from './text.ts'
+import { count, formatTime, reveal } from './text.ts'
 
 /** The jobs of a collection, newest first. Those that run are followed. */
 export function Jobs({ collection: c, route, go, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }) {
@@ -43,7 +43,7 @@ function Row({ job: j, collection, again }: { job: Schemas['Job']; collection: s
   return (
     <tr>
       <td>{j.kind}</td>
-      <td><State of={j.state} />{j.progress && <span class="small soft"> {j.progress.done} of {j.progress.total}</span>}{j.error && <p class="small">{reveal(j.error)}</p>}{error && <Problem error={error} />}</td>
+      <td><State of={j.state} />{j.progress && <span class="small soft"> <progress max={j.progress.total} value={j.progress.done} aria-label="Progress" /> {count(j.progress.done)} of {count(j.progress.total)}</span>}{j.error && <p class="small">{reveal(j.error)}</p>}{error && <Problem error={error} />}</td>
       <td>{formatTime(j.created_at)}</td>
       <td>{formatTime(j.finished_at)}</td>
       <td>{j.note ? <a href={formatRoute({ collection, note: j.note })}>note</a> : '—'}</td>

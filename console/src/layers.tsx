@@ -4,25 +4,28 @@ import { usePages } from './pages.ts'
 import { Problem, Read, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
-import { formatTime, plural, reveal } from './text.ts'
+import { count, formatTime, plural, reveal } from './text.ts'
 
 const about: Record<string, string> = { working: 'what was said lately', episodic: 'what happened and mattered', semantic: 'what is known, and how surely' }
+
+/** The layers in which something arrives first, and later. */
+const order: string[] = ['working', 'episodic', 'semantic']
 
 /** The layers of a memory, and what in them contradicts. */
 export function Layers({ collection: c, fresh }: InsideProps) {
   const { api } = useShared()
-  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/layers', { signal, path: { collection: c.id } }), [c.id, fresh])
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/layers', { signal, path: { collection: c.id } }), [c.id], fresh)
   // A pair belongs to the page of its facts.
   const pairs = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/facts', { signal, path: { collection: c.id }, query: { conflicts: 'true', limit: 100, ...(cursor && { cursor }) } })
-    .then(p => ({ items: p.conflicts ?? [], next_cursor: p.next_cursor })), [c.id, fresh])
+    .then(p => ({ items: p.conflicts ?? [], next_cursor: p.next_cursor })), [c.id], fresh)
   return (
     <div class="inside">
       <Read of={read}>
         {({ items }) => (
           <ul class="fills" aria-label="Layers">
-            {items.map(l => (
-              <Fill key={l.layer} title={`${l.layer}: ${about[l.layer] ?? ''}`} has={l.count} of={l.capacity}>
-                {l.oldest && <>from {formatTime(l.oldest)} to {formatTime(l.newest)}</>}{l.contested ? <><br />{plural(l.contested, 'item')} contested</> : null}
+            {[...items].sort((a, b) => order.indexOf(a.layer) - order.indexOf(b.layer)).map(l => (
+              <Fill key={l.layer} title={l.layer} has={l.count} of={l.capacity}>
+                {about[l.layer]}{l.contested ? `; ${count(l.contested)} contested` : ''}{l.oldest && <><br />from {formatTime(l.oldest)}<br />to {formatTime(l.newest)}</>}
               </Fill>
             ))}
           </ul>

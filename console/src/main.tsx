@@ -51,7 +51,7 @@ function App() {
   if (key === null) return <SignIn why={why} done={next => { setWhy(undefined); setKey(next) }} />
   return (
     <SharedContext.Provider value={shared}>
-      <Shell signOut={() => signOut()} />
+      <Shell key={key} signOut={() => signOut()} />
       <div class="told" role="status" aria-live="polite">{told}</div>
     </SharedContext.Provider>
   )

@@ -9,7 +9,7 @@ import { formatTime, reveal } from './text.ts'
 /** Who the person is, and what happened day by day, as memorybank writes it. */
 export function Portrait({ collection: c, fresh }: InsideProps) {
   const { api } = useShared()
-  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/profile', { signal, path: { collection: c.id }, query: { limit: 200 } }), [c.id, fresh])
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/profile', { signal, path: { collection: c.id }, query: { limit: 200 } }), [c.id], fresh)
   return (
     <div class="inside">
       <Read of={read}>
@@ -26,7 +26,7 @@ export function Portrait({ collection: c, fresh }: InsideProps) {
                     <li key={d.note}>
                       <p><a href={formatRoute({ collection: c.id, note: d.note })}>{d.date}</a>{d.mood && <span class="soft small"><br />{reveal(d.mood)}</span>}</p>
                       <div><p><Text most={800}>{d.content}</Text></p>{d.traits && <Tags words={d.traits} label="Traits" />}
-                        {d.reply_strategy && <p class="small soft">How to answer: <Text most={400}>{d.reply_strategy}</Text></p>}</div>
+                        {d.reply_strategy && !d.content.includes(d.reply_strategy) && <p class="small soft">How to answer: <Text most={400}>{d.reply_strategy}</Text></p>}</div>
                     </li>
                   ))}
                 </ol>
@@ -51,7 +51,7 @@ export function ProfileText({ profile: p }: { profile: Schemas['Profile'] }) {
           <div class="prose"><Text most={2000}>{text}</Text></div>
         </section>
       ))}
-      {p.meta && Object.keys(p.meta).length > 0 && <section><h2>As said by callers</h2><pre tabindex={0}>{reveal(JSON.stringify(p.meta, null, 2))}</pre></section>}
+      {p.meta && Object.keys(p.meta).length > 0 && <section><h2>As said by callers</h2><dl class="said">{Object.entries(p.meta).map(([k, v]) => <div key={k}><dt>{reveal(k).replaceAll('_', ' ')}</dt><dd><Text most={600}>{typeof v === 'string' ? v : JSON.stringify(v)}</Text></dd></div>)}</dl></section>}
     </>
   )
 }
@@ -59,7 +59,7 @@ export function ProfileText({ profile: p }: { profile: Schemas['Profile'] }) {
 /** Summaries of days, of sessions and of everything. */
 export function Summaries({ collection, fresh }: { collection: string; fresh: number }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/summaries', { signal, path: { collection }, query: { limit: 50, ...(cursor && { cursor }) } }), [collection, fresh])
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/summaries', { signal, path: { collection }, query: { limit: 50, ...(cursor && { cursor }) } }), [collection], fresh)
   if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
   if (!list.items) return <Waiting />
   if (list.items.length === 0) return null

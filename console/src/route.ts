@@ -1,5 +1,7 @@
 /** Where in the console one is. The address has all of it, after the #, so that no server sees it. */
 export interface Route {
+  /** The view of the gateway, for those who run it; then there is no collection. */
+  gateway?: true
   /** Id of the collection; absent in the list of collections. */
   collection?: string
   /** What is shown of it. */
@@ -10,7 +12,7 @@ export interface Route {
   query: Record<string, string>
 }
 
-export const tabs = ['notes', 'graph', 'search', 'chat', 'context', 'facts', 'memory', 'reviews', 'jobs', 'compare'] as const
+export const tabs = ['notes', 'graph', 'search', 'chat', 'context', 'facts', 'memory', 'reviews', 'jobs', 'usage', 'compare'] as const
 export type Tab = (typeof tabs)[number]
 
 /** Reads the part of an address from its #. An address that says nothing is the list of collections. */
@@ -18,6 +20,7 @@ export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   const query = Object.fromEntries(new URLSearchParams(search))
   const [kind, collection, tab, note] = path.split('/').map(unescapePart)
+  if (kind === 'gateway') return { gateway: true, tab: 'notes', query }
   if (kind !== 'c' || !collection) return { tab: 'notes', query }
   const known = tabs.find(t => t === tab) ?? 'notes'
   return { collection, tab: known, query, ...(note && known === 'notes' ? { note } : {}) }
@@ -26,7 +29,7 @@ export function parseRoute(hash: string): Route {
 /** Writes a route as the part of an address from its #. */
 export function formatRoute(route: Partial<Route>): string {
   const { collection, tab = 'notes', note, query = {} } = route
-  const parts = collection ? ['c', collection, tab, ...(note ? [note] : [])] : []
+  const parts = route.gateway ? ['gateway'] : collection ? ['c', collection, tab, ...(note ? [note] : [])] : []
   const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
   return `#/${parts.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`
 }

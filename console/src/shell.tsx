@@ -1,8 +1,9 @@
-import type { Schemas } from '@slipbox/client'
+import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useEffect, useState } from 'preact/hooks'
 import { CollectionView } from './collection.tsx'
 import { CreateCollection } from './forms.tsx'
 import { Empty, Problem, Waiting } from './parts.tsx'
+import { Gateway } from './gateway.tsx'
 import { formatRoute } from './route.ts'
 import { Start } from './start.tsx'
 import { useLoad, useRoute, useShared } from './state.ts'
@@ -32,6 +33,8 @@ export function Shell({ signOut }: { signOut: () => void }) {
   // The collection that is open is shown as its events say it is.
   const [now, setNow] = useState<Schemas['Collection']>()
   const collections = list.data?.map(c => c.id === now?.id && now.head_revision >= c.head_revision ? now : c)
+  // The key of an operator reads no memory.
+  const operator = list.state === 'failed' && list.error instanceof SlipboxError && list.error.status === 403
   useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
   const rows = flatten(treeOf(collections ?? [])).filter(n => `${n.item.name} ${n.item.display_name ?? ''}`.toLowerCase().includes(filter.trim().toLowerCase()))
   const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
@@ -45,6 +48,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         <button type="button" class="plain menu" aria-expanded={open} aria-controls="tree" aria-label="Collections" onClick={() => setOpen(!open)}>☰</button>
         <a class="brand" href={formatRoute({})}>slipbox</a>
         <span class="grow" />
+        <a href={formatRoute({ gateway: true })} class="soft" aria-current={route.gateway ? 'page' : undefined}>Gateway</a>
         <a href="/docs" class="soft">API</a>
         <Theme />
         <button type="button" onClick={signOut}>Sign out</button>
@@ -52,12 +56,13 @@ export function Shell({ signOut }: { signOut: () => void }) {
       <nav id="tree" class={open ? 'open' : ''} aria-label="Collections">
         <div class="row between">
           <h2>Collections</h2>
-          <button type="button" onClick={() => setCreating(true)}>New</button>
+          {!operator && <button type="button" onClick={() => setCreating(true)}>New</button>}
         </div>
         {(collections?.length ?? 0) > 8 && (
           <input type="search" aria-label="Find a collection" placeholder="Find a collection" value={filter} onInput={e => setFilter(e.currentTarget.value)} />
         )}
-        {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !collections ? <Waiting /> : (
+        {operator ? <p class="soft small">This key reads no memory. What it may do is on the right.</p>
+          : list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !collections ? <Waiting /> : (
           <ul class="tree">
             {rows.map(({ item, depth }) => (
               <li key={item.id} data-depth={Math.min(depth, 8)}>
@@ -74,7 +79,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         {collections?.length === most && <p class="soft small">The first {count(most)} collections, by name.</p>}
       </nav>
       <main id="main" tabindex={-1}>
-        {route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
+        {route.gateway || operator ? <Gateway route={route} go={go} /> : route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
           : list.state === 'failed' ? null
           : !collections ? <Waiting />
           : collections.length === 0 ? <Start go={go} />

@@ -1,4 +1,4 @@
-import { Slipbox } from '@slipbox/client'
+import { Slipbox, SlipboxError } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import { Field } from './parts.tsx'
 import { advice, session } from './state.ts'
@@ -14,7 +14,9 @@ export function SignIn({ why, done }: { why: string | undefined; done: (key: str
     if (clean === '') return
     setBusy(true)
     try {
-      await new Slipbox({ key: clean, retries: 0 }).call('get', '/v1/collections', { query: { limit: 1 } })
+      await new Slipbox({ key: clean, retries: 0 }).call('get', '/v1/collections', { query: { limit: 1 } }).catch((error: unknown) => {
+        if (!(error instanceof SlipboxError && error.status === 403)) throw error // a key that may do something else
+      })
       session.write(clean)
       done(clean)
     } catch (error) {

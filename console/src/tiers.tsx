@@ -2,7 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { Fill, type InsideProps } from './inside.tsx'
 import { Linked } from './note.tsx'
 import { usePages } from './pages.ts'
-import { Empty, Problem, Read, Tags, Text, Waiting } from './parts.tsx'
+import { Problem, Read, Tags, Text, Waiting } from './parts.tsx'
 import { ProfileText } from './portrait.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
@@ -11,14 +11,14 @@ import { count, formatTime, plural, reveal } from './text.ts'
 /** The three tiers of memoryos: how full they are, sessions by heat, what is known for long, and what moved why. */
 export function Tiers({ collection: c, route, fresh }: InsideProps) {
   const { api } = useShared()
-  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/tiers', { signal, path: { collection: c.id } }), [c.id, fresh])
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/tiers', { signal, path: { collection: c.id } }), [c.id], fresh)
   if (route.query.session) return <Session collection={c.id} id={route.query.session} fresh={fresh} />
   return (
     <div class="inside">
       <Read of={read}>
         {t => (
           <ul class="fills" aria-label="Tiers">
-            <Fill title="Short: exchanges as they were said" has={t.short.pairs} of={t.short.capacity}>what is too many becomes pages of sessions</Fill>
+            <Fill title="Short: exchanges" has={t.short.pairs} of={t.short.capacity}>as they were said</Fill>
             <Fill title="Mid: sessions" has={t.mid.sessions} of={t.mid.capacity}>{plural(t.mid.pages, 'page')}</Fill>
             <Fill title="Long: about the user" has={t.long.user} of={t.long.capacity}>{t.long.profile ? 'and a profile' : 'no profile yet'}</Fill>
             <Fill title="Long: about the assistant" has={t.long.assistant} of={t.long.capacity} />
@@ -34,12 +34,12 @@ export function Tiers({ collection: c, route, fresh }: InsideProps) {
 
 function Sessions({ collection, order, fresh }: { collection: string; order: 'heat' | 'recent'; fresh: number }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/sessions', { signal, path: { collection }, query: { limit: 50, order, ...(cursor && { cursor }) } }), [collection, order, fresh])
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/sessions', { signal, path: { collection }, query: { limit: 50, order, ...(cursor && { cursor }) } }), [collection, order], fresh)
   const hottest = Math.max(...(list.items ?? []).map(s => s.heat), 0.001)
   const by = (o: string, title: string) => <a href={formatRoute({ collection, tab: 'memory', query: { order: o } })} aria-current={order === o ? 'true' : undefined}>{title}</a>
   return (
     <section>
-      <div class="row between"><h2>Sessions</h2><p class="row small">{by('heat', 'the hottest first')}{by('recent', 'the last visited first')}</p></div>
+      <div class="row between"><h2>Sessions</h2><p class="row small order">{by('heat', 'the hottest first')}{by('recent', 'the last visited first')}</p></div>
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0
         ? <p class="soft">None yet. When the short tier is full, its oldest exchange becomes a page of a session.</p> : (
           <ul class="cards">
@@ -64,9 +64,9 @@ function Sessions({ collection, order, fresh }: { collection: string; order: 'he
 function Session({ collection, id, fresh }: { collection: string; id: string; fresh: number }) {
   const { api } = useShared()
   const path = { collection, session: id }
-  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/sessions/{session}', { signal, path, query: { limit: 1 } }), [collection, id, fresh])
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/sessions/{session}', { signal, path, query: { limit: 1 } }), [collection, id], fresh)
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/sessions/{session}', { signal, path, query: { limit: 50, ...(cursor && { cursor }) } })
-    .then(s => ({ items: s.pages, next_cursor: s.next_cursor })), [collection, id, fresh])
+    .then(s => ({ items: s.pages, next_cursor: s.next_cursor })), [collection, id], fresh)
   return (
     <div class="inside">
       <p><a href={formatRoute({ collection, tab: 'memory' })}>← Tiers</a></p>
@@ -109,7 +109,7 @@ function LongTerm({ collection, fresh }: { collection: string; fresh: number }) 
     profile: await api.call('get', '/v1/collections/{collection}/profile', { signal, path: { collection } }),
     user: await api.call('get', '/v1/collections/{collection}/knowledge', { signal, path: { collection }, query: { of: 'user', limit: 100 } }),
     assistant: await api.call('get', '/v1/collections/{collection}/knowledge', { signal, path: { collection }, query: { of: 'assistant', limit: 100 } }),
-  }), [collection, fresh])
+  }), [collection], fresh)
   return (
     <Read of={read}>
       {({ profile, user, assistant }) => (
@@ -147,12 +147,12 @@ function Known({ title, notes, collection }: { title: string; notes: readonly Sc
 /** Why each exchange and each session went from one tier to another. */
 function Moves({ collection, fresh }: { collection: string; fresh: number }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/moves', { signal, path: { collection }, query: { limit: 20, ...(cursor && { cursor }) } }), [collection, fresh])
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/moves', { signal, path: { collection }, query: { limit: 20, ...(cursor && { cursor }) } }), [collection], fresh)
   return (
     <section>
       <h2>Moves</h2>
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0
-        ? <Empty title="Nothing has moved yet"><p>Add a conversation of more exchanges than the short tier holds.</p></Empty> : (
+        ? <p class="soft">Nothing has moved yet. Add a conversation of more exchanges than the short tier holds.</p> : (
           <div class="scroll" tabindex={0} role="region" aria-label="Moves">
             <table>
               <thead><tr><th scope="col">When</th><th scope="col">Move</th><th scope="col">Why</th><th scope="col">What</th></tr></thead>

@@ -1,13 +1,14 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, dialogueOf, diffLists, diffWords, flatten, formatRoute, keyInLink, parseConversation, parseRoute, place, reveal, sharesOf, shorten, splitMarks, treeOf } from '../build/compute.js'
+import { axisOf, barsOf, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, keyInLink, parseConversation, parseRoute, place, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
     { tab: 'notes', query: {} },
     { collection: 'a/b ü?#', tab: 'search', query: { q: 'what & why?', k: '5' } },
     { collection: 'c', tab: 'notes', note: 'n', query: {} },
+    { gateway: true, tab: 'notes', query: { days: '7' } },
   ]) assert.deepEqual(parseRoute(formatRoute(route)), route)
   assert.deepEqual(parseRoute(''), { tab: 'notes', query: {} })
   assert.deepEqual(parseRoute('#/c/x/nonsense/y'), { collection: 'x', tab: 'notes', query: {}, note: 'y' })
@@ -105,4 +106,14 @@ test('spans of time lie on their axis', () => {
     const { ticks, begin, end } = axisOf([{ from, until }], now)
     assert.ok(end > begin && ticks.length >= 1 && ticks.length <= 7, `${from}: ${ticks.length}`)
   }
+})
+
+test('days without a count are there too, and scales are round', () => {
+  const days = everyDay('2026-02-27', '2026-03-02', [{ day: '2026-03-01', counts: { adds: 2 } }, { day: '2025-01-01', counts: { adds: 9 } }])
+  assert.deepEqual(days.map(d => [d.day, d.counts.adds ?? 0]), [['2026-02-27', 0], ['2026-02-28', 0], ['2026-03-01', 2], ['2026-03-02', 0]])
+  assert.deepEqual(everyDay('2026-03-02', '2026-03-01', []), [])
+  assert.equal(everyDay('2000-01-01', '2026-01-01', []).length, 366)
+  assert.deepEqual([0, 1, 3, 5, 6, 11, 201, 1000, Number.NaN].map(roundUp), [1, 1, 5, 5, 10, 20, 500, 1000, 1])
+  assert.equal(daysBefore(29, Date.parse('2026-03-30T23:59:59Z')), '2026-03-01')
+  assert.deepEqual([0, 999, 1000, 4567, 123_456, 999_999_999, 2.5e12].map(formatBytes), ['0 bytes', '999 bytes', '1 kB', '4.6 kB', '123 kB', '1 GB', '2.5 TB'])
 })

@@ -46,7 +46,7 @@ func TestConsolePolicies(t *testing.T) {
 	g.send(t, http.MethodPut, "/v1/collections/"+bank+"/profile", map[string]any{"name": "Nora", "hobbies": "pottery"})
 	say(bank, "2026-05-10", "I moved to Rome and I feel happy here. I started pottery.", "How lovely.")
 	say(bank, "2026-05-11", "I am sad because my kiln broke today.", "I am sorry.")
-	g.await(t, "/v1/collections/"+bank+"/summaries", 3)
+	g.await(t, "/v1/collections/"+bank+"/summaries", "items", 3)
 	b.step("days, summaries and the portrait", chromedp.Reload(), text("Day by day"), text("Summaries"), text("2026-05-11"), text("pottery"))
 	b.look("portrait")
 
@@ -56,7 +56,7 @@ func TestConsolePolicies(t *testing.T) {
 	for i, said := range []string{"I add fractions with a common denominator.", "Fractions need a common denominator, I think.", "I love maps and drew one of my village.", "The map of my village is 1 to 500.", "My graph is a straight line."} {
 		say(tiers, fmt.Sprintf("2026-05-%02d", i+10), said, "Well done, Nora.")
 	}
-	g.await(t, "/v1/collections/"+tiers+"/sessions", 1)
+	g.await(t, "/v1/collections/"+tiers+"/sessions", "items", 1)
 	b.step("tiers, sessions by heat, and moves", chromedp.Reload(), text("Mid: sessions"), text("short → mid"), text("heat "))
 	b.look("tiers")
 	b.step("a session with its pages", chromedp.Click(`.cards .cover`, chromedp.ByQuery), text("Pages"), text("recency"), text("here because"))
@@ -77,16 +77,16 @@ func TestConsolePolicies(t *testing.T) {
 	b.done()
 }
 
-// await waits until a listing has so many items.
-func (g *gateway) await(t *testing.T, path string, n int) {
+// await waits until an answer has so many things in a list.
+func (g *gateway) await(t *testing.T, path, list string, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
-		items, _ := g.send(t, http.MethodGet, path, nil)["items"].([]any)
+		items, _ := g.send(t, http.MethodGet, path, nil)[list].([]any)
 		if len(items) >= n {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s has %d items, not %d", path, len(items), n)
+			t.Fatalf("%s has %d %s, not %d", path, len(items), list, n)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func slowModel(t *testing.T) string {
 			return
 		}
 		say("far as I know.")
-		_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":900,"completion_tokens":12,"total_tokens":912}}`+"\n\ndata: [DONE]\n\n")
 	}))
 	t.Cleanup(s.Close)
 	return s.URL

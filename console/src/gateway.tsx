@@ -1,0 +1,198 @@
+import { SlipboxError, type Schemas } from '@slipbox/client'
+import { useEffect, useState } from 'preact/hooks'
+import { DayBars } from './chart.tsx'
+import type { Go } from './collection.tsx'
+import { daysBefore, everyDay, formatBytes } from './days.ts'
+import { Buttons } from './forms.tsx'
+import { Fill } from './inside.tsx'
+import { usePages } from './pages.ts'
+import { Copy, Dialog, Field, Problem, Read, State, Waiting } from './parts.tsx'
+import type { Route } from './route.ts'
+import { useAction, useLoad, useShared } from './state.ts'
+import { count, formatTime, reveal } from './text.ts'
+import { spans } from './usage.tsx'
+
+/** How often health is asked for, in milliseconds. */
+const pulse = 10_000
+
+/** For those who run the gateway: whether it is well, what this tenant uses, and all tenants. Each part says what it needs. */
+export function Gateway({ route, go }: { route: Route; go: Go }) {
+  return (
+    <div class="inside">
+      <h1>Gateway</h1>
+      <Health />
+      <TenantUse route={route} go={go} />
+      <Tenants />
+    </div>
+  )
+}
+
+function Health() {
+  const { api } = useShared()
+  const read = useLoad(async signal => {
+    const [ready, version] = await Promise.all([api.call('get', '/readyz', { signal, retries: 0 }), api.call('get', '/version', { signal, retries: 0 })])
+    return { ready, version }
+  }, [])
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) read.again() }, pulse)
+    return () => clearInterval(timer)
+  }, [read.again])
+  return (
+    <section>
+      <h2>Health</h2>
+      {read.state === 'failed' ? <Problem error={read.error} again={read.again}><p>On the gateway's machine, <code>gateway doctor</code> says which part fails and how to mend it.</p></Problem> : !read.data ? <Waiting /> : (
+        <>
+          <ul class="fills" aria-label="Parts">
+            {Object.entries(read.data.ready.checks).sort(([a], [b]) => a.localeCompare(b)).map(([name, state]) => (
+              <li key={name} class="fill"><h2>{name.replaceAll('_', ' ')}</h2><p><span class={`state ${state === 'ok' ? 'done' : state === 'degraded' ? 'pending' : 'failed'}`}>{state}</span></p></li>
+            ))}
+          </ul>
+          {read.data.ready.notices?.map(n => <p key={n} class="prose">{n}</p>)}
+          <p class="soft small">Version {read.data.version.version}. Asked for every {pulse / 1000} seconds. <code>gateway doctor</code> checks settings, clocks, model and embedder, too.</p>
+        </>
+      )}
+    </section>
+  )
+}
+
+const limits: { name: keyof Schemas['Limits']; title: string }[] = [
+  { name: 'collections', title: 'collections' }, { name: 'forks', title: 'forks' }, { name: 'notes', title: 'notes' }, { name: 'stored_bytes', title: 'bytes stored' },
+  { name: 'queued_jobs', title: 'jobs that wait' }, { name: 'model_tokens_per_day', title: 'model tokens a day' },
+  { name: 'requests_per_minute', title: 'requests a minute' }, { name: 'requests_per_second', title: 'requests a second' },
+]
+
+/** What a key may not do, and the command that does it instead. */
+function Refused({ error, again, scope, command }: { error: Error; again: () => void; scope: string; command: string }) {
+  if (!(error instanceof SlipboxError) || error.status !== 403) return <Problem error={error} again={again} />
+  return <><p class="soft">This key has not the scope <code>{scope}</code>. Sign in with one that has it, or ask on the gateway's machine:</p><Copy text={command} /></>
+}
+
+function TenantUse({ route, go }: { route: Route; go: Go }) {
+  const { api } = useShared()
+  const days = spans.find(s => s === route.query.days) ?? '30'
+  const read = useLoad(signal => api.call('get', '/v1/usage', { signal, query: { from: daysBefore(Number(days) - 1, Date.now()) } }), [days])
+  return (
+    <section>
+      <div class="row between"><h2>This tenant</h2><label class="small soft">Show <select value={days} onChange={e => go({ gateway: true, query: { days: e.currentTarget.value } }, true)}>
+        {spans.map(s => <option key={s} value={s}>the last {s} days</option>)}
+      </select></label></div>
+      {read.state === 'failed' ? <Refused error={read.error} again={read.again} scope="admin" command="gateway key create --tenant NAME" /> : (
+        <Read of={read}>{u => <Use usage={u} from={daysBefore(Number(days) - 1, Date.now())} />}</Read>
+      )}
+    </section>
+  )
+}
+
+function Use({ usage: u, from }: { usage: Schemas['Usage']; from: string }) {
+  const today = daysBefore(0, Date.now())
+  const byDay = new Map<string, { calls: number; 'tokens read': number; 'tokens written': number }>()
+  for (const m of u.model) {
+    const d = byDay.get(m.day) ?? { calls: 0, 'tokens read': 0, 'tokens written': 0 }
+    byDay.set(m.day, { calls: d.calls + m.calls, 'tokens read': d['tokens read'] + m.prompt_tokens, 'tokens written': d['tokens written'] + m.completion_tokens })
+  }
+  const now = byDay.get(today)
+  const days = everyDay(from, today, [...byDay].map(([day, counts]) => ({ day, counts })))
+  return (
+    <>
+      <ul class="fills" aria-label="Use and limits">
+        <Fill title="Collections" has={u.collections} of={u.limits.collections} />
+        <Fill title="Forks" has={u.forks} of={u.limits.forks} />
+        <Fill title="Notes" has={u.notes} of={u.limits.notes} />
+        <Fill title="Stored" has={u.stored_bytes} of={u.limits.stored_bytes} read={formatBytes} />
+        <Fill title="Jobs that wait" has={u.queued_jobs ?? 0} of={u.limits.queued_jobs} />
+        <Fill title="Model tokens today" has={now ? now['tokens read'] + now['tokens written'] : 0} of={u.limits.model_tokens_per_day} />
+      </ul>
+      {u.model.length === 0 ? <p class="soft">No model was asked in this time.</p> : <DayBars title="Model tokens" days={days} series={['tokens read', 'tokens written']} />}
+    </>
+  )
+}
+
+function Tenants() {
+  const { api } = useShared()
+  const [round, setRound] = useState(0)
+  const list = usePages((cursor, signal) => api.call('get', '/v1/tenants', { signal, query: { limit: 100, ...(cursor && { cursor }) } }), [], round)
+  return (
+    <section>
+      <h2>Tenants</h2>
+      {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope="operator" command="gateway tenant list" /> : !list.items ? <Waiting /> : (
+        <div class="scroll" tabindex={0} role="region" aria-label="Tenants">
+          <table>
+            <thead><tr><th scope="col">Tenant</th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Created</th><th scope="col">Do</th></tr></thead>
+            <tbody>{list.items.map(t => <Tenant key={t.id} tenant={t} done={() => setRound(n => n + 1)} />)}</tbody>
+          </table>
+        </div>
+      )}
+      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
+    </section>
+  )
+}
+
+function Tenant({ tenant: t, done }: { tenant: Schemas['Tenant']; done: () => void }) {
+  const { tell } = useShared()
+  const [open, setOpen] = useState<'limits' | 'state'>()
+  const set = limits.filter(l => t.limits[l.name] !== undefined)
+  const suspended = t.state === 'suspended'
+  return (
+    <tr>
+      <td><bdi>{reveal(t.name)}</bdi></td>
+      <td><State of={t.state} /></td>
+      <td>{set.length === 0 ? <span class="soft">none of its own</span> : set.map(l => `${count(t.limits[l.name]!)} ${l.title}`).join(', ')}</td>
+      <td>{formatTime(t.created_at)}</td>
+      <td>
+        <div class="row"><button type="button" onClick={() => setOpen('limits')}>Limits</button>
+          {t.state !== 'deleting' && <button type="button" class={suspended ? '' : 'danger'} onClick={() => setOpen('state')}>{suspended ? 'Resume' : 'Suspend'}</button>}</div>
+        {open === 'limits' && <LimitsOf tenant={t} close={() => setOpen(undefined)} done={() => { tell(`Changed the limits of ${t.name}.`); done() }} />}
+        {open === 'state' && <Switch tenant={t} close={() => setOpen(undefined)} done={() => { tell(suspended ? `Resumed ${t.name}.` : `Suspended ${t.name}.`); done() }} />}
+      </td>
+    </tr>
+  )
+}
+
+function LimitsOf({ tenant: t, close, done }: { tenant: Schemas['Tenant']; close: () => void; done: () => void }) {
+  const { api } = useShared()
+  const [values, setValues] = useState<Record<string, string>>(Object.fromEntries(limits.map(l => [l.name, String(t.limits[l.name] ?? '')])))
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.call('patch', '/v1/tenants/{tenant}', { path: { tenant: t.id }, body: { limits: Object.fromEntries(limits.map(l => [l.name, values[l.name] === '' ? null : Number(values[l.name])])) } })
+      close()
+      done()
+    })
+  }
+  return (
+    <Dialog title={`Limits of ${t.name}`} close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <p class="soft small">An empty field is no limit of its own: that of the gateway holds, if it has one.</p>
+        <div class="numbers">
+          {limits.map(l => <Field key={l.name} label={l.title}>{id => <input id={id} type="number" min={0} step={1} value={values[l.name]} onInput={e => setValues({ ...values, [l.name]: e.currentTarget.value })} />}</Field>)}
+        </div>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Save" />
+      </form>
+    </Dialog>
+  )
+}
+
+function Switch({ tenant: t, close, done }: { tenant: Schemas['Tenant']; close: () => void; done: () => void }) {
+  const { api } = useShared()
+  const { busy, error, run } = useAction()
+  const suspended = t.state === 'suspended'
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.call('post', suspended ? '/v1/tenants/{tenant}/resume' : '/v1/tenants/{tenant}/suspend', { path: { tenant: t.id } })
+      close()
+      done()
+    })
+  }
+  return (
+    <Dialog title={suspended ? `Resume ${t.name}?` : `Suspend ${t.name}?`} close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <p>{suspended ? 'Its keys and tokens are accepted again.' : 'Its keys and tokens are refused within ten seconds. What it stores stays.'}</p>
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label={suspended ? 'Resume' : 'Suspend'} danger={!suspended} />
+      </form>
+    </Dialog>
+  )
+}

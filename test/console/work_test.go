@@ -1,0 +1,47 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A person sees what a memory has taken in and cost, which notes are used, and whether the gateway is well. Who runs
+// the gateway sees its tenants and changes their limits; other keys are told the command that does it.
+func TestConsoleWork(t *testing.T) {
+	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t)+"/v1, model: slow}")
+	b := open(t, g)
+	c := g.post(t, "/v1/collections", map[string]any{"name": "work", "policy": "mem0"})["id"].(string)
+	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("work"))
+	b.step("nothing has happened", chromedp.Navigate(g.url+"/console#/c/"+c+"/usage"), text("No model was asked"), text("None yet"))
+	b.look("usage-empty")
+
+	m := g.post(t, "/v1/collections", map[string]any{"name": "modelled", "policy": "amem", "policy_config": map[string]any{"model": "slow"}})["id"].(string)
+	g.post(t, "/v1/collections/"+m+"/notes", map[string]any{"content": "Nora lives in Oslo.", "keywords": []string{"Oslo"}, "tags": []string{"home"}, "context": "Where Nora lives."})
+	b.step("a chat is counted", chromedp.Navigate(g.url+"/console#/c/"+m+"/chat"), text("Talk with this memory"), ask("Where, quickly?"), text("as far as I know."))
+	g.await(t, "/v1/collections/"+m+"/costs", "purposes", 1)
+	g.await(t, "/v1/collections/"+m+"/hot", "items", 1)
+	b.step("what it cost, day by day", link("Usage"), text("Calls of models"), text("heat 1.00"), text("adds 1"),
+		chromedp.Click(`//details[contains(., "tokens written")]/summary`), eventually(`[...document.querySelectorAll("td")].some(d => d.textContent === "900")`))
+	b.look("usage")
+	b.step("of other days", chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
+
+	b.step("the gateway is well, and the tenant has its use", chromedp.Click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"),
+		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("store") && f.innerText.includes("ok"))`))
+	b.look("gateway")
+
+	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
+	b.step("who runs the gateway sees its tenants", chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
+		chromedp.SendKeys(`input[name="key"]`, operator+"\r", chromedp.ByQuery), text("people"), text("the scope admin"))
+	b.step("and sets their limits", row("people", "Limits"), field("notes", "1000"), dialogButton("Save"), gone(`//dialog`), text("1,000 notes"))
+	b.look("tenants")
+	b.step("suspends", row("people", "Suspend"), dialogButton("Suspend"), gone(`//dialog`), text("suspended"))
+	b.step("and resumes", row("people", "Resume"), dialogButton("Resume"), gone(`//dialog`), eventually(`!document.querySelector("main").innerText.includes("suspended")`))
+	b.done()
+}
+
+// row clicks a button of a table's row.
+func row(name, button string) chromedp.Action {
+	return chromedp.Click(strings.NewReplacer("NAME", name, "BUTTON", button).Replace(`//tr[td[normalize-space()="NAME"]]//button[normalize-space()="BUTTON"]`))
+}
