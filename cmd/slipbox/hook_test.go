@@ -73,7 +73,7 @@ func TestHookInstall(t *testing.T) {
 		}
 		out, problems, code := p.run(t, "", "hook", program, "install", "--user", "nora@example.com")
 		installed := read()
-		if code != 0 || out != "" || !strings.Contains(installed, "hook "+program+" recall --user nora@example.com") ||
+		if code != 0 || out != "" || !strings.Contains(installed, "hook "+program+" recall --user nora@example.com --profile default") ||
 			!strings.Contains(installed, "capture") || !strings.Contains(installed, `"model": "opus"`) || strings.Contains(installed, p.key) {
 			t.Errorf("exit %d, %s\n%s", code, problems, installed)
 		}

@@ -89,7 +89,8 @@ func (h *hooking) install() *cobra.Command {
 			"and 300 ms, the other stores the turn when it has ended, in the background. Everything else in the file\n" +
 			"stays. Installing again changes what is there.\n\n" +
 			"The memory is that of --user (default: your name on this machine), and of --app, --agent and --run if\n" +
-			"they are given. The hooks find gateway and key as every command does; `slipbox login` keeps them.",
+			"they are given. The hooks use the gateway and key of the profile (`slipbox login` keeps them), or without\n" +
+			"one those of their environment.",
 		Example: "  slipbox hook " + h.of.name + " install --dry-run\n  slipbox hook " + h.of.name + " install --user nora@example.com",
 		RunE: h.run(func(cmd *cobra.Command, _ []string, to *client) error {
 			if err := h.tryKey(cmd, to, ""); err != nil {
@@ -198,10 +199,20 @@ func (h *hooking) commands() (map[string]string, error) {
 			flags = append(flags, "--"+name, id)
 		}
 	}
-	for name, value := range map[string]string{"--profile": h.profile, "--url": h.url} {
-		if value != "" {
-			flags = append(flags, name, value)
+	kept := h.profile
+	if kept == "" && h.url == "" && h.envKey() == "" {
+		// The profile of today, also when the agent's environment names another gateway later.
+		list, err := h.readProfiles()
+		if err != nil {
+			return nil, err
 		}
+		kept = list.Default
+	}
+	if kept != "" {
+		flags = append(flags, "--profile", kept)
+	}
+	if h.url != "" {
+		flags = append(flags, "--url", h.url)
 	}
 	out := map[string]string{}
 	for event, action := range map[string]string{eventPrompt: "recall", eventStop: "capture"} {
