@@ -467,7 +467,7 @@ var (
 	ownParent = regexp.MustCompile(`^(?:Mum|Mom|Mommy|Dad|Daddy|Grandma|Grandpa|Granny) `)
 	// supposedOfOthers matches what others would do.
 	supposedOfOthers = regexp.MustCompile(`^(?:(?:[Mm]y|[Oo]ur) (?:\p{L}+ ){1,3}|(?:[Hh]e|[Ss]he|[Tt]hey) |\p{Lu}\p{Ll}{2,}(?:'s \p{Ll}+)?(?: \p{Lu}\p{Ll}+)? )would (?:probably |never |rather |always |just )*(?:be|say|think|kill|die|laugh|hate|do|recommend|tell|have|agree|help|go|need|cost|take|make|know|want)\b`)
-	// elliptic matches a sentence whose verb only the question has: "My brother does."
+	// elliptic matches a sentence whose verb only the question has, as in "My brother does".
 	elliptic = regexp.MustCompile(`(?i)^(?:my |our )?[\p{L}' ]{1,40} (?:does|did|can|will|has|is|was|do|doesn't|didn't|can't|won't|isn't|wasn't)[.!]*$`)
 )
 

@@ -19,7 +19,7 @@ const speakerTopic = "我"
 var (
 	// hanAsked matches relatives of the person who is asked, behind "your".
 	hanAsked = regexp.MustCompile(`(?:你|您)(?:们)?(?:的|家的?)?(` + hanKin + `|老大|老二|老三|小孩|宝宝)`)
-	// hanAskedAlone matches a relative whom a question begins with: "婆婆也去吗？"
+	// hanAskedAlone matches a relative whom a question begins with, as in "婆婆也去吗？".
 	hanAskedAlone = regexp.MustCompile(`^(?:那|那么|对了，?)?(` + hanKin + `)`)
 	// hanAskedPronoun matches a question about a person who was named before.
 	hanAskedPronoun = regexp.MustCompile(`^(?:那|那么)?(?:她|他)`)
@@ -35,7 +35,7 @@ var (
 	// hanMoodEnd matches how strongly something is felt, behind what happened: "累死我了".
 	hanMoodEnd = regexp.MustCompile(`[，,](?:真是|简直|都|可|把我)*(?:累|气|急|吓|笑|乐|高兴|开心|困|饿|热|冷|烦|激动)(?:死|坏|疯|晕|惨)(?:我|人)?了[。！!~]*$`)
 	// hanNotSaid matches sentences without a subject that say nothing of anybody: wishes, thanks, proposals and praise.
-	hanNotSaid = regexp.MustCompile(`^(?:太|真|好|多|祝|谢|恭喜|加油|可以|行|没事|没问题|不客气|不用|别|请|记得|一定|一起|走|来|让|快|看|听|随便|那|当然|应该|可能|肯定|难怪|怪不得|原来|没想到|辛苦|有空|改天|下次一起|要不|不如|还好|还行|差不多|有些地方|哪|什么|怎么|谁|为什么|没关系|注意|小心|保重|欢迎|放心|是|对|嗯|哈|哇|唉|得|羡慕|厉害|大概|大约|差不多|挺|很|非常|比较|有点|特别)|(?:吧|呗|啊|呀|哦|嘛|哈|再聊|再说|拜拜|再见)[。！!~]*$`)
+	hanNotSaid = regexp.MustCompile(`^(?:太|真|好|多|祝|谢|恭喜|加油|可以|行|没事|没问题|不客气|不用|别|请|记得|一定|一起|走|来|让|快|看|听|随便|那|当然|应该|可能|肯定|难怪|怪不得|原来|没想到|辛苦|有空|改天|下次一起|要不|不如|还好|还行|哪|什么|怎么|谁|为什么|没关系|注意|小心|保重|欢迎|放心|是|对|嗯|哈|哇|唉|得|羡慕|厉害|大概|大约|差不多|挺|很|非常|比较|有点|特别)|(?:吧|呗|啊|呀|哦|嘛|哈|再聊|再说|拜拜|再见)[。！!~]*$`)
 )
 
 // hanTopic returns whom the utterance at i is about where it names nobody: "我" for the speaker, "我的妈妈" for a

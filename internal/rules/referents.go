@@ -213,7 +213,7 @@ var (
 	hanReferent = regexp.MustCompile(`我(?:的|家的?)?(` + hanKin + `)(?:叫(\p{Han}{2,3}))?|(?:养了?|有)了?一?[只条匹](\p{Han}{0,2}?(?:狗|猫|兔子|鸟|鱼|马|仓鼠|乌龟))`)
 )
 
-// hanIntroduced matches what a sentence introduces before it says more of it: "一只英短，叫豆包，它……"
+// hanIntroduced matches what a sentence introduces before it says more of it, as in "一只英短，叫豆包，它半夜…".
 var hanIntroduced = regexp.MustCompile(`[一两几](?:只|条|匹|位|名|台|辆|本)\p{Han}{1,6}[，,]`)
 
 // hanResolvePronoun replaces the pronouns of a Chinese sentence for a person or an animal, where the
