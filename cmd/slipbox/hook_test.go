@@ -155,6 +155,17 @@ func TestHookRemembers(t *testing.T) {
 	if last["recalled"] != true {
 		t.Errorf("the reply may be learned from: %v", last)
 	}
+	// A prompt that the assistant wrote to itself is no turn of a person.
+	for _, in := range []map[string]any{{"prompt": "The build has ended.", "source": "system"}, {"prompt": "<task-notification>done</task-notification>"}} {
+		in["session_id"] = "s2"
+		if out := hook("recall", hookJSON(t, in)); out != "" {
+			t.Errorf("recalled for %v: %s", in, out)
+		}
+		hook("capture", hookJSON(t, map[string]any{"session_id": "s2", "last_assistant_message": "The build is green."}), "--wait")
+	}
+	if again := p.messages(t, "nora"); len(again) != len(said) {
+		t.Errorf("stored of turns without a person: %v", again[len(said):])
+	}
 	for what, log := range map[string]string{"log": p.gateway.Stderr.String(), "output": p.gateway.Stdout.String()} {
 		if strings.Contains(log, secret) {
 			t.Errorf("the %s of the gateway has the secret", what)

@@ -253,6 +253,7 @@ type hookInput struct {
 	Session string `json:"session_id"`
 	Turn    string `json:"turn_id"` // of Codex
 	Prompt  string `json:"prompt"`
+	Source  string `json:"source"` // of Claude Code: "system" for a prompt that nobody wrote, such as the end of a task
 	Reply   string `json:"last_assistant_message"`
 }
 
@@ -295,12 +296,15 @@ func (h *hooking) remind(ctx context.Context) error {
 		return err
 	}
 	in.Prompt = recalled.Strip(in.Prompt)
-	if in.Prompt == "" {
-		return errors.New("the input has no prompt")
+	if in.Source == "system" || strings.HasPrefix(in.Prompt, "<task-notification>") {
+		in.Prompt = ""
 	}
 	t := turn{ID: firstOf(in.Turn, newKey()), Prompt: in.Prompt}
 	if err := h.keep(in.Session, t); err != nil {
 		return err
+	}
+	if in.Prompt == "" {
+		return errors.New("the input has no prompt that a person wrote")
 	}
 	to, path, query, err := h.memory()
 	if err != nil {
@@ -484,6 +488,9 @@ func (h *hooking) store(ctx context.Context, in hookInput) error {
 	var t turn
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return err
+	}
+	if t.Prompt == "" {
+		return errors.New("nobody wrote the prompt of this turn")
 	}
 	if in.Turn != "" && in.Turn != t.ID {
 		return errors.New("the turn that has ended is another one than the last prompt began")
