@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,7 +183,12 @@ func TestHookCapturesInBackground(t *testing.T) {
 	if out := p.pipe(t, hookJSON(t, map[string]any{"session_id": "s", "turn_id": "t1", "last_assistant_message": "Fine."}), "hook", "codex", "capture", "--user", "otto"); out != "" {
 		t.Errorf("it prints %q", out)
 	}
+	// A person may have written the next prompt before.
+	p.run(t, hookJSON(t, map[string]any{"session_id": "s", "turn_id": "t2", "prompt": "What is there to see?"}), "hook", "codex", "recall", "--user", "otto")
 	p.gateway.Await(t, "the turn was stored", func() bool { return len(p.messages(t, "otto")) == 2 })
+	if said := p.messages(t, "otto"); !slices.ContainsFunc(said, func(m map[string]any) bool { return m["content"] == "I moved to Rome." }) {
+		t.Errorf("another turn was stored: %v", said)
+	}
 }
 
 // hanging is a gateway that reads requests and never answers.

@@ -255,6 +255,7 @@ type hookInput struct {
 	Prompt  string `json:"prompt"`
 	Source  string `json:"source"` // of Claude Code: "system" for a prompt that nobody wrote, such as the end of a task
 	Reply   string `json:"last_assistant_message"`
+	Of      *turn  `json:"slipbox_turn,omitempty"` // that has ended; nil: the one that is kept
 }
 
 // turn is what is kept of a turn until it ends.
@@ -426,10 +427,15 @@ func (h *hooking) capture() *cobra.Command {
 			ctx, cancel := context.WithTimeout(cmd.Context(), captureTime)
 			defer cancel()
 			in, err := h.input(ctx)
-			if err == nil && !wait {
-				err = background(in)
-			} else if err == nil {
+			if err == nil && in.Of == nil {
+				in.Of, err = h.kept(in) // before the assistant continues, because the next prompt replaces it
+			}
+			switch {
+			case err != nil:
+			case wait:
 				err = h.store(ctx, in)
+			default:
+				err = background(in)
 			}
 			return h.quiet(err)
 		},
@@ -474,44 +480,50 @@ func background(in hookInput) error {
 	return again.Process.Release()
 }
 
-// store stores the turn that has ended.
-func (h *hooking) store(ctx context.Context, in hookInput) error {
+// kept returns the turn that has ended.
+func (h *hooking) kept(in hookInput) (*turn, error) {
 	file, err := h.turnFile(in.Session)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	forgetTurns(filepath.Dir(file))
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return errors.New("no prompt of this session is known; `recall` keeps it")
+		return nil, errors.New("no prompt of this session is known; `recall` keeps it")
 	}
 	var t turn
 	if err := json.Unmarshal(raw, &t); err != nil {
-		return err
+		return nil, err
 	}
 	if t.Prompt == "" {
-		return errors.New("nobody wrote the prompt of this turn")
+		return nil, errors.New("nobody wrote the prompt of this turn")
 	}
 	if in.Turn != "" && in.Turn != t.ID {
-		return errors.New("the turn that has ended is another one than the last prompt began")
+		return nil, errors.New("the turn that has ended is another one than the last prompt began")
 	}
+	forgetTurns(filepath.Dir(file))
+	return &t, nil
+}
+
+// store stores the turn that has ended.
+func (h *hooking) store(ctx context.Context, in hookInput) error {
 	to, path, query, err := h.memory()
 	if err != nil {
 		return err
 	}
-	said := h.messages(in, t)
+	said := h.messages(in)
 	if len(said) == 0 {
 		return errors.New("the turn has no text of its own")
 	}
 	r := request{method: http.MethodPost, path: path + "/messages", query: query, body: wire.MessagesInput{Messages: said}}
-	r.once(digest(h.of.name, in.Session, t.ID, t.Prompt, in.Reply))
+	r.once(digest(h.of.name, in.Session, in.Of.ID, in.Of.Prompt, in.Reply))
 	r.header.Set(headerCreate, h.policy)
 	_, _, err = to.get(ctx, r, nil)
 	return err
 }
 
 // messages returns the messages of a turn. Their ids are the same whenever the turn is stored.
-func (h *hooking) messages(in hookInput, t turn) []wire.MessageInput {
+func (h *hooking) messages(in hookInput) []wire.MessageInput {
+	t := in.Of
 	var list []wire.MessageInput
 	for _, m := range []struct {
 		role wire.MessageRole
