@@ -62,10 +62,10 @@ RACE_PACKAGES := \
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
-FIGURES := Recall|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
-# One thing after another: what a policy decides, what a body may hold, the encoder by itself, what is exported after each call,
-# what is taken out of texts, what a store answers.
-ONE_BY_ONE := PoliciesAnd(Limits|AnObedientModel|Order|OddExchanges)|Contradictions|Mem0(g|Repeats|Kinds|Summary|Changes|Vectors|Trace)|Bank(Context|Failures|Search|Forgets|Refresh)|OrdinaryBodies|PiecesAreValidated|KeysAndWhatTheyMay|BulkOfManyValues|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|ApprovalsOutliveTheGateway|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
+FIGURES := Recall|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+# One thing after another: what a policy decides, the encoder by itself, what is exported after each call, what is taken out of texts,
+# what a store answers.
+ONE_BY_ONE := Mem0(g|Summary)|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
 WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)
