@@ -26,14 +26,7 @@ var (
 
 // hanFact returns the fact of a Chinese sentence, or "" if it has none.
 func hanFact(s, name string, saidAt time.Time) string {
-	s = strings.TrimSpace(s)
-	for range 4 {
-		was := s
-		s = hanLeadIns.ReplaceAllString(s, "")
-		if s == was {
-			break
-		}
-	}
+	s = hanWithoutLeadIns(strings.TrimSpace(s))
 	if s == "" || utf8.RuneCountInString(s) > maxFactRunes || hanQuestion.MatchString(s) || hanRequests.MatchString(s) ||
 		hanReactions.MatchString(s) || hanSupposed.MatchString(s) || injectedInstructions.MatchString(s) || strings.ContainsAny(s, "你您") || hanUnclear(s) {
 		return ""
@@ -52,6 +45,17 @@ func hanFact(s, name string, saidAt time.Time) string {
 		return ""
 	}
 	return hanRetell(resolveDates(s, saidAt), name)
+}
+
+// hanWithoutLeadIns returns a sentence without what introduces it, of which there may be several.
+func hanWithoutLeadIns(s string) string {
+	for range 4 {
+		was := s
+		if s = hanLeadIns.ReplaceAllString(s, ""); s == was {
+			break
+		}
+	}
+	return s
 }
 
 // hanRetell rewrites a Chinese sentence in the third person: "我的狗" becomes "小王的狗".

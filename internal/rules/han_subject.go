@@ -71,14 +71,7 @@ func hanTopic(all []memory.Utterance, i int) string {
 // hanWithSubject returns a Chinese sentence with its subject, and the topic for the sentences behind it. A
 // sentence that names its subject is returned as it is. counts says that a number answers the question before.
 func hanWithSubject(s, topic string, counts bool) (said, next string) {
-	plain := hanMoodEnd.ReplaceAllString(strings.TrimSpace(s), "")
-	for range 4 {
-		was := plain
-		plain = hanLeadIns.ReplaceAllString(plain, "")
-		if plain == was {
-			break
-		}
-	}
+	plain := hanWithoutLeadIns(hanMoodEnd.ReplaceAllString(strings.TrimSpace(s), ""))
 	if m := hanNamesSubject.FindStringSubmatch(plain); m != nil {
 		next = speakerTopic
 		if m[1] != "" {

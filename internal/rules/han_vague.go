@@ -13,8 +13,7 @@ var (
 	// hanTogether matches what a group does, without who else is of it.
 	hanTogether = regexp.MustCompile(`^(?:我们|咱们|大家)[^，,]*一起`)
 	hanWith     = regexp.MustCompile(`(?:和|跟|与|同|陪|带)\p{Han}{1,8}(?:一起|一块)`)
-	// hanOpinionOf matches what others say or think. An expert's word on the speaker is a fact (hanExpert), and so is
-	// something with a time.
+	// hanOpinionOf matches what others say or think.
 	hanOpinionOf = regexp.MustCompile(`^(?:我(?:的)?)?(?:` + hanKin + `|大家|别人|有人|人家|网上|他们|她们|前任|前男友|前女友)[\p{Han}]{0,3}?(?:总|老|一直|都|还|也|经常)*(?:说|觉得|认为|以为|嫌)(?:我|应该|这|那|大家|现在|都)`)
 	hanHearsay   = regexp.MustCompile(`^(?:听说|据说|听人说|网上说|有人说|大家都说|我(?:朋友|同事)说)`)
 	// hanFelt matches a clause that only says how somebody feels.
@@ -33,13 +32,9 @@ var (
 // lasts.
 func hanUnclear(s string) bool {
 	plain := strings.TrimRight(s, "。！!~～… ")
-	switch {
-	case hanHearsay.MatchString(plain), hanFelt.MatchString(plain), hanLeaving.MatchString(plain), hanResolve.MatchString(plain), hanNoObject.MatchString(plain), hanToSpeaker.MatchString(plain):
-		return true
-	case hanOpinionOf.MatchString(plain):
-		return true
-	}
-	return hanTogether.MatchString(plain) && !hanWith.MatchString(plain)
+	return hanHearsay.MatchString(plain) || hanFelt.MatchString(plain) || hanLeaving.MatchString(plain) || hanResolve.MatchString(plain) ||
+		hanNoObject.MatchString(plain) || hanToSpeaker.MatchString(plain) || hanOpinionOf.MatchString(plain) ||
+		hanTogether.MatchString(plain) && !hanWith.MatchString(plain)
 }
 
 // hanWithoutFeeling returns a sentence without a last clause that only says how somebody feels about it, or laughs.
