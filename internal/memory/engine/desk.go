@@ -99,12 +99,10 @@ func (d *desk) Analyst() memory.Analyst { return d.model.Analyst() }
 // Ask asks the model within the decision's budget; beyond it, it returns ModelFailed. What an earlier try asked,
 // whose only conflict was a newer note, is answered as then and costs nothing.
 func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
-	asked, err := questionOf(&c)
-	if err != nil {
-		return memory.Answer{}, err
-	}
-	if a, ok := d.said[asked]; ok {
-		return a, nil
+	if len(d.said) > 0 { // at a first try, and of rules, nothing is looked up
+		if a, ok := d.said[questionOf(&c)]; ok {
+			return a, nil
+		}
 	}
 	d.mu.Lock()
 	spent := d.calls >= d.e.cfg.CallsPerJob || d.tokens >= d.e.cfg.TokensPerJob
@@ -119,7 +117,7 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	defer d.mu.Unlock()
 	d.tokens += a.PromptTokens + a.CompletionTokens
 	if err == nil && a.Calls > 0 { // rules answer again, from more than the prompt
-		d.heard[asked] = a
+		d.heard[questionOf(&c)] = a
 	}
 	d.costs.add(costs{c.Name: {Calls: 1, Requests: a.Calls, PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens}})
 	return a, err

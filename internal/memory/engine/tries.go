@@ -2,7 +2,7 @@ package engine
 
 import (
 	"crypto/sha256"
-	"encoding/json"
+	"fmt"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -26,19 +26,6 @@ type answers map[question]memory.Answer
 // question is the digest of all that a model is told.
 type question [sha256.Size]byte
 
-func questionOf(c *memory.Call) (question, error) {
-	raw, err := json.Marshal(struct {
-		Name        string          `json:"name"`
-		Version     string          `json:"version"`
-		System      string          `json:"system"`
-		Prompt      string          `json:"prompt"`
-		Schema      json.RawMessage `json:"schema"`
-		Temperature float64         `json:"temperature"`
-		MaxTokens   int             `json:"max_tokens"`
-		Needs       []string        `json:"needs"`
-	}{c.Name, c.Version, c.System, c.Prompt, c.Schema, c.Temperature, c.MaxTokens, c.Needs})
-	if err != nil {
-		return question{}, fault.Wrap(err, fault.Internal, "encode the question %q", c.Name)
-	}
-	return sha256.Sum256(raw), nil
+func questionOf(c *memory.Call) question {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %g %d %#v", c.Name, c.Version, c.System, c.Prompt, c.Schema, c.Temperature, c.MaxTokens, c.Needs))
 }
