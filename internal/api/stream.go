@@ -62,7 +62,7 @@ func (h *core) streamCollection(c *gin.Context) error {
 					return true, err
 				}
 				last = string(data)
-				return true, send(func() error { return out.write("event: collection\ndata: %s\n\n", data) })
+				return true, send(func() error { return out.event("collection", json.RawMessage(data)) })
 			})
 		}, nil)
 		if ctx.Err() != nil || fault.Is(err, fault.NotFound) {
