@@ -164,9 +164,9 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 		case TaskRetract:
 			return w.retract(ctx, e.Task.Args)
 		case TaskReread:
-			return w.reread(ctx, e.Task.Key, w.restored)
+			return w.reread(ctx, e.Task, w.restored)
 		case TaskChanged:
-			return w.reread(ctx, e.Task.Key, w.changed)
+			return w.reread(ctx, e.Task, w.changed)
 		}
 	}
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)

@@ -536,11 +536,11 @@ func areTwins(item uuid.UUID, n *memory.Note) bool {
 	return textOf(n, AttrCopy) == item.String()
 }
 
-// reread takes in an item that was restored.
-func (w *writer) reread(ctx context.Context, key string, take func(context.Context, *memory.Note) error) (memory.Decision, error) {
-	id, err := uuid.Parse(key)
+// reread takes in an item that was restored, which the key of the task names.
+func (w *writer) reread(ctx context.Context, task memory.Task, take func(context.Context, *memory.Note) error) (memory.Decision, error) {
+	id, err := uuid.Parse(task.Key)
 	if err != nil {
-		return memory.Decision{}, badArgs(TaskReread)
+		return memory.Decision{}, badArgs(task.Name)
 	}
 	notes, err := w.d.Notes(ctx, []uuid.UUID{id})
 	if err != nil {
