@@ -107,12 +107,8 @@ func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 		if !again || n >= c.tries {
 			return nil, err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if rest(ctx, wait) != nil {
 			return nil, err
-		case <-timer.C:
 		}
 	}
 }
@@ -200,7 +196,24 @@ func pause(err error, n int, harmless bool) (time.Duration, bool) {
 		wait := time.Duration(seconds) * time.Second
 		return wait, wait <= longestWait
 	}
-	return time.Duration(float64(firstPause<<(n-1)) * mathrand.Float64()), true //nolint:gosec // spreads, and hides nothing
+	return backoff(n), true
+}
+
+// backoff returns a random wait after the n-th try, within a time that doubles with each.
+func backoff(n int) time.Duration {
+	return time.Duration(float64(firstPause<<(n-1)) * mathrand.Float64()) //nolint:gosec // spreads, and hides nothing
+}
+
+// rest waits.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // names returns some collections that the key reaches; nil when they cannot be listed.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -93,7 +92,7 @@ func mem0Pages[T any](ctx context.Context, s *mem0Source, method, path string, b
 // mem0Get sends a request, again where that may help: all of them only read.
 func mem0Get[T any](ctx context.Context, s *mem0Source, method, target string, body any) (out mem0List[T], err error) {
 	for try := 1; ; try++ {
-		wait := time.Duration(float64(firstPause<<(try-1)) * mathrand.Float64()) //nolint:gosec // spreads, and hides nothing
+		wait := backoff(try)
 		raw, status, after, err := s.send(ctx, method, target, body)
 		switch {
 		case err != nil:
@@ -162,16 +161,4 @@ func (s *mem0Source) send(ctx context.Context, method, target string, body any) 
 	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
 	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	return raw, resp.StatusCode, time.Duration(seconds) * time.Second, err
-}
-
-// rest waits.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -140,12 +140,8 @@ func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
 				return err
 			}
 		}
-		timer := time.NewTimer(firstPause << (broken - 1))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
+		if err := rest(ctx, firstPause<<(broken-1)); err != nil {
+			return err
 		}
 	}
 }
