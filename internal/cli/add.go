@@ -7,11 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 )
@@ -104,7 +102,7 @@ func (c *cli) content(args []string, what string) (string, error) {
 	if len(args) > 0 && (len(args) > 1 || args[0] != "-") {
 		return strings.Join(args, " "), nil
 	}
-	if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) {
+	if _, typed := terminal(c.in); typed && len(args) == 0 {
 		return "", errors.New("there is no text; pass " + what + " as an argument, or pipe it in")
 	}
 	raw, err := io.ReadAll(io.LimitReader(c.in, maxText+1))

@@ -8,12 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 )
@@ -48,7 +46,7 @@ func (c *cli) chat() *cobra.Command {
 			if s.path, s.query, err = c.target(to); err != nil {
 				return err
 			}
-			if file, ok := c.in.(*os.File); ok && len(args) == 0 && term.IsTerminal(int(file.Fd())) {
+			if _, typed := terminal(c.in); typed && len(args) == 0 {
 				return s.talk(cmd.Context())
 			}
 			message, err := c.content(args, "a message")

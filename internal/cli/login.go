@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,11 +70,11 @@ func (c *cli) tryKey(cmd *cobra.Command, to *client, collection string) error {
 // askKey returns the key of the environment, of a pipe, or that a person types.
 func (c *cli) askKey(base string) (string, error) {
 	key := c.envKey()
-	if file, ok := c.in.(*os.File); key == "" && ok && term.IsTerminal(int(file.Fd())) {
+	if fd, ok := terminal(c.in); key == "" && ok {
 		if _, err := fmt.Fprintf(c.errs.w, "Key for %s (it is not shown): ", base); err != nil {
 			return "", err
 		}
-		typed, err := term.ReadPassword(int(file.Fd()))
+		typed, err := term.ReadPassword(fd)
 		_, _ = fmt.Fprintln(c.errs.w)
 		if err != nil {
 			return "", err

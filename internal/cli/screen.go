@@ -36,10 +36,10 @@ const (
 func newScreen(w io.Writer, getenv func(string) string) *screen {
 	s := &screen{w: w, width: defaultWidth}
 	columns, err := strconv.Atoi(getenv("COLUMNS"))
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if fd, ok := terminal(w); ok {
 		dumb := getenv("TERM") == "dumb"
 		s.terminal, s.moves, s.color = true, !dumb, !dumb && getenv("NO_COLOR") == ""
-		if n, _, sizeErr := term.GetSize(int(file.Fd())); sizeErr == nil && n > 0 {
+		if n, _, sizeErr := term.GetSize(fd); sizeErr == nil && n > 0 {
 			columns, err = n, nil
 		}
 	}
@@ -48,6 +48,15 @@ func newScreen(w io.Writer, getenv func(string) string) *screen {
 	}
 	s.width = min(max(s.width, narrowest), widest)
 	return s
+}
+
+// terminal returns the descriptor of an input or output that is a terminal.
+func terminal(stream any) (fd int, ok bool) {
+	file, ok := stream.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0, false
+	}
+	return int(file.Fd()), true
 }
 
 // line prints a line as it is.
