@@ -103,15 +103,20 @@ func explain(ctx context.Context, to *client, err error) error {
 // asJSON reports whether results are printed as JSON.
 func (c *cli) asJSON() bool { return c.json || !c.text && !c.out.terminal }
 
-// target returns the path and the query of the collection that flags, environment and profile name.
-func (c *cli) target(to *client) (path string, query url.Values, err error) {
-	query = url.Values{}
+// given returns the ids of an application that flags name.
+func (c *cli) given() url.Values {
+	query := url.Values{}
 	for _, name := range idNames {
 		if id := *c.ids[name]; id != "" {
 			query.Set(name, id)
 		}
 	}
-	if len(query) > 0 {
+	return query
+}
+
+// target returns the path and the query of the collection that flags, environment and profile name.
+func (c *cli) target(to *client) (path string, query url.Values, err error) {
+	if query = c.given(); len(query) > 0 {
 		if c.collection != "" {
 			return "", nil, errors.New("--collection and ids of an application (--user, --agent, --app, --run) name two collections; use one of them")
 		}

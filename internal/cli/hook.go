@@ -396,13 +396,9 @@ func (h *hooking) keep(session string, t turn) error {
 
 // turnFile returns where the turn of a session is kept: in slipbox/turns below XDG_STATE_HOME, or else ~/.local/state.
 func (h *hooking) turnFile(session string) (string, error) {
-	dir := h.getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) {
-		home := h.getenv("HOME")
-		if home == "" {
-			return "", errors.New("HOME is not set")
-		}
-		dir = filepath.Join(home, ".local", "state")
+	dir := h.baseDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	if dir == "" {
+		return "", errors.New("HOME is not set")
 	}
 	return filepath.Join(dir, "slipbox", "turns", digest(h.of.name, session)+".json"), nil
 }

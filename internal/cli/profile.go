@@ -29,15 +29,24 @@ type profile struct {
 
 // profilesFile returns where profiles are kept: slipbox/profiles.json in XDG_CONFIG_HOME, or else in ~/.config.
 func (c *cli) profilesFile() (string, error) {
-	dir := c.getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // as its specification has it
-		home := c.getenv("HOME")
-		if home == "" {
-			return "", errors.New("neither XDG_CONFIG_HOME nor HOME is set, so there is no place for a profile; set SLIPBOX_URL and SLIPBOX_API_KEY instead")
-		}
-		dir = filepath.Join(home, ".config")
+	dir := c.baseDir("XDG_CONFIG_HOME", ".config")
+	if dir == "" {
+		return "", errors.New("neither XDG_CONFIG_HOME nor HOME is set, so there is no place for a profile; set SLIPBOX_URL and SLIPBOX_API_KEY instead")
 	}
 	return filepath.Join(dir, "slipbox", "profiles.json"), nil
+}
+
+// baseDir returns a folder of the XDG specification: that of the variable if it is absolute, or else the one in the home; "":
+// there is no home.
+func (c *cli) baseDir(variable, inHome string) string {
+	if dir := c.getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	home := c.getenv("HOME")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, inHome)
 }
 
 // readProfiles returns the kept profiles. None are kept in a missing file.

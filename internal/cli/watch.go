@@ -41,11 +41,7 @@ func (c *cli) watch() *cobra.Command {
 // jobsOf returns the query for the jobs of the collection that flags name; that of the profile is no choice for one.
 func (c *cli) jobsOf(ctx context.Context, to *client) (url.Values, error) {
 	query := url.Values{}
-	ids := false
-	for _, name := range idNames {
-		ids = ids || *c.ids[name] != ""
-	}
-	if !ids && c.collection == "" {
+	if len(c.given()) == 0 && c.collection == "" {
 		return query, nil
 	}
 	path, by, err := c.target(to)
