@@ -137,8 +137,7 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 		}
 		return err
 	}
-	// By ids, the first use of a collection creates it; by name, a request of its own.
-	r := request{method: http.MethodPost, path: path + "/search", query: ids, body: map[string]any{"query": policy, "k": 1}, header: http.Header{headerCreate: {policy}}, repeatable: true}
+	r := creating(ids, policy)
 	if len(ids) == 0 {
 		name, err := url.PathUnescape(strings.TrimPrefix(path, collections+"/"))
 		if err != nil {
@@ -150,4 +149,13 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 		return err
 	}
 	return send()
+}
+
+// creating returns the request that makes sure that the collection of an application's ids exists. Its first use creates it, and
+// a search writes nothing.
+func creating(ids url.Values, policy string) request {
+	return request{
+		method: http.MethodPost, path: collections + "/by/search", query: ids, body: map[string]any{"query": "anything", "k": 1},
+		header: http.Header{headerCreate: {policy}}, repeatable: true,
+	}
 }

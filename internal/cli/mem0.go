@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -333,10 +332,7 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 // write imports memories into the collection of their entity, which is created if there is none.
 func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Memory) error {
 	target := url.Values{idNames[home.kind]: {home.id}}
-	// A search creates the collection and writes nothing.
-	ready := request{method: http.MethodPost, path: collections + "/by/search", query: target, body: map[string]any{"query": "anything", "k": 1}, repeatable: true}
-	ready.header = http.Header{headerCreate: {"mem0"}}
-	if _, _, err := in.to.get(ctx, ready, nil); err != nil {
+	if _, _, err := in.to.get(ctx, creating(target, "mem0"), nil); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(list, importedAtOnce) {
@@ -413,11 +409,10 @@ func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) 
 		if _, _, err := in.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + id.String()}, &job); err != nil {
 			return job, err
 		}
-		switch job.State {
-		case wire.JobStateQueued, wire.JobStateScheduled, wire.JobStateRunning:
-		case wire.JobStateDone:
+		switch {
+		case job.State == wire.JobStateDone:
 			return job, nil
-		case wire.JobStateFailed, wire.JobStateDead, wire.JobStateCancelled:
+		case ended(job.State):
 			reason := "it was " + string(job.State)
 			if job.Error != nil && *job.Error != "" {
 				reason = clean(*job.Error)
@@ -439,11 +434,9 @@ func (in *mem0Import) results(ctx context.Context, home mem0Entity, part []mem0M
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	lines.Buffer(nil, maxAnswer)
-	for lines.Scan() {
+	for row := range bytes.Lines(raw) {
 		var line wire.BulkResult
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Line < 1 || line.Line > len(part) {
+		if err := json.Unmarshal(row, &line); err != nil || line.Line < 1 || line.Line > len(part) {
 			continue // the summary
 		}
 		switch {
@@ -455,7 +448,7 @@ func (in *mem0Import) results(ctx context.Context, home mem0Entity, part []mem0M
 			in.report.Known++
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 func text(s *string) string {
