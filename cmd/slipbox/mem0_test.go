@@ -31,6 +31,13 @@ var mem0Stored = []map[string]any{
 	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-000000000004", "memory": "Nora lives in Rome.", "user_id": "nora@example.com", "created_at": "2025-03-04T09:30:00Z", "field_of_the_next_version": true},
 	{"id": "no-uuid", "memory": "Be brief.", "agent_id": "guide", "created_at": "soon"},
 	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-000000000006", "memory": " ", "agent_id": "guide"},
+	// Back where he was.
+	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-000000000007", "memory": "Ben lives in Oslo.", "user_id": "ben@example.com", "created_at": "2025-03-01T09:30:00Z"},
+	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-000000000008", "memory": "Ben lives in Rome.", "user_id": "ben@example.com", "created_at": "2025-03-02T09:30:00Z"},
+	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-000000000009", "memory": "Ben lives in Oslo.", "user_id": "ben@example.com", "created_at": "2025-03-03T09:30:00Z"},
+	// The newer one cannot be imported.
+	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-00000000000a", "memory": "Ada lives in Oslo.", "user_id": "ada@example.com", "created_at": "2025-03-01T09:30:00Z"},
+	{"id": "2c1b9f0a-6a3f-4c0e-9a1d-00000000000b", "memory": "Ada lives in Rome.", "user_id": "ada@example.com", "metadata": map[string]any{"log": strings.Repeat("x", 64<<10)}, "created_at": "2025-03-02T09:30:00Z"},
 }
 
 func newMem0(t *testing.T) *mem0Double {
@@ -163,6 +170,19 @@ func TestImportMem0(t *testing.T) {
 	hits := object(t, p.pipe(t, "", "search", "--user", "nora@example.com", "Where does Nora live?"))
 	if text := fmt.Sprint(hits); strings.Contains(text, "Oslo") || !strings.Contains(text, "Rome") {
 		t.Errorf("found: %v", hits)
+	}
+	// An older memory that still holds, or that nothing replaces, stays.
+	for user, counts := range map[string]string{
+		"ben@example.com": "3 memories of 1: 2 imported, 0 known, 1 twice, 0 refused", "ada@example.com": "2 memories of 1: 1 imported, 0 known, 0 twice, 1 refused",
+	} {
+		got := run("--entity", "user="+user, "--retire")
+		want(got, counts)
+		if pairs := got["contradictions"].([]any); len(pairs) != 1 || pairs[0].(map[string]any)["retired"] != false {
+			t.Errorf("retired: %v", pairs)
+		}
+		if hits := p.pipe(t, "", "search", "--user", user, "Where do they live?"); !strings.Contains(hits, "Oslo") {
+			t.Errorf("lost: %s", hits)
+		}
 	}
 	// The open-source server.
 	want(run("--oss", "--entity", "agent=guide", "--no-check"), "3 memories of 2: 0 imported, 2 known, 0 twice, 1 refused")

@@ -113,7 +113,8 @@ func (c *cli) importMem0() *cobra.Command {
 			"MEM0_API_KEY. Each user gets a collection with the policy mem0, as a program that moves to\n" +
 			"<gateway>/mem0 does; ids, times, categories and metadata are kept.\n\n" +
 			"A memory with the text of an older one is left out. What ends an older memory (a move, another job) is\n" +
-			"found by rules, in a collection that is deleted afterwards; --retire deletes these older memories.\n\n" +
+			"found by rules, in a collection that is deleted afterwards; --retire deletes these older memories, unless\n" +
+			"they were said again later or the newer one could not be imported.\n\n" +
 			"An import that was interrupted goes on when the command is repeated: what is there is not written again.",
 		Example: "  slipbox import mem0 --dry-run\n" +
 			"  slipbox import mem0 --oss --from http://127.0.0.1:8000 --entity user=nora",
@@ -239,7 +240,8 @@ func (in *mem0Import) read(ctx context.Context, asked []mem0Entity) (homes map[m
 func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Memory) error {
 	var list []mem0Memory
 	first := map[string]string{}
-	for _, m := range all {
+	last := map[string]int{} // by id: the place in all where a memory, or one with the same text, is last
+	for i, m := range all {
 		text := strings.TrimSpace(m.Memory)
 		kept, twice := first[text]
 		switch {
@@ -247,9 +249,11 @@ func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Mem
 			in.refuse(home, m.ID, "it has no text")
 		case twice:
 			in.report.Duplicates = append(in.report.Duplicates, mem0Duplicate{Entity: home.String(), Memory: text, Kept: kept, Left: m.ID})
+			last[kept] = i
 		default:
 			first[text] = m.ID
 			list = append(list, m)
+			last[m.ID] = i
 		}
 	}
 	var pairs []mem0Contradiction
@@ -261,8 +265,10 @@ func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Mem
 		err = in.write(ctx, home, list)
 	}
 	for i := 0; err == nil && i < len(pairs); i++ {
-		if in.retire && !in.dryRun && pairs[i].Older != "" {
-			pairs[i].Retired, err = in.delete(ctx, home, noteID(pairs[i].Older))
+		// What was said again later still holds, and without the newer one nothing would be left.
+		p := &pairs[i]
+		if in.retire && !in.dryRun && p.Older != "" && last[p.Older] < last[p.Newer] && !in.refused(p.Newer) {
+			p.Retired, err = in.delete(ctx, home, noteID(p.Older))
 		}
 	}
 	in.report.Contradictions = append(in.report.Contradictions, pairs...)
@@ -275,6 +281,10 @@ func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Mem
 
 func (in *mem0Import) refuse(home mem0Entity, id, reason string) {
 	in.report.Refused = append(in.report.Refused, mem0Refused{Entity: home.String(), ID: id, Reason: reason})
+}
+
+func (in *mem0Import) refused(id string) bool {
+	return slices.ContainsFunc(in.report.Refused, func(r mem0Refused) bool { return r.ID == id })
 }
 
 // contradictions returns the pairs of memories of which the newer one ends the older one, by the rules of the policy mem0. They are
