@@ -1,11 +1,11 @@
-import type { Schemas, Slipbox } from '@slipbox/client'
+import { SlipboxError, type Schemas, type Slipbox } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import './chat.css'
 import { dialogueOf, splitMarks } from './marks.ts'
 import { Linked } from './note.tsx'
 import { Empty, Problem } from './parts.tsx'
 import { formatRoute } from './route.ts'
-import { useShared } from './state.ts'
+import { useShared, type Shared } from './state.ts'
 import { plural, reveal } from './text.ts'
 
 /** A question, and its answer as far as it has come. */
@@ -24,7 +24,7 @@ class Talk {
   /** Called after each change. */
   show: () => void = () => undefined
 
-  async ask(api: Slipbox, collection: string, question: string, remember: boolean): Promise<void> {
+  async ask({ api, refused }: Shared, collection: string, question: string, remember: boolean): Promise<void> {
     const control = new AbortController()
     const messages = dialogueOf(this.turns, question)
     const turn: Turn = { question, reply: '', state: 'asking' }
@@ -44,6 +44,7 @@ class Talk {
       }
     } catch (cause) {
       turn.state = control.signal.aborted ? 'stopped' : 'failed'
+      if (cause instanceof SlipboxError && cause.status === 401) refused(cause)
       if (turn.state === 'failed') turn.error = cause instanceof Error ? cause : new Error(String(cause))
     }
     if (this.control === control) this.control = undefined
@@ -66,10 +67,15 @@ function talkOf(api: Slipbox, collection: string): Talk {
   return talk
 }
 
+/** Stops what is being answered to a client whose key is given up: nothing more is read, and the model is not kept at work. */
+export function stopTalks(api: Slipbox): void {
+  for (const talk of talks.get(api)?.values() ?? []) talk.stop()
+}
+
 /** Asks a collection. Without a model the rules answer with what memory holds. */
 export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
-  const { api } = useShared()
-  const talk = talkOf(api, c.id)
+  const shared = useShared()
+  const talk = talkOf(shared.api, c.id)
   const [, setRound] = useState(0)
   const [text, setText] = useState('')
   const [remember, setRemember] = useState(false)
@@ -92,7 +98,7 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
     const question = text.trim()
     if (question === '' || busy) return
     setText('')
-    void talk.ask(api, c.id, question, remember)
+    void talk.ask(shared, c.id, question, remember)
   }
   return (
     <div class="chat">

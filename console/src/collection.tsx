@@ -53,8 +53,6 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   // The list of notes shows by itself what comes. In other views things would move under the reader's eyes.
   const listed = route.tab === 'notes' && !route.note
   const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
-  // On a phone the tabs are wider than the window.
-  useEffect(() => document.querySelector('.tabs a[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }), [route.tab, read.data !== undefined])
   return (
     <Read of={read}>
       {last => latest(last, live.now, c => (

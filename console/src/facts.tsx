@@ -102,18 +102,18 @@ function TimeLine({ facts, collection, day }: { facts: Fact[]; collection: strin
 function Table({ facts, collection }: { facts: Fact[]; collection: string }) {
   return (
     <div class="scroll" tabindex={0} role="region" aria-label="Facts">
-      <table>
+      <table class="stacked">
         <thead><tr><th scope="col">Subject</th><th scope="col">Relation</th><th scope="col">Object</th><th scope="col">True from</th><th scope="col">until</th><th scope="col">Confidence</th><th scope="col">Source</th></tr></thead>
         <tbody>
           {inOrder(facts).map(f => (
             <tr key={keyOf(f)} class={f.valid ? '' : 'past'}>
-              <td><a href={formatRoute({ collection, note: f.subject_id })}><bdi>{reveal(f.subject)}</bdi></a></td>
-              <td><bdi>{reveal(f.relation)}</bdi></td>
-              <td><a href={formatRoute({ collection, note: f.object_id })}><bdi>{reveal(f.object)}</bdi></a></td>
-              <td>{formatTime(f.valid_from)}</td>
-              <td>{endOf(f)}</td>
-              <td>{Math.round(f.confidence * 100)} %</td>
-              <td>{f.sources[0] ? <a href={formatRoute({ collection, note: f.sources[0] })}>note</a> : '—'}</td>
+              <td data-label="Subject"><a href={formatRoute({ collection, note: f.subject_id })}><bdi>{reveal(f.subject)}</bdi></a></td>
+              <td data-label="Relation"><bdi>{reveal(f.relation)}</bdi></td>
+              <td data-label="Object"><a href={formatRoute({ collection, note: f.object_id })}><bdi>{reveal(f.object)}</bdi></a></td>
+              <td data-label="True from">{formatTime(f.valid_from)}</td>
+              <td data-label="until">{endOf(f)}</td>
+              <td data-label="Confidence">{Math.round(f.confidence * 100)} %</td>
+              <td data-label="Source">{f.sources[0] ? <a href={formatRoute({ collection, note: f.sources[0] })}>note</a> : '—'}</td>
             </tr>
           ))}
         </tbody>

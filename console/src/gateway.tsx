@@ -1,4 +1,5 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { DayBars } from './chart.tsx'
 import type { Go } from './collection.tsx'
@@ -6,8 +7,8 @@ import { daysBefore, everyDay, formatBytes } from './days.ts'
 import { Buttons } from './forms.tsx'
 import { Fill } from './inside.tsx'
 import { usePages } from './pages.ts'
-import { Copy, Dialog, Field, Problem, Read, State, Waiting } from './parts.tsx'
-import type { Route } from './route.ts'
+import { Copy, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
+import { formatRoute, type Route } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, formatTime, reveal } from './text.ts'
 import { spans } from './usage.tsx'
@@ -16,13 +17,15 @@ import { spans } from './usage.tsx'
 const pulse = 10_000
 
 /** For those who run the gateway: whether it is well, what this tenant uses, and all tenants. Each part says what it needs. */
-export function Gateway({ route, go }: { route: Route; go: Go }) {
+export function Gateway({ route, go, collections }: { route: Route; go: Go; collections: readonly Schemas['Collection'][] }) {
   return (
     <div class="inside">
       <h1>Gateway</h1>
       <Health />
       <TenantUse route={route} go={go} />
+      <Agents collections={collections} />
       <Tenants />
+      <Audit />
     </div>
   )
 }
@@ -107,23 +110,67 @@ function Use({ usage: u, from }: { usage: Schemas['Usage']; from: string }) {
   )
 }
 
-function Tenants() {
-  const { api } = useShared()
-  const [round, setRound] = useState(0)
-  const list = usePages((cursor, signal) => api.call('get', '/v1/tenants', { signal, query: { limit: 100, ...(cursor && { cursor }) } }), [], round)
+/** A table that grows by a page at a time, or what stands in its way. On a phone each row is a card, whose fields have the names of the columns. */
+function Listing<T>({ title, list, scope, command, empty, columns, row }: {
+  title: string; list: ReturnType<typeof usePages<T>>; scope: string; command: string; empty: string; columns: readonly string[]; row: (item: T) => ComponentChildren
+}) {
   return (
     <section>
-      <h2>Tenants</h2>
-      {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope="operator" command="gateway tenant list" /> : !list.items ? <Waiting /> : (
-        <div class="scroll" tabindex={0} role="region" aria-label="Tenants">
-          <table>
-            <thead><tr><th scope="col">Tenant</th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Created</th><th scope="col">Do</th></tr></thead>
-            <tbody>{list.items.map(t => <Tenant key={t.id} tenant={t} done={() => setRound(n => n + 1)} />)}</tbody>
+      <h2>{title}</h2>
+      {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope={scope} command={command} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{empty}</p> : (
+        <div class="scroll" tabindex={0} role="region" aria-label={title}>
+          <table class="stacked">
+            <thead><tr>{columns.map(c => <th key={c} scope="col">{c}</th>)}</tr></thead>
+            <tbody>{list.items.map(row)}</tbody>
           </table>
         </div>
       )}
       {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
     </section>
+  )
+}
+
+/** The agents of the tenant, with the collections that each has. */
+function Agents({ collections }: { collections: readonly Schemas['Collection'][] }) {
+  const { api } = useShared()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/agents', { signal, query: { limit: 50, ...(cursor && { cursor }) } }), [])
+  return (
+    <Listing title="Agents" list={list} scope="admin" command="gateway key create --tenant NAME" columns={['Agent', 'Collections', 'Created']}
+      empty="None yet. An agent is there as soon as a key, a token or a collection names it. Collections of no agent are shared by all."
+      row={a => (
+        <tr key={a.id}>
+          <td data-label="Agent"><bdi>{reveal(a.display_name ?? a.name)}</bdi></td>
+          <td data-label="Collections"><ul class="row">{collections.filter(c => c.agent === a.name).map(c => <li key={c.id}><a href={formatRoute({ collection: c.id })}><bdi>{reveal(c.display_name ?? c.name)}</bdi></a></li>)}</ul></td>
+          <td data-label="Created">{formatTime(a.created_at)}</td>
+        </tr>
+      )} />
+  )
+}
+
+/** Who changed keys, agents, tenants and collections, newest first. */
+function Audit() {
+  const { api } = useShared()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/audit', { signal, query: { limit: 20, ...(cursor && { cursor }) } }), [])
+  return (
+    <Listing title="Audit log" list={list} scope="admin" command="gateway key create --tenant NAME" columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
+      row={e => (
+        <tr key={e.id}>
+          <td data-label="When">{formatTime(e.at)}</td>
+          <td data-label="Who"><code>{reveal(e.actor)}</code></td>
+          <td data-label="Action">{reveal(e.action)}</td>
+          <td data-label="What"><code>{reveal(e.target ?? '—')}</code>{e.detail && Object.keys(e.detail).length > 0 && <p class="small soft"><Text most={200}>{JSON.stringify(e.detail)}</Text></p>}</td>
+        </tr>
+      )} />
+  )
+}
+
+function Tenants() {
+  const { api } = useShared()
+  const [round, setRound] = useState(0)
+  const list = usePages((cursor, signal) => api.call('get', '/v1/tenants', { signal, query: { limit: 100, ...(cursor && { cursor }) } }), [], round)
+  return (
+    <Listing title="Tenants" list={list} scope="operator" command="gateway tenant list" columns={['Tenant', 'State', 'Limits', 'Created', 'Do']} empty="None yet."
+      row={t => <Tenant key={t.id} tenant={t} done={() => setRound(n => n + 1)} />} />
   )
 }
 
@@ -134,11 +181,11 @@ function Tenant({ tenant: t, done }: { tenant: Schemas['Tenant']; done: () => vo
   const suspended = t.state === 'suspended'
   return (
     <tr>
-      <td><bdi>{reveal(t.name)}</bdi></td>
-      <td><State of={t.state} /></td>
-      <td>{set.length === 0 ? <span class="soft">none of its own</span> : set.map(l => `${count(t.limits[l.name]!)} ${l.title}`).join(', ')}</td>
-      <td>{formatTime(t.created_at)}</td>
-      <td>
+      <td data-label="Tenant"><bdi>{reveal(t.name)}</bdi></td>
+      <td data-label="State"><State of={t.state} /></td>
+      <td data-label="Limits">{set.length === 0 ? <span class="soft">none of its own</span> : set.map(l => `${count(t.limits[l.name]!)} ${l.title}`).join(', ')}</td>
+      <td data-label="Created">{formatTime(t.created_at)}</td>
+      <td data-label="Do">
         <div class="row"><button type="button" onClick={() => setOpen('limits')}>Limits</button>
           {t.state !== 'deleting' && <button type="button" class={suspended ? '' : 'danger'} onClick={() => setOpen('state')}>{suspended ? 'Resume' : 'Suspend'}</button>}</div>
         {open === 'limits' && <LimitsOf tenant={t} close={() => setOpen(undefined)} done={() => { tell(`Changed the limits of ${t.name}.`); done() }} />}

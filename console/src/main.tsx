@@ -2,6 +2,7 @@ import { Slipbox, SlipboxError } from '@slipbox/client'
 import { render } from 'preact'
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import './app.css'
+import { stopTalks } from './chat.tsx'
 import { keyInLink } from './route.ts'
 import { Shell } from './shell.tsx'
 import { SignIn } from './signin.tsx'
@@ -42,6 +43,7 @@ function App() {
     return () => clearTimeout(timer)
   }, [told])
   const api = useMemo(() => new Slipbox({ key: key ?? '' }), [key])
+  useEffect(() => () => stopTalks(api), [api])
   const shared: Shared = useMemo(() => ({
     api, changes,
     refused: (error: SlipboxError) => signOut(`${error.message}. Sign in again; what you typed was not sent.`),

@@ -42,7 +42,8 @@ export function Portrait({ collection: c, fresh }: InsideProps) {
 
 /** What a policy has written about the person. */
 export function ProfileText({ profile: p }: { profile: Schemas['Profile'] }) {
-  const texts = [['Portrait', p.portrait], ['Profile', p.text], ['How to answer', p.reply_strategy]] as const
+  // What memoryos has written is both its portrait and its profile.
+  const texts = [p.text ? ['Profile', p.text] : ['Portrait', p.portrait], ['How to answer', p.reply_strategy]] as const
   return (
     <>
       {texts.map(([title, text]) => text && (

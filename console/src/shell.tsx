@@ -29,7 +29,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
       if (found.length === most) break
     }
     return found
-  }, [changes])
+  }, [], `${changes}/${route.collection ?? ''}`) // read again when another one is opened: those that are not open are not followed
   // The collection that is open is shown as its events say it is.
   const [now, setNow] = useState<Schemas['Collection']>()
   const collections = list.data?.map(c => c.id === now?.id && now.head_revision >= c.head_revision ? now : c)
@@ -79,7 +79,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         {collections?.length === most && <p class="soft small">The first {count(most)} collections, by name.</p>}
       </nav>
       <main id="main" tabindex={-1}>
-        {route.gateway || operator ? <Gateway route={route} go={go} /> : route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
+        {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} /> : route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
           : list.state === 'failed' ? null
           : !collections ? <Waiting />
           : collections.length === 0 ? <Start go={go} />

@@ -74,7 +74,7 @@ export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, about: rea
       (error: unknown) => {
         if (control.signal.aborted) return
         if (error instanceof SlipboxError && error.status === 401) refused(error)
-        setValue({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)) })
+        setValue(old => ({ ...old, state: 'failed', error: error instanceof Error ? error : new Error(String(error)) }))
       },
     )
     return () => control.abort()
