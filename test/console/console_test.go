@@ -46,6 +46,9 @@ func TestConsole(t *testing.T) {
 	b.step("a wrong key is refused", chromedp.SendKeys(`input[name="key"]`, "sb_live_wrong\r", chromedp.ByQuery), text("Sign in with another one"))
 	b.step("the link signs in, and its key leaves the address",
 		chromedp.Navigate(g.url+"/console#key="+g.key), text("Nothing is remembered yet"), holds(`location.hash === "" && !document.body.innerHTML.includes("sb_live_")`))
+	var painted float64
+	b.step("the first paint", chromedp.Reload(), text("Nothing is remembered yet"), chromedp.Evaluate(`performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0`, &painted))
+	t.Logf("first contentful paint after %.0f ms", painted)
 	b.look("start")
 
 	b.step("a note is added from nothing",
@@ -180,18 +183,22 @@ func (g *gateway) serve(t *testing.T) {
 	if err := g.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(limit); ; {
+	until(t, "the gateway is ready", func() bool {
 		resp, err := http.Get(g.url + "/readyz")
 		if err == nil {
 			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return
-			}
 		}
+		return err == nil && resp.StatusCode == http.StatusOK
+	})
+}
+
+// until asks again and again until a condition holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !holds(); time.Sleep(pulse) {
 		if time.Now().After(deadline) {
-			t.Fatalf("the gateway is not ready: %v", err)
+			t.Fatalf("it never holds that %s", what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -298,6 +305,9 @@ type browser struct {
 
 // limit is how long one step may take. It is long, because nothing waits for it that does not fail.
 const limit = 5 * time.Minute
+
+// pulse is how often what is waited for is looked at.
+const pulse = 20 * time.Millisecond
 
 func open(t *testing.T, g *gateway) *browser {
 	t.Helper()
@@ -437,8 +447,22 @@ func text(want string) chromedp.Action {
 
 // eventually waits until a condition holds.
 func eventually(condition string) chromedp.Action {
-	return chromedp.Poll(condition, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit))
+	return chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit))
 }
+
+// watchShifts begins to add up how far things move that nobody asked to move. Each move is a problem of the page, too.
+func watchShifts() chromedp.Action {
+	return chromedp.Evaluate(`window.shifts = 0; window.watching?.disconnect(); window.watching = new PerformanceObserver(list => {
+		for (const e of list.getEntries()) {
+			if (e.hadRecentInput) continue
+			window.shifts += e.value
+			console.warn("moved: " + e.value + " " + e.sources.map(s => (s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "").slice(0, 200) + JSON.stringify([s.previousRect, s.currentRect])).join(" | "))
+		}
+	}); watching.observe({type: "layout-shift"})`, nil)
+}
+
+// steady fails if something has moved since watchShifts.
+func steady() chromedp.Action { return holds(`window.shifts === 0`) }
 
 func gone(xpath string) chromedp.Action { return chromedp.WaitNotPresent(xpath) }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -80,13 +79,8 @@ func TestConsolePolicies(t *testing.T) {
 // await waits until an answer has so many things in a list.
 func (g *gateway) await(t *testing.T, path, list string, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+	until(t, fmt.Sprintf("%s has %d %s", path, n, list), func() bool {
 		items, _ := g.send(t, http.MethodGet, path, nil)[list].([]any)
-		if len(items) >= n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s has %d %s, not %d", path, len(items), list, n)
-		}
-	}
+		return len(items) >= n
+	})
 }

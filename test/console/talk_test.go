@@ -8,14 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
 // A person talks with a memory, with and without a model, stops a model that is slow, and sees what a prompt
 // would get and what each part of it costs.
 func TestConsoleTalk(t *testing.T) {
-	model := slowModel(t)
-	g := start(t, "models:", "  slow: {provider: openai, base_url: "+model+"/v1, model: slow}")
+	left := make(chan struct{}, 2)
+	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, left)+"/v1, model: slow}")
 	b := open(t, g)
 
 	c := g.post(t, "/v1/collections", map[string]any{"name": "talk", "policy": "mem0"})["id"].(string)
@@ -44,15 +45,26 @@ func TestConsoleTalk(t *testing.T) {
 		holds(`document.querySelector("[role=log]").ariaBusy === "true"`))
 	b.look("chat-slow")
 	b.step("stop", button("Stop"), text("What had come is not stored"), text("Ask again"), steady())
-	b.step("a second question is not held up", button("New conversation"), text("Talk with this memory"), ask("Where, quickly?"), text("as far as I know"))
+	<-left
+	b.step("a second question is not held up, and the Enter key asks it", button("New conversation"), text("Talk with this memory"), field("Ask this memory", "Where, quickly?\r"), text("as far as I know"))
+	b.step("with Shift it begins a line", field("Ask this memory", "Where"), chromedp.KeyEvent("\r", chromedp.KeyModifiers(input.ModifierShift)), chromedp.KeyEvent("exactly?"),
+		eventually(`document.querySelector("textarea").value === "Where\nexactly?"`), holds(`document.querySelectorAll(".turn").length === 1`))
 
 	b.step("a model that fails says what to do", ask("Break, please."), chromedp.WaitVisible(`.turn .problem`, chromedp.ByQuery))
+
+	b.step("who signs out while an answer comes", button("New conversation"), text("Talk with this memory"), ask("Where does Nora live?"), text("In Oslo [1], as"),
+		chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"))
+	<-left // keeps no model at work
+
+	b.step("a chat whose key is revoked", chromedp.Navigate(g.url+"/console#key="+g.key), text("slow"), chromedp.Navigate(g.url+"/console#/c/"+slow+"/chat"), text("Talk with this memory"))
+	g.revoke(t)
+	b.step("leads back to the sign-in", ask("Where does Nora live?"), text("Sign in again"))
 	b.done()
 }
 
 // slowModel is a model that answers a question that has "quickly" in it, fails on one with "Break", and begins to
-// answer others and does not go on until the caller leaves.
-func slowModel(t *testing.T) string {
+// answer others and does not go on until the caller leaves, of which it tells `left` if that is not nil.
+func slowModel(t *testing.T, left chan<- struct{}) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -70,6 +82,9 @@ func slowModel(t *testing.T) string {
 		say("as ")
 		if !strings.Contains(question, "quickly") {
 			<-r.Context().Done()
+			if left != nil {
+				left <- struct{}{}
+			}
 			return
 		}
 		say("far as I know.")
@@ -78,16 +93,6 @@ func slowModel(t *testing.T) string {
 	t.Cleanup(s.Close)
 	return s.URL
 }
-
-// watchShifts begins to add up how far things move that nobody asked to move.
-func watchShifts() chromedp.Action {
-	return chromedp.Evaluate(`window.shifted = 0; new PerformanceObserver(list => {
-		for (const e of list.getEntries()) if (!e.hadRecentInput) shifted += e.value
-	}).observe({type: "layout-shift"})`, nil)
-}
-
-// steady fails if something has moved since watchShifts.
-func steady() chromedp.Action { return holds(`shifted < 0.01`) }
 
 // ask asks a memory in its chat.
 func ask(question string) chromedp.Action {

@@ -10,9 +10,9 @@ import (
 // A person sees what a memory has taken in and cost, which notes are used, and whether the gateway is well. Who runs
 // the gateway sees its tenants and changes their limits; other keys are told the command that does it.
 func TestConsoleWork(t *testing.T) {
-	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t)+"/v1, model: slow}")
+	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, nil)+"/v1, model: slow}")
 	b := open(t, g)
-	c := g.post(t, "/v1/collections", map[string]any{"name": "work", "policy": "mem0"})["id"].(string)
+	c := g.post(t, "/v1/collections", map[string]any{"name": "work", "policy": "mem0", "agent": "potter"})["id"].(string)
 	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("work"))
 	b.step("nothing has happened", chromedp.Navigate(g.url+"/console#/c/"+c+"/usage"), text("No model was asked"), text("None yet"))
 	b.look("usage-empty")
@@ -25,10 +25,14 @@ func TestConsoleWork(t *testing.T) {
 	b.step("what it cost, day by day", link("Usage"), text("Calls of models"), text("heat 1.00"), text("adds 1"),
 		chromedp.Click(`//details[contains(., "tokens written")]/summary`), eventually(`[...document.querySelectorAll("td")].some(d => d.textContent === "900")`))
 	b.look("usage")
+	b.step("what is read moves nothing", link("Notes"), text("Nora lives in Oslo."), watchShifts(), chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), steady(),
+		chromedp.Navigate(g.url+"/console#/gateway"), text("Audit log"), text("key.create"), steady(), chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"))
 	b.step("of other days", chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
 
 	b.step("the gateway is well, and the tenant has its use", chromedp.Click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"),
 		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("store") && f.innerText.includes("ok"))`))
+	b.step("agents lead to their collections, and the audit log says who did what", holds(`document.querySelector('[aria-label="Agents"] tbody').innerText.includes("potter") &&
+		document.querySelector('[aria-label="Agents"] tbody a').hash === "#/c/`+c+`/notes"`), text("key.create"))
 	b.look("gateway")
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
