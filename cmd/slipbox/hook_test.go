@@ -174,6 +174,42 @@ func TestHookRemembers(t *testing.T) {
 	}
 }
 
+// A turn is stored with its own prompt, also when the session has other prompts before it ends: those that the assistant
+// wrote to an agent that does part of the work, the end of a task, and the next one of the person. The input is that of
+// Claude Code 2.1 and Codex 0.169.
+func TestHookKeepsTurnsApart(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	for program, turn := range map[string]string{"claude-code": "prompt_id", "codex": "turn_id"} {
+		hook := func(action string, in map[string]any, more ...string) {
+			t.Helper()
+			in["session_id"] = "s"
+			args := append([]string{"hook", program, action, "--user", program}, more...)
+			if out, problems, code := p.run(t, hookJSON(t, in), args...); code != 0 || out+problems != "" {
+				t.Errorf("%s: exit %d, %s%s", action, code, out, problems)
+			}
+		}
+		hook("recall", map[string]any{turn: "1", "prompt": "I moved to Rome."})
+		hook("recall", map[string]any{turn: "2", "agent_id": "a", "agent_type": "default", "prompt": "Look for the kiln."})
+		hook("recall", map[string]any{turn: "3", "prompt": "<task-notification>done</task-notification>"})
+		hook("recall", map[string]any{turn: "4", "prompt": "I like blue glaze."})
+		for id, reply := range map[string]string{"2": "It is in the shed.", "3": "The build is green.", "5": "Who asked?"} {
+			hook("capture", map[string]any{turn: id, "last_assistant_message": reply}, "--wait")
+		}
+		hook("capture", map[string]any{turn: "1", "last_assistant_message": "Rome it is."}, "--wait")
+		hook("capture", map[string]any{turn: "4", "last_assistant_message": "Blue it is."}, "--wait")
+		var said []string
+		for _, m := range p.messages(t, program) {
+			text, _ := m["content"].(string)
+			said = append(said, text)
+		}
+		if want := []string{"I moved to Rome.", "Rome it is.", "I like blue glaze.", "Blue it is."}; !slices.Equal(said, want) {
+			t.Errorf("%s: stored %q, not %q", program, said, want)
+		}
+	}
+}
+
 // A turn is stored in the background: the hook is done at once, and nothing that it wrote to is still open.
 func TestHookCapturesInBackground(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ type assistant struct {
 
 var assistants = []assistant{
 	{name: "claude-code", title: "Claude Code", home: "CLAUDE_CONFIG_DIR", dir: ".claude", file: "settings.json"},
-	{name: "codex", title: "Codex", home: "CODEX_HOME", dir: ".codex", file: "hooks.json", after: "Codex runs new hooks once you have trusted them: start it and enter /hooks."},
+	{name: "codex", title: "Codex", home: "CODEX_HOME", dir: ".codex", file: "hooks.json", after: "Codex runs new hooks once you have trusted them: it asks when it starts, and /hooks shows them."},
 }
 
 // hooking is what the commands of one assistant share.
@@ -251,12 +251,17 @@ func shellWord(s string) string {
 // hookInput is what an assistant says to a hook.
 type hookInput struct {
 	Session string `json:"session_id"`
-	Turn    string `json:"turn_id"` // of Codex
+	Turn    string `json:"turn_id"`   // of Codex
+	Asked   string `json:"prompt_id"` // the same of Claude Code
+	Agent   string `json:"agent_id"`  // a part of the work that the assistant gave to another agent, in the same session
 	Prompt  string `json:"prompt"`
 	Source  string `json:"source"` // of Claude Code: "system" for a prompt that nobody wrote, such as the end of a task
 	Reply   string `json:"last_assistant_message"`
 	Of      *turn  `json:"slipbox_turn,omitempty"` // that has ended; nil: the one that is kept
 }
+
+// turn returns the id of the turn; "": the assistant names none.
+func (in hookInput) turn() string { return firstOf(in.Turn, in.Asked) }
 
 // turn is what is kept of a turn until it ends.
 type turn struct {
@@ -297,11 +302,11 @@ func (h *hooking) remind(ctx context.Context) error {
 		return err
 	}
 	in.Prompt = recalled.Strip(in.Prompt)
-	if in.Source == "system" || strings.HasPrefix(in.Prompt, "<task-notification>") {
+	if in.Agent != "" || in.Source == "system" || strings.HasPrefix(in.Prompt, "<task-notification>") {
 		in.Prompt = ""
 	}
-	t := turn{ID: firstOf(in.Turn, newKey()), Prompt: in.Prompt}
-	if err := h.keep(in.Session, t); err != nil {
+	t := turn{ID: firstOf(in.turn(), newKey()), Prompt: in.Prompt}
+	if err := h.keep(in, t); err != nil {
 		return err
 	}
 	if in.Prompt == "" {
@@ -322,7 +327,7 @@ func (h *hooking) remind(ctx context.Context) error {
 		return errors.New("nothing is known about this prompt")
 	}
 	t.Recalled = true
-	if err := h.keep(in.Session, t); err != nil {
+	if err := h.keep(in, t); err != nil {
 		return err
 	}
 	type specific struct {
@@ -378,9 +383,9 @@ func (h *hooking) input(ctx context.Context) (hookInput, error) {
 	}
 }
 
-// keep keeps the turn of a session until it ends. Only its owner may read it.
-func (h *hooking) keep(session string, t turn) error {
-	file, err := h.turnFile(session)
+// keep keeps a turn until it ends. Only its owner may read it.
+func (h *hooking) keep(in hookInput, t turn) error {
+	file, err := h.turnFile(in)
 	if err != nil {
 		return err
 	}
@@ -394,13 +399,15 @@ func (h *hooking) keep(session string, t turn) error {
 	return os.WriteFile(file, raw, 0o600) // what a crash loses is one turn
 }
 
-// turnFile returns where the turn of a session is kept: in slipbox/turns below XDG_STATE_HOME, or else ~/.local/state.
-func (h *hooking) turnFile(session string) (string, error) {
+// turnFile returns where a turn is kept: in slipbox/turns below XDG_STATE_HOME, or else ~/.local/state. Each turn has a file
+// of its own, since another prompt of the session may come before it has ended. Where the assistant names no turns, the
+// session has one file.
+func (h *hooking) turnFile(in hookInput) (string, error) {
 	dir := h.baseDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if dir == "" {
 		return "", errors.New("HOME is not set")
 	}
-	return filepath.Join(dir, "slipbox", "turns", digest(h.of.name, session)+".json"), nil
+	return filepath.Join(dir, "slipbox", "turns", digest(h.of.name, in.Session, in.turn())+".json"), nil
 }
 
 // digest returns a short name for a list of texts.
@@ -424,7 +431,7 @@ func (h *hooking) capture() *cobra.Command {
 			defer cancel()
 			in, err := h.input(ctx)
 			if err == nil && in.Of == nil {
-				in.Of, err = h.kept(in) // before the assistant continues, because the next prompt replaces it
+				in.Of, err = h.kept(in) // before the assistant continues: the next prompt may replace it
 			}
 			switch {
 			case err != nil:
@@ -478,13 +485,13 @@ func background(in hookInput) error {
 
 // kept returns the turn that has ended.
 func (h *hooking) kept(in hookInput) (*turn, error) {
-	file, err := h.turnFile(in.Session)
+	file, err := h.turnFile(in)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return nil, errors.New("no prompt of this session is known; `recall` keeps it")
+		return nil, errors.New("no prompt of this turn is known; `recall` keeps it")
 	}
 	var t turn
 	if err := json.Unmarshal(raw, &t); err != nil {
@@ -492,9 +499,6 @@ func (h *hooking) kept(in hookInput) (*turn, error) {
 	}
 	if t.Prompt == "" {
 		return nil, errors.New("nobody wrote the prompt of this turn")
-	}
-	if in.Turn != "" && in.Turn != t.ID {
-		return nil, errors.New("the turn that has ended is another one than the last prompt began")
 	}
 	forgetTurns(filepath.Dir(file))
 	return &t, nil
