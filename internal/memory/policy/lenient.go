@@ -22,6 +22,15 @@ func IsEmptyAnswer(s string) bool {
 	return slices.Contains(emptyAnswers, strings.ToLower(s)) || nothingFound.MatchString(s)
 }
 
+// errorText matches the beginning of a message that a gateway or client sends in place of an answer when a request has failed:
+// "Error: ...", "API error 503", "Rate limit exceeded", "500 Internal Server Error".
+var errorText = regexp.MustCompile(`(?i)^(?:(?:(?:an?|the) )?(?:(?:api|http|openai|llm|model|request|server|internal|connection|timeout|runtime) )*(?:error|exception)(?: code)?(?: \d{3})?(?: ?[:：(\]]|$| occurred\b| (?:while |when )?calling\b)|traceback \(most recent call last\)|(?:http )?[45]\d\d (?:internal server error|bad gateway|service unavailable|gateway timeout|too many requests|unauthorized|forbidden)|(?:internal server error|bad gateway|service unavailable|gateway timeout|too many requests|rate limit (?:reached|exceeded)|(?:the )?request (?:failed|timed out))(?:$|[:.,!])|(?:错误|出错了|请求失败|调用失败|请求超时)(?:[:：。!！]|$))`)
+
+// IsErrorText reports whether a text is the message of a failed request, which no call may keep as content.
+func IsErrorText(s string) bool {
+	return errorText.MatchString(strings.TrimLeft(strings.TrimSpace(s), "-*•[<\"'` "))
+}
+
 // FindJSON returns the longest JSON object or list in a model's text.
 func FindJSON(said string) (v any, ok bool) {
 	if json.Unmarshal([]byte(said), &v) == nil {

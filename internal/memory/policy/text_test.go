@@ -36,3 +36,25 @@ func TestCleanKeywords_C006(t *testing.T) {
 		})
 	}
 }
+
+// Messages of failed requests are told from what people say about errors.
+func TestIsErrorText(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"Error: could not get a response", "error", "[Error] ", "API error (429): slow down", "OpenAI API Error: overloaded", "An error occurred while asking.",
+		"Exception: timeout", "HTTP error 503: unavailable", "Error calling the model", "500 Internal Server Error", "HTTP 502 Bad Gateway", "Rate limit exceeded.",
+		"Request timed out", "Traceback (most recent call last): ...", "错误：超时", "请求失败", "- Error: x",
+	} {
+		if !policy.IsErrorText(s) {
+			t.Errorf("%q is no error", s)
+		}
+	}
+	for _, s := range []string{
+		"", "Ana fears errors.", "Error handling is dear to Ana.", "The error was in her code.", "Ana makes an exception for tea.", "An error in the invoice cost her 500 euros.",
+		"500 guests came to the wedding.", "The server broke a glass.", "Internal affairs bore her.", "错误让他学到很多。", "Exceptional cook.",
+	} {
+		if policy.IsErrorText(s) {
+			t.Errorf("%q is an error", s)
+		}
+	}
+}

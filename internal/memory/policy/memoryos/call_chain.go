@@ -96,7 +96,7 @@ func lenientContinuity(said string) json.RawMessage {
 	return policy.EncodeLenient(answer, true)
 }
 
-// lenientMeta also accepts the text alone.
+// lenientMeta also accepts the text alone, unless it is that of an error.
 func lenientMeta(said string) json.RawMessage {
 	v, ok := policy.FindJSON(said)
 	var answer Meta
@@ -109,5 +109,5 @@ func lenientMeta(said string) json.RawMessage {
 	default:
 		answer.Meta, ok = strings.TrimSpace(said), !strings.ContainsAny(said, "{[")
 	}
-	return policy.EncodeLenient(answer, ok)
+	return policy.EncodeLenient(answer, ok && !policy.IsErrorText(answer.Meta))
 }

@@ -173,7 +173,7 @@ func (c *Calls) Knowledge(in KnowledgeInput) (memory.Call, error) {
 	return c.build(CallKnowledge, m, len(m.Pages), in, lenientKnowledge, policy.CheckTypes[Knowledge])
 }
 
-// ReadKnowledge reads the answer of "knowledge". Entries that mean "none", repeats and what is more
+// ReadKnowledge reads the answer of "knowledge". Entries that mean "none", texts of errors, repeats and what is more
 // than limit (0: MaxKnowledge) are left out; dropped counts them.
 func ReadKnowledge(raw json.RawMessage, limit int) (read Knowledge, dropped int, err error) {
 	a, err := policy.DecodeAnswer[Knowledge](raw, CallKnowledge)
@@ -190,7 +190,7 @@ func cleanKnowledge(list []string, limit int) []string {
 	for _, s := range list {
 		s = policy.CleanLine(strings.TrimLeft(strings.TrimSpace(s), "-*• "), MaxKnowledgeChars)
 		same := func(other string) bool { return strings.EqualFold(s, other) }
-		if !policy.IsEmptyAnswer(s) && len(out) < limit && !slices.ContainsFunc(out, same) {
+		if !policy.IsEmptyAnswer(s) && !policy.IsErrorText(s) && len(out) < limit && !slices.ContainsFunc(out, same) {
 			out = append(out, s)
 		}
 	}

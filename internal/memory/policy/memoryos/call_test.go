@@ -147,12 +147,16 @@ func TestReadProfile(t *testing.T) {
 	}
 }
 
-// C332: the sentinel "None" and its like are never knowledge.
+// C332: the sentinel "None" and its like are never knowledge, and neither are the texts of errors.
 func TestReadKnowledge(t *testing.T) {
 	t.Parallel()
 	raw := lenientKnowledge(`{"user_knowledge":"- None\n- Ana has a cat.\n- ana has a cat.\nNo new user information was mentioned.\n无。","assistant":["none found","N/A","", "Sent Ana a recipe."]}`)
 	got, dropped, err := ReadKnowledge(raw, 0)
 	if err != nil || !slices.Equal(got.User, []string{"Ana has a cat."}) || !slices.Equal(got.Assistant, []string{"Sent Ana a recipe."}) || dropped != 7 {
+		t.Errorf("%+v %d %v", got, dropped, err)
+	}
+	got, dropped, err = ReadKnowledge(json.RawMessage(`{"user":["Error: the model did not answer","Ana fears error messages."],"assistant":["- 503 Service Unavailable"]}`), 0)
+	if err != nil || !slices.Equal(got.User, []string{"Ana fears error messages."}) || len(got.Assistant) != 0 || dropped != 2 {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
 	got, _, err = ReadKnowledge(json.RawMessage(`{"user":["a b","c d","e f"],"assistant":[]}`), 2)
@@ -175,6 +179,9 @@ func TestLenientCalls(t *testing.T) {
 		{CallMeta, "Ana repairs her boat.", `{"meta":"Ana repairs her boat."}`},
 		{CallMeta, `{"meta_info":"Ana."}`, `{"meta":"Ana."}`},
 		{CallMeta, `{"x":1}`, ``},
+		{CallMeta, "Error: the model did not answer", ``},
+		{CallMeta, `"Rate limit exceeded."`, ``},
+		{CallMeta, `{"error":{"message":"overloaded"}}`, ``},
 		{CallThemes, `[{"topic":"Boat","keywords":"boat, yard","summary":"It leaks.","pages":["0","page 1",2.5]}]`, `{"themes":[{"theme":"Boat","keywords":["boat"," yard"],"content":"It leaks.","pages":[0,1]}]}`},
 		{CallThemes, `{"theme":"Boat","content":"It leaks."}`, `{"themes":[{"theme":"Boat","keywords":[],"content":"It leaks.","pages":[]}]}`},
 		{CallThemes, "I cannot do that.", ``},
