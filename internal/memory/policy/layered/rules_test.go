@@ -70,6 +70,7 @@ func TestRuleTriplesOfLists(t *testing.T) {
 	for said, want := range map[string]string{
 		"我喜欢吃苹果、香蕉和橙子":                                                "likes: 吃苹果; likes: 香蕉; likes: 橙子",
 		"我喜欢寿司、火锅以及和牛。":                                               "likes: 寿司; likes: 火锅; likes: 和牛",
+		"我喜欢苹果和香蕉":                                                    "likes: 苹果和香蕉",
 		"我擅长游泳、滑雪、画画等等。":                                              "skills: 游泳; skills: 滑雪; skills: 画画",
 		"我讨厌香菜、芹菜，也喜欢辣椒。":                                             "dislikes: 香菜; dislikes: 芹菜; likes: 辣椒",
 		"我住在北京、上海":                                                    "place: 北京",
