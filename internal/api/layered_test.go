@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -175,6 +176,39 @@ func TestC281C282RememberAndRecall(t *testing.T) {
 	again := b.call(t, "one", "POST", c+"/remember", body, "Idempotency-Key", "once").want(http.StatusOK)
 	if again.length("stored") != first.length("stored") || again.text("stored.0.note") != first.text("stored.0.note") || again.text("stored.2.triple.object") != "tea" {
 		t.Errorf("%s, then %s", first.Body, again.Body)
+	}
+}
+
+// C282: of k items, the working and the semantic layer give max(3, k/3) each and the episodic layer k; C283: combined they are
+// the best k of these.
+func TestC282SharesOfLayers(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.layeredSpace(t, `{"consolidate_every":0}`)
+	const each = 14
+	for i := range each {
+		b.remember(t, c, fmt.Sprintf("I like lamp %02d.", i), "role", "user", "importance", .5)
+	}
+	if w, e, s := b.counts(t, c); w != each || e != each || s != each {
+		t.Fatalf("the layers hold %d, %d and %d", w, e, s)
+	}
+	for k, want := range map[int][3]int{0: {3, 8, 3}, 1: {3, 1, 3}, 8: {3, 8, 3}, 11: {3, 11, 3}, 12: {4, 12, 4}, 30: {10, each, 10}, 60: {each, each, each}} {
+		query := []any{"query", "Which lamp do I like?"}
+		if k > 0 {
+			query = append(query, "k", k)
+		}
+		all := b.call(t, "one", "POST", c+"/recall", object(t, query...)).want(http.StatusOK)
+		if got := [3]int{all.length("working"), all.length("episodic"), all.length("semantic")}; got != want {
+			t.Errorf("k %d: working, episodic and semantic have %v, want %v", k, got, want)
+		}
+		one := b.call(t, "one", "POST", c+"/recall", object(t, append(query, "combined", true)...)).want(http.StatusOK)
+		of := map[string]int{}
+		for i := range one.length("items") {
+			of[one.text(fmt.Sprintf("items.%d.layer", i))]++
+		}
+		if n := cmp.Or(k, 8); one.length("items") > n || n <= each && one.length("items") != n || of["working"] > want[0] || of["semantic"] > want[2] {
+			t.Errorf("k %d: combined has %d items, %v", k, one.length("items"), of)
+		}
 	}
 }
 

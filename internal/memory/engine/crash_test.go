@@ -105,3 +105,26 @@ func TestEvolvedExactlyOnce_C059(t *testing.T) {
 		})
 	}
 }
+
+// runAmongCrashes runs jobs, deferred ones included, until none is left, in a world over a mortalStore, and returns how often the process
+// died. Nothing ends the job of a dead process: its lease expires.
+func (w *world) runAmongCrashes() (deaths int) {
+	w.t.Helper()
+	for range 400 {
+		for _, stage := range memory.Stages() {
+			for _, j := range w.claim(w.c.ID, stage, 1) {
+				if err := w.try(j); errors.Is(err, errKilled) {
+					deaths++
+				} else if err != nil {
+					w.t.Errorf("a %s job: %v", j.Kind, err)
+				}
+			}
+		}
+		if len(w.openJobs()) == 0 {
+			return deaths
+		}
+		w.advance(16 * time.Second)
+	}
+	w.t.Errorf("%d jobs are left", len(w.openJobs()))
+	return deaths
+}

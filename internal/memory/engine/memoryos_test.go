@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -689,6 +692,132 @@ func TestOSGrace_C227(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a gateway says of a failed request in place of an answer is never content, also where the request seems to succeed: as plain
+// text, as JSON, and inside of an answer.
+func TestOSErrorTextsAreNoContent(t *testing.T) {
+	t.Parallel()
+	const said = "Error: no response of the language model"
+	for name, reply := range map[string]llmtest.Reply{
+		"text": llmtest.Text(said), "quoted": llmtest.Text(fmt.Sprintf("%q", said)), "object": llmtest.JSON(map[string]any{"error": said}),
+		"knowledge": llmtest.JSON(memoryos.Knowledge{User: []string{said, "The person has a dog called Rex."}, Assistant: []string{said}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":2}`, options{})
+			for _, call := range []string{memoryos.CallContinuity, memoryos.CallMeta, memoryos.CallThemes, memoryos.CallProfile, memoryos.CallKnowledge} {
+				w.fake.Always(call, reply)
+			}
+			var messages []memory.Note
+			for _, s := range []string{"I have a dog called Rex.", "Rex is afraid of thunder.", "I bake bread.", "Rex eats bread."} {
+				messages = append(messages, w.tell(s, "Tell me more.")...)
+			}
+			w.checkCollection(w.c.ID, messages...)
+			for _, n := range w.all(w.c.ID) {
+				if strings.Contains(fmt.Sprint(n.Content, n.Context, n.Keywords, n.Attributes), said) {
+					t.Errorf("a %s has the error: %q %v", n.Kind, n.Content, n.Attributes)
+				}
+			}
+			for _, s := range w.sessions() {
+				for _, p := range w.pages(s.Note.ID) {
+					if strings.Contains(p.Meta, said) {
+						t.Errorf("a chain has the error: %q", p.Meta)
+					}
+				}
+			}
+			if n := len(w.knowledge(memoryos.OfUser)); (n > 0) != (name == "knowledge") {
+				t.Errorf("%d entries of knowledge", n)
+			}
+		})
+	}
+}
+
+// C211: a pair moves to a session in one changeset. However often the process dies, before that is written or right after,
+// no pair is lost, none is in two tiers or sessions, and each says once why it moved.
+func TestOSMigrationAmongCrashes_C211(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			const capacity, pairs = 2, 10
+			w := newOSWorld(t, fmt.Sprintf(`{"short_capacity":%d,"heat_threshold":3}`, capacity), options{heuristic: true, wrap: func(s engine.Store) engine.Store {
+				return &mortalStore{s, rand.New(rand.NewPCG(seed, 211))}
+			}})
+			topics := []string{"the garden", "my bicycle", "a film"}
+			var said []memory.Note
+			for i := range pairs {
+				said = append(said, w.say(fmt.Sprintf("I have news number %d about %s.", i, topics[i%len(topics)]), "Tell me more.").Messages...)
+			}
+			if deaths := w.runAmongCrashes(); deaths < pairs {
+				t.Errorf("only %d deaths", deaths)
+			}
+			w.checkCollection(w.c.ID, said...)
+			if s := w.tierState(); s.Pairs != capacity || s.Pages != pairs-capacity {
+				t.Errorf("the tiers are %+v", s)
+			}
+			sessions, moves := map[uuid.UUID]int{}, map[uuid.UUID]int{}
+			for _, s := range w.sessions() {
+				for _, p := range w.pages(s.Note.ID) {
+					sessions[p.ID]++
+				}
+			}
+			for _, m := range w.moves() {
+				if m.To == memoryos.TierMid {
+					moves[m.Note]++
+				}
+			}
+			for i := range pairs {
+				user, assistant := said[2*i], said[2*i+1]
+				moved := i < pairs-capacity
+				at, count := w.movedToPage(user.ID)
+				if other, n := w.movedToPage(assistant.ID); n != count || other != at {
+					t.Errorf("pair %d: its sides moved %d and %d times, at %d and %d", i, count, n, at, other)
+				}
+				if !moved {
+					if count+sessions[user.ID]+moves[user.ID] > 0 {
+						t.Errorf("pair %d of the short tier has moved", i)
+					}
+					continue
+				}
+				if count != 1 || sessions[user.ID] != 1 || moves[user.ID] != 1 {
+					t.Errorf("pair %d moved %d times, is in %d sessions and says %d times why", i, count, sessions[user.ID], moves[user.ID])
+				}
+				if before, after := w.pageLinks(user.ID, at-1), w.pageLinks(user.ID, at); before != 0 || after != 1 {
+					t.Errorf("pair %d is in %d sessions before its move and in %d after", i, before, after)
+				}
+			}
+		})
+	}
+}
+
+// movedToPage returns the revision at which a message became part of a page, and how often that happened.
+func (w *world) movedToPage(id uuid.UUID) (at memory.Revision, count int) {
+	w.t.Helper()
+	versions := w.history(id)
+	slices.SortFunc(versions, func(a, b memory.HistoryEntry) int { return cmp.Compare(a.Changeset.Revision, b.Changeset.Revision) })
+	before := ""
+	for _, v := range versions {
+		if v.Note.Category == memoryos.CategoryPage && before != memoryos.CategoryPage {
+			at, count = v.Changeset.Revision, count+1
+		}
+		before = v.Note.Category
+	}
+	return at, count
+}
+
+// pageLinks returns how many links of sessions lead to a message at a revision.
+func (w *world) pageLinks(id uuid.UUID, at memory.Revision) int {
+	w.t.Helper()
+	v, err := w.store.OpenView(w.t.Context(), w.s, w.c.ID.String(), memory.At{AsOf: &at})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	list, err := w.store.Links(w.t.Context(), w.s, v, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Incoming})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(slices.DeleteFunc(list, func(l memory.Link) bool { return l.Relation != memoryos.RelPage }))
 }
 
 // C247: the fact of the first of 500 exchanges is found at the end.

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -234,23 +233,7 @@ func TestPoliciesAndCrashes(t *testing.T) {
 					return &mortalStore{s, rand.New(rand.NewPCG(seed, 7))}
 				}})
 				said := w.sayAll(w.c.ID, talk...)
-				for range 400 {
-					for _, stage := range memory.Stages() {
-						for _, j := range w.claim(w.c.ID, stage, 1) {
-							// Nothing ends the job of a dead process.
-							if err := w.try(j); err != nil && !errors.Is(err, errKilled) {
-								t.Errorf("a %s job: %v", j.Kind, err)
-							}
-						}
-					}
-					if len(w.openJobs()) == 0 {
-						break
-					}
-					w.advance(16 * time.Second)
-				}
-				if left := w.openJobs(); len(left) > 0 {
-					t.Errorf("%d jobs are left", len(left))
-				}
+				w.runAmongCrashes()
 				w.checkCollection(w.c.ID, said...)
 				sameDigest(t, "after the crashes", withoutSummaries(w.digest(w.c.ID)), withoutSummaries(want))
 			})

@@ -1,6 +1,7 @@
 package recall_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -90,6 +91,57 @@ func TestReadingHoldsForLinked(t *testing.T) {
 	other := r.addAt(c, memory.KindFact, "2026-03-02 09:30", "Another matter.", nil)
 	r.link(c, fact, message, gone, other)
 	wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Mode: recall.Lexical, ExpandLinks: 1})), fact, other)
+}
+
+// The policy sets how far contexts follow links, and the caller may override it. Searches follow them when they are asked to.
+func TestReadingExpandsLinks(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
+		c := r.addWithReading("linked", memory.Reading{ExpandLinks: 1})
+		hit, near, far := r.add(c, "The ferry leaves at seven."), r.add(c, "Coffee is sold on deck."), r.add(c, "Storms close the harbor.")
+		r.link(c, hit, near)
+		r.link(c, near, far)
+		cited := func(steps *int) []uuid.UUID {
+			var ids []uuid.UUID
+			for _, cited := range r.context(c, recall.ContextQuery{Text: "ferry", Mode: recall.Lexical, ExpandLinks: steps}).Citations {
+				ids = append(ids, cited.Note)
+			}
+			return ids
+		}
+		wantOnly(t, cited(nil), hit, near)
+		wantOnly(t, cited(new(0)), hit)
+		wantOnly(t, cited(new(2)), hit, near, far)
+		wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Mode: recall.Lexical})), hit)
+	})
+}
+
+// Formulas read the use of their candidates, and of no other note of the collection.
+func TestUsageIsReadForCandidates(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
+		counted := &usageStore{Reader: r.store}
+		var err error
+		r.recall, err = recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
+		r.noError(err)
+		t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
+		c := r.collection("mixed")
+		var facts []uuid.UUID
+		for _, content := range []string{"one", "two", "three"} {
+			facts = append(facts, r.addAt(c, memory.KindFact, "2026-03-02 09:30", "ferry "+content, nil))
+			r.addAt(c, memory.KindMessage, "2026-03-02 09:30", "ferry message "+content, nil)
+		}
+		found := hitIDs(r.search(c, recall.Query{
+			Text: "ferry", K: 1, Filter: memory.OfKinds(memory.KindFact), Internal: true,
+			Formula: &memory.Formula{Overlap: 1, Access: 1, AccessCap: 10},
+		}))
+		if len(found) != 1 {
+			t.Errorf("found %v", found)
+		}
+		slices.SortFunc(counted.asked, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+		wantOnly(t, slices.Compact(counted.asked), facts...)
+	})
 }
 
 // The policy sets the default number of hits, and the caller may override it.

@@ -434,10 +434,12 @@ const flushInterval = time.Second
 type usageStore struct {
 	memory.Reader
 	reads int
+	asked []uuid.UUID
 }
 
 func (u *usageStore) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	u.reads++
+	u.asked = append(u.asked, ids...)
 	return u.Reader.Usage(ctx, s, v, ids)
 }
 
