@@ -9,9 +9,30 @@ import (
 // C180, C092: messages and their summaries are the same after a restart. C253, C301: so are all layers of a memory.
 func TestConversationsSurviveARestart(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
-	g := startGateway(t, func(c *Settings) { c.Data = data })
-	key := g.key
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		data := t.TempDir()
+		var key string
+		checkConversationsAfterRestart(t, func() *gatewayTest {
+			g, stdout := launch(t, settings(t, nil, func(c *Settings) { c.Data = data }))
+			if key == "" {
+				key = printedKey(t, stdout.String())
+			}
+			g.key = key
+			return g
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		s := newServers(t, false)
+		checkConversationsAfterRestart(t, func() *gatewayTest { return s.gateway(nil) })
+	})
+}
+
+// checkConversationsAfterRestart fills the store of the gateways that start returns, and reads it through a second one.
+func checkConversationsAfterRestart(t *testing.T, start func() *gatewayTest) {
+	t.Helper()
+	g := start()
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "talk", "policy": "mem0", "policy_config": object{"summary_every": 1}})
 	for _, said := range []string{"I live in Lisbon.", "I work as a baker.", "I have a dog."} {
 		g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/talk/messages?wait=evolved", object{
@@ -86,8 +107,7 @@ func TestConversationsSurviveARestart(t *testing.T) {
 	}
 	g.stop()
 
-	g, _ = launch(t, settings(t, nil, func(c *Settings) { c.Data = data }))
-	g.key = key
+	g = start()
 	for what, before := range map[string][]any{"messages": messages, "summaries": summaries, "notes?kind=fact": facts} {
 		if after := read(what); !reflect.DeepEqual(after, before) {
 			t.Errorf("%s were %v and are %v", what, before, after)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +80,54 @@ func TestMinRevisionOfAnotherGateway(t *testing.T) {
 		found := b.call(http.StatusOK, http.MethodPost, "/v1/collections/c/search", object{"query": "ferry", "min_revision": out["revision"]})
 		if found["revision"].(float64) < out["revision"].(float64) {
 			t.Fatalf("searched at revision %v, want %v or later", found["revision"], out["revision"])
+		}
+	}
+}
+
+// C306: what remember stored is in the log. Redis may forget everything, and another gateway recalls the same items of all
+// layers; a layer that was just recalled is served from memory.
+func TestLayersOutliveRedis(t *testing.T) {
+	t.Parallel()
+	redis, s := ownRedis(t)
+	g := s.gateway(nil)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "layered"})
+	for _, said := range []string{"My name is Ada.", "Remember that I live in Lisbon.", "The ferry was late."} {
+		g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": said, "role": "user"})
+	}
+	recalled := func(g *gatewayTest) (out []any) {
+		t.Helper()
+		found := g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/recall", object{"query": "What is my name, where do I live and was the ferry late?"})
+		for _, layer := range []string{"working", "episodic", "semantic"} {
+			if len(found[layer].([]any)) == 0 {
+				t.Errorf("nothing in the layer %s", layer)
+			}
+			for _, item := range found[layer].([]any) {
+				note := item.(object)["note"].(object)
+				delete(note, "usage") // this counts
+				out = append(out, note)
+			}
+		}
+		return out
+	}
+	missed := func() string {
+		return strings.Join(slices.DeleteFunc(seriesOf(g.metrics()), func(line string) bool {
+			return !strings.HasPrefix(line, "slipbox_cache_lookups_total") || strings.Contains(line, `hit="true"`)
+		}), "\n")
+	}
+	want := recalled(g)
+	before := missed()
+	if again := recalled(g); !reflect.DeepEqual(again, want) {
+		t.Errorf("recalled %v, then %v", want, again)
+	}
+	if after := missed(); after != before || before == "" {
+		t.Errorf("the second recall missed the cache:\n%s\n%s", before, after)
+	}
+	if err := redis.Client().FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for name, g := range map[string]*gatewayTest{"this gateway": g, "another gateway": s.gateway(nil)} {
+		if after := recalled(g); !reflect.DeepEqual(after, want) {
+			t.Errorf("with an empty Redis %s recalls %v, want %v", name, after, want)
 		}
 	}
 }
