@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,6 +92,11 @@ func TestImportGoesOn(t *testing.T) {
 	hits := p.pipe(t, "", "search", "-c", "trips", "ferry", "-k", "1")
 	if !strings.Contains(hits, "2024-05-06T00:00:00Z") {
 		t.Errorf("the date of a file's name: %s", hits)
+	}
+	write("long.md", "# "+strings.Repeat("x", 20<<10)+"\nText.\n")
+	out, problems, code := p.run(t, "", "import", dir, "-c", "trips")
+	if refused := object(t, out); code != 1 || refused["known"] != 3.0 || !strings.Contains(fmt.Sprint(refused["skipped"]), "long.md") || !strings.Contains(problems, "refused") {
+		t.Errorf("refused notes: exit %d, %v, %s", code, refused, problems)
 	}
 	bank := filepath.Join(dir, "ada.json")
 	write("ada.json", `{"name": "Ada", "history": {"2026-03-01": [{"query": "I moved to Lisbon.", "response": "How is it?"}]}}`)

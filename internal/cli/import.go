@@ -75,7 +75,10 @@ func (c *cli) imports() *cobra.Command {
 			if err := job.run(cmd.Context(), args); err != nil {
 				return err
 			}
-			return job.finish()
+			if err := job.finish(); err != nil || job.refused == 0 {
+				return err
+			}
+			return failure{count(job.refused, "note was", "notes were") + " refused; the reasons are above, and the same command tries again", ExitRefused}
 		}),
 	}
 	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
@@ -96,9 +99,10 @@ type importing struct {
 	dry    bool
 	plain  bool
 
-	report importReport
-	lines  bytes.Buffer
-	held   []string // the file of each line
+	report  importReport
+	refused int // notes that the gateway refused
+	lines   bytes.Buffer
+	held    []string // the file of each line
 }
 
 // file is a file to import, and the name under which its notes have it.
@@ -292,6 +296,7 @@ func (i *importing) flush(ctx context.Context) error {
 			case result.Summary != nil:
 			case result.Error != nil:
 				refused := refusal{Problem: *result.Error}
+				i.refused++
 				if n := result.Line - 1; n >= 0 && n < len(held) {
 					i.skip(held[n], refused.Error())
 				}
