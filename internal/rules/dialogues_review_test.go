@@ -25,7 +25,12 @@ func writtenFacts(t *testing.T) []drawn {
 	var before []memory.Utterance
 	last := ""
 	for line := range strings.Lines(string(raw)) {
-		var turn struct{ Dialogue, Date, Speaker, Text string }
+		var turn struct {
+			Dialogue string `json:"dialogue"`
+			Date     string `json:"date"`
+			Speaker  string `json:"speaker"`
+			Text     string `json:"text"`
+		}
 		if err := json.Unmarshal([]byte(line), &turn); err != nil {
 			t.Fatal(err)
 		}
