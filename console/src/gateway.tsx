@@ -22,10 +22,8 @@ export function Gateway({ route, go, collections }: { route: Route; go: Go; coll
     <div class="inside">
       <h1>Gateway</h1>
       <Health />
-      <TenantUse route={route} go={go} />
-      <Agents collections={collections} />
+      <OwnTenant route={route} go={go} collections={collections} />
       <Tenants />
-      <Audit />
     </div>
   )
 }
@@ -70,19 +68,25 @@ function Refused({ error, again, scope, command }: { error: Error; again: () => 
   return <><p class="soft">This key has not the scope <code>{scope}</code>. Sign in with one that has it, or ask on the gateway's machine:</p><Copy text={command} /></>
 }
 
-function TenantUse({ route, go }: { route: Route; go: Go }) {
+/** What reads the own tenant needs, and what makes such a key. */
+const admin = { scope: 'admin', command: 'gateway key create --tenant NAME' }
+
+function OwnTenant({ route, go, collections }: { route: Route; go: Go; collections: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
   const days = spans.find(s => s === route.query.days) ?? '30'
   const read = useLoad(signal => api.call('get', '/v1/usage', { signal, query: { from: daysBefore(Number(days) - 1, Date.now()) } }), [days])
   return (
-    <section>
-      <div class="row between"><h2>This tenant</h2><label class="small soft">Show <select value={days} onChange={e => go({ gateway: true, query: { days: e.currentTarget.value } }, true)}>
-        {spans.map(s => <option key={s} value={s}>the last {s} days</option>)}
-      </select></label></div>
-      {read.state === 'failed' ? <Refused error={read.error} again={read.again} scope="admin" command="gateway key create --tenant NAME" /> : (
-        <Read of={read}>{u => <Use usage={u} from={daysBefore(Number(days) - 1, Date.now())} />}</Read>
-      )}
-    </section>
+    <>
+      <section>
+        <div class="row between"><h2>This tenant</h2><label class="small soft">Show <select value={days} onChange={e => go({ gateway: true, query: { days: e.currentTarget.value } }, true)}>
+          {spans.map(s => <option key={s} value={s}>the last {s} days</option>)}
+        </select></label></div>
+        {read.state === 'failed' ? <Refused error={read.error} again={read.again} {...admin} /> : (
+          <Read of={read}>{u => <Use usage={u} from={daysBefore(Number(days) - 1, Date.now())} />}</Read>
+        )}
+      </section>
+      {read.state !== 'failed' && <><Agents collections={collections} /><Audit /></>}
+    </>
   )
 }
 
@@ -135,7 +139,7 @@ function Agents({ collections }: { collections: readonly Schemas['Collection'][]
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/agents', { signal, query: { limit: 50, ...(cursor && { cursor }) } }), [])
   return (
-    <Listing title="Agents" list={list} scope="admin" command="gateway key create --tenant NAME" columns={['Agent', 'Collections', 'Created']}
+    <Listing title="Agents" list={list} {...admin} columns={['Agent', 'Collections', 'Created']}
       empty="None yet. An agent is there as soon as a key, a token or a collection names it. Collections of no agent are shared by all."
       row={a => (
         <tr key={a.id}>
@@ -152,7 +156,7 @@ function Audit() {
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/audit', { signal, query: { limit: 20, ...(cursor && { cursor }) } }), [])
   return (
-    <Listing title="Audit log" list={list} scope="admin" command="gateway key create --tenant NAME" columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
+    <Listing title="Audit log" list={list} {...admin} columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
       row={e => (
         <tr key={e.id}>
           <td data-label="When">{formatTime(e.at)}</td>

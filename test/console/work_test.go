@@ -37,7 +37,7 @@ func TestConsoleWork(t *testing.T) {
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
 	b.step("who runs the gateway sees its tenants", chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
-		chromedp.SendKeys(`input[name="key"]`, operator+"\r", chromedp.ByQuery), text("people"), text("the scope admin"))
+		chromedp.SendKeys(`input[name="key"]`, operator+"\r", chromedp.ByQuery), text("people"), eventually(`document.querySelector("main").innerText.split("the scope admin").length === 2`))
 	b.step("and sets their limits", row("people", "Limits"), field("notes", "1000"), dialogButton("Save"), gone(`//dialog`), text("1,000 notes"))
 	b.look("tenants")
 	b.step("suspends", row("people", "Suspend"), dialogButton("Suspend"), gone(`//dialog`), text("suspended"))
