@@ -171,7 +171,7 @@ test/typescript: ## Check the types of the TypeScript client, and run its tests
 test/console: encoder ## Use the web console in a headless Chromium (SCREENSHOTS=folder saves each view, and prints the time to the first paint), installing that once
 	@scripts/install-clients.sh ./console >/dev/null
 	npm --prefix console test
-	GOFLAGS=-trimpath go -C test/console test $(if $(SCREENSHOTS),-v) -count=1 -timeout=30m ./...
+	GOFLAGS=-trimpath go -C test/console test -count=1$(if $(SCREENSHOTS), -v) -timeout=30m ./...
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
