@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from slipbox import Slipbox, requests
+from slipbox import NotFound, Slipbox, requests
 from slipbox._wire import CollectionRef
 
 # The gateway's longest page, and its longest search.
@@ -17,6 +17,15 @@ def ensure(client: Slipbox, collection: CollectionRef) -> None:
     else:
         # A search creates the collection of an application's ids and writes nothing.
         client.search(collection, query="anything", k=1, create="none")
+
+
+def remove(client: Slipbox, collection: CollectionRef, note: str) -> bool:
+    """Deletes a note, and reports whether it was there: another process may have been faster."""
+    try:
+        client.delete_note(collection, note)
+    except NotFound:
+        return False
+    return True
 
 
 def leaf(name: str, value: Any, op: str = "eq") -> requests.Filter:

@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl
 
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
-from slipbox import NotFound, Slipbox, models, requests
-from slipbox._notes import PAGE, ensure, every, leaf, replacing
+from slipbox import Slipbox, models, requests
+from slipbox._notes import PAGE, ensure, every, leaf, remove, replacing
 from slipbox._wire import CollectionRef
 
 ROOT = "/"
@@ -34,11 +34,14 @@ class SlipboxEmbedder:
         """Returns a vector for each text."""
         vectors: list[list[float]] = []
         part: list[str] = []
+        size = 0
         for text in input:
-            if part and (len(part) == TEXTS or sum(len(t.encode()) for t in [*part, text]) > BYTES):
+            added = len(text.encode())
+            if part and (len(part) == TEXTS or size + added > BYTES):
                 vectors += self._embed(part)
-                part = []
+                part, size = [], 0
             part.append(text)
+            size += added
         return vectors + (self._embed(part) if part else [])
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
@@ -111,7 +114,7 @@ class SlipboxStorage:
             chosen = [[*conditions, leaf("id", ids, "in")] for ids in parts]
         for part in chosen:
             for note in list(self._notes(*part)):
-                deleted += self._remove(note.id)
+                deleted += remove(self._client, self._collection, note.id)
         return deleted
 
     def update(self, record: MemoryRecord) -> None:
@@ -219,13 +222,6 @@ class SlipboxStorage:
 
     def _records(self, scope: str | None) -> list[MemoryRecord]:
         return [_record(note) for note in self._notes(*_conditions(scope))]
-
-    def _remove(self, note: str) -> int:
-        try:
-            self._client.delete_note(self._collection, note)
-        except NotFound:
-            return 0  # another process was faster
-        return 1
 
 
 def storage(spec: str) -> SlipboxStorage | None:

@@ -27,7 +27,7 @@ from langgraph.store.base import (
 )
 
 from slipbox import NotFound, Slipbox, models, requests
-from slipbox._notes import PAGE, ensure, every, leaf, replacing
+from slipbox._notes import PAGE, ensure, every, leaf, remove, replacing
 from slipbox._wire import CollectionRef
 
 # A label may not have a period, so that this separates labels.
@@ -178,7 +178,7 @@ class SlipboxStore(BaseStore):
                 self._collection, notes[0].id, content=content, attributes=replacing(notes[0].attributes, attributes)
             )
             for note in notes[1:]:
-                self._remove(note.id)
+                remove(self._client, self._collection, note.id)
         else:
             self._client.create_note(
                 self._collection, content=content, attributes=attributes, infer=False, on_duplicate="keep"
@@ -199,23 +199,16 @@ class SlipboxStore(BaseStore):
 
     def _delete(self, note: models.Note) -> None:
         """Deletes an item, and the marker of a namespace that is empty then."""
-        self._remove(note.id)
+        remove(self._client, self._collection, note.id)
         namespace = note.attributes["namespace"]
         items = every(leaf("kind", ITEM), leaf("namespace", namespace))
         if next(iter(self._notes(items)), None) is not None:
             return
         for marker in self._notes(every(leaf("kind", MARKER), leaf("namespace", namespace))):
-            self._remove(marker.id)
+            remove(self._client, self._collection, marker.id)
         # A put writes its item before its marker. One that was marked before the marker was deleted is seen here.
         if next(iter(self._notes(items)), None) is not None:
             self._mark(tuple(namespace.split(SEPARATOR)))
-
-    def _remove(self, note: str) -> None:
-        try:
-            self._client.delete_note(self._collection, note)
-        except NotFound:
-            # Another process was faster.
-            return
 
     def _refresh(self, note: str, attributes: Mapping[str, Any]) -> None:
         if "ttl" in attributes:
