@@ -51,6 +51,13 @@ func TestLive(t *testing.T) {
 	g.lines(t, "/v1/collections/"+id+"/import", strings.Join(lines, "\n"))
 	b.step("a job moves nothing while it runs", watchShifts(), chromedp.Navigate(g.url+"/console#/c/"+id+"/jobs"), text("import"),
 		eventually(`!document.querySelector(".state.running, .state.queued")`), steady())
+
+	other := g.post(t, "/v1/collections", map[string]any{"name": "other"})["id"].(string)
+	quiet := g.post(t, "/v1/collections", map[string]any{"name": "quiet"})["id"].(string)
+	b.step("the tree", chromedp.Reload(), text("quiet"))
+	g.post(t, "/v1/collections/"+quiet+"/notes", map[string]any{"content": "Nobody looks here."})
+	b.step("reads the rows of collections that are not open when another one is opened", chromedp.Navigate(g.url+"/console#/c/"+other+"/notes"),
+		eventually(`[...document.querySelectorAll("#tree a")].some(a => a.innerText.includes("quiet") && a.innerText.includes("1 note"))`))
 	g.revoke(t)
 	g.stop()
 	g.serve(t)
