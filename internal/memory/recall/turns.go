@@ -24,17 +24,11 @@ const pieceReach = 4
 func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View, f filter.Expr, rd *memory.Reading, hits []contexts.Hit) ([]contexts.Hit, error) {
 	out := make([]contexts.Hit, 0, len(hits)+2*rd.K)
 	seen := map[uuid.UUID]bool{}
-	add := func(h contexts.Hit) {
-		if !seen[h.Note.ID] {
-			seen[h.Note.ID] = true
-			out = append(out, h)
-		}
-	}
 	pieces := 0
 	for _, h := range hits {
 		turn, _ := h.Note.Attributes[memory.AttrTurn].(string)
 		if h.Note.Kind != memory.KindMessage || turn == "" || seen[h.Note.ID] || pieces == rd.K {
-			add(h)
+			out = append(out, h)
 			continue
 		}
 		pieces++
@@ -42,10 +36,14 @@ func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View,
 		if err != nil {
 			return nil, err
 		}
-		add(h)
+		out = append(out, h)
+		seen[h.Note.ID] = true
 		low, high := growPiece(around, at, rd.PieceChars)
 		for i := low; i < high; i++ {
-			add(contexts.Hit{Note: &around[i]})
+			if !seen[around[i].ID] {
+				seen[around[i].ID] = true
+				out = append(out, contexts.Hit{Note: &around[i], Beside: true})
+			}
 		}
 	}
 	return out, nil

@@ -42,6 +42,7 @@ type Request struct {
 type Hit struct {
 	Note    *memory.Note
 	Passage *text.Span // the best passage by words; nil: none is known
+	Beside  bool       // not found itself: it belongs to the exchange of the hit before it, or is next to it
 }
 
 // Result is a text within the budget, and what it shows.

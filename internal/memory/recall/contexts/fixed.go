@@ -17,6 +17,15 @@ const (
 	pinnedShare    = 8
 	pinnedMaxShare = 2
 	recentShare    = 8
+	// Contexts by date. What was not found, or repeats messages that may be found, gets these shares until the
+	// messages that were found have their place: pinned notes, the newest messages, the other messages of
+	// exchanges, and the sentences of daily summaries. On half of the chats of BEAM's 128K tier five sets were tried, and
+	// smaller shares lost less. The newest messages keep the share that they had: half of it would lose less there, too,
+	// but then a short context has no room for one.
+	datedPinnedShare  = 16
+	datedRecentShare  = 16
+	datedBesideShare  = 32
+	datedSummaryShare = 32
 	// portraitTokens is the least room of a pinned profile, up to the largest share of pinned notes: a small
 	// context shows how to answer, and the portrait.
 	portraitTokens = 100
@@ -30,27 +39,36 @@ func (p *packer) placeFixed(r *Request) error {
 		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(turn)})
 	}
 	room := p.budget / pinnedShare
+	if p.byDate {
+		room = p.budget / datedPinnedShare
+	}
 	for i := range r.Pinned {
 		it := newPinned(&r.Pinned[i])
 		if p.details {
 			it.suffix += factDetails(it.note, p.layers)
 		}
 		p.pinned = append(p.pinned, it)
-		part := room / (len(r.Pinned) - i)
+		share := room / (len(r.Pinned) - i)
+		part := share
 		if i == 0 && it.note.Kind == memory.KindProfile {
 			part = max(part, min(portraitTokens, p.budget/pinnedMaxShare))
 		}
 		if err := p.fitFixed(it, p.used+part); err != nil {
 			return err
 		}
-		room = max(0, room-it.cost)
+		taken := it.cost
+		if p.byDate {
+			taken = min(share, taken) // what a portrait has beyond its share is not at the cost of the history
+		}
+		room = max(0, room-taken)
 	}
 	p.moreRecent = slices.DeleteFunc(r.Recent, func(n memory.Note) bool {
 		return p.isSaid(normalizeWords(n.Content)) || strings.TrimSpace(visibleText(n.Content)) == ""
 	})
 	if p.byDate {
 		// Hits that are shown by date are read as a conversation themselves, so they come first.
-		return p.placeRecent(p.used + p.budget/(2*recentShare))
+		p.besideRoom, p.summaryRoom = p.budget/datedBesideShare, p.budget/datedSummaryShare
+		return p.placeRecent(p.used + p.budget/datedRecentShare)
 	}
 	return p.placeRecent(p.used + p.budget/recentShare)
 }

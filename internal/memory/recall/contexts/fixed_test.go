@@ -2,6 +2,7 @@ package contexts_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,5 +105,55 @@ func TestPortraitAtEveryBudget(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// By date, daily summaries and the other messages of exchanges leave a small budget to the messages that were found,
+// and get what these leave of a large one. The history is shown beside the portrait.
+func TestFoundMessagesComeFirst(t *testing.T) {
+	t.Parallel()
+	portrait := *hit(memory.KindProfile, 1, strings.Repeat("Ann is kind and often speaks of her garden. ", 20)).Note
+	portrait.Attributes = map[string]any{"reply_strategy": "Be warm."}
+	history := *hit(memory.KindSummary, 1, strings.Repeat("Ann planted roses. ", 60)).Note
+	r := contexts.Request{
+		Query: "bees", Pinned: []memory.Note{portrait, history}, Order: contexts.OrderTime, Encoding: search.Encodings()[0], ByDate: true,
+	}
+	for i := range 20 {
+		besides := hit(memory.KindMessage, 2, fmt.Sprintf("Answer %d is that one may always ask a neighbor about such a thing.", i))
+		besides.Beside = true
+		r.Hits = append(r.Hits,
+			hit(memory.KindSummary, 2, fmt.Sprintf("Summary %d is about the bees of the town and all that they did.", i)),
+			hit(memory.KindMessage, 2, fmt.Sprintf("Message %d is about bees in the garden and the house.", i)), besides)
+	}
+	count := func(budget int) (found, others int, text string) {
+		r.Budget = budget
+		out, err := contexts.Write(t.Context(), &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(out.Text, "Message "), strings.Count(out.Text, "Summary ") + strings.Count(out.Text, "Answer "), out.Text
+	}
+	if found, others, text := count(400); found < 12 || others > 3 || !strings.Contains(text, "planted roses") {
+		t.Errorf("400 tokens show %d messages that were found and %d others:\n%s", found, others, text)
+	}
+	if found, others, text := count(4000); found != 20 || others != 40 {
+		t.Errorf("4,000 tokens show %d messages that were found and %d others:\n%s", found, others, text)
+	}
+}
+
+// What a summary does not show does not hide the message that says it.
+func TestOnlyShownSentencesHide(t *testing.T) {
+	t.Parallel()
+	said := hit(memory.KindMessage, 1, "The ferry to the island leaves at seven from the old harbor.")
+	summary := hit(memory.KindSummary, 1, "Ann bought honey at the market. The ferry to the island leaves at seven from the old harbor. "+strings.Repeat("It rained. ", 80))
+	summary.Note.Provenance.Sources = []uuid.UUID{said.Note.ID}
+	out, err := contexts.Write(t.Context(), &contexts.Request{
+		Query: "honey market", Budget: 400, Order: contexts.OrderTime, Encoding: search.Encodings()[0], ByDate: true, Hits: []contexts.Hit{summary, said},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.Text, "honey") || !slices.ContainsFunc(out.Notes, func(n memory.Note) bool { return n.ID == said.Note.ID }) {
+		t.Errorf("%s", out.Text)
 	}
 }

@@ -38,6 +38,9 @@ type packer struct {
 	moreRecent  []memory.Note      // messages that are not shown yet, newest first
 	foundFixed  []uuid.UUID        // fixed notes that were found, too
 
+	besideRoom, summaryRoom int   // by date: tokens left of these shares
+	firstHit                *item // the first one that could be shown
+
 	shownTerms map[uuid.UUID]map[string]bool // of shown notes that were derived from a note, by the id of that
 }
 
@@ -97,17 +100,35 @@ func (p *packer) recalled() []uuid.UUID {
 
 // placeHits adds the hits that fit. When none does, it adds a part of the first one.
 func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
-	var first *item
-	misses, placed := 0, 0 // in a row, and in all
+	placed, later, err := p.placeList(ctx, hits, p.byDate)
+	if err != nil {
+		return err
+	}
+	more, _, err := p.placeList(ctx, later, false)
+	if err != nil {
+		return err
+	}
+	if placed+more == 0 && p.firstHit != nil {
+		return p.placeExcerpt(p.firstHit)
+	}
+	return nil
+}
+
+// placeList adds the hits that fit, and returns how many. With shares, those that have no room in their share are
+// returned as later, in their order.
+func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed int, later []Hit, err error) {
+	misses := 0 // in a row
 	for _, h := range hits {
 		if misses == maxMisses {
 			break
 		}
 		if err := ctx.Err(); err != nil {
-			return fault.Wrap(err, fault.Timeout, "the context was not ready in time")
+			return 0, nil, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
 		if p.fixedNotes[h.Note.ID] {
-			p.foundFixed = append(p.foundFixed, h.Note.ID)
+			if !slices.Contains(p.foundFixed, h.Note.ID) {
+				p.foundFixed = append(p.foundFixed, h.Note.ID)
+			}
 			continue
 		}
 		words := normalizeWords(h.Note.Content)
@@ -118,23 +139,42 @@ func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
 			continue // there is nothing to show
 		}
 		it := p.newHit(h)
-		if first == nil {
-			first = it
+		if p.firstHit == nil {
+			p.firstHit = it
 		}
-		fits, err := p.placeHit(it)
-		if err != nil {
-			return err
+		limit, share := p.budget, p.share(h)
+		if shares && share != nil {
+			limit = min(limit, p.used+*share)
 		}
-		misses++
-		if fits {
+		used := p.used
+		fits, err := p.placeHit(it, limit)
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case fits:
+			if share != nil {
+				*share = max(0, *share-(p.used-used))
+			}
 			misses = 0
 			placed++
 			p.saidTexts = append(p.saidTexts, saidText{words, it.isWhole()})
-			p.addShown(h.Note)
+			p.addShown(it)
+		case shares && share != nil:
+			later = append(later, h)
+		default:
+			misses++
 		}
 	}
-	if placed == 0 && first != nil {
-		return p.placeExcerpt(first)
+	return placed, later, nil
+}
+
+// share returns the tokens that are left of the share of a hit's kind; nil if it may take any.
+func (p *packer) share(h Hit) *int {
+	switch {
+	case h.Beside:
+		return &p.besideRoom
+	case h.Note.Kind == memory.KindSummary:
+		return &p.summaryRoom
 	}
 	return nil
 }
@@ -151,15 +191,15 @@ func (p *packer) newHit(h Hit) *item {
 	return it
 }
 
-// placeHit adds a hit if it fits: a short one whole, of a long one its best passage. Over the 250
+// placeHit adds a hit if it keeps the used tokens within limit: a short one whole, of a long one its best passage. Over the 250
 // questions of BEAM's 128K tier, 2,000 tokens hold .61 of the evidence in this way, .54 with two
 // passages of each hit, and .42 with whole notes.
-func (p *packer) placeHit(it *item) (bool, error) {
+func (p *packer) placeHit(it *item, limit int) (bool, error) {
 	headings, err := p.headingTokens(it)
 	if err != nil {
 		return false, err
 	}
-	if p.used+headings >= p.budget {
+	if p.used+headings >= limit {
 		return false, nil
 	}
 	if p.byDate && it.note.Kind == memory.KindSummary {
@@ -167,23 +207,23 @@ func (p *packer) placeHit(it *item) (bool, error) {
 		// more of it once everything else has its place.
 		it.passages = newPassages(it.note.Content, sentenceTokens)
 		it.passages.rank(p.query, nil)
-		return p.placePassages(it, headings, 1)
+		return p.placePassages(it, headings, 1, limit)
 	}
 	n := len(it.passages.spans)
 	if len(it.note.Content) > 2*passageBytes || text.CountTokens(it.note.Content) > wholeTokens {
 		it.passages.rank(p.query, it.found)
 		n = min(1, n)
 	}
-	return p.placePassages(it, headings, n)
+	return p.placePassages(it, headings, n, limit)
 }
 
-// placePassages adds the best n passages of a hit if they fit.
-func (p *packer) placePassages(it *item, headings, n int) (bool, error) {
+// placePassages adds the best n passages of a hit if they keep the used tokens within limit.
+func (p *packer) placePassages(it *item, headings, n, limit int) (bool, error) {
 	if err := p.showPassages(it, n); err != nil {
 		return false, err
 	}
 	cost := headings + it.tokens
-	if p.used+cost > p.budget {
+	if p.used+cost > limit {
 		return false, nil
 	}
 	p.used += cost
@@ -340,13 +380,13 @@ const quotedWords = 5
 // more, and of a fact's terms that shown messages must have.
 const coveredShare = 0.75
 
-// addShown keeps the terms of a hit, to recognize what it says again.
-func (p *packer) addShown(n *memory.Note) {
+// addShown keeps the terms of what is shown of a hit, to recognize what says it again.
+func (p *packer) addShown(it *item) {
 	if p.shownTerms == nil {
 		p.shownTerms = map[uuid.UUID]map[string]bool{}
 	}
-	terms := text.Terms(n.Content)
-	for _, id := range origins(n) {
+	terms := text.Terms(it.passages.best(it.shown))
+	for _, id := range origins(it.note) {
 		if p.shownTerms[id] == nil {
 			p.shownTerms[id] = map[string]bool{}
 		}
