@@ -30,7 +30,6 @@ step "encoder" run encoder
 step "all tests, with the race detector" all_tests
 step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP=
 step "a release beside the next one" rollback
-step "CrewAI, a gigabyte" run test/clients CLIENTS=sdk-python-crewai
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
 step "a history of a million tokens, side by side" run compare OUT="$(mktemp -d)" \

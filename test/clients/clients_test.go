@@ -37,9 +37,6 @@ func TestMain(m *testing.M) { commandtest.MainOf(m, "../../cmd/gateway") }
 // takes many times as long.
 const limit = 10 * time.Minute
 
-// large are the folders whose installs are too large for every run: they are tested where SLIPBOX_CLIENTS names them.
-var large = []string{"sdk-python-crewai"}
-
 // C195: clients that people already have work unchanged.
 func TestForeignClients(t *testing.T) {
 	t.Parallel()
@@ -52,7 +49,7 @@ func TestForeignClients(t *testing.T) {
 		if len(chosen) > 0 {
 			return !slices.Contains(chosen, f.Name())
 		}
-		return !f.IsDir() || slices.Contains(large, f.Name())
+		return !f.IsDir()
 	})
 	if len(folders) < len(chosen) {
 		t.Fatalf("SLIPBOX_CLIENTS names folders that are not there: %v", chosen)
