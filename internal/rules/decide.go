@@ -32,6 +32,9 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
 	fact := parseFact(in.Fact)
+	if endsSeveral(&fact, in.Similar) {
+		return mem0.FactDecision{Operation: mem0.OpAdd}
+	}
 	type choice struct {
 		op     mem0.Operation
 		handle int
@@ -110,6 +113,9 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 			common++
 		}
 	}
+	if fact.hanEnds(&old) || fact.reschedules(&old) != "" {
+		return mem0.OpDelete, fact.text
+	}
 	if fact.subject != old.subject {
 		return mem0.OpAdd, ""
 	}
@@ -129,6 +135,9 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 		sameMatter := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
 		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !futureWords.MatchString(old.text) {
 			sameMatter = false // only a plan can be called off
+		}
+		if fact.endsOther(&old) {
+			sameMatter = false
 		}
 		if decidedNot.MatchString(fact.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
 			sameMatter = false
@@ -193,6 +202,7 @@ type factFrame struct {
 	text, folded  string
 	plain         string // the text with "their" for the subject's possessive
 	subject       string // folded; "" if none was found
+	rest          string // the text behind the subject
 	verb, object  string
 	terms         map[string]bool // content terms, without subject, negation and emphasis
 	negated       bool
@@ -262,7 +272,7 @@ var (
 // The subjects of facts: a name, "the user" or "the assistant", or a relative of one of these.
 var (
 	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
-	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|每|常|经常|从|离|加入|入职|辞|戒|卖|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
+	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|把|周[一二三四五六日末天]|养|办|订|抽|喝|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|每|常|经常|从|离|加入|入职|辞|戒|卖|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
 )
 
 // jointSubject matches the first of two subjects: "Paul and Ana got divorced" is about Ana too.
@@ -317,6 +327,7 @@ func parseFact(s string) factFrame {
 			f.terms[w] = true
 		}
 	}
+	f.rest = leadingDate.ReplaceAllString(rest, "")
 	f.figures = strings.Join(numbers.FindAllString(s, -1), " ")
 	return f
 }

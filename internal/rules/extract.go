@@ -427,7 +427,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	s = restoreSubject(s)
 	words := lowerWords(s)
-	if len(words) < 2 || addressesListener(words) || isUnclear(s) {
+	if len(words) < 2 || addressesListener(words) || isUnclear(s) && !newsOfDay.MatchString(s) {
 		return ""
 	}
 	n := countContentWords(words)
@@ -592,8 +592,11 @@ func isAboutNamedSubject(s string, words []string) bool {
 }
 
 // isScheduled reports whether a sentence is a statement about something on a date relative to
-// today.
+// today, or about what was moved to another date.
 func isScheduled(s string, saidAt time.Time) bool {
+	if newsOfDay.MatchString(s) {
+		return true
+	}
 	if saidAt.IsZero() || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !finiteVerb.MatchString(s) {
 		return false
 	}

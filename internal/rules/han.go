@@ -38,7 +38,7 @@ func hanFact(s, name string, saidAt time.Time) string {
 		s = name + "的" + s
 	case hanClipped.MatchString(s):
 		s = name + s
-	case !hanOthers.MatchString(s):
+	case !hanOthers.MatchString(s) && !hanNewsOfDay.MatchString(s):
 		return ""
 	}
 	if utf8.RuneCountInString(hanEmpty.ReplaceAllString(s, "")) < 2 {

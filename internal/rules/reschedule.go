@@ -1,0 +1,113 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// This file finds that a date was moved: "the examination was moved to 26 May" ends "the examination is on 19 May".
+
+const (
+	movedWord = `(?:moved|postponed|rescheduled|pushed|shifted|put off|delayed|brought forward)(?: back| forward| up| out)?`
+	dayOrDate = `(?:on |for )?(?:the )?(?:(?:week|weekend) of )?(?:next )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?)?(?:January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|week|month|year|(?:in )?\d{4})\b`
+	hanMoved  = `(?:改|推迟|延迟|延期|提前|顺延|挪|调整?|延)(?:到|至|成|在)了?`
+	hanDay    = `(?:\d{4}年)?(?:\d{1,2}月|[下上]个?月|[下这本]?(?:周|星期|礼拜)[一二三四五六日天末]|\d{1,2}[日号]|明天|后天|明年)`
+)
+
+var (
+	// movedThing matches what was moved to another day, movedBySomebody who moved it.
+	movedThing      = regexp.MustCompile(`^(?:'s|The|the|Our|our|My|my)? ?(?P<k>[\p{L}\d' -]{3,40}?) (?:is being|is|was|were|has been|have been|got|had to be) ` + movedWord + ` (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
+	movedBySomebody = regexp.MustCompile(`^ ` + endingAdverbs + movedWord + ` (?:the|their|his|her|our) (?P<k>[\p{L}\d' -]{3,40}?)(?: back| forward| up)? (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
+	// scheduledThing matches what is on a day.
+	scheduledThing = regexp.MustCompile(`^(?:'s| ?(?:has|have|had) (?:an?|the|their|our|another)|The|the)? ?(?P<k>[\p{L}\d' -]{3,40}?)(?: (?:is|are|was|were|takes place|starts|is due|got|has been))?(?: now| set| due| scheduled| planned| ` + movedWord + `)?(?: to| until)? (?P<v>` + dayOrDate + `.*)`)
+
+	hanMovedThing     = regexp.MustCompile(`^的?(?:那个|这个|这次)?(?P<k>[\p{Han}A-Za-z]{2,10}?)(?:被|已经|又|也|要|时间|日期)*` + hanMoved + `(?P<v>` + hanDay + `.*)`)
+	hanMovedIt        = regexp.MustCompile(`^(?:已经|又)*(?:把|将)(?P<k>[\p{Han}A-Za-z]{2,10}?)` + hanMoved + `(?P<v>` + hanDay + `.*)`)
+	hanScheduledThing = regexp.MustCompile(`^的?(?P<k>[\p{Han}A-Za-z]{2,10}?)(?:时间|日期)?(?:是|在|定在|定于|安排在|约在|` + hanMoved + `)(?P<v>` + hanDay + `.*)`)
+
+	// newsOfDay matches a sentence that says that something was moved to another day.
+	newsOfDay    = regexp.MustCompile(`(?i)^(?:the|our|my) (?:\p{L}+ ){1,4}?(?:is being|was|were|has been|have been|got|had to be) ` + movedWord + ` (?:to|until|till) ` + dayOrDate)
+	hanNewsOfDay = regexp.MustCompile(`^[\p{Han}A-Za-z]{2,10}?(?:被|已经|又|也|时间|日期)*` + hanMoved + hanDay)
+)
+
+// scheduled returns the thing and the day of the forms that match a fact first, without whose it is; "" if none does.
+func (f *factFrame) scheduled(forms ...*regexp.Regexp) (thing, day string) {
+	rest := f.rest
+	if isHan(f.text) {
+		rest = strings.TrimLeft(rest, " ")
+	}
+	for _, form := range forms {
+		if m := form.FindStringSubmatch(rest); m != nil {
+			return m[form.SubexpIndex("k")], strings.TrimRight(m[form.SubexpIndex("v")], ".。!！了 ")
+		}
+	}
+	return "", ""
+}
+
+// reschedules returns what a fact says was moved to another day than an older fact says; "" if it says no such thing.
+// A thing whose owner is not said may be anybody's but a relative's.
+func (f *factFrame) reschedules(old *factFrame) string {
+	unowned := f.subject == "" || f.subject == "the"
+	if old.negated || isHan(f.text) != isHan(old.text) || f.subject != old.subject && (!unowned || strings.Contains(old.subject, "'s") || strings.Contains(old.subject, "的")) {
+		return ""
+	}
+	if isHan(f.text) {
+		thing, day := f.scheduled(hanMovedIt, hanMovedThing)
+		was, oldDay := old.scheduled(hanScheduledThing)
+		if thing != "" && day != oldDay && (was == thing || strings.HasSuffix(was, thing)) {
+			return old.subject + was
+		}
+		return ""
+	}
+	thing, day := f.scheduled(movedThing, movedBySomebody)
+	was, oldDay := old.scheduled(scheduledThing)
+	want, have := thingWords(thing), thingWords(was)
+	if len(want) == 0 || len(have) == 0 || want[len(want)-1] != have[len(have)-1] || day == oldDay {
+		return ""
+	}
+	if slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) }) {
+		return ""
+	}
+	return old.subject + " " + strings.Join(have, " ")
+}
+
+// thingWords returns the words of the name of a thing, as stems.
+func thingWords(s string) []string {
+	var out []string
+	for _, w := range lowerWords(s) {
+		if !text.IsStopWord(w, text.English) {
+			out = append(out, stemOf(w))
+		}
+	}
+	return out
+}
+
+// endsSeveral reports whether a fact would end several different things, so that it is not certain which is meant.
+func endsSeveral(f *factFrame, similar []memory.Described) bool {
+	found := ""
+	for _, m := range similar {
+		if utf8.RuneCountInString(m.Content) > maxCompared {
+			continue
+		}
+		for _, c := range factClauses(m.Content) {
+			old := parseFact(c)
+			ended := f.reschedules(&old)
+			if ended == "" && f.subject == old.subject {
+				ended = f.endsEngagement(&old)
+			}
+			switch {
+			case ended == "" || ended == found:
+			case found != "" && !strings.HasSuffix(found, ended) && !strings.HasSuffix(ended, found):
+				return true
+			default:
+				found = ended
+			}
+		}
+	}
+	return false
+}
