@@ -89,7 +89,7 @@ func (f *factFrame) endsEngagement(old *factFrame) string {
 	}
 	for _, form := range []*regexp.Regexp{givesUp, noLonger, leaves, prescribed, callsOff} {
 		m := form.FindStringSubmatch(f.rest)
-		if m == nil || isNarrower(m[1], old.rest) {
+		if len(m) == 0 || isNarrower(m[1], old.rest) {
 			continue
 		}
 		if form != callsOff && engaged.MatchString(old.rest) || (form == givesUp || form == callsOff) && subscribed.MatchString(old.rest) {
@@ -125,7 +125,7 @@ func (f *factFrame) endsOther(old *factFrame) bool {
 // isNarrower reports whether a noun phrase is qualified by a place, a company or an occasion that a text does not name.
 func isNarrower(phrase, s string) bool {
 	m := narrower.FindStringSubmatch(phrase)
-	return m != nil && !text.IsTimeWord(m[1]) && !monthName.MatchString(m[1]) && !strings.Contains(strings.ToLower(s), strings.ToLower(m[1]))
+	return len(m) > 0 && !text.IsTimeWord(m[1]) && !monthName.MatchString(m[1]) && !strings.Contains(strings.ToLower(s), strings.ToLower(m[1]))
 }
 
 // dropsIntention reports whether a fact declines what an older one intends.
