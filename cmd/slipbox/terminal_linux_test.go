@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,6 +40,31 @@ func openTerminal(t *testing.T, columns uint16) (person, program *os.File) {
 	return person, program
 }
 
+// notShown is in a prompt whose answer the terminal does not show.
+const notShown = "not shown"
+
+// awaitNoEcho waits until a terminal shows nothing of what is typed, which begins right after the prompt.
+func awaitNoEcho(t *testing.T, person *os.File) {
+	t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	tooLong := time.After(20 * time.Second)
+	for {
+		mode, err := unix.IoctlGetTermios(int(person.Fd()), unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode.Lflag&unix.ECHO == 0 {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-tooLong:
+			t.Fatal("the terminal shows what is typed")
+		}
+	}
+}
+
 // on runs a command on a terminal and returns what a person sees. They type once they see the prompt.
 func (p *person) on(t *testing.T, columns uint16, prompt, typed string, env []string, args ...string) string {
 	t.Helper()
@@ -60,6 +86,9 @@ func (p *person) on(t *testing.T, columns uint16, prompt, typed string, env []st
 			break
 		}
 		if typed != "" && strings.Contains(seen.String(), prompt) {
+			if prompt == notShown {
+				awaitNoEcho(t, mine)
+			}
 			if _, err := mine.WriteString(typed); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +123,7 @@ func TestTerminal(t *testing.T) {
 			}
 		}
 	}
-	if seen := p.on(t, 80, "not shown", p.key+"\n", []string{"HOME=" + t.TempDir()}, "login", p.url); !strings.Contains(seen, "is kept as profile") || strings.Contains(seen, p.key) {
+	if seen := p.on(t, 80, notShown, p.key+"\n", []string{"HOME=" + t.TempDir()}, "login", p.url); !strings.Contains(seen, "is kept as profile") || strings.Contains(seen, p.key) {
 		t.Errorf("the login: %q", seen)
 	}
 	if seen := p.on(t, 80, "> ", "When is the kiln inspected?\n\x04", nil, "chat", "--forget"); !strings.Contains(seen, "Friday") {
