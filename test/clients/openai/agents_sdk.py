@@ -2,7 +2,7 @@
 
 import asyncio
 
-from _home import KEY, URL, create
+from _home import KEY, URL, await_messages, create
 from agents import Agent, Runner, function_tool, set_default_openai_client, set_tracing_disabled
 from openai import AsyncOpenAI
 
@@ -24,6 +24,7 @@ tooled = Agent(name="tooled", instructions="Use the tool.", model="slipbox@home"
 async def main():
     first = await Runner.run(plain, "I live in Lisbon now.")
     assert "Lisbon" in first.final_output, first
+    await_messages("home", 2)
     second = await Runner.run(plain, "Where do I live?")
     assert "Lisbon" in second.final_output.split("Memory:")[1], second.final_output
 

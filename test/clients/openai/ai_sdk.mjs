@@ -20,6 +20,12 @@ const model = openai('slipbox@home');
 const first = await generateText({ model, prompt: 'I live in Lisbon now.' });
 assert.match(first.text, /^You said: I live in Lisbon now\./);
 assert.ok(first.usage.totalTokens > 0);
+// An exchange is stored after its answer is sent.
+for (let stored = 0, end = Date.now() + 120_000; stored < 2; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  assert.ok(Date.now() < end, `${stored} messages`);
+  const listed = await fetch(`${url}/v1/collections/home/messages`, { headers: { authorization: `Bearer ${apiKey}` } });
+  stored = (await listed.json()).items.length;
+}
 const second = await generateText({ model, prompt: 'Where do I live?' });
 assert.match(second.text.split('Memory:')[1], /Lisbon/);
 

@@ -3,7 +3,7 @@
 import json
 
 import openai
-from _home import KEY, URL, api, create, messages
+from _home import KEY, URL, api, await_messages, create, messages
 
 create("home")
 client = openai.OpenAI(base_url=URL + "/v1", api_key=KEY)
@@ -16,6 +16,7 @@ def said(text):
 # Two conversations: what was said in the first is recalled in the second.
 first = client.chat.completions.create(model="slipbox@home", messages=said("I live in Lisbon now."))
 assert first.choices[0].message.content.startswith("You said: I live in Lisbon now."), first
+await_messages("home", 2)
 assert first.usage.total_tokens > 0, first
 raw = client.chat.completions.with_raw_response.create(model="slipbox@home", messages=said("Where do I live?"))
 second = raw.parse().choices[0].message.content

@@ -3,7 +3,7 @@
 import json
 
 import openai
-from _home import KEY, URL, create, messages
+from _home import KEY, URL, await_messages, create, messages
 
 create("home")
 client = openai.OpenAI(base_url=URL + "/v1", api_key=KEY)
@@ -12,6 +12,7 @@ model = "slipbox@home"
 # Two conversations: what was said in the first is recalled in the second.
 first = client.responses.create(model=model, input="I live in Lisbon now.", instructions="Be brief.")
 assert first.status == "completed" and first.output_text.startswith("You said: I live in Lisbon now."), first
+await_messages("home", 2)
 assert first.usage.total_tokens > 0 and first.instructions == "Be brief." and first.model == "fake", first
 second = client.responses.create(model=model, input=[{"role": "user", "content": "Where do I live?"}])
 assert "Lisbon" in second.output_text.split("Memory:")[1], second
