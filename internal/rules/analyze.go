@@ -12,12 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// The numbers of keywords and topics that a note gets.
-const (
-	maxKeywords = 8
-	minKeywords = 3
-	maxTopics   = 3
-)
+// maxTopics is the number of topics that a note gets.
+const maxTopics = 3
 
 // analyze describes a note by phrases of its text, its most informative sentence, and tags for
 // domain, format and type (C316).
@@ -74,115 +70,41 @@ var addresseeForm = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thank
 // calledForm matches a name at the end of a short reply, as in "Yeah, definitely, Ana".
 var calledForm = regexp.MustCompile(`(?:^|[.!?]\s+)(?i:yeah|yes|yep|no|wow|awesome|great|nice|cool|sure|glad|sorry|congrats|sounds|looks|good|true|right|exactly|totally|definitely|absolutely|amazing|oh|aww?|okay|ok|well)\b[^.!?]{0,40}?,\s+(\p{Lu}[\p{Ll}'’]+)\s*[!,.?]`)
 
+// calledName matches a name between marks: "John, that's …", "…, Jon?".
+var calledName = regexp.MustCompile(`(^|[.!?…]\s+|\p{L}+['’]?\p{L}*,\s+|(?:^|[.!?]\s+)\p{Lu}\p{Ll}+\s+)(\p{Lu}\p{Ll}{1,14})\s*([,!?.]|$)`)
+
+// listed matches what makes a name between commas one of a list or an explanation: a name in front,
+// "and" behind, or a thing of somebody's that the name is of.
+var (
+	listedBefore  = regexp.MustCompile(`(?:[^.!?\s]\s+\p{Lu}\p{L}*|\b(?:my|our|his|her|their|a|an|the)\s+(?:\p{Ll}+\s+){0,2}\p{Ll}+),\s+$`)
+	explainedName = regexp.MustCompile(`^\s*(?:my|our)\b`) // "Luna, our dog, …"
+	listedAfter   = regexp.MustCompile(`^\s*(?:and|or|\p{Lu}\p{Ll}+,? (?:and|or))\b`)
+)
+
+// addressees returns the names by which a text addresses the listener.
 func addressees(s string) []string {
-	found := append(addresseeForm.FindAllStringSubmatch(s, -1), calledForm.FindAllStringSubmatch(s, -1)...)
-	names := make([]string, len(found))
-	for i, m := range found {
-		names[i] = m[1]
+	var names []string
+	for _, m := range append(addresseeForm.FindAllStringSubmatch(s, -1), calledForm.FindAllStringSubmatch(s, -1)...) {
+		names = append(names, m[1])
 	}
-	return names
-}
-
-// keywords returns three to eight phrases where the text has them. Key phrases with a noun come
-// first, others only until there are three. A
-// short turn that has fewer than three gets more in this order: the single words of a phrase,
-// weaker content words, and last the words of names.
-func keywords(s, speaker string) []string {
-	speaker = strings.Join(slices.Concat([]string{speaker}, addressees(s)), " ")
-	lang, sure := text.Guess(s)
-	if lang == text.Chinese && isHan(s) {
-		return hanKeywords(s, speaker)
-	}
-	found := text.Keyphrases(s, maxKeywords, speaker)
-	if lang == text.English || !sure {
-		nouns, others := nounKeywords(s, found)
-		found = nouns
-		if missing := minKeywords - len(found); missing > 0 {
-			found = append(found, others[:min(missing, len(others))]...)
-		}
-	}
-	if len(found) < minKeywords {
-		found = splitPhrases(found, func(p string) bool { return !isName(p) })
-	}
-	if len(found) < minKeywords {
-		found = append(found, weakWords(s, speaker, found, minKeywords-len(found))...)
-	}
-	if len(found) < minKeywords {
-		found = splitPhrases(found, func(string) bool { return true })
-	}
-	return dedupeFold(found)
-}
-
-// dedupeFold removes repeats, ignoring letter case. The result is never nil.
-func dedupeFold(list []string) []string {
-	out := []string{}
-	seen := map[string]bool{}
-	for _, s := range list {
-		if f := text.Fold(s); !seen[f] {
-			seen[f] = true
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// splitPhrases splits phrases, the longest first, until there are three. A phrase that is split
-// is replaced by its parts, so that no word is listed twice. Only phrases that canSplit accepts
-// are split.
-func splitPhrases(phrases []string, canSplit func(string) bool) []string {
-	for len(phrases) < minKeywords {
-		longest := -1
-		for i, p := range phrases {
-			if strings.Contains(p, " ") && canSplit(p) && (longest < 0 || len(p) > len(phrases[longest])) {
-				longest = i
-			}
-		}
-		if longest < 0 {
+	for from := 0; from < len(s); {
+		m := calledName.FindStringSubmatchIndex(s[from:])
+		if m == nil {
 			break
 		}
-		first, rest, _ := strings.Cut(phrases[longest], " ")
-		phrases = slices.Replace(slices.Clone(phrases), longest, longest+1, first, rest)
-	}
-	return phrases
-}
-
-// isName reports whether all words of a phrase start with a capital.
-func isName(p string) bool {
-	for w := range strings.FieldsSeq(p) {
-		if r, _ := utf8.DecodeRuneInString(w); !unicode.IsUpper(r) {
-			return false
+		before, name, mark := s[:from+m[3]], s[from+m[4]:from+m[5]], s[from+m[6]:from+m[7]]
+		opens := !strings.HasSuffix(strings.TrimSpace(before), ",")
+		explained := explainedName.MatchString(s[from+m[7]:])
+		first := interjections[strings.ToLower(lastWord(strings.TrimSpace(before)))]
+		switch {
+		case notNames[strings.ToLower(name)] || interjections[strings.ToLower(name)] || praiseWords[strings.ToLower(name)] || text.IsSmallTalk(name) || isAdverb(strings.ToLower(name)) || text.IsTimeWord(name) || text.IsStopWord(strings.ToLower(name), text.English):
+		case opens && !explained && (mark == "," || mark == "!") && !listedAfter.MatchString(s[from+m[7]:]) && (first || startsSentence(strings.TrimSpace(s[from+m[7]:])) || mark == "!"),
+			!opens && !listedBefore.MatchString(before) && !listedAfter.MatchString(s[from+m[7]:]):
+			names = append(names, name)
 		}
+		from += max(m[5], 1)
 	}
-	return true
-}
-
-// weakWords returns up to n content words that no phrase contains: words of everyday talk, which
-// Keyphrases leaves out. The longest come first, interjections last.
-func weakWords(s, speaker string, have []string, n int) []string {
-	lang, _ := text.Guess(s)
-	seen := map[string]bool{}
-	for _, w := range append(text.Words(strings.Join(have, " ")), text.Words(speaker)...) {
-		seen[w] = true
-	}
-	var plain, empty []string
-	for _, token := range strings.FieldsFunc(s, notInWord) {
-		token = strings.Trim(token, "'’-")
-		w := strings.ToLower(token)
-		letters := utf8.RuneCountInString(w)
-		if seen[w] || letters < 3 || strings.ContainsAny(w, "'’") || !hasLetter(w) ||
-			text.IsStopWord(w, lang) || text.IsStopWord(w, text.English) || text.IsTimeWord(w) {
-			continue
-		}
-		seen[w] = true
-		if interjections[w] {
-			empty = append(empty, token)
-		} else {
-			plain = append(plain, token)
-		}
-	}
-	slices.SortStableFunc(plain, func(a, b string) int { return len(b) - len(a) })
-	all := slices.Concat(plain, empty)
-	return all[:min(n, len(all))]
+	return names
 }
 
 func notInWord(r rune) bool {

@@ -25,6 +25,9 @@ type mention struct {
 	first    bool // it names the thing: "a class", not "the class"
 }
 
+// maxHeard is the number of sentences at the end of a long reply whose things a speaker may refer to.
+const maxHeard = 4
+
 // maxMentions bounds the mentions of one sentence.
 const maxMentions = 12
 
@@ -56,6 +59,9 @@ func mentionAt(words []grammar.Word, i int, owner string) (m mention, n int) {
 		det = strings.ToLower(words[i].Text)
 	case "TO", "RB", "IN":
 		return m, 0
+	}
+	if det != "" && i+1 < len(words) && words[i+1].Tag == "PRP$" {
+		return m, 0 // "is that your shed"
 	}
 	before := ""
 	if i > 0 {
@@ -149,7 +155,11 @@ func mentionsBefore(all []memory.Utterance, i int) [][]mention {
 				owner = "the assistant"
 			}
 		}
-		for _, s := range utteredSentences(u.Content) {
+		sentences := utteredSentences(u.Content)
+		if !same && len(sentences) > maxHeard {
+			sentences = sentences[len(sentences)-maxHeard:]
+		}
+		for _, s := range sentences {
 			if !isHan(s) && len(s) <= maxFactRunes {
 				out = append(out, mentionsIn(s, owner))
 			}
@@ -183,7 +193,7 @@ func complete(s string, before [][]mention) (completed string, ok bool) {
 			with = onlyMention(r.kind, s[:r.start], before)
 		case toPerson, toUnknown:
 		}
-		if with == "" {
+		if with == "" || strings.HasPrefix(s[r.end:], "'") {
 			return "", false
 		}
 		if !canComplete(s, r, with) {
@@ -212,11 +222,15 @@ func canComplete(s string, r *reference, with string) bool {
 		verb := strings.ToLower(lastWord(strings.TrimSpace(s[:r.start])))
 		return !emptyObject[verb] && (owned || kindVerbs[verb])
 	case toThings:
-		return owned
+		verb := strings.ToLower(lastWord(strings.TrimSpace(s[:r.start])))
+		return owned || supplyVerbs[verb] && strings.EqualFold(s[r.start:r.end], "them")
 	case toDefinite, toPlace, toPerson, toUnknown:
 	}
 	return true
 }
+
+// supplyVerbs have things of a kind as their object.
+var supplyVerbs = wordSet("sell sells sold grow grows grew keep keeps kept eat eats ate breed breeds raise raises feed feeds collect collects collected buy buys bought repair repairs fix fixes make makes bake bakes want wants need needs hide hides drink drinks wear wears take takes taking use uses using of spit spits hate hates like likes love loves")
 
 var (
 	emptyObject = wordSet("make made makes making get got gets getting take took give gave call put let worth work works worked call called that as than when if because so but and")

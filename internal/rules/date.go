@@ -132,7 +132,7 @@ func resolveDates(s string, saidAt time.Time) string {
 	found := when.Parse(s, saidAt)
 	for _, r := range slices.Backward(found) {
 		start, expression := r.Start, s[r.Start:r.End]
-		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) {
+		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) || namesAfterDay(s[:start]+expression, s[r.End:]) || bareWeekday.MatchString(expression) && hanDays.MatchString(s) {
 			continue
 		}
 		// A bound ("since last week") keeps its preposition; only the date behind it is replaced.
@@ -166,6 +166,18 @@ func resolveDates(s string, saidAt time.Time) string {
 	return s
 }
 
+// namesAfterDay reports whether a sentence up to a weekday, and the words behind, name what takes place on that day of
+// each week, as in "the Saturday market".
+func namesAfterDay(until, after string) bool {
+	next := strings.Fields(after)
+	return len(next) > 0 && strings.HasPrefix(after, " ") && dayNouns[strings.ToLower(strings.Trim(next[0], ".,!;"))] && theWeekday.MatchString(until)
+}
+
+var theWeekday = regexp.MustCompile(`(?i)\b(?:the|a|our|my) (?:mon|tues|wednes|thurs|fri|satur|sun)day$`)
+
+// dayNouns are nouns for what takes place on the same day of each week.
+var dayNouns = wordSet("market markets class classes club group choir school shift shifts course league service paper night quiz")
+
 // saidOn returns the note behind a weekday that may be before or behind the date on which it was
 // said.
 func saidOn(weekday string, saidAt time.Time) string {
@@ -175,6 +187,9 @@ func saidOn(weekday string, saidAt time.Time) string {
 	}
 	return " (said on " + when.Words(day) + ")"
 }
+
+// hanDays matches several weekdays, which come again.
+var hanDays = regexp.MustCompile(`(?:周|星期|礼拜)[一二三四五六日天][、和到至与](?:周|星期|礼拜)?[一二三四五六日天]`)
 
 // repeated matches words before a day that comes again and again: "every Sunday".
 var repeated = regexp.MustCompile(`(?i)\b(?:every|each|most|any|alternate|every (?:other|second|single))\s+$|(?:每个?|一般|通常|平时|总是|都是|经常)$`)
@@ -195,6 +210,12 @@ func replaceDate(s string, start int, r when.Range) string {
 		return before + chineseDate(r) + after
 	}
 	preposition, date := englishDate(r)
+	if season := seasonName.FindString(s[start:r.End]); season != "" && dayCount(r) > 85 && dayCount(r) < 95 {
+		preposition, date = "in", strings.ToLower(season)+r.From.Format(" 2006")
+		if r.From.Month() == time.December {
+			date += "–" + r.To.Format("06")
+		}
+	}
 	if strings.TrimSpace(before) == "" && dateIsSubject.MatchString(after) {
 		return before + date + after // "Last week was wild"
 	}
@@ -209,6 +230,9 @@ func replaceDate(s string, start int, r when.Range) string {
 	}
 	return before + preposition + " " + date + after
 }
+
+// seasonName matches the name of three months.
+var seasonName = regexp.MustCompile(`(?i)\b(?:spring|summer|autumn|fall|winter)\b`)
 
 // dateIsSubject matches the verb behind a date that is the subject of a sentence.
 var dateIsSubject = regexp.MustCompile(`^(?:'s| was| is| has| had| were)\b`)

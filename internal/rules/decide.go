@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -32,7 +33,13 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
 	fact := parseFact(in.Fact)
-	if endsSeveral(&fact, in.Similar) {
+	var memories []parsedMemory
+	for _, m := range in.Similar {
+		if utf8.RuneCountInString(m.Content) <= maxCompared { // a document says much more than a fact
+			memories = append(memories, parseMemory(m))
+		}
+	}
+	if endsSeveral(&fact, memories) {
 		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
 	type choice struct {
@@ -42,13 +49,10 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	}
 	var best *choice
 	rank := map[mem0.Operation]int{mem0.OpNoop: 3, mem0.OpDelete: 2, mem0.OpUpdate: 1}
-	for _, m := range in.Similar {
-		if utf8.RuneCountInString(m.Content) > maxCompared {
-			continue // a document, which says much more than a fact
-		}
-		op, merged := compareClauses(fact, m.Content)
+	for _, m := range memories {
+		op, merged := compareClauses(fact, m)
 		if op != mem0.OpAdd && (best == nil || rank[op] > rank[best.op]) {
-			best = &choice{op, m.Handle, merged}
+			best = &choice{op, m.handle, merged}
 		}
 	}
 	if best == nil {
@@ -61,22 +65,40 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	return d
 }
 
+// parsedMemory is a memory with its clauses parsed.
+type parsedMemory struct {
+	handle  int
+	content string
+	clauses []factFrame // at least one
+}
+
+func parseMemory(m memory.Described) parsedMemory {
+	p := parsedMemory{handle: m.Handle, content: m.Content}
+	clauses := factClauses(m.Content)
+	if len(clauses) == 1 {
+		clauses[0] = m.Content // as it is written
+	}
+	for _, c := range clauses {
+		p.clauses = append(p.clauses, parseFact(c))
+	}
+	return p
+}
+
 // compareClauses compares a fact with one memory, clause by clause where the memory has several.
 // The clauses that the fact does not contradict stay in the returned text.
-func compareClauses(fact factFrame, content string) (op mem0.Operation, merged string) {
-	clauses := factClauses(content)
-	if len(clauses) == 1 {
-		old := parseFact(content)
-		op, merged = compareFacts(fact, old)
-		if kin := kinFact(&old); op == mem0.OpDelete && kin != "" && !strings.Contains(fact.text, lastWord(strings.TrimSuffix(kin, "."))) {
+func compareClauses(fact factFrame, old parsedMemory) (op mem0.Operation, merged string) {
+	if len(old.clauses) == 1 {
+		only := old.clauses[0]
+		op, merged = compareFacts(fact, only)
+		if kin := kinFact(&only); op == mem0.OpDelete && kin != "" && !strings.Contains(fact.text, lastWord(strings.TrimSuffix(kin, "."))) {
 			return mem0.OpUpdate, kin + " " + merged
 		}
 		return op, merged
 	}
 	op = mem0.OpAdd
 	var kept []string
-	for _, c := range clauses {
-		o, t := compareFacts(fact, parseFact(c))
+	for _, c := range old.clauses {
+		o, t := compareFacts(fact, c)
 		switch {
 		case o == mem0.OpNoop:
 			return o, ""
@@ -85,7 +107,7 @@ func compareClauses(fact factFrame, content string) (op mem0.Operation, merged s
 		case o == mem0.OpUpdate && op == mem0.OpAdd:
 			op, kept = o, append(kept, t)
 		default:
-			kept = append(kept, c)
+			kept = append(kept, c.text)
 		}
 	}
 	if op == mem0.OpDelete {
@@ -95,7 +117,7 @@ func compareClauses(fact factFrame, content string) (op mem0.Operation, merged s
 		kept = append(kept, fact.text)
 	}
 	between := " "
-	if isHan(content) {
+	if isHan(old.content) {
 		between = ""
 	}
 	merged = strings.Join(kept, between)

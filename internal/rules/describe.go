@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -22,60 +24,19 @@ func taggedWords(s string) []grammar.Word {
 	return grammar.English(strings.ReplaceAll(s, "\n", " "))
 }
 
-// nounKeywords narrows key phrases of an English text down to those with a noun, without the verbs
-// and adverbs at their ends. Phrases without a noun are returned apart.
-func nounKeywords(s string, phrases []string) (nouns, others []string) {
-	words := taggedWords(s)
-	for _, p := range phrases {
-		at := strings.Index(s, p)
-		from := slices.IndexFunc(words, func(w grammar.Word) bool { return w.Start >= at })
-		to := from
-		for to >= 0 && to < len(words) && words[to].End <= at+len(p) {
-			to++
-		}
-		if at < 0 || from < 0 || to <= from {
-			others = append(others, p)
-			continue
-		}
-		part := words[from:to]
-		for len(part) > 0 && !endsPhrase(part) {
-			part = part[:len(part)-1]
-		}
-		for len(part) > 1 && !isNoun(&part[0]) && part[0].Tag != "JJ" && part[0].Tag != "VBN" {
-			part = part[1:]
-		}
-		if len(part) == 0 {
-			others = append(others, p)
-			continue
-		}
-		if phrase := s[part[0].Start:part[len(part)-1].End]; vagueNouns[strings.ToLower(phrase)] || text.IsSmallTalk(phrase) {
-			others = append(others, phrase)
-		} else {
-			nouns = append(nouns, phrase)
-		}
-	}
-	return dedupeFold(nouns), dedupeFold(others)
-}
-
-// endsPhrase reports whether the last of some words can end a noun phrase: a noun, or behind a noun
-// a word such as "rounding" or "cleaner".
-func endsPhrase(words []grammar.Word) bool {
-	last := &words[len(words)-1]
-	return isNoun(last) || len(words) > 1 && isNoun(&words[len(words)-2]) && (last.Tag == "VBG" || last.Tag == "JJR")
-}
-
 func isNoun(w *grammar.Word) bool {
 	low := strings.ToLower(w.Text)
 	return (strings.HasPrefix(w.Tag, "NN") || w.Tag == "FW") && !interjections[low] && !text.IsTimeWord(low)
 }
 
-// hanKeywords returns the nouns of a Chinese text, then its verbs and adjectives until there are
-// three.
+// hanKeywords returns the nouns of a Chinese text, joined where they make one thing, then its verbs and adjectives until
+// there are three.
 func hanKeywords(s, speaker string) []string {
 	var nouns, others []string
-	words := joinNames(grammar.Chinese(clipBytes(s, maxTagged)))
+	words := joinCompounds(joinNames(grammar.Chinese(clip.Head(s, maxTagged))))
 	for i, w := range words {
-		if utf8.RuneCountInString(w.Text) < 2 && w.Tag != "n" || text.IsTimeWord(w.Text) || text.IsStopWord(w.Text, text.Chinese) || strings.Contains(speaker, w.Text) {
+		single := utf8.RuneCountInString(w.Text) < 2
+		if single && (w.Tag != "n" || hanNoTopics[w.Text]) || text.IsTimeWord(w.Text) || text.IsStopWord(w.Text, text.Chinese) || strings.Contains(speaker, w.Text) || hanNoTopics[w.Text] {
 			continue
 		}
 		switch tag := w.Tag; {
@@ -83,16 +44,20 @@ func hanKeywords(s, speaker string) []string {
 			if len(w.Text) > 1 && !text.IsStopWord(text.Fold(w.Text), text.English) {
 				nouns = append(nouns, w.Text)
 			}
-		case tag[0] == 'n' || tag == "vn" || tag == "an" || tag == "l" || tag == "i" || tag == "s" || tag == "j":
-			if utf8.RuneCountInString(w.Text) == 1 && i > 0 && words[i-1].Tag == "m" {
+		case isHanTopic(w):
+			if single && i > 0 && words[i-1].Tag == "m" {
 				continue // a measure: "三杯"
 			}
 			nouns = append(nouns, w.Text)
-		case tag == "v" || tag == "a" || tag == "z" || tag == "x" && utf8.RuneCountInString(w.Text) > 1:
+		case tag == "v" || tag == "a" || tag == "z" || tag == "x" && !single:
 			others = append(others, w.Text)
 		}
 	}
 	nouns, others = dedupeFold(nouns), dedupeFold(others)
+	// A word that a compound has says nothing more.
+	nouns = slices.DeleteFunc(nouns, func(n string) bool {
+		return slices.ContainsFunc(nouns, func(o string) bool { return o != n && strings.Contains(o, n) })
+	})
 	nouns = nouns[:min(len(nouns), maxKeywords)]
 	if missing := minKeywords - len(nouns); missing > 0 {
 		others = slices.DeleteFunc(others, func(w string) bool { return hanPlainVerbs[w] })
@@ -101,15 +66,53 @@ func hanKeywords(s, speaker string) []string {
 	return dedupeFold(nouns)
 }
 
+// isHanTopic reports whether the tag of a Chinese word is that of a noun, or of what is used as one.
+func isHanTopic(w grammar.Word) bool {
+	switch w.Tag {
+	case "vn", "an", "l", "i", "s", "j":
+		return true
+	}
+	return w.Tag[0] == 'n'
+}
+
+// hanNoTopics are nouns that name no topic.
+var hanNoTopics = wordSet("时 后 前 中 里 上 下 内 外 间 机 人 事 家 方 点 面 头 边 种 类 感觉 家里 家中 时候 时间 东西 事情 样子 地方 方面 情况 有时 能带 大家 自己 人们 们")
+
+// joinCompounds joins two nouns that follow one another without anything between them: "宠物" and "店" are one thing. What
+// is done at a place is another.
+func joinCompounds(words []grammar.Word) []grammar.Word {
+	isPart := func(w grammar.Word) bool {
+		return (w.Tag == "n" || w.Tag == "nz" || w.Tag == "vn") && !text.IsTimeWord(w.Text) && !hanNoTopics[w.Text] && !hanKinWord.MatchString(w.Text) && !text.IsStopWord(w.Text, text.Chinese)
+	}
+	var out []grammar.Word
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if next := i + 1; next < len(words) && isPart(w) && w.Tag != "vn" && utf8.RuneCountInString(w.Text) > 1 && words[next].Start == w.End && isPart(words[next]) {
+			behind := words[next]
+			if single := utf8.RuneCountInString(behind.Text) == 1; (single || !hanPlaceEnd.MatchString(w.Text)) && (behind.Tag != "vn" || hanEvents[behind.Text]) && utf8.RuneCountInString(w.Text+behind.Text) <= 5 {
+				w = grammar.Word{Text: w.Text + behind.Text, Tag: "n", Start: w.Start, End: behind.End}
+				i++
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+var (
+	hanPlaceEnd = regexp.MustCompile(`[园馆场山店院校厅室楼街市站城湖海岛村]$`)
+	hanEvents   = wordSet("比赛 活动 训练 考试 培训 管理 设计 服务 研究 治疗 手术 检查 表演 展览 计划 测试 开发 教育 演出 会议")
+)
+
 // joinNames joins single characters that follow one another and can be parts of a name that the
 // dictionary does not have: "徐", "汇" and "区" are one word.
 func joinNames(words []grammar.Word) []grammar.Word {
 	inName := func(w grammar.Word) bool {
-		return utf8.RuneCountInString(w.Text) == 1 && (w.Tag[0] == 'n' || w.Tag == "x" || w.Tag == "j")
+		return utf8.RuneCountInString(w.Text) == 1 && (w.Tag[0] == 'n' || w.Tag == "x" || w.Tag == "j") && !hanNoTopics[w.Text] && !hanShortVerbs[w.Text]
 	}
 	var out []grammar.Word
 	for _, w := range words {
-		if last := len(out) - 1; last >= 0 && inName(w) && out[last].End == w.Start && (inName(out[last]) || out[last].Tag == "nz") {
+		if last := len(out) - 1; last >= 0 && inName(w) && out[last].End == w.Start && (inName(out[last]) || out[last].Tag == "nz" && utf8.RuneCountInString(out[last].Text) < 4) {
 			out[last] = grammar.Word{Text: out[last].Text + w.Text, Tag: "nz", Start: out[last].Start, End: w.End}
 			continue
 		}
@@ -119,18 +122,7 @@ func joinNames(words []grammar.Word) []grammar.Word {
 }
 
 // hanPlainVerbs name no activity.
-var hanPlainVerbs = wordSet("觉得 认为 知道 可以 应该 需要 希望 打算 准备 开始 没有 喜欢 不会 想要 能够 看到 告诉 变成 成为 进行 不是 还是 就是 要是 有点 很好 非常 真的 特别")
-
-// clipBytes returns at most n bytes of s, whole characters.
-func clipBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+var hanPlainVerbs = wordSet("觉得 认为 知道 可以 应该 需要 希望 打算 准备 开始 没有 喜欢 不会 想要 能够 看到 告诉 变成 成为 进行 不是 感到 收到 觉着 出来 起来 还是 就是 要是 有点 很好 非常 真的 特别")
 
 // verbCues are verbs that name a domain as its nouns do. Any other word of a domain counts only as
 // a noun: "nurses run the hospital" is not about sports.
@@ -170,11 +162,9 @@ func verbsOf(s string) map[string]bool {
 func subjectStems(s string, lang text.Language) map[string]bool {
 	stems := map[string]bool{}
 	if lang == text.Chinese {
-		for _, w := range grammar.Chinese(clipBytes(s, maxTagged)) {
+		for _, w := range grammar.Chinese(clip.Head(s, maxTagged)) {
 			if w.Tag[0] == 'n' || w.Tag == "vn" || w.Tag == "eng" || w.Tag == "l" || w.Tag == "v" && utf8.RuneCountInString(w.Text) > 1 && !hanPlainVerbs[w.Text] {
-				for _, t := range text.Words(w.Text) {
-					stems[text.Stem(t, lang)] = true
-				}
+				stems[text.Stem(text.Fold(w.Text), lang)] = true
 			}
 		}
 		return stems

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -53,18 +52,31 @@ func TestTagsOfHomonyms(t *testing.T) {
 	}
 }
 
-// Notes are linked by a subject that both have, not by a verb, a number or a word of two senses.
-func TestLinksOfHomonyms(t *testing.T) {
-	t.Parallel()
+// linkCase is whether one of two notes is linked to the other.
+type linkCase struct {
+	a, b string
+	want bool
+}
+
+func checkLinks(t *testing.T, cases []linkCase) {
+	t.Helper()
 	h := New()
 	described := func(handle int, s string) memory.Described {
 		a := h.analyze(amem.AnalyzeInput{Content: s})
 		return memory.Described{Handle: handle, Content: s, Context: a.Context, Keywords: a.Keywords, Tags: a.Tags, Score: 0.5}
 	}
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
+	for _, c := range cases {
+		got := len(evolve(amem.EvolveInput{New: described(-1, c.a), Neighbors: []memory.Described{described(0, c.b)}}).SuggestedConnections) > 0
+		if got != c.want {
+			t.Errorf("%s | %s: linked %t (%q, %q)", c.a, c.b, got, described(0, c.a).Keywords, described(0, c.b).Keywords)
+		}
+	}
+}
+
+// Notes are linked by a subject that both have, not by a verb, a number or a word of two senses.
+func TestLinksOfHomonyms(t *testing.T) {
+	t.Parallel()
+	checkLinks(t, []linkCase{
 		{"I want to run the Berlin marathon.", "Nurses run the hospital in Berlin at night.", true},
 		{"I run a marathon every autumn.", "Nurses run the hospital at night.", false},
 		{"I moved to a new flat in Xuhui.", "The exam was moved to June.", false},
@@ -77,10 +89,5 @@ func TestLinksOfHomonyms(t *testing.T) {
 		{"We painted the kitchen green.", "The new kitchen has green tiles.", true},
 		{"我对花生过敏。", "奶奶做的菜里有花生。", true},
 		{"我打算去德国。", "我打算买房子。", false},
-	} {
-		got := len(evolve(amem.EvolveInput{New: described(-1, c.a), Neighbors: []memory.Described{described(0, c.b)}}).SuggestedConnections) > 0
-		if got != c.want {
-			t.Errorf("%s | %s: linked %t (%s)", c.a, c.b, got, strings.Join(described(0, c.b).Keywords, ", "))
-		}
-	}
+	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
-// writtenFacts extracts the facts of six written dialogues, with the ten turns before each as background. The
+// writtenFacts extracts the facts of twelve written dialogues, with the ten turns before each as background. The
 // turns of a dialogue are a minute apart.
 func writtenFacts(t *testing.T) []drawn {
 	t.Helper()
@@ -59,30 +59,7 @@ func writtenFacts(t *testing.T) []drawn {
 func TestDialoguesUnderReview(t *testing.T) {
 	t.Parallel()
 	all := writtenFacts(t)
-	known := map[string]bool{}
-	for _, d := range all {
-		known[d.id+d.hash()] = true
-	}
-	page, verdicts, ok := reviewOf(t, "dialogues", reviewSeed, all)
-	if !ok {
-		return
-	}
-	good, same := 0, 0
-	for _, v := range verdicts {
-		if v[3] == "good" {
-			good++
-		}
-		if known[v[1]+v[2]] {
-			same++
-		} else {
-			t.Logf("no longer returned: %s", v[1])
-		}
-	}
-	t.Logf("%d of %d judged are still returned; the rules return %d", same, len(verdicts), len(all))
-	if want := fmt.Sprintf("**%d of %d are good**", good, len(verdicts)); !strings.Contains(page, want) {
-		t.Errorf("the review of dialogues does not say %q", want)
-	}
-	if same <= len(verdicts)/2 {
-		t.Errorf("the rules return %d of the %d that the review of dialogues judged: review again", same, len(verdicts))
+	if page, verdicts, ok := reviewOf(t, "dialogues", all); ok {
+		checkReview(t, "dialogues", page, verdicts, all)
 	}
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,7 +47,12 @@ func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 			add(s.destination)
 		}
 		for _, e := range capitalizedEntities(t, people) {
-			add(e)
+			isPart := slices.ContainsFunc(out.Entities, func(o mem0.Entity) bool {
+				return strings.Contains(" "+o.Entity+" ", " "+e.Entity+" ") && !people[text.Fold(e.Entity)]
+			})
+			if !isPart && canBeEnd(e.Entity) {
+				add(e)
+			}
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
+	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -132,10 +134,11 @@ func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 	names := speakerNames(in)
 	own := stemKeywords(in.New, names)
 	shared := make([][]string, len(in.Neighbors))
+	others := make([]keywordStems, len(in.Neighbors))
 	notesWith := map[string]int{}
 	for i, n := range in.Neighbors {
-		stems := stemKeywords(n, names)
-		shared[i] = own.shared(&stems)
+		others[i] = stemKeywords(n, names)
+		shared[i] = own.shared(&others[i])
 		for _, st := range shared[i] {
 			notesWith[st]++
 		}
@@ -143,7 +146,8 @@ func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 	var out []relatedNeighbor
 	for i, n := range in.Neighbors {
 		r := relatedNeighbor{index: i, note: n, kind: kindComplement, reason: "shared_keywords", shared: shared[i]}
-		if len(r.shared) == 0 || len(r.shared) == 1 && weakAlone[r.shared[0]] {
+		telling := slices.DeleteFunc(slices.Clone(r.shared), func(st string) bool { return isWeakAlone(st) || own.people[st] && others[i].people[st] })
+		if len(telling) == 0 || len(r.shared) == 1 && !own.heads[telling[0]] && !others[i].heads[telling[0]] && !sharePhrase(in.New.Keywords, n.Keywords) {
 			continue
 		}
 		slices.SortStableFunc(r.shared, func(a, b string) int { return cmp.Compare(notesWith[a], notesWith[b]) })
@@ -163,6 +167,13 @@ func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 			cmp.Compare(a.note.Handle, b.note.Handle))
 	})
 	return out
+}
+
+// sharePhrase reports whether two lists have a keyword of several words in common.
+func sharePhrase(a, b []string) bool {
+	return slices.ContainsFunc(a, func(k string) bool {
+		return strings.Contains(k, " ") && slices.ContainsFunc(b, func(o string) bool { return strings.EqualFold(k, o) })
+	})
 }
 
 func boolInt(b bool) int {
@@ -192,8 +203,9 @@ func linkConfidence(score float64, shared int) float64 {
 // somebody's health, need not be about the same one.
 var weakAlone = func() map[string]bool {
 	m := map[string]bool{}
-	for w := range wordSet(`trip game health nature color colour share accept acceptance fan appreciate balance recommend favorite toward reality matter effect act remind stay spend move bond fam folks
+	for w := range wordSet(`user data score source concept note hold people client file email code function value result state sentence paragraph essay article letter prompt continue trip game health nature color colour share accept acceptance fan appreciate balance recommend favorite toward reality matter effect act remind stay spend move bond fam folks
 		ride business biz customer class piece assist setback bonding trial part member audience vibe spirit sense visit travel journey pride sport sports move platform media space city
+		protocol benefit direction number unit block section structure format template draft version feedback schedule register status clause option detail log entry task tool target metric baseline instruction question
 		country area view scene look sound taste kind lady buddy pal fellow mate crowd gang partner colleague workmate neighbor boss coach mentor crew staff student teammate player
 		character series plot title author page chapter video clip post picture music song tune show film movie item product order sale price deal offer money cost food meal dish snack drink water
 		phone app internet computer screen car bus train road street door room floor wall window table chair bed comfy cozy
@@ -202,6 +214,32 @@ var weakAlone = func() map[string]bool {
 	}
 	return m
 }()
+
+// isWeakAlone reports whether a stem needs another one that is telling: two notes that share an abstract noun, or that
+// are about somebody's father, need not be about the same thing.
+func isWeakAlone(stem string) bool {
+	return weakAlone[stem] || hanWeakAlone[stem] || hanKinWord.MatchString(stem)
+}
+
+var hanKinWord = regexp.MustCompile(`^(?:` + hanKin + `)$`)
+
+// abstractEndings are endings of nouns of qualities and processes.
+var abstractEndings = []string{"ness", "ity", "ance", "ence", "tion", "sion", "ment", "ship", "ism"}
+
+// isAbstract reports whether an English word is a noun of a quality or a process by its ending.
+func isAbstract(w string) bool {
+	return len(w) > 6 && slices.ContainsFunc(abstractEndings, func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(w, "s"), e) }) && !concreteNouns[strings.TrimSuffix(w, "s")]
+}
+
+// concreteNouns end as abstract ones do, and name things and activities.
+var concreteNouns = wordSet(`meditation vacation station apartment basement instrument competition exhibition auction plantation mansion television university city charity ambulance
+	insurance cement pavement monument ornament supplement medication prescription operation injection vaccination graduation audition election immigration adoption installation
+	foundation tournament ointment conference audience science marathon tourism violence championship scholarship internship battleship friendship constellation fashion mission pension reception collection donation
+	renovation illustration animation documentation translation conservation pollution irrigation fermentation dehydration malnutrition nutrition infection inflammation hypertension depression autism journalism photosynthesis equipment`)
+
+// hanWeakAlone are Chinese words of that kind.
+var hanWeakAlone = wordSet(`学校 公园 比赛 活动 礼物 生日 房间 感觉 家里 家中 时间 城市 周末 公司 工作 课堂 好友 计划 作业 小朋友 东西 机会 问题 方法 事情 心情 情绪 压力 支持 鼓励 能力 努力 生活 情况
+	建议 故事 视频 照片 手机 电脑 同学 朋友 老师 同事 家人 孩子 大家 经历 过程 结果 成绩 班主任 同学们 好朋友 班级 学生 项目 游戏 玩具 节日 地方 商场 户外 兴趣 信心 机 店 人 会 班 时 书 车 彩色 红色 蓝色 绿色 黄色 粉色 白色 黑色 同班 制作 森`)
 
 // vocative matches a name by which a sentence addresses the listener.
 var vocative = regexp.MustCompile(`(?:(?:^|[,.!?:]\s*)|\b(?i:hey|hi|hello|thanks|thank you|wow|yeah|yes|no|oh|sorry|congrats|absolutely|totally|definitely|agreed|sure|right|bye)\s+)(\p{Lu}\p{Ll}+)[,!?.]`)
@@ -216,6 +254,13 @@ func speakerNames(in amem.EvolveInput) map[string]bool {
 				names[w] = true
 			}
 		}
+		for _, sentence := range text.Sentences(n.Content) {
+			if isHan(sentence) { // whom it is about
+				if at := hanNameAt(sentence, ""); at > 0 {
+					names[text.Fold(strings.TrimSpace(sentence[:at]))] = true
+				}
+			}
+		}
 		for _, m := range vocative.FindAllStringSubmatch(n.Content, 8) {
 			names[text.Fold(m[1])] = true
 		}
@@ -225,7 +270,11 @@ func speakerNames(in amem.EvolveInput) map[string]bool {
 
 // keywordStems are the stems of the words of a note's keywords, by which notes are related.
 type keywordStems struct {
-	order   []string // most important first
+	// heads are the stems of what the keywords are, not of what belongs to it: two notes that share only the
+	// "dance" of a studio and of a film need not be about the same thing.
+	heads   map[string]bool
+	people  map[string]bool // of whom sentences tell
+	order   []string        // most important first
 	known   map[string]bool
 	content map[string]bool
 	text    string
@@ -240,20 +289,43 @@ type keywordStems struct {
 // union would make the next one more likely, until all notes were related.
 func stemKeywords(n memory.Described, names map[string]bool) keywordStems {
 	lang, _ := text.Guess(n.Content)
-	out := keywordStems{known: map[string]bool{}, content: map[string]bool{}, text: n.Content, lang: lang}
-	for _, w := range text.Words(n.Content) {
+	out := keywordStems{heads: map[string]bool{}, people: map[string]bool{}, known: map[string]bool{}, content: map[string]bool{}, text: n.Content, lang: lang}
+	for _, w := range linkWords(n.Content, lang) {
 		out.content[text.Stem(w, lang)] = true
+	}
+	if lang == text.English {
+		for name := range peopleIn([]string{n.Content}) {
+			out.people[text.Stem(name, lang)] = true
+		}
 	}
 	grown := len(n.Keywords) > maxKeywords
 	for _, k := range n.Keywords {
-		for _, w := range text.Words(k) {
-			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) || numberWords[w] || abstractNouns[w] || vagueNouns[w] {
+		words := linkWords(k, lang)
+		for i, w := range words {
+			if (i == len(words)-1 || isName(k) || lang == text.Chinese) && !topicNouns[w] && !metaNouns[w] && !genericNouns[w] && !hollowNouns[w] && (lang != text.English || !isAbstract(w)) {
+				out.heads[text.Stem(w, lang)] = true
+			}
+			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) && lang != text.Chinese || numberWords[w] || abstractNouns[w] || vagueNouns[w] {
 				continue
 			}
 			if st := text.Stem(w, lang); !out.known[st] && (!grown || out.content[st]) {
 				out.known[st] = true
 				out.order = append(out.order, st)
 			}
+		}
+	}
+	return out
+}
+
+// linkWords returns the words by which notes are related. Chinese is split by the dictionary.
+func linkWords(s string, lang text.Language) []string {
+	if lang != text.Chinese {
+		return text.Words(s)
+	}
+	var out []string
+	for _, w := range grammar.Chinese(clip.Head(s, maxTagged)) {
+		if w.Tag == "eng" || w.Tag != "w" && (utf8.RuneCountInString(w.Text) > 1 || w.Tag == "n") {
+			out = append(out, text.Fold(w.Text))
 		}
 	}
 	return out
@@ -285,6 +357,16 @@ func (k *keywordStems) shared(other *keywordStems) []string {
 		}
 	}
 	return out
+}
+
+// isName reports whether all words of a phrase start with a capital.
+func isName(p string) bool {
+	for w := range strings.FieldsSeq(p) {
+		if !startsUpper(w) {
+			return false
+		}
+	}
+	return true
 }
 
 // isGenericWord reports whether a word says too little to relate two notes that share it, such as

@@ -39,7 +39,11 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), before: referentsBefore(all, len(in.Recent)+i), mentions: mentionsBefore(all, len(in.Recent)+i), hanBefore: hanSentenceBefore(all, len(in.Recent)+i), hanTopic: hanTopic(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name)}
+		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), questions: lastQuestions(all, len(in.Recent)+i), asked: questionsBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), mentions: mentionsBefore(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name), listener: onlyOther(all, u)}
+		r.before, r.hanBefore = referentsBefore(all, len(in.Recent)+i)
+		r.hanTopic = hanTopic(all, len(in.Recent)+i, r.hanReferent)
+		r.hanAsked = hanAskedBefore(all, len(in.Recent)+i, r.hanReferent)
+		r.hanTalkedOf = hanTalkedOf(all, len(in.Recent)+i, r.hanReferent)
 		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -57,9 +61,14 @@ type utteranceReader struct {
 	agent        bool           // read the assistant's promises and advice
 	talksToAgent bool           // no other person takes part
 	listeners    *regexp.Regexp // the names of the others, where they address them; nil: none
+	questions    []string       // the questions at the end of the utterance before
+	asked        []string       // what the others asked before that
+	listener     string         // the name of the only other person; "": there is none, or more than one
 	before       [][]referent   // what pronouns for persons and animals may refer to, by sentence
 	mentions     [][]mention    // the things that the sentences before name
-	hanBefore    string         // the last Chinese sentence that names a person or an animal
+	hanBefore    [][]referent   // what Chinese pronouns may refer to, by sentence
+	hanTalkedOf  string         // whom the speaker talked of in Chinese before; "": not known
+	hanAsked     string         // whom a Chinese question without a subject is about; "": not known
 	hanTopic     string         // whom a Chinese sentence without a subject is about; "": not known
 }
 
@@ -68,6 +77,22 @@ func hasOtherName(all []memory.Utterance, name string) bool {
 	return slices.ContainsFunc(all, func(u memory.Utterance) bool {
 		return u.Role == memory.RoleUser && u.Name != "" && !strings.EqualFold(u.Name, name)
 	})
+}
+
+// onlyOther returns the name of the one other person who takes part in a conversation; "" if there is none or more
+// than one.
+func onlyOther(all []memory.Utterance, u memory.Utterance) string {
+	name := ""
+	for _, o := range all {
+		if o.Role != memory.RoleUser || o.Name == "" || strings.EqualFold(o.Name, u.Name) || strings.EqualFold(o.Name, name) {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = strings.Join(strings.Fields(o.Name), " ")
+	}
+	return name
 }
 
 // listenersOf matches the names of the other people at the beginning or end of a sentence, where
@@ -90,13 +115,32 @@ func listenersOf(all []memory.Utterance, speaker string) *regexp.Regexp {
 // facts returns the facts of the utterance in order.
 func (r *utteranceReader) facts() []string {
 	var out []string
-	if said := answered(r.question, r.u.Content); said != "" && !r.agent && !comparesWithListener.MatchString(said) {
-		out = append(out, r.stated(said)...)
-		r.hear(said)
+	said, topic, left, used := r.answered()
+	if said != "" && !r.agent && !comparesWithListener.MatchString(said) {
+		if said = r.withoutReferences(said); said != "" {
+			out = append(out, r.stated(said)...)
+			r.hear(said)
+			if topic != "" && !isHan(said) {
+				r.mentions[len(r.mentions)-1] = mentionsIn(topic, "")
+			}
+			if isHan(said) {
+				r.hanBefore = append(slices.Clip(r.hanBefore), hanReferentsIn(said, "", r.listener))
+			}
+		}
+	} else {
+		used = 0
 	}
 	lastIsFact := false // the previous sentence became a fact
-	hanBefore, topic, counts := r.hanBefore, r.hanTopic, hanCounts.MatchString(r.question)
-	for _, s := range utteredSentences(r.u.Content) {
+	hanTopic, counts := r.hanTopic, hanCounts.MatchString(r.question)
+	if said != "" && isHan(said) && used > 0 && topic != "" {
+		hanTopic = topic
+	}
+	sentences := utteredSentences(r.u.Content)
+	sentences = sentences[min(used, len(sentences)):]
+	if left != "" {
+		sentences = append([]string{left}, sentences...)
+	}
+	for _, s := range sentences {
 		if r.listeners != nil {
 			if plain := stripFiller(s); r.listeners.MatchString(plain) && !isHan(s) {
 				s = plain
@@ -104,6 +148,9 @@ func (r *utteranceReader) facts() []string {
 			s = r.listeners.ReplaceAllString(s, "$1")
 		}
 		s = wildTime.ReplaceAllString(eventful.ReplaceAllString(s, ""), "$1 ")
+		if m := hanCallMe.FindStringSubmatch(s); len(m) > 1 && (m[1] == r.u.Name || !r.talksToAgent) {
+			continue
+		}
 		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
 			out, lastIsFact = append(out, r.stated(said)...), false
 			continue
@@ -111,11 +158,11 @@ func (r *utteranceReader) facts() []string {
 		if isHan(s) {
 			lastIsFact = false
 			if !r.agent {
-				resolved, ok := hanResolvePronoun(s, hanBefore)
-				if hanReferent.MatchString(s) {
-					hanBefore = s
+				resolved, ok := hanResolvePronoun(hanDoneThere.ReplaceAllString(s, "$1"), r.hanBefore)
+				if found := hanReferentsIn(resolved, "", r.listener); len(found) > 0 {
+					r.hanBefore = append(slices.Clip(r.hanBefore), found)
 				}
-				resolved, topic = hanWithSubject(resolved, topic, counts)
+				resolved, hanTopic = hanWithSubject(resolved, hanTopic, counts)
 				counts = false
 				if ok && hanStandsAlone(resolved) {
 					found := hanSentenceFacts(resolved, r.speakerName("用户", "助手"), r.u.Time)
@@ -170,9 +217,130 @@ func (r *utteranceReader) stated(said string) []string {
 	return grammar.Statements(retell(resolveDates(said, r.u.Time), r.speakerName("the user", "the assistant")))
 }
 
+// hanDoneThere matches what somebody is at a place that another sentence names; it is true without the place.
+var hanDoneThere = regexp.MustCompile(`在那(?:儿|里|边)(当|做|教|开)`)
+
+// hanReferent is referent for Chinese.
+func (r *utteranceReader) hanReferent(pronoun string) string {
+	if found, ok := fitting(r.hanBefore, hanSheHe[pronoun]); ok {
+		return found.phrase
+	}
+	return ""
+}
+
+// answered returns what the first sentence says as an answer, as answered does, and what is left of that sentence.
+func (r *utteranceReader) answered() (said, topic, left string, used int) {
+	if !isHan(r.question) {
+		if first, _, _ := strings.Cut(r.u.Content, "."); r.listener != "" && strings.Contains(first, firstWord(r.listener)) && !strings.Contains(r.question, "name") {
+			return "", "", "", 0 // it addresses the listener
+		}
+		said, topic, used = answered(r.question, r.u.Content, r.referent)
+		return said, topic, "", used
+	}
+	sentences := utteredSentences(r.u.Content)
+	if len(sentences) == 0 || strings.ContainsAny(sentences[0], "?？") || injectedInstructions.MatchString(r.u.Content) {
+		return "", "", "", 0
+	}
+	for _, q := range r.questions {
+		if f, ok := hanFrameOf(q, r.hanTalkedOf, r.hanAsked, r.hanReferent); ok {
+			if said, left := f.completedBy(sentences[0]); said != "" && !hanUnclear(said) {
+				return said, f.subject, left, 1
+			}
+		}
+	}
+	said, topic, used = answered(r.question, r.u.Content, r.referent)
+	return said, topic, "", used
+}
+
+// referent returns what a pronoun, or "the" with a noun, refers to at the beginning of the utterance; "" if that is
+// not certain.
+func (r *utteranceReader) referent(word string) string {
+	if word == "" {
+		return r.lastAsked()
+	}
+	if noun, definite := strings.CutPrefix(word, "the "); definite {
+		for _, found := range slices.Backward(r.before) {
+			for _, f := range found {
+				if f.phrase != "" && strings.Contains(f.phrase+" ", " "+noun+" ") {
+					return f.phrase
+				}
+			}
+		}
+		if r.talksToAgent && len(strings.Fields(noun)) <= 3 {
+			return namedBefore(noun, r.mentions)
+		}
+		return ""
+	}
+	found, ok := fitting(r.before, fitsPronoun[word])
+	if !ok {
+		return ""
+	}
+	return found.phrase
+}
+
+// lastAsked returns whom the last question with a subject was about, for one without: "any allergies?"; "" if that is
+// not certain.
+func (r *utteranceReader) lastAsked() string {
+	for _, q := range slices.Backward(r.asked) {
+		for _, w := range lowerWords(q) {
+			switch w {
+			case "he", "she", "it", "they", "his", "her":
+				return r.referent(w)
+			case "you", "your":
+				return "I"
+			}
+		}
+	}
+	if len(r.before) > 0 && slices.ContainsFunc(r.before, func(found []referent) bool { return len(found) > 0 }) {
+		return ""
+	}
+	return "I"
+}
+
+// lastQuestions returns the questions at the end of the utterance before, if another person asks them.
+func lastQuestions(all []memory.Utterance, i int) []string {
+	if questionBefore(all, i) == "" {
+		return nil
+	}
+	sentences := utteredSentences(all[i-1].Content)
+	first := len(sentences)
+	for first > 0 && strings.ContainsAny(sentences[first-1], "?？") {
+		first--
+	}
+	return sentences[first:]
+}
+
+// questionsBefore returns what others asked before an utterance, but for its own question.
+func questionsBefore(all []memory.Utterance, i int) []string {
+	var out []string
+	for j := max(0, i-maxFocus); j < i; j++ {
+		if u := all[j]; u.Role == all[i].Role && strings.EqualFold(u.Name, all[i].Name) || !strings.Contains(u.Content, "?") {
+			continue
+		}
+		for _, s := range utteredSentences(all[j].Content) {
+			if strings.HasSuffix(strings.TrimSpace(s), "?") {
+				out = append(out, s)
+			}
+		}
+	}
+	return out[:max(0, len(out)-1)]
+}
+
+// withoutReferences returns a statement with what it refers to completed; "" if that is not certain.
+func (r *utteranceReader) withoutReferences(said string) string {
+	if isHan(said) || len(referencesIn(grammar.English(said))) == 0 {
+		return said
+	}
+	completed, ok := complete(said, r.mentions)
+	if !ok {
+		return ""
+	}
+	return completed
+}
+
 // hear adds what a sentence names to what later sentences may refer to.
 func (r *utteranceReader) hear(s string) {
-	r.before, r.mentions = append(slices.Clip(r.before), referentsIn(s)), append(slices.Clip(r.mentions), mentionsIn(s, ""))
+	r.before, r.mentions = append(slices.Clip(r.before), referentsIn(s, "", r.listener)), append(slices.Clip(r.mentions), mentionsIn(s, ""))
 }
 
 // englishFacts returns the facts of one sentence, or, if it has none as a whole, those of its
@@ -186,6 +354,9 @@ func (r *utteranceReader) englishFacts(s, name string) []string {
 	}
 	if plain := stripFiller(s); strings.Contains(s, "?") && !strings.Contains(plain, "?") {
 		s = plain // the question was an afterthought
+	}
+	if m := reachMe.FindStringSubmatch(strings.TrimSpace(leadIns.ReplaceAllString(s, ""))); m != nil {
+		return append(r.stated("I can be reached "+m[1]), r.ownWords(s[strings.Index(s, m[1])+len(m[1]):], name)...)
 	}
 	whole := *r
 	if found := whole.clauseFacts(s, name); len(found) > 0 {
@@ -204,6 +375,12 @@ func (r *utteranceReader) englishFacts(s, name string) []string {
 		return out
 	}
 	*r = whole
+	return r.ownWords(s, name)
+}
+
+// ownWords returns the facts of the clauses of a sentence in which the speaker does not talk to the listener.
+func (r *utteranceReader) ownWords(s, name string) []string {
+	var out []string
 	for _, part := range ownClauses(s) {
 		out = append(out, sentenceFacts(part, name, r.u.Time)...)
 	}
@@ -217,9 +394,12 @@ func (r *utteranceReader) clauseFacts(s, name string) []string {
 	r.hear(s)
 	if resolved, ok := resolvePronoun(s, before); ok {
 		// Who is meant now may be meant by the next sentence too.
-		r.before[len(r.before)-1] = append(referentsIn(resolved), r.before[len(r.before)-1]...)
+		r.before[len(r.before)-1] = append(referentsIn(resolved, "", r.listener), r.before[len(r.before)-1]...)
 		if completed, ok := complete(resolved, mentions); ok {
 			resolved = completed
+		}
+		if opinionOfOther.MatchString(resolved) {
+			return nil
 		}
 		if found := sentenceFacts(resolved, name, r.u.Time); len(found) > 0 {
 			return found
@@ -228,18 +408,50 @@ func (r *utteranceReader) clauseFacts(s, name string) []string {
 			return r.stated(resolved)
 		}
 	}
+	if named := itNamed(s, mentions); named != "" {
+		return r.stated(named)
+	}
+	if without := thereAtEnd.ReplaceAllString(s, "$1$2"); without != s {
+		s = without
+	}
 	if completed, ok := complete(stripFiller(s), mentions); ok {
 		return sentenceFacts(completed, name, r.u.Time)
 	}
 	return sentenceFacts(s, name, r.u.Time)
 }
 
+var (
+	// thereAtEnd matches what somebody is or has at a place that another sentence names; it is true without the place.
+	thereAtEnd = regexp.MustCompile(`^((?:I'm|I am|I was) (?:an?|the) (?:[\p{L}-]+ ){0,3}[\p{L}-]+) there([.!]*)$`)
+	// itWhen matches where or when "it" is.
+	itWhen = regexp.MustCompile(`^It(?:'s| is| was|'ll be| will be| starts| ends| begins| opens| takes place) ((?:on|at|in|from|every|until|tomorrow|next|due|called|named)\b [^,;]*)$`)
+)
+
+// itNamed returns a sentence about where or when "it" is with its subject, if the last sentence that names anything names
+// one thing; else "".
+func itNamed(s string, before [][]mention) string {
+	plain := stripFiller(s)
+	m := itWhen.FindStringSubmatchIndex(plain)
+	if m == nil {
+		return ""
+	}
+	with := onlyMention(toThing, "", before)
+	if with == "" || !strings.Contains(with, " ") && !startsUpper(with) || groupNouns[strings.ToLower(lastWord(with))] || vagueNouns[strings.ToLower(firstWord(plain[m[2]:]))] {
+		return ""
+	}
+	said := strings.NewReplacer("'s ", " is ", "'ll be ", " will be ").Replace(plain[len("It"):m[2]]) + plain[m[2]:]
+	return strings.ToUpper(with[:1]) + with[1:] + said
+}
+
+// opinionOfOther matches what the speaker thinks of somebody or something.
+var opinionOfOther = regexp.MustCompile(`(?i)(?:'s| is| are| was| were)(?: \p{L}+ly| always| just)* (?:so|such|very|quite|pretty|really|super|incredibly|too) |\bcan (?:definitely|really|always|truly)\b| (?:is|are|was|were) (?:so |very |really )?(?:cute|adorable|sweet|lovely|funny|hilarious|gorgeous)[.!]*$`)
+
 // isStatementAboutOther reports whether a sentence whose pronoun was resolved says something about
 // that person or thing.
 func isStatementAboutOther(s string) bool {
 	words := lowerWords(s)
 	return countContentWords(words) >= minContentWords && !selfWords[words[0]] && !generalRemark.MatchString(s) &&
-		!addressesListener(words) && !suppositions.MatchString(s) && !hasDanglingReference(s) && standsAlone(grammar.English(s))
+		!addressesListener(words) && !suppositions.MatchString(s) && !opinionOfOther.MatchString(s) && !hasDanglingReference(s) && standsAlone(grammar.English(s))
 }
 
 // clauseBreak matches the place where a clause about the speaker begins, clauseEnding the one
@@ -249,6 +461,8 @@ var (
 	clauseEnding = regexp.MustCompile(`(?i)(?:,? but|;|\s[–—-]+|—|,? and|,? so|,|,? because)\s+(?:please |just |maybe |do |don't |be |let |if |when |can |could |would |what |how |how's |you|your|thanks|remember |make sure|tell |keep |watch )`)
 	// ownAddress matches what a speaker says about their place beside an invitation.
 	ownAddress = regexp.MustCompile(`(?i)\b(?:my|our) (?:place|home|flat|apartment|house|office)\b[^.;]*?[,;:] (?:and )?(?:the|my|our) (address|phone number|code|door code) is ([^.;!?]{3,60})`)
+	// reachMe matches how the speaker is reached.
+	reachMe = regexp.MustCompile(`(?i)^(?:you can(?: always| best)? |you'll |please |just |(?:it's )?best to |always |either )?(?:reach|contact|call|text|email|e-mail|message|phone|ring|write to|get hold of|find) me (?:best )?((?:at|on|under|via|by|through) (?:my )?(?:[^ ]*[@\d][^ ]*(?: [\d ]+)?|(?:e-?mail|text|phone|post|letter|message|whatsapp|signal|telegram|landline|mobile|work (?:phone|number|email))\b[^,;!?]*))`)
 	// visits matches the end of a plan to see the listener.
 	visits = regexp.MustCompile(`(?i)\b(?:travel(?:ing|ling)?|go(?:ing)?|fly(?:ing)?|com(?:e|ing)|driv(?:e|ing)|move|moving|trip|visit|be)\b.*?(,? (?:and |to )(?:see|visit|meet) you(?: (?:all|guys|both|again))*)(?:[.!]|$)`)
 )
@@ -418,11 +632,12 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	if agent {
 		return promisedFact(s, name, saidAt)
 	}
+	s = withoutHypothesis(ellipticLead.ReplaceAllString(s, ""))
 	s = unmetFirst.ReplaceAllString(possiblePart.ReplaceAllString(byTheWay.ReplaceAllString(s, "$1"), "$1"), "")
 	if s == "" || requests.MatchString(s) || injectedInstructions.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
 		return ""
 	}
-	if mutualStatement.MatchString(s) || supposedOfOthers.MatchString(s) || elliptic.MatchString(s) || suppositions.MatchString(s) && !statedWishes.MatchString(s) {
+	if mutualStatement.MatchString(s) || hearsay.MatchString(s) || supposedOfOthers.MatchString(s) || elliptic.MatchString(s) || suppositions.MatchString(s) && !statedWishes.MatchString(s) {
 		return ""
 	}
 	s = restoreSubject(s)
@@ -463,6 +678,12 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 var (
 	// unmetFirst matches a wish that a following "but" takes back: "I'd love to, but".
 	unmetFirst = regexp.MustCompile(`(?i)^(?:i|we)(?:'d| would) (?:love|like|have loved|have liked) to,? but (?:(?:sadly|unfortunately),? )?`)
+	// ellipticLead matches a clause in front whose verb only the question has: "I can't, I work that day".
+	ellipticLead = regexp.MustCompile(`(?i)^(?:i|we)(?: can't| couldn't| won't| don't| didn't|'m not| am not| do| did| am| have| haven't)(?: (?:make it|come|really|any ?more))?(?:,| -| –|;) (?:because |as |since )?`)
+	// hearsay matches what the speaker only heard or supposes.
+	hearsay = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve| have)?(?: just| also| only| once)? (?:heard|hear|reckon|guess|bet|gather|imagine|suppose|was told|were told)\b(?: (?:that|the|they|it|he|she|there|people|somebody|someone|we|you|i|his|her|their)\b| \p{Lu}\p{Ll}+ (?:is|was|has|might|may|will|wants?)\b)|^(?:people|somebody|someone|everyone|rumou?r|word) (?:say|says|said|told|has|thinks?|reckons?)\b`)
+	// hypothesis matches a clause about what would be, with what joins it to the one before.
+	hypothesis = regexp.MustCompile(`(?:^|,? ?(?:;|–|—|-|,)? (?:(?:and|but|so|because|or) )?)(I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Tt]hat|(?:[Mm]y|[Oo]ur) (?:\p{L}+ ){1,3}?)(?:'d| ?would)(?: (?:probably|never|always|just|still|even|only|gladly|happily|definitely|totally|also|have|not))* (\p{L}+)`)
 	// ownParent matches a parent of the speaker who is named as children do: "Mum is a nurse".
 	ownParent = regexp.MustCompile(`^(?:Mum|Mom|Mommy|Dad|Daddy|Grandma|Grandpa|Granny) `)
 	// supposedOfOthers matches what others would do.
@@ -470,6 +691,34 @@ var (
 	// elliptic matches a sentence whose verb only the question has, as in "My brother does".
 	elliptic = regexp.MustCompile(`(?i)^(?:my |our )?[\p{L}' ]{1,40} (?:does|did|can|will|has|is|was|do|doesn't|didn't|can't|won't|isn't|wasn't)[.!]*$`)
 )
+
+// dated matches a day or a month.
+var dated = regexp.MustCompile(`\b(?:January|February|March|April|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|\d{1,2}(?:st|nd|rd|th))\b`)
+
+// withoutHypothesis returns a sentence up to the first clause about what would be: "I'm the cook, I'd know". Wishes of the
+// speaker stay, and "'d" that means "had".
+func withoutHypothesis(s string) string {
+	if !strings.Contains(s, "would ") && !strings.Contains(s, "'d ") {
+		return s
+	}
+	if slices.ContainsFunc(grammar.English(s), func(w grammar.Word) bool { return w.Tag == "VBD" && !strings.HasPrefix(w.Text, "'") }) {
+		return s // what used to happen
+	}
+	for _, m := range hypothesis.FindAllStringSubmatchIndex(s, 4) {
+		if joint := strings.TrimSpace(s[m[0]:m[2]]); m[0] > 0 && joint == "" {
+			continue // "what I'd expect"
+		}
+		subject, verb := strings.ToLower(s[m[2]:m[3]]), strings.ToLower(s[m[4]:m[5]])
+		contracted := strings.Contains(s[m[3]:m[4]], "'d")
+		wish := verb == "love" || verb == "like" || verb == "prefer" || verb == "rather" && (subject == "i" || subject == "we")
+		planned := (subject == "i" || subject == "we") && m[0] == 0 && dated.MatchString(s) // "we would take the train on the 3rd of May"
+		if wish || planned || contracted && (participles[verb] || strings.HasSuffix(verb, "ed") || verb == "better") || !contracted && !strings.Contains(s[m[3]:m[4]], "would") {
+			continue
+		}
+		return strings.TrimRight(s[:m[0]], " ,;–—-")
+	}
+	return s
+}
 
 // praisedThing matches an opinion on something of the speaker's.
 var praisedThing = regexp.MustCompile(`(?i)^(?:(?:my|our|the) )?(?:[\p{L}-]+ ){0,2}[\p{L}-]+(?: is| are| was| were|'s)(?: going| doing| being)? (?:so |really |very |super |pretty |my |our |like )*(?:good|great|well|awesome|amazing|wonderful|fine|okay|ok|important|everything|rocks?|future|strength|support|motivation|inspiration|happiness|joy|priority|world|life|anchor)\b`)
@@ -522,7 +771,7 @@ func involvesSpeakerAlone(s string) bool {
 			case "us", "our", "we", "we're", "we've", "we'll", "ourselves":
 				return false
 			case "my":
-				return finiteVerb.MatchString(s)
+				return finiteVerb.MatchString(s) || at == 0 && hasFiniteVerb(grammar.English(s))
 			}
 			return finiteVerb.MatchString(s[:at])
 		}

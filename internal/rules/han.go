@@ -5,17 +5,18 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
 var (
-	hanLeadIns   = regexp.MustCompile(`^(?:嗯+|啊+|哦+|噢|好了|好啦|行了|算了|得了|别提了|别说了|是啊|也是|哈|哇|要的|哎呀?|唉|嗨|嘿|喂|哈哈+|呵呵|其实|对了|说实话|老实说|话说|不过|但是?|而且|所以|然后|另外|还有|那么?|你好|您好|早上好|晚上好|是的|对啊?|好的?|当然|没错|谢谢你?|多谢|顺便说一下|请记住|记住|你知道吗|告诉你|跟你说|我跟你说|我告诉你|我想告诉你|我觉得|我想说)[，,、！!。：:~ ]*`)
+	hanLeadIns = regexp.MustCompile(`^(?:嗯+|啊+|哦+|噢|好了|好啦|行了|算了|得了|别提了|别说了|是啊|也是|哈|哇|要的|哎呀?|唉|嗨|嘿|喂|哈哈+|呵呵|其实|对了|说实话|老实说|话说|不过|但是?|而且|所以|然后|另外|还有|那么?|你好|您好|早上好|晚上好|是的|对啊|好的|当然|没错|谢谢你?|多谢|顺便说一下|请记住|记住|你知道吗|告诉你|跟你说|我跟你说|我告诉你|我想告诉你|我觉得|我想说)[，,、！!。：:~ ]*`)
+	// hanReplies matches a reply in front of what somebody says.
+	hanReplies   = regexp.MustCompile(`^(?:对|好|还好|还行|还可以|不知道|没事|没关系|好多了|那应该没事|可以|可以的|真?厉害|太棒了|没问题|不错|挺好的?|行|行啊|放心|不客气|哪里哪里|太好了|那太\p{Han}{1,2}了|那就好|原来如此|辛苦了|恭喜)[，,、！!。]+`)
 	hanRequests  = regexp.MustCompile(`^(?:请|麻烦|帮我|帮忙|告诉我|给我|能不能|能否|可以帮|你能|你可以|我想请你|我想让你|我要你|我希望你|我想问|我想知道|想问|教我)|一下吗|好吗|行吗`)
 	hanReactions = regexp.MustCompile(`^(?:我(?:也|都|真|很|太|非常|好)*(?:知道了|明白|懂|同意|理解|相信|希望|觉得|猜|认为|感谢|谢谢|高兴听到|羡慕|没事|还好|很好|可以|也是)|太(?:好|棒|可惜)|真(?:好|棒|可惜|的)|谢谢|感谢|再见|晚安|加油|恭喜|祝)`)
 	hanSupposed  = regexp.MustCompile(`如果|要是|假如|假设|万一|也许|可能会|说不定|要不是|本来`)
 	hanQuestion  = regexp.MustCompile(`[?？]|(?:吗|呢|么)[。！!~]*$|^(?:什么|怎么|为什么|哪|谁|几点|多少)|是不是|有没有|好不好`)
-	hanKin       = `妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母|婆婆|公公|岳父|岳母|丈母娘|闺女|外甥女?|侄子|侄女|孙子|孙女|老伴|嫂子|姐夫|妹夫|爱人|媳妇|女婿`
+	hanKin       = `姐夫|妹夫|嫂子|女婿|妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母|婆婆|公公|岳父|岳母|丈母娘|闺女|外甥女?|侄子|侄女|孙子|孙女|老伴|爱人|媳妇`
 	hanOwnKin    = regexp.MustCompile(`^(?:` + hanKin + `)`)
 	hanOthers    = regexp.MustCompile(`^\p{Han}{2,3}(?:住在|喜欢|搬到|爱吃|是我|在\p{Han}{1,8}(?:工作|上班|上学|读书))`)
 	hanClipped   = regexp.MustCompile(`^(?:(?:昨天|前天|今天|今早|昨晚|上周\p{Han}?|上个月|去年|刚刚|刚|最近|上周末|周末|明天|下周\p{Han}?|下个月|明年)[，, ]?)?(?:和\p{Han}{1,6}(?:一起)?)?(?:去了|买了|吃了|看了|参加了|打算|准备|计划|刚去|刚买|搬到|学会了|开始|完成了|收到了|要去|想去|决定)`)
@@ -51,7 +52,7 @@ func hanFact(s, name string, saidAt time.Time) string {
 func hanWithoutLeadIns(s string) string {
 	for range 4 {
 		was := s
-		if s = hanLeadIns.ReplaceAllString(s, ""); s == was {
+		if s = hanReplies.ReplaceAllString(hanLeadIns.ReplaceAllString(s, ""), ""); s == was {
 			break
 		}
 	}
@@ -97,7 +98,7 @@ func hanRetell(s, name string) string {
 }
 
 func isLatin(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+	return !hasHan(s)
 }
 
 // The forms of likings and trips in Chinese that the rules read.

@@ -18,15 +18,15 @@ const speakerTopic = "我"
 
 var (
 	// hanAsked matches relatives of the person who is asked, behind "your".
-	hanAsked = regexp.MustCompile(`(?:你|您)(?:们)?(?:的|家的?)?(` + hanKin + `|老大|老二|老三|小孩|宝宝)`)
+	hanAsked = regexp.MustCompile(`(?:你|您)(?:们)?(?:的|家的?)?(` + hanAnyKin + `)`)
 	// hanAskedAlone matches a relative whom a question begins with, as in "婆婆也去吗？".
-	hanAskedAlone = regexp.MustCompile(`^(?:那|那么|对了，?)?(` + hanKin + `)`)
+	hanAskedAlone = regexp.MustCompile(`^(` + hanKin + `|老人|小孩|宝宝)`)
 	// hanAskedPronoun matches a question about a person who was named before.
-	hanAskedPronoun = regexp.MustCompile(`^(?:那|那么)?(?:她|他)`)
+	hanAskedPronoun = regexp.MustCompile(`^(?:她|他|它)`)
 	// hanAskedListener matches a question without a subject that only the listener can answer.
-	hanAskedListener = regexp.MustCompile(`^[^谁]*(?:打算|准备|计划|喜欢|想)\p{Han}{0,6}(?:什么|哪里|哪儿|干嘛|多久|几)|(?:过得|最近|周末|考得|睡得|玩得)怎么样`)
+	hanAskedListener = regexp.MustCompile(`^[^谁]*(?:打算|准备|计划|喜欢|想)\p{Han}{0,6}(?:什么|哪里|哪儿|干嘛|多久|几)|(?:过得|最近|周末|考得|睡得|玩得|感觉|[几两]天|[几两]周)怎么样`)
 	// hanNamesSubject matches the beginning of a sentence that names its subject: the speaker or a relative.
-	hanNamesSubject = regexp.MustCompile(`^(?:我(?:的|家的?)?(` + hanKin + `|老大|老二|老三)|我)`)
+	hanNamesSubject = regexp.MustCompile(`^(?:我(?:的|家的?)?(` + hanAnyKin + `)|我)`)
 	// hanAmount matches an answer to "how many", hanAmountAsked such a question, and what is counted.
 	hanAmount      = regexp.MustCompile(`^(?:大概|大约|差不多|一共|不到|最多|至少|两个人)*[\d一二三四五六七八九十百千万两几半]+`)
 	hanAmountAsked = regexp.MustCompile(`^(?:那|那么|你的?|您的?|大概)*(预算|房贷|房租|工资|学费|体重|身高|收入|年薪|血压|[\p{Han}]{2,6}?(?:预算|费用|价格))(?:每个?月|一个?月|每年|一年)?(?:大概|大约|一共|是|有)*多少(?:钱)?(?:呢|啊|左右)?$`)
@@ -40,32 +40,97 @@ var (
 
 // hanTopic returns whom the utterance at i is about where it names nobody: "我" for the speaker, "我的妈妈" for a
 // relative whom the question before asks about; "" if that is not certain.
-func hanTopic(all []memory.Utterance, i int) string {
+func hanTopic(all []memory.Utterance, i int, resolve func(string) string) string {
 	question := strings.TrimRight(questionBefore(all, i), "?？ ")
 	if question == "" || !isHan(question) {
 		return ""
 	}
+	core := hanQuestionCore(question)
 	// The pronoun of the person who asks names another subject.
-	if m := hanAsked.FindStringSubmatch(question); len(m) > 0 {
+	if m := hanAsked.FindStringSubmatch(core); len(m) > 0 {
 		return speakerTopic + "的" + m[1]
 	}
-	if hanAskedPronoun.MatchString(question) {
-		before := hanReferent.FindAllStringSubmatch(hanSentenceBefore(all, i), 2)
-		if len(before) == 1 && before[0][1] != "" {
-			return speakerTopic + "的" + before[0][1]
-		}
-		return ""
+	if m := hanAskedPronoun.FindString(core); m != "" {
+		return resolve(lastRune(m))
 	}
-	if m := hanAskedAlone.FindStringSubmatch(question); len(m) > 0 && all[i-1].Role == memory.RoleAssistant {
+	if m := hanAskedAlone.FindStringSubmatch(core); len(m) > 0 && (all[i-1].Role == memory.RoleAssistant || hanGenderOf(m[1]) != anyone || m[1] == "孩子") {
 		return speakerTopic + "的" + m[1]
 	}
 	switch {
-	case strings.HasPrefix(question, "我"), strings.HasPrefix(question, "听说"), strings.ContainsAny(question, "我他她它") && !strings.ContainsAny(question, "你您"):
+	case strings.HasPrefix(core, "我"), strings.HasPrefix(core, "听说"), strings.ContainsAny(core, "我他她它") && !strings.ContainsAny(core, "你您"):
 		return ""
-	case strings.ContainsAny(question, "你您"), all[i-1].Role == memory.RoleAssistant, hanAskedListener.MatchString(question):
+	case strings.ContainsAny(core, "你您"), hanAskedListener.MatchString(core):
 		return speakerTopic
+	case all[i-1].Role == memory.RoleAssistant, startsPredicate(grammar.Chinese(core), false):
+		if hanAgeAsked.MatchString(core) || hanAttribute.MatchString(core) {
+			return hanTalkedOf(all, i, resolve)
+		}
+		return hanAskedBefore(all, i, resolve)
 	}
 	return ""
+}
+
+func lastRune(s string) string {
+	_, n := utf8.DecodeLastRuneInString(s)
+	return s[len(s)-n:]
+}
+
+// hanAskedBefore returns whom a question that names nobody is about; "" if that is not certain. An assistant continues about
+// whom it asked before, a person also about whom the answer named.
+func hanAskedBefore(all []memory.Utterance, i int, resolve func(string) string) string {
+	if i < 1 || all[i-1].Role != memory.RoleAssistant {
+		return hanTalkedOf(all, i, resolve)
+	}
+	for j := i - 2; j >= max(0, i-3); j-- {
+		if before := questionBefore(all, j); isHan(before) {
+			core := hanQuestionCore(before)
+			if hanAttribute.MatchString(core) || hanAgeAsked.MatchString(core) {
+				return hanTalkedOf(all, j, resolve)
+			}
+			subject, _ := hanAskedSubject(core, speakerTopic, speakerTopic, resolve)
+			return subject
+		}
+	}
+	return speakerTopic
+}
+
+// hanTalkedOf returns whom the last words of the speaker of the utterance at i are about, for a question that names nobody;
+// "" if that is not certain.
+func hanTalkedOf(all []memory.Utterance, i int, resolve func(string) string) string {
+	for j := i - 1; j >= max(0, i-3); j-- {
+		u := all[j]
+		if u.Role != all[i].Role || !strings.EqualFold(u.Name, all[i].Name) || !isHan(u.Content) {
+			continue
+		}
+		sentences := utteredSentences(u.Content)
+		for _, s := range slices.Backward(sentences) {
+			if hanQuestion.MatchString(s) {
+				continue
+			}
+			found := hanReferentsIn(s, "", "")
+			switch {
+			case len(found) == 1:
+				return found[0].phrase
+			case len(found) > 1:
+				return ""
+			}
+			plain := hanWithoutLeadIns(s)
+			for pronoun := range hanSheHe {
+				if strings.HasPrefix(plain, pronoun) {
+					return resolve(pronoun)
+				}
+			}
+			if strings.Contains(s, "我") {
+				return speakerTopic
+			}
+		}
+		if before := questionBefore(all, j); isHan(before) && j < i-1 {
+			subject, _ := hanAskedSubject(hanQuestionCore(before), speakerTopic, speakerTopic, resolve)
+			return subject
+		}
+		return speakerTopic
+	}
+	return speakerTopic
 }
 
 // hanWithSubject returns a Chinese sentence with its subject, and the topic for the sentences behind it. A
@@ -80,6 +145,9 @@ func hanWithSubject(s, topic string, counts bool) (said, next string) {
 		return plain, next
 	}
 	first, _, _ := strings.Cut(plain, "，")
+	if topic == speakerTopic && hanOwnNoun.MatchString(plain) && hanNumber.MatchString(first) && !strings.ContainsAny(plain, "我你您") {
+		return speakerTopic + "的" + plain, topic
+	}
 	if topic == "" || plain == "" || strings.ContainsAny(first, "我咱") || strings.ContainsAny(plain, "你您") || hanQuestion.MatchString(s) || hanRequests.MatchString(plain) ||
 		hanNotSaid.MatchString(plain) || hanSupposed.MatchString(plain) || hanOwnKin.MatchString(plain) || hanOthers.MatchString(plain) {
 		if strings.ContainsAny(plain, "我") {
@@ -93,6 +161,12 @@ func hanWithSubject(s, topic string, counts bool) (said, next string) {
 	return topic + plain, topic
 }
 
+// hanThen follow a noun for a time, hanThenWord matches such times.
+var (
+	hanThen     = wordSet("时 时候 期间 里 以前 之前 以后 之后 那会儿 那时候 的时候 毕业后")
+	hanThenWord = regexp.MustCompile(`^(?:小时候|毕业后|上学时|大学时|年轻时|白天|晚上|早上|下午|上午|中午|周末|平时)$`)
+)
+
 // aspects follow a verb.
 var aspects = wordSet("了 过 着")
 
@@ -102,10 +176,18 @@ func startsPredicate(words []grammar.Word, counts bool) bool {
 	if len(words) > 0 && counts && words[0].Tag == "m" {
 		return true
 	}
+	if len(words) > 2 && words[0].Tag[0] == 'n' && hanThen[words[1].Text] {
+		words = words[2:] // "大学时练过…"
+	} else if len(words) > 1 && hanThenWord.MatchString(words[0].Text) {
+		words = words[1:]
+	}
 	for i := range min(len(words), 8) {
 		// The dictionary does not know every short verb: a single character behind an adverb, or before an aspect, is one.
 		if utf8.RuneCountInString(words[i].Text) == 1 && i+1 < len(words) && words[i].Tag != "d" && words[i].Tag != "w" && words[i].Tag != "p" && words[i].Tag != "r" &&
 			(i > 0 && words[i-1].Tag == "d" || aspects[words[i+1].Text]) {
+			return true
+		}
+		if words[i].Text == "过敏" {
 			return true
 		}
 		switch tag := words[i].Tag; {
@@ -115,7 +197,7 @@ func startsPredicate(words []grammar.Word, counts bool) bool {
 		case tag == "d" || tag == "t" || tag == "f" || tag == "m" || tag == "q" || words[i].Text == "月" || words[i].Text == "号" || words[i].Text == "日":
 		case tag == "p":
 			// A place: "在区政府上班".
-			return slices.ContainsFunc(words[i:], func(w grammar.Word) bool { return w.Tag == "v" })
+			return slices.ContainsFunc(words[i:], func(w grammar.Word) bool { return w.Tag == "v" || w.Text == "过敏" })
 		default:
 			return false
 		}

@@ -23,7 +23,7 @@ var (
 	// hanResolve matches good intentions without an aim.
 	hanResolve = regexp.MustCompile(`^我(?:一定|肯定|也|还|都)*(?:会|要|得)(?:继续|好好)?(?:努力|加油|坚持|注意|试试|考虑|记住|尽力)(?:的|一下|看看|下去)*$|^我一定(?:会)?(?:到|来|去)$|^我(?:会|来|去)?(?:试试|看看|想想|考虑考虑|考虑一下)`)
 	// hanNoObject matches a verb whose object only the sentence before names: "我倒是喜欢", "买过一个，她嫌吵".
-	hanNoObject = regexp.MustCompile(`^我(?:倒|也|都|还|就|是|很|挺|蛮|最|不)*(?:喜欢|讨厌|爱|想要?|要|会|有|没有|试过|用过|买过|去过)$|(?:买|吃|看|试|用|送|养|有)(?:过|了)[一两几](?:个|台|本|件|条|只)(?:[，,]|$)`)
+	hanNoObject = regexp.MustCompile(`^我(?:的)?(?:` + hanKin + `)(?:介绍|推荐|送|买|做|给|装|设计|选|挑)的$|^我(?:倒|也|都|还|就|是|很|挺|蛮|最|不)*(?:喜欢|讨厌|爱|想要?|要|会|有|没有|试过|用过|买过|去过)$|(?:买|吃|看|试|用|送|养|有)(?:过|了)[一两几](?:个|台|本|件|条|只)(?:[，,]|$)`)
 	// hanToSpeaker matches what the listener should do for the speaker.
 	hanToSpeaker = regexp.MustCompile(`^(?:到时候|以后|下次|有空|记得|一定|要|千万|别忘了|可以|先|快|也|都|得|回头|改天|\p{Han}{0,2}的时候)+来?(?:叫|告诉|通知|找|联系|帮|等|提醒|教|给|陪|借|发|寄|带)(?:上)?我`)
 )

@@ -24,12 +24,20 @@ var setPhrases = regexp.MustCompile(`(?i)\b(?:` +
 	`(?:play|plays|played|playing) (?:a|an|the) (?:big |huge |important |key |major )?(?:part|role)|(?:take|took|taking|takes) (?:it )?(?:a |one )?(?:break|step back|deep breath|breather)|run(?:s|ning)? (?:in the family|out of)|` +
 	`state of mind|peace of mind|world of (?:good|difference)|walk in the park|whole new (?:level|world)|work(?:s|ed)? (?:wonders|out)|wrap (?:my|your) head around|head (?:start|over heels)|lend(?:ing)? a (?:hand|listening ear|helping hand)|helping hand|` +
 	`shoulder to (?:cry|lean) on|stay in touch|keep in touch|keep (?:me|you|us) (?:posted|updated|in the loop)|word of mouth|worth (?:it|the wait|a shot|a try)|give (?:it|that|this) a (?:try|shot|go)|` +
-	`sounds like a plan|(?:you're|you are|i'm|we're) (?:all )?(?:set|good)|hit(?:s)? (?:close to )?home|home run|turn(?:ed|ing)? (?:over )?a new leaf|tip of the iceberg|go with the flow|recharge (?:my|your|our) batteries|batteries` +
+	`sounds like a plan|(?:you're|you are|i'm|we're) (?:all )?(?:set|good)|hit(?:s)? (?:close to )?home|` +
+	`home run|turn(?:ed|ing)? (?:over )?a new leaf|tip of the iceberg|go with the flow|recharge (?:my|your|our) batteries|batteries` +
 	`)\b`)
+
+// talkPhrases are expressions whose words name no subject, though a sentence with one may state a fact.
+var talkPhrases = regexp.MustCompile(`(?i)\b(?:long time no (?:see|talk|chat)|talk to you (?:soon|later)|let (?:you|me|us) know|keep it up|way to go|can['’]t wait|sure thing|no worries|no problem|no doubt|(?:people|those|anyone|someone) in need|here and there|back and forth|catch (?:ya|you) later|catch ya|a whole new|scared to death|` +
+	`in a while|a while back|(?:means?|meant) (?:a lot|so much|everything)|for sure|of course|go for it|good luck|take care|spread(?:ing)? the word|makes? sense|fits? the bill|pays? off|paid off|uphill battle)\b`)
+
+// maskedPhrases matches both in one pass.
+var maskedPhrases = regexp.MustCompile(setPhrases.String() + "|" + talkPhrases.String())
 
 // maskPhrases returns a text of the same length without set phrases.
 func maskPhrases(s string) string {
-	return setPhrases.ReplaceAllStringFunc(s, func(m string) string { return strings.Repeat(".", len(m)) })
+	return maskedPhrases.ReplaceAllStringFunc(s, func(m string) string { return strings.Repeat(".", len(m)) })
 }
 
 // phatic matches the beginning of sentences of praise, encouragement, thanks, farewell and greeting.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -194,7 +195,7 @@ func (l *lexicon) topTopics(s string, lang text.Language, n int) []string {
 	}
 	if lang == text.Chinese || lang == text.Japanese {
 		inText := map[string]bool{}
-		for _, w := range grammar.Chinese(clipBytes(s, maxTagged)) {
+		for _, w := range grammar.Chinese(clip.Head(s, maxTagged)) {
 			inText[w.Text] = true
 		}
 		for w, topics := range l.han {

@@ -97,7 +97,7 @@ var feelings = regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are| have| had|'v
 var mutualStatement = regexp.MustCompile(`(?i)\b(?:each other|one another|we(?:'re|'ve|'d|'ll)?(?: are| were| have| had| can)? (?:both|all)|both of us|us both|our time together|between us)\b`)
 
 // pronounFirst matches a sentence whose first word refers to the sentence before.
-var pronounFirst = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|they|he|she|there|here|him|her|them|his|their|its|one|both|some|everyone|everything|nothing|something|who|which|what|such|then)\b(?:'\w+)?`)
+var pronounFirst = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|they|he|she|there|here|him|her|them|his|their|its|one|both|some|everyone|everything|nothing|something|who|which|what|such|then|mine|ours|theirs)\b(?:'\w+)?`)
 
 // thirdPersonFirst matches a sentence that may continue about the person of the sentence before.
 var thirdPersonFirst = regexp.MustCompile(`(?i)^(?:they|he|she|it)(?:'s|'re|'ve|'d|'ll)?\s+\p{L}`)

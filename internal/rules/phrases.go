@@ -52,6 +52,9 @@ func nounPhrase(words []grammar.Word) (phrase string, n int) {
 		w := &words[end]
 		switch {
 		case w.Text == "towards" || w.Text == "toward":
+		case last == end && end > start && nameParticles[w.Text] && words[end-1].Tag == "NNP" && end+1 < len(words) && startsUpper(words[end+1].Text):
+			end++ // "Museu do Azulejo"
+			continue
 		case strings.HasPrefix(w.Tag, "NN") || w.Tag == "FW" || isUnknownNoun(words, end):
 			end++
 			last = end
@@ -92,6 +95,9 @@ func nounPhrase(words []grammar.Word) (phrase string, n int) {
 	return phrase, last
 }
 
+// nameParticles are small words within names.
+var nameParticles = wordSet("do da de di del della des du van von der den la le el y")
+
 // joinWords returns the text of words, with one space where the sentence has some.
 func joinWords(words []grammar.Word) string {
 	var b strings.Builder
@@ -127,7 +133,7 @@ func isUnknownNoun(words []grammar.Word, i int) bool {
 		return false
 	}
 	for _, ending := range adjectiveEndings {
-		if strings.HasSuffix(w, ending) {
+		if strings.HasSuffix(w, ending) && !strings.HasSuffix(w, "fish") {
 			return false
 		}
 	}

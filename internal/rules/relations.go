@@ -56,16 +56,35 @@ func statements(t, user string) []statement {
 		}
 	}
 	return slices.DeleteFunc(out, func(s statement) bool {
-		return entityKey(s.source.Entity) == "" || entityKey(s.destination.Entity) == "" || entityKey(s.source.Entity) == entityKey(s.destination.Entity)
+		return !canBeEnd(s.source.Entity) || !canBeEnd(s.destination.Entity) || entityKey(s.source.Entity) == entityKey(s.destination.Entity)
 	})
 }
 
+// canBeEnd reports whether a phrase can be an end of an edge: a time, a number or a pronoun is none.
+func canBeEnd(name string) bool {
+	words := lowerWords(name)
+	if isHan(name) {
+		return isHanThing(name) || hanNameAt(name, "") == len(name)
+	}
+	return slices.ContainsFunc(words, func(w string) bool {
+		return !text.IsTimeWord(w) && !text.IsTimeWord(strings.TrimSuffix(w, "s")) && !numberWords[w] && hasLetter(w) && !ordinal.MatchString(w) && (!text.IsStopWord(w, text.English) || startsUpper(name))
+	})
+}
+
+// ordinal matches the day of a date.
+var ordinal = regexp.MustCompile(`^\d+(?:st|nd|rd|th|am|pm)$`)
+
 const kinWords = `sister|brother|mother|father|mom|mum|dad|wife|husband|son|daughter|friend|cousin|aunt|uncle|grandmother|grandfather|grandma|grandpa|niece|nephew|partner|girlfriend|boyfriend|boss|colleague|coworker|co-worker|neighbor|neighbour|roommate|teacher|mentor|coach|fiance|fiancé|fiancée|dog|cat|puppy|kitten|pet|bird|horse`
 
+// companions are who belongs to somebody: relatives, people one deals with, and animals.
+const companions = kinWords + `|grandson|granddaughter|grandchild|stepson|stepdaughter|stepfather|stepmother|twin|godson|goddaughter|godmother|godfather|mother-in-law|father-in-law|sister-in-law|brother-in-law|son-in-law|daughter-in-law|` +
+	`apprentice|assistant|intern|tutor|student|pupil|classmate|teammate|flatmate|housemate|landlord|landlady|tenant|therapist|doctor|dentist|nurse|lawyer|manager|supervisor|client|ex-wife|ex-husband|` +
+	`parrot|rabbit|hamster|tortoise|turtle|goat|pony|goldfish|canary|snake|ferret|guinea pig|donkey|sheep|cow|beagle|poodle|terrier|retriever|greyhound`
+
 var (
-	kinSubject = regexp.MustCompile(`^(The user|\p{Lu}[\p{L}-]*(?: \p{Lu}[\p{L}-]*)?)'s (?:[\p{Ll}-]+ ){0,2}?(` + kinWords + `)(?: is| named| called|,)?,? (\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)?)\b`)
-	kinPlain   = regexp.MustCompile(`^(The user|\p{Lu}[\p{L}-]*(?: \p{Lu}[\p{L}-]*)?)'s ((?:[\p{Ll}-]+ ){0,2}?(?:` + kinWords + `))\b`)
-	kinWithin  = regexp.MustCompile(`\b(?:has|met|with|adopted|got|visited|called|saw) (?:a |an |their |her |his )?(?:[\p{Ll}-]+ )?(` + kinWords + `),? (?:named |called )?(\p{Lu}[\p{L}'-]*)`)
+	kinSubject = regexp.MustCompile(`^(The user|\p{Lu}[\p{L}-]*(?: \p{Lu}[\p{L}-]*)?)'s (?:[\p{Ll}-]+ ){0,2}?(` + companions + `)(?: is| named| called|,)?,? ((?:(?:Mr|Mrs|Ms|Dr|Prof)\. )?\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)?)\b`)
+	kinPlain   = regexp.MustCompile(`^(The user|\p{Lu}[\p{L}-]*(?: \p{Lu}[\p{L}-]*)?)'s ((?:[\p{Ll}-]+ ){0,2}?(?:` + companions + `))\b`)
+	kinWithin  = regexp.MustCompile(`\b(?:has|met|with|adopted|got|visited|called|saw|and|from) (?:a |an |their |her |his )?(?:[\p{Ll}-]+ )?(` + companions + `),? (?:named |called )?((?:(?:Mr|Mrs|Ms|Dr|Prof)\. )?\p{Lu}[\p{L}'-]*)`)
 	plainName  = regexp.MustCompile(`^(The user|I|We|\p{Lu}[\p{L}-]*(?:'\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:\s|'s)`)
 )
 
@@ -83,22 +102,31 @@ func verbForm(verbs string) *regexp.Regexp {
 }
 
 var verbRules = []verbRule{
+	{verbForm(`(?:gave up|given up|swore off|cut out|went off)`), "gave_up", typeThing},
+	{verbForm(`(?:stopped|quit) (?:working|volunteering|teaching) (?:at|for|in)`), "quit", typeOrganization},
+	{verbForm(`(?:quit|quits|resigned from|dropped out of|withdrew from|stepped down from|(?:got|was) (?:fired|let go) (?:from|by))`), "quit", typeOrganization},
+	{verbForm(`(?:sold)`), "sold", typeThing},
+	{verbForm(`(?:got rid of|gave away|traded in|threw away)`), "got_rid_of", typeThing},
+	{verbForm(`(?:unsubscribed from)`), "cancelled", typeThing},
 	{verbForm(`(?:lives?|living|lived|resides?|based|settled)(?: \w+)? in`), "lives_in", typePlace},
-	{verbForm(`(?:moved|relocated|moving|relocating)(?: back| away| over)?(?: from [\p{L} ]+?)? (?:to|into)`), "lives_in", typePlace},
+	{verbForm(`(?:moved|relocated)(?: back| away| over)?(?: from [\p{L} ]+?)? (?:to|into)`), "lives_in", typePlace},
+	{verbForm(`(?:moving|relocating)(?: back| away| over)?(?: from [\p{L} ]+?)? (?:to|into)`), "moves_to", typePlace},
 	{verbForm(`(?:from|comes? from|came from|grew up in)`), "is_from", typePlace},
 	{verbForm(`born in`), "born_in", typePlace},
 	{verbForm(`(?:works?|working|worked|employed) (?:at|for)`), "works_at", typeOrganization},
 	{verbForm(`(?:works?|working|employed) as`), "works_as", typeThing},
 	{verbForm(`(?:stud(?:y|ies|ied|ying)|graduated|graduate) (?:at|from)`), "studied_at", typeOrganization},
 	{verbForm(`(?:stud(?:y|ies|ied|ying)|learning|learns?|learned)`), "studies", typeThing},
-	{verbForm(`(?:went|travell?ed|flew|drove|been|gone|goes|going|heading|headed) (?:back )?to`), "went_to", typePlace},
+	{verbForm(`(?:went|travell?ed|flew|drove|been|gone|headed) (?:back )?to`), "went_to", typePlace},
+	{verbForm(`(?:goes|going|heading|flying|travell?ing|flies|travels) (?:back )?to`), "goes_to", typePlace},
 	{verbForm(`(?:visited|visits|visiting|explored)`), "visited", typePlace},
-	{verbForm(`(?:married|engaged) to`), "is_married_to", typePerson},
+	{verbForm(`(?:married|got married) to`), "is_married_to", typePerson},
+	{verbForm(`(?:got )?engaged to`), "is_engaged_to", typePerson},
 	{verbForm(`allergic to`), "is_allergic_to", typeThing},
 	{verbForm(`(?:called|named|goes by)`), "is_named", typePerson},
 	{verbForm(`(?:work(?:s|ed|ing)) on`), "works_on", typeThing},
 	{verbForm(`(?:interested in|keen on)`), "is_interested_in", typeThing},
-	{verbForm(`(?:took up|takes up)`), "took_up", typeThing},
+	{verbForm(`(?:took up|takes up|taken up)`), "took_up", typeThing},
 	{verbForm(`(?:a (?:big |huge )?fan of|into|fond of|passionate about)`), "likes", typeThing},
 	{verbForm(`(?:likes?|loves?|enjoys?|adores?|liked|loved|enjoyed)(?: to)?`), "likes", typeThing},
 	{verbForm(`(?:hates?|dislikes?|detests?|hated)`), "dislikes", typeThing},
@@ -113,10 +141,13 @@ var verbRules = []verbRule{
 	{verbForm(`(?:met|knows|saw)`), "met", typePerson},
 	{verbForm(`(?:joined|volunteers? (?:at|for|with)|volunteered (?:at|for|with)|volunteering (?:at|for|with))`), "joined", typeOrganization},
 	{verbForm(`(?:attended|attends|attending|participated in|took part in|signed up for|went)`), "attended", "event"},
-	{verbForm(`(?:started|began|opened|launched|runs|founded)`), "started", typeThing},
+	{verbForm(`(?:retired from|retires from)`), "retired_from", typeOrganization},
+	{verbForm(`runs`), "runs", typeThing},
+	{verbForm(`(?:started|began|opened|launched|founded)`), "started", typeThing},
 	{verbForm(`(?:made|painted|wrote|built|created|baked|cooked|finished|published)`), "made", typeThing},
 	{verbForm(`(?:read|reads|reading|watched|watches|watching)`), "read_or_watched", typeThing},
 	{verbForm(`(?:teaches|taught|teaching)`), "teaches", typeThing},
+	{verbForm(`(?:is not|isn't|is no longer)`), "is", typeThing},
 	{verbForm(`(?:is|was|became|becoming|are)`), "is", typeThing},
 }
 
@@ -125,10 +156,31 @@ var dietTerms = wordSet("vegetarian vegan pescatarian")
 
 var maritalTerms = wordSet("married divorced engaged single widowed separated")
 
-// englishStatements reads one English sentence in the third person.
+// englishStatements reads one English sentence in the third person, clause by clause.
 func englishStatements(s, user string) []statement {
+	s = leadingDate.ReplaceAllString(strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s)), "")
+	if user != "" {
+		if m := leadingPhrase.FindString(s); m != "" && strings.HasPrefix(s[len(m):], user+" ") {
+			s = s[len(m):]
+		}
+	}
 	var out []statement
-	s = withPronouns(leadingDate.ReplaceAllString(strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s)), ""))
+	for _, c := range factClauses(s) {
+		for _, found := range clauseStatements(withPronouns(c), user) {
+			if !slices.Contains(out, found) {
+				out = append(out, found)
+			}
+		}
+	}
+	return out
+}
+
+// leadingPhrase matches when or where something is, before the subject: "In August Ana is going to Rome".
+var leadingPhrase = regexp.MustCompile(`^(?:In|On|At|During|Since|After|Before|Next|Last|This|Every) (?:[\p{Ll}\d]+ ){0,3}?(?:\p{L}+),? `)
+
+// clauseStatements reads one clause.
+func clauseStatements(s, user string) []statement {
+	var out []statement
 	subject, rest := "", ""
 	person := func(name string) mem0.Entity { return mem0.Entity{Entity: userName(name, user), Type: typePerson} }
 	if m := kinSubject.FindStringSubmatch(s); m != nil {
@@ -136,59 +188,122 @@ func englishStatements(s, user string) []statement {
 		if animals[m[2]] {
 			kind = "animal"
 		}
-		out = append(out, statement{mem0.Entity{Entity: m[3], Type: kind}, person(m[1]), "is_" + strings.ReplaceAll(m[2], "-", "_") + "_of"})
+		out = append(out, statement{mem0.Entity{Entity: m[3], Type: kind}, person(m[1]), companionOf(m[2])})
 		subject, rest = m[3], s[len(m[0]):]
 	} else if m := kinPlain.FindStringSubmatch(s); m != nil {
 		subject, rest = userName(m[1], user)+"'s "+m[2], s[len(m[0]):]
-		out = append(out, statement{mem0.Entity{Entity: subject, Type: typePerson}, person(m[1]), "is_" + strings.ReplaceAll(lastWord(m[2]), "-", "_") + "_of"})
+		out = append(out, statement{mem0.Entity{Entity: subject, Type: typePerson}, person(m[1]), companionOf(lastWord(m[2]))})
 	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubjectName(m[1]) && m[1] != "The" {
 		subject, rest = userName(m[1], user), s[len(m[1]):]
 	}
-	if subject == "" || !namesSomebody(s) {
+	if subject == "" || subject != user && !namesSomebody(s) {
 		return out
 	}
 	source := mem0.Entity{Entity: subject, Type: typePerson}
-	if m := kinWithin.FindStringSubmatch(rest); len(m) > 2 && !notNames[strings.ToLower(m[2])] {
+	within := ""
+	for _, m := range kinWithin.FindAllStringSubmatchIndex(rest, 3) {
+		kin, name := rest[m[2]:m[3]], rest[m[4]:m[5]]
+		if notNames[strings.ToLower(name)] || text.IsTimeWord(name) {
+			continue
+		}
 		kind := typePerson
-		if animals[m[1]] {
+		if animals[kin] {
 			kind = "animal"
 		}
-		return append(out, statement{mem0.Entity{Entity: m[2], Type: kind}, source, "is_" + strings.ReplaceAll(m[1], "-", "_") + "_of"})
+		within = name
+		out = append(out, statement{mem0.Entity{Entity: name, Type: kind}, source, companionOf(kin)})
 	}
 	if strings.HasPrefix(rest, "'s ") {
 		return append(out, ownStatements(source, rest)...)
 	}
-	if s, ok := statementByRule(source, rest); ok {
-		out = append(out, s)
-	} else if s, ok := statementByVerb(source, rest); ok {
-		out = append(out, s)
+	for _, p := range predicates(rest) {
+		found := statementsByRule(source, p)
+		if len(found) == 0 {
+			if s, ok := statementByVerb(source, p); ok {
+				found = append(found, s)
+			}
+		}
+		for _, f := range found {
+			if within == "" || !strings.Contains(f.destination.Entity, within) && !companionNoun.MatchString(f.destination.Entity) {
+				out = append(out, f) // who it is has been said
+			}
+		}
 	}
 	return out
 }
 
-// statementByRule reads the text behind a subject by the first rule that matches.
-func statementByRule(source mem0.Entity, rest string) (statement, bool) {
+var companionNoun = regexp.MustCompile(`(?:^|[ -])(?:` + companions + `)$`)
+
+// companionOf returns the name of the relation of a companion.
+func companionOf(kin string) string {
+	return "is_" + strings.NewReplacer("-", "_", " ", "_").Replace(kin) + "_of"
+}
+
+// predicates splits the text behind a subject where a further verb of it begins: " speaks Catalan and teaches
+// chemistry" has two.
+func predicates(rest string) []string {
+	words := grammar.English("X" + rest)
+	var out []string
+	start := 0
+	for i := 2; i+1 < len(words); i++ {
+		if low := strings.ToLower(words[i].Text); low != "and" && low != "but" && low != "then" {
+			continue
+		}
+		next := i + 1
+		for next < len(words) && (words[next].Tag == "RB" || words[next].Text == "then") {
+			next++
+		}
+		if next == len(words) || startsUpper(words[next].Text) || words[next].Tag != "VBZ" && words[next].Tag != "VBD" && !isRuleVerb(strings.ToLower(words[next].Text)) {
+			continue
+		}
+		end := words[i].Start - 1
+		if part := strings.TrimRight(rest[start:end], " ,"); part != "" {
+			out = append(out, part)
+		}
+		start = words[i].End - 1
+	}
+	return append(out, rest[start:])
+}
+
+// isRuleVerb reports whether a word is a verb that a rule reads, in a form that ends a subject.
+func isRuleVerb(w string) bool {
+	return isPastForm(w) || strings.HasSuffix(w, "s") && slices.ContainsFunc(verbRules, func(r verbRule) bool { return r.form.MatchString(" " + w + " x") })
+}
+
+// restOfList are the relations of which a list behind the verb gives several.
+var restOfList = wordSet("likes dislikes has speaks plays studies teaches got is_allergic_to visited went_to made gave_up sold got_rid_of prefers is_interested_in read_or_watched started took_up takes met")
+
+// statementsByRule reads the text behind a subject by the first rule that matches.
+func statementsByRule(source mem0.Entity, rest string) []statement {
 	for _, r := range verbRules {
 		m := r.form.FindStringSubmatchIndex(rest)
 		if m == nil {
 			continue
 		}
-		object := objectAt(rest, m[2], r.relation == "plans" || r.relation == "likes" || r.relation == "dislikes" || r.relation == "started")
+		object, end := objectAt(rest, m[2], r.relation == "plans" || r.relation == "likes" || r.relation == "dislikes" || r.relation == "started" || r.relation == "gave_up")
 		relation, kind := r.relation, r.kind
 		switch {
 		case object == "", relation == "plans" && !strings.Contains(object, " ") && startsWithVerb(rest[m[2]:]):
 			continue
+		case relation == "got" && maritalTerms[object]:
+			relation = "has_marital_status"
+		case relation == "got" && !strings.Contains(object, " ") && isPastForm(object):
+			continue // "got promoted"
+		case isOver.MatchString(rest[:m[2]]) && (relation == "works_at" || relation == "lives_in"):
+			relation = map[string]string{"works_at": "worked_at", "lives_in": "lived_in"}[relation]
 		case relation == "is" && dietTerms[lastWord(object)]:
 			relation, object = "follows_diet", lastWord(object)
 		case relation == "is" && maritalTerms[strings.ToLower(object)]:
 			relation = "has_marital_status"
-		case isDefinite(rest[m[2]:], object) && (relation == "likes" || relation == "has" || relation == "is" || relation == "read_or_watched" || relation == "works_on"):
+		case isDefinite(rest[m[2]:], object) && (relation == "likes" || relation == "has" || relation == "is" && !professions.MatchString(object) || relation == "read_or_watched" || relation == "works_on"):
 			continue // which one is said elsewhere
 		case relation == "is" && !leadingArticle.MatchString(rest[m[2]:]), relation == "has" && notPossession.MatchString(rest[m[2]:]):
 			continue
+		case (relation == "lives_in" || relation == "moves_to") && strings.ContainsFunc(object+rest[m[2]:min(m[2]+1, len(rest))], unicode.IsDigit):
+			relation = "has_address"
 		case relation == "lives_in" && !startsUpper(object) && (dwellings[lastWord(object)] || dwellings[firstWord(object)]):
 			relation = "has_home" // a city and a flat do not exclude each other
-		case (relation == "met" || relation == "lives_in" || relation == "is_named") && !startsUpper(object):
+		case (relation == "met" || relation == "lives_in" || relation == "is_named" || relation == "goes_to") && !startsUpper(object):
 			continue
 		}
 		if kind == typePlace || kind == typeOrganization || kind == typePerson {
@@ -196,13 +311,66 @@ func statementByRule(source mem0.Entity, rest string) (statement, bool) {
 				kind = typeThing
 			}
 		}
-		if negationWords.MatchString(rest[:m[2]]) && relation != "cancelled" {
+		if (negationWords.MatchString(rest[:m[2]]) || endsBehind.MatchString(rest)) && !saysEnd[relation] {
 			relation = negatedRelation + relation
 		}
-		return statement{source, mem0.Entity{Entity: object, Type: kind}, relation}, true
+		out := []statement{{source, mem0.Entity{Entity: object, Type: kind}, relation}}
+		if restOfList[strings.TrimPrefix(relation, negatedRelation)] {
+			for _, further := range listBehind(rest, end, leadingArticle.MatchString(rest[m[2]:])) {
+				out = append(out, statement{source, mem0.Entity{Entity: further, Type: kind}, relation})
+			}
+		}
+		if m := complementPlace.FindStringIndex(rest[end:]); m != nil && (relation == "works_as" || relation == "studies") {
+			if place, _ := objectAt(rest, end+m[1], false); place != "" {
+				at := map[string]string{"works_as": "works_at", "studies": "studied_at"}[relation]
+				out = append(out, statement{source, mem0.Entity{Entity: place, Type: typeOrganization}, at})
+			}
+		}
+		return out
 	}
-	return statement{}, false
+	return nil
 }
+
+// endsBehind matches an end that is said behind what ended.
+var endsBehind = regexp.MustCompile(`^[^,;]* no longer[.!]?$`)
+
+// isOver matches the past of a verb of a lasting state, which "has" makes one that lasts.
+var isOver = regexp.MustCompile(`^(?: (?:also|just|really|recently|once|previously|formerly))* (?:worked|lived|resided) (?:\w+ )?(?:at|for|in) $`)
+
+// saysEnd are the relations whose verb says that something ended.
+var saysEnd = wordSet("cancelled gave_up quit sold got_rid_of retired_from")
+
+// complementPlace matches where somebody works or studies, behind what they are or learn.
+var complementPlace = regexp.MustCompile(`^ (?:at|for) `)
+
+// professions matches nouns of what somebody is.
+var professions = regexp.MustCompile(`(?:er|or|ist|ian|man|woman|ant|eer|ess|head|chair|president|chef|nurse|coach)$`)
+
+// listBehind returns the further things of a list, whose first ends at a place of the text. What is behind a comma is
+// of the list only if an "and" comes later, and no verb. articled says that the first has an article: in "a cold and
+// stays at home" a verb follows.
+func listBehind(rest string, end int, articled bool) []string {
+	var out []string
+	for {
+		joint := listJoint.FindString(rest[end:])
+		if joint == "" {
+			return nil // an enumeration ends in "and"
+		}
+		next, to := objectAt(rest, end+len(joint), false)
+		if next == "" || isRuleVerb(firstWord(next)) || articled && strings.HasPrefix(rest[end+len(joint):], next) && strings.HasSuffix(firstWord(next), "s") && !startsUpper(next) || clauseBehind.MatchString(rest[to:]) {
+			return out
+		}
+		out, end = append(out, next), to
+		if joint != ", " {
+			return out
+		}
+	}
+}
+
+var (
+	listJoint    = regexp.MustCompile(`^(?:,? (?:and|or|&) (?:also )?|, )`)
+	clauseBehind = regexp.MustCompile(`^ (?:is|was|are|were|has|have|had|will|would|can|could|does|did)\b`)
+)
 
 // plainVerb matches any verb and the phrase behind it.
 var plainVerb = regexp.MustCompile(`^ (?:(?:just|also|really|recently|finally|always|often|usually|even|once|has|have|is|was) )*(\p{Ll}{3,})( (?:to|in|at|on|for|with|about|from|into|as))? ` + objectPhrase)
@@ -215,15 +383,27 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 	}
 	verb := rest[m[2]:m[3]]
 	known := isPastForm(verb) || invariantVerbs[verb] && !isModal(verb) || baseVerbs[strings.TrimSuffix(verb, "s")] || strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss")
-	object := objectAt(rest, m[6], false)
+	object, _ := objectAt(rest, m[6], false)
+	if strings.HasSuffix(verb, "ing") && !emptyActions[verb] && isDoing.MatchString(rest[:m[3]]) {
+		known = true
+	}
 	if !known || vagueVerbs[verb] || adverbs[verb] || object == "" || isDefinite(rest[m[6]:], object) {
 		return statement{}, false
 	}
 	if m[4] >= 0 {
 		verb += "_" + strings.TrimSpace(rest[m[4]:m[5]])
 	}
+	if thing, last, ok := strings.Cut(object, " "); ok && strings.HasPrefix(rest[m[6]:], "their ") && strings.HasSuffix(last, "ing") {
+		object = thing // "broke their wrist snowboarding"
+	}
+	if strings.HasSuffix(verb, "ing") {
+		verb = "is_" + verb
+	}
 	return statement{source, mem0.Entity{Entity: object, Type: typeThing}, verb}, true
 }
+
+// isDoing matches the auxiliary of what somebody is doing.
+var isDoing = regexp.MustCompile(`\b(?:is|are|been) (?:(?:just|also|really|now|still|currently) )*\p{Ll}+$`)
 
 // vagueVerbs do not say how a subject relates to an object.
 var vagueVerbs = wordSet(`was has had does did gets got gonna needs need knows knew thinks thought feels felt seems seemed means meant makes made keeps kept
@@ -257,7 +437,7 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 			return nil
 		}
 	default:
-		if object = objectAt(rest, at, strings.HasPrefix(what, "favorite_")); object == "" {
+		if object, _ = objectAt(rest, at, strings.HasPrefix(what, "favorite_")); object == "" {
 			object, _, _ = strings.Cut(strings.TrimRight(m[2], ".,;!"), " ") // "red" is no noun
 			if text.IsStopWord(object, text.English) {
 				return nil
@@ -337,43 +517,60 @@ func namesSomebody(s string) bool {
 	if len(words) == 0 {
 		return false
 	}
+	first := strings.ToLower(words[0].Text)
 	switch words[0].Tag {
-	case "NNS", "VBG", "RB", "VB", "VBP", "VBN", "MD", "UH":
+	case "NNS":
+		if !strings.HasSuffix(first, "s") && !irregularPlurals[first] {
+			return true // the tagger takes "Ana" for a plural
+		}
+		return len(words) > 1 && words[1].Tag == "POS"
+	case "VBG", "RB", "VB", "VBP", "VBN", "MD", "UH":
 		return len(words) > 1 && words[1].Tag == "POS"
 	}
 	return true
 }
 
+var irregularPlurals = wordSet("people children men women feet teeth mice geese media data police staff folk")
+
 // objectAt returns what a verb is about: the noun phrase at a place of the text behind the subject,
-// or, for a liking or a plan, the activity. It returns "" if there is none.
-func objectAt(rest string, at int, action bool) string {
-	words := grammar.English("X" + rest) // a subject, since the tagger expects one
+// or, for a liking or a plan, the activity, and where it ends. It returns "" if there is none.
+func objectAt(rest string, at int, action bool) (object string, end int) {
+	tagged := rest
+	if before, ok := strings.CutSuffix(rest[:at], " to "); ok && !action {
+		tagged = before + " of " + rest[at:] // behind "to" the tagger expects a verb
+	}
+	words := grammar.English("X" + tagged) // a subject, since the tagger expects one
 	from := slices.IndexFunc(words, func(w grammar.Word) bool { return w.Start >= at+1 })
 	if from < 0 {
-		return ""
+		return "", 0
 	}
 	if first := strings.ToLower(words[from].Text); (dietTerms[first] || maritalTerms[first]) && (from+1 == len(words) || !strings.HasPrefix(words[from+1].Tag, "NN")) {
-		return words[from].Text
+		return words[from].Text, words[from].End - 1
 	}
 	if action {
 		if object := actionPhrase(words[from:]); object != "" && (words[from].Tag == "VBG" || words[from].Tag == "VB" || words[from-1].Tag == "TO" || words[from].Tag == "TO") {
-			return object
+			return object, words[from].Start - 1 + len(object)
 		}
 	}
 	phrase, n := nounPhrase(words[from:])
 	if first := strings.ToLower(words[from].Text); first == "this" || first == "that" || first == "these" || first == "those" || words[from].Tag == "TO" {
-		return "" // what it refers to is said elsewhere
+		return "", 0 // what it refers to is said elsewhere
 	}
 	if n == 0 || words[from].Tag == "VB" || from > 0 && words[from-1].Tag == "TO" && words[from].Tag[0] == 'V' {
-		return ""
+		return "", 0
 	}
 	if from+n < len(words) {
 		switch next := &words[from+n]; {
+		case next.Text == "to" && startsUpper(phrase): // "is going to Rome to see the Pope"
 		case next.Tag == "RP", isDeterminer(next) && next.Tag != "PDT" && next.Text != "that" && next.Text != "really" && next.Text != "so" && next.Text != "very", next.Tag == "VB", action && next.Tag == "TO":
-			return "" // "gave Ana a book", "wants the music to be heard"
+			return "", 0 // "gave Ana a book", "wants the music to be heard"
 		}
 	}
-	return strings.TrimSuffix(phrase, "'s")
+	phrase = strings.TrimSuffix(phrase, "'s")
+	if count, named, ok := strings.Cut(phrase, " "); ok && numberWords[strings.ToLower(count)] && !startsUpper(count) {
+		phrase = named // "three hens"
+	}
+	return phrase, words[from+n-1].End - 1
 }
 
 var articles = wordSet("a an the their his her its my our some any this that really very so to")

@@ -4,9 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -88,17 +86,14 @@ func thingWords(s string) []string {
 }
 
 // endsSeveral reports whether a fact would end several different things, so that it is not certain which is meant.
-func endsSeveral(f *factFrame, similar []memory.Described) bool {
+func endsSeveral(f *factFrame, memories []parsedMemory) bool {
 	found := ""
-	for _, m := range similar {
-		if utf8.RuneCountInString(m.Content) > maxCompared {
-			continue
-		}
-		for _, c := range factClauses(m.Content) {
-			old := parseFact(c)
-			ended := f.reschedules(&old)
+	for _, m := range memories {
+		for i := range m.clauses {
+			old := &m.clauses[i]
+			ended := f.reschedules(old)
 			if ended == "" && f.subject == old.subject {
-				ended = f.endsEngagement(&old)
+				ended = f.endsEngagement(old)
 			}
 			switch {
 			case ended == "" || ended == found:

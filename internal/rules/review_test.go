@@ -2,13 +2,13 @@ package rules
 
 import (
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,9 +24,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// reviewSeed selects what the pages of docs/reviews judge. If the rules change after a review,
-// change the seed and review again.
-const reviewSeed = 20261201
+// reviewSeed selects what the pages of docs/reviews judge.
+const reviewSeed = 20261207
 
 // draw is a folder in which TestUnderReview writes what is to be judged, with the texts. The data
 // may not be passed on, so the folder is outside of the tree.
@@ -86,29 +85,102 @@ func eachDialogueTurn(t *testing.T, dir string, each func(conversation string, t
 	}
 }
 
-// locomoFacts extracts the facts of every turn, with the three turns before it as background. Each
-// speaker is treated as the user.
-func locomoFacts(t *testing.T, dir string) []drawn {
+// reviewedSets returns conversations that the rules were not chosen on, set by set: what is said in them, and what is
+// kept of it as notes. MADial-Bench has both; of the others the notes are what the person says.
+func reviewedSets(t *testing.T, dir string) (talks, notes [][]reviewedDialogue) {
 	t.Helper()
-	var out []drawn
-	var before []memory.Utterance
-	last := ""
-	eachDialogueTurn(t, dir, func(conversation string, turn dialogueTurn, saidAt time.Time) {
-		if conversation != last {
-			before, last = nil, conversation
+	set := map[string]int{"conv": 0, "bank": 2, "madial": 3, "madialzh": 4}
+	notes = make([][]reviewedDialogue, len(set)+1)
+	for _, d := range reviewedDialogues(t, dir, false) {
+		prefix, _, _ := strings.Cut(d.id, "-")
+		at, ok := set[prefix]
+		if !ok {
+			at = 1 // a persona of RealMem
 		}
-		u := memory.Utterance{Role: memory.RoleUser, Name: turn.Speaker, Content: turn.Text, Time: saidAt}
-		for i, f := range extract(mem0.ExtractInput{Recent: before, New: []memory.Utterance{u}}).Facts {
-			out = append(out, drawn{fmt.Sprintf("%s %s #%d", conversation, turn.ID, i+1), f, turn.Text})
+		if at == 0 {
+			for i := range d.turns {
+				d.turns[i].Role = memory.RoleUser // both are people
+			}
 		}
-		before = append(before, u)
-		before = before[max(0, len(before)-3):]
-	})
+		notes[at] = append(notes[at], d)
+	}
+	talks = append(talks, notes[:3]...)
+	return append(talks, madialTalks(t, dir, "madial_dev.json.gz"), madialTalks(t, dir, "madial_zh_dev.json.gz")), notes
+}
+
+// madialTalks returns the dialogues before the questions of MADial-Bench.
+func madialTalks(t *testing.T, dir, file string) []reviewedDialogue {
+	t.Helper()
+	var set struct {
+		Convs []struct {
+			ID string `json:"id"`
+			Qs []struct {
+				I    int         `json:"i"`
+				Msgs [][2]string `json:"msgs"`
+			} `json:"qs"`
+		} `json:"convs"`
+	}
+	readGzip(t, filepath.Join(dir, file), &set)
+	var out []reviewedDialogue
+	for _, c := range set.Convs {
+		for _, q := range c.Qs {
+			d := reviewedDialogue{id: c.ID + "-" + strconv.Itoa(q.I)}
+			for i, m := range q.Msgs {
+				u := memory.Utterance{Role: memory.RoleUser, Name: m[0], Content: m[1], Time: tierTime}
+				if m[0] == "Assistant" {
+					u.Role = memory.RoleAssistant
+				}
+				d.turns = append(d.turns, reviewedTurn{strconv.Itoa(i), u})
+			}
+			out = append(out, d)
+		}
+	}
 	return out
 }
 
-// locomoEdges returns the relations of every fact.
-func locomoEdges(facts []drawn) []drawn {
+// readGzip decodes a compressed file of JSON.
+func readGzip(t *testing.T, path string, into any) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(plain).Decode(into); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// talkFacts extracts the facts of everything that a person says, with the three turns before it as background.
+func talkFacts(talks []reviewedDialogue) []drawn {
+	var out []drawn
+	for _, d := range talks {
+		var before []memory.Utterance
+		for _, turn := range d.turns {
+			if turn.Role == memory.RoleUser {
+				for i, f := range extract(mem0.ExtractInput{Recent: before, New: []memory.Utterance{turn.Utterance}}).Facts {
+					source := turn.Content
+					if len(before) > 0 {
+						source = "[" + before[len(before)-1].Content + "] " + source
+					}
+					out = append(out, drawn{fmt.Sprintf("%s %s #%d", d.id, turn.id, i+1), f, source})
+				}
+			}
+			before = append(before, turn.Utterance)
+			before = before[max(0, len(before)-3):]
+		}
+	}
+	return out
+}
+
+// factEdges returns the relations of every fact.
+func factEdges(facts []drawn) []drawn {
 	var out []drawn
 	for _, f := range facts {
 		entities := findEntities(mem0.EntitiesInput{Texts: []string{f.text}}).Entities
@@ -119,68 +191,99 @@ func locomoEdges(facts []drawn) []drawn {
 	return out
 }
 
-// locomoNotes returns the keyword list of every turn, and the links between turns. The neighbors of
-// a turn are the five before it in its conversation that share the most terms, and the share is
+// describedNotes returns the keyword list of every note, and the links between notes. The neighbors of
+// a note are the five before it in its conversation that share the most terms, and the share is
 // their similarity: the encoder is not at hand here.
-func locomoNotes(t *testing.T, dir string) (keywordLists, links []drawn) {
-	t.Helper()
+func describedNotes(dialogues []reviewedDialogue) (keywordLists, links []drawn) {
 	h := New()
 	type note struct {
-		id, said string
 		memory.Described
 		terms map[string]bool
 	}
-	var notes []note
-	last := ""
-	eachDialogueTurn(t, dir, func(conversation string, turn dialogueTurn, _ time.Time) {
-		if conversation != last {
-			notes, last = nil, conversation
-		}
-		content := turn.Speaker + ": " + turn.Text
-		a := h.analyze(amem.AnalyzeInput{Content: content, Speaker: turn.Speaker})
-		n := note{id: conversation + " " + turn.ID, said: content, terms: stringSet(text.Terms(turn.Text)),
-			Described: memory.Described{Handle: -1, Content: content, Context: a.Context, Keywords: a.Keywords, Tags: a.Tags}}
-		keywordLists = append(keywordLists, drawn{n.id + " #1", strings.Join(a.Keywords, ", "), turn.Text})
-		var near []note
-		for _, m := range notes {
-			shared := 0
-			for term := range n.terms {
-				if m.terms[term] {
-					shared++
+	for _, d := range dialogues {
+		var notes []note
+		for _, turn := range d.turns {
+			if turn.Role != memory.RoleUser {
+				continue
+			}
+			content := turn.Content
+			if turn.Name != "" {
+				content = turn.Name + ": " + content
+			}
+			a := h.analyze(amem.AnalyzeInput{Content: content, Speaker: turn.Name})
+			n := note{terms: stringSet(text.Terms(turn.Content)),
+				Described: memory.Described{Handle: -1, Content: content, Context: a.Context, Keywords: a.Keywords, Tags: a.Tags}}
+			id := d.id + " " + turn.id
+			keywordLists = append(keywordLists, drawn{id + " #1", strings.Join(a.Keywords, ", "), turn.Content})
+			var near []note
+			for _, m := range notes {
+				shared := 0
+				for term := range n.terms {
+					if m.terms[term] {
+						shared++
+					}
+				}
+				if shared > 0 {
+					m.Score = float64(shared) / math.Sqrt(float64(len(n.terms)*len(m.terms)))
+					near = append(near, m)
 				}
 			}
-			if shared > 0 {
-				m.Score = float64(shared) / math.Sqrt(float64(len(n.terms)*len(m.terms)))
-				near = append(near, m)
+			slices.SortStableFunc(near, func(a, b note) int { return cmp.Compare(b.Score, a.Score) })
+			near = near[:min(5, len(near))]
+			in := amem.EvolveInput{New: n.Described}
+			for i := range near {
+				near[i].Handle = i
+				in.Neighbors = append(in.Neighbors, near[i].Described)
 			}
+			for i, handle := range evolve(in).SuggestedConnections {
+				links = append(links, drawn{fmt.Sprintf("%s #%d", id, i+1), near[handle].Content, content})
+			}
+			notes = append(notes, n)
 		}
-		slices.SortStableFunc(near, func(a, b note) int { return cmp.Compare(b.Score, a.Score) })
-		near = near[:min(5, len(near))]
-		in := amem.EvolveInput{New: n.Described}
-		for i := range near {
-			near[i].Handle = i
-			in.Neighbors = append(in.Neighbors, near[i].Described)
-		}
-		for i, handle := range evolve(in).SuggestedConnections {
-			links = append(links, drawn{fmt.Sprintf("%s #%d", n.id, i+1), near[handle].said, content})
-		}
-		notes = append(notes, n)
-	})
+	}
 	return keywordLists, links
 }
 
 var reviewLine = regexp.MustCompile("(?m)^\\| \\d+ \\| (\\S+ \\S+ #\\S+) \\| `([0-9a-f]{12})` \\| (good|bad) \\|")
 
-// reviewOf shuffles items, and with the flag -draw writes the first 100 into a page to judge. Without it, it returns the page of
+// inDraw orders items by the hash of a seed and their ids. What is drawn before and after a change of the rules differs
+// only where they return more or less.
+func inDraw(seed uint64, items []drawn) []drawn {
+	key := func(d drawn) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, d.id))
+		return string(sum[:])
+	}
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b drawn) int { return cmp.Compare(key(a), key(b)) })
+	return items
+}
+
+// perSet draws the same number of each set, 100 in all. What a set has too little of is drawn from the others.
+func perSet(seed uint64, sets [][]drawn) []drawn {
+	var out []drawn
+	for _, items := range sets {
+		items = inDraw(seed, items)
+		out = append(out, items[:min(100/len(sets), len(items))]...)
+	}
+	taken := map[string]bool{}
+	for _, d := range out {
+		taken[d.id] = true
+	}
+	for _, d := range inDraw(seed, slices.Concat(sets...)) {
+		if len(out) < 100 && !taken[d.id] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// reviewOf writes items into a page to judge, with the flag -draw. Without it, it returns the page of
 // docs/reviews and the verdicts in it. ok is false when there are none to check.
-func reviewOf(t *testing.T, name string, seed uint64, all []drawn) (page string, verdicts [][]string, ok bool) {
+func reviewOf(t *testing.T, name string, items []drawn) (page string, verdicts [][]string, ok bool) {
 	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 0))
-	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	t.Logf("%s: %d", name, len(all))
 	if *draw != "" {
 		var page strings.Builder
-		for i, d := range all[:min(100, len(all))] {
+		for i, d := range items {
 			fmt.Fprintf(&page, "| %d | %s | `%s` |  |  |\n    %s\n    <- %s\n", i+1, d.id, d.hash(), d.text, strings.Join(strings.Fields(d.source), " "))
 		}
 		if err := os.WriteFile(filepath.Join(*draw, name+".md"), []byte(page.String()), 0o600); err != nil {
@@ -196,37 +299,59 @@ func reviewOf(t *testing.T, name string, seed uint64, all []drawn) (page string,
 	return string(raw), reviewLine.FindAllStringSubmatch(string(raw), -1), true
 }
 
-// TestUnderReview draws 100 facts, edges, links and keyword lists at random, and writes them into
-// the folder of the flag -draw. It checks that the pages of docs/reviews judge these, and state the
-// number of the good ones.
+// checkReview checks that a page states how many of its verdicts are good, and that at least half of what it judges is
+// still what the rules return; else a new review is due.
+func checkReview(t *testing.T, name, page string, verdicts [][]string, all []drawn) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, d := range all {
+		known[d.id+d.hash()] = true
+	}
+	good, same := 0, 0
+	for _, v := range verdicts {
+		if v[3] == "good" {
+			good++
+		}
+		if known[v[1]+v[2]] {
+			same++
+		} else {
+			t.Logf("%s: no longer returned: %s", name, v[1])
+		}
+	}
+	t.Logf("%s: %d of %d judged are still returned; the rules return %d", name, same, len(verdicts), len(all))
+	if want := fmt.Sprintf("**%d of %d are good**", good, len(verdicts)); !strings.Contains(page, want) {
+		t.Errorf("the review of %s does not say %q", name, want)
+	}
+	if 2*same < len(verdicts) {
+		t.Errorf("the rules return %d of the %d that the review of %s judged: review again", same, len(verdicts), name)
+	}
+}
+
+// TestUnderReview draws 100 facts, edges, links and keyword lists, the same number from each of five sets of
+// conversations that the rules were not chosen on, and writes them into the folder of the flag -draw. It checks the
+// pages of docs/reviews that judge these.
 func TestUnderReview(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("EVAL_DATA")
 	if dir == "" {
 		t.Skip("EVAL_DATA is not set")
 	}
-	facts := locomoFacts(t, dir)
-	keywordLists, links := locomoNotes(t, dir)
-	for name, all := range map[string][]drawn{"facts": facts, "edges": locomoEdges(facts), "links": links, "keywords": keywordLists} {
-		page, verdicts, ok := reviewOf(t, name, reviewSeed, all)
-		if !ok {
-			continue
-		}
-		if len(verdicts) != 100 {
-			t.Errorf("the review of %s has %d verdicts", name, len(verdicts))
-			continue
-		}
-		good := 0
-		for i, d := range all[:100] {
-			if verdicts[i][1] != d.id || verdicts[i][2] != d.hash() {
-				t.Errorf("%s %d is %s %s, the review judged %s %s", name, i+1, d.id, d.hash(), verdicts[i][1], verdicts[i][2])
-			}
-			if verdicts[i][3] == "good" {
-				good++
-			}
-		}
-		if want := fmt.Sprintf("**%d of 100 are good**", good); !strings.Contains(page, want) {
-			t.Errorf("the review of %s does not say %q", name, want)
+	talks, notes := reviewedSets(t, dir)
+	items := map[string][][]drawn{}
+	add := func(name string, list []drawn) { items[name] = append(items[name], list) }
+	for _, talk := range talks {
+		facts := talkFacts(talk)
+		add("facts", facts)
+		add("edges", factEdges(facts))
+	}
+	for _, set := range notes {
+		keywordLists, links := describedNotes(set)
+		add("keywords", keywordLists)
+		add("links", links)
+	}
+	for name, sets := range items {
+		if page, verdicts, ok := reviewOf(t, name, perSet(reviewSeed, sets)); ok {
+			checkReview(t, name, page, verdicts, slices.Concat(sets...))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,6 +44,8 @@ func (a *antecedents) note(words []grammar.Word, i int) {
 	low := strings.ToLower(w.Text)
 	switch {
 	case low == "i" || text.IsTimeWord(low):
+	case strings.HasPrefix(w.Tag, "NNP") && i > 0 && kinNouns[lowText(&words[i-1])]:
+		a.person = true // "my daughter Tilda"
 	case strings.HasPrefix(w.Tag, "NNP"):
 		a.person, a.thing, a.things, a.place = true, true, true, true
 	case strings.HasPrefix(w.Tag, "NN") && !vagueNouns[low]:
@@ -91,7 +94,7 @@ func referencesIn(words []grammar.Word) []reference {
 			add(toThing)
 		case (low == "its" && w.Tag == "PRP$") && !known.thing:
 			add(toThing)
-		case (low == "them" || low == "they" || low == "their" || low == "theirs") && !known.things && !known.person:
+		case (low == "them" || low == "they" || low == "their" || low == "theirs") && !known.things && (!known.person || low == "them"):
 			add(toThings)
 		case (low == "one" || low == "ones") && i > 0 && isPronounOne(words, i) && len(known.heads) == 0:
 			add(toUnknown)
@@ -145,6 +148,9 @@ func explainsOther(words []grammar.Word, i int) bool {
 	if i > 0 && (strings.EqualFold(words[i-1].Text, "each") || strings.EqualFold(words[i-1].Text, "every")) {
 		return true
 	}
+	if i > 0 && i+1 < len(words) && words[i-1].Tag == "CD" && words[i+1].Tag == "NNS" {
+		return true // "three other girls"
+	}
 	rest := words[i+1:]
 	for j, w := range rest {
 		switch strings.ToLower(w.Text) {
@@ -189,6 +195,9 @@ func definiteNoun(words []grammar.Word, i int) (end int, head string) {
 		return 0, ""
 	}
 	head = strings.ToLower(words[j-1].Text)
+	if membershipNouns[head] && j > i+2 && i > 0 && strings.EqualFold(words[i-1].Text, "on") {
+		return 0, "" // "on the basic plan"
+	}
 	// At the beginning of a sentence, "the" nearly always refers to what was said before.
 	if !anaphoricNouns[head] && (i > 0 || text.IsTimeWord(head) || timeNouns[head]) {
 		return 0, ""
@@ -207,6 +216,9 @@ func definiteNoun(words []grammar.Word, i int) (end int, head string) {
 	}
 	return j, head
 }
+
+// membershipNouns name what somebody is on: "on the basic plan", "on the night shift".
+var membershipNouns = wordSet("plan tariff subscription contract diet pill shift team list board committee council rota package scheme program programme ward course")
 
 // wishVerbs and causeVerbs take a noun with what it is to be or do.
 var (
@@ -261,16 +273,19 @@ func anchors(words []grammar.Word) int {
 	for i := range words {
 		w := &words[i]
 		low := strings.ToLower(w.Text)
-		if seen[low] || low == "i" || text.IsTimeWord(low) || timeNouns[low] || vagueNouns[low] || hollowNouns[low] || hollowNouns[strings.TrimSuffix(low, "s")] || len(low) < 2 ||
+		isMembership := membershipNouns[low] && i > 2 && strings.EqualFold(words[i-3].Text, "on") // "on the basic plan"
+		if seen[low] || low == "i" || text.IsTimeWord(low) || timeNouns[low] || vagueNouns[low] && !isMembership || hollowNouns[low] || hollowNouns[strings.TrimSuffix(low, "s")] || len(low) < 2 ||
 			interjections[low] || adverbs[low] || emptyWords[low] && (i == 0 || !startsUpper(w.Text)) {
 			continue
 		}
 		weight := 0
 		switch {
-		case genericNouns[low]:
+		case genericNouns[low] && !isMembership:
 			weight = genericAnchor
 		case strings.HasPrefix(w.Tag, "NN"), w.Tag == "FW", isLikelyNoun(words, i), i > 0 && startsUpper(w.Text) && !selfWords[low] && w.Tag != "PRP",
 			w.Tag == "CD" && i > 0 && beForms[strings.ToLower(words[i-1].Text)]:
+			weight = fullAnchor
+		case dutyVerbs[low] && w.Tag[0] == 'V' && recursOn.MatchString(joinWords(words[i+1:])):
 			weight = fullAnchor
 		case w.Tag[0] == 'V' && namesActivity(low), (low == "run" || low == "runs" || low == "walk") && w.Tag[0] == 'V' && (i+1 == len(words) || words[i+1].Tag == "RB" || words[i+1].Text == "every"), lastingAdjectives[low], lastingStates[low]:
 			weight = fullAnchor
@@ -284,6 +299,12 @@ func anchors(words []grammar.Word) int {
 	}
 	return n
 }
+
+// dutyVerbs say what somebody does with a day that comes again, as recursOn matches it.
+var (
+	dutyVerbs = wordSet("work teach train study volunteer fast shop practise practice")
+	recursOn  = regexp.MustCompile(`(?i)^(?:on |at |every |only )*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|nights|weekends?|weekdays|mornings|evenings|shifts|part[ -]time|full[ -]time)\b`)
+)
 
 // namesActivity reports whether a verb names an activity or an event of a life.
 func namesActivity(low string) bool {
@@ -361,6 +382,9 @@ func lacksObject(words []grammar.Word) bool {
 	for i := range words {
 		w := &words[i]
 		low := strings.ToLower(w.Text)
+		if dutyVerbs[low] && i+1 < len(words) && recursOn.MatchString(joinWords(words[i+1:])) {
+			continue
+		}
 		if w.Tag == "" || w.Tag[0] != 'V' || !needsObject[low] || inRelativeClause(words, i) || isPassive(words, i) {
 			continue
 		}

@@ -20,7 +20,7 @@ func TestHanSubjects(t *testing.T) {
 		{"the speaker is asked", "你周末一般做什么？", "在学木工，上个月刚做了一张桌子。", []string{"小何在学木工，2026年4月刚做了一张桌子。"}},
 		{"a relative is asked about", "你弟弟还在广州吗？", "去年搬走了，在海关上班。", []string{"小何的弟弟2025年搬走了，在海关上班。"}},
 		{"a number is asked for", "你女儿几岁了？", "七岁半，明年换牙。", []string{"小何的女儿七岁半，2027年换牙。"}},
-		{"an amount", "房租每个月多少？", "三千二。", []string{"小何的房租是三千二。"}},
+		{"an amount", "房租每个月多少？", "三千二。", []string{"小何的房租每个月三千二。"}},
 		{"a form of address is not a relative", "怎么称呼你？", "以后请不要叫我老师。", []string{"小何要求助手以后请不要叫小何老师。"}},
 		{"a day that comes again has no date", "", "我一般周三去游泳。", []string{"小何一般周三去游泳。"}},
 		{"a strong feeling behind what happened", "", "别提了，我修了三天屋顶，累死我了。", []string{"小何修了三天屋顶。"}},

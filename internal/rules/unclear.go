@@ -50,6 +50,9 @@ func isPossibility(words []grammar.Word) bool {
 		switch w := &words[i]; w.Tag {
 		case "MD":
 			low := w.Text
+			if i+1 < len(words) && low == "could" && words[i+1].Text == "n't" {
+				return false // what did not work
+			}
 			return low == "could" || low == "might" || low == "may" || low == "should"
 		case "VBD", "VBZ", "VBP":
 			return false

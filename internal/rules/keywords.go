@@ -1,0 +1,487 @@
+package rules
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
+	"github.com/slipboxhq/slipbox/internal/grammar"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// This file finds the keywords of a text: whole noun phrases and activities, the most telling ones
+// first.
+
+// The numbers of keywords that a text gets.
+const (
+	maxKeywords = 8
+	minKeywords = 3
+)
+
+// maxGeneral is the number of keywords up to which nouns of a general kind are added: "book", "trip".
+const maxGeneral = 5
+
+// maxKeywordWords is the number of words of the longest keyword.
+const maxKeywordWords = 4
+
+// keywords returns up to eight keywords. What names a subject comes first, other words only until there
+// are three. Words that only praise, thank or greet are the last.
+func keywords(s, speaker string) []string {
+	lang, sure := text.Guess(s)
+	if lang == text.Chinese && isHan(s) {
+		return hanKeywords(s, speaker)
+	}
+	if lang == text.English || !sure {
+		return englishKeywords(s, speaker)
+	}
+	return dedupeFold(text.Keyphrases(s, maxKeywords, strings.Join(slices.Concat([]string{speaker}, addressees(s)), " ")))
+}
+
+// dedupeFold removes repeats, ignoring letter case. The result is never nil.
+func dedupeFold(list []string) []string {
+	out := []string{}
+	seen := map[string]bool{}
+	for _, s := range list {
+		if f := text.Fold(s); !seen[f] {
+			seen[f] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// keywordClass says how much a word or phrase tells about the subject of a text, the most first.
+type keywordClass int
+
+const (
+	subjectClass keywordClass = iota // a name, a noun phrase, an activity
+	generalClass                     // a noun of a general kind: "support"
+	qualityClass                     // an adjective or a verb that says something: "resilient", "rehearse"
+	feelingClass                     // "proud"
+	plainClass                       // other verbs and adjectives, and vague nouns: "handle", "old", "way"
+	commonClass                      // "good", "thanks"
+)
+
+// keyword is a possible keyword.
+type keyword struct {
+	phrase string
+	stems  []string
+	class  keywordClass
+	phatic bool // it is in a sentence of praise, thanks or farewell
+	start  int
+	count  int // how often the text has its last word
+}
+
+// rank orders keywords by class; those of sentences that name a subject come before those of the same class
+// in sentences of praise.
+func (k *keyword) rank() int {
+	r := 2 * int(k.class)
+	if k.phatic {
+		r++
+	}
+	return r
+}
+
+// weight orders keywords of the same rank: how often the text has it counts, and a phrase of several words
+// says more than one.
+func (k *keyword) weight() int { return min(k.count, 3) + min(len(k.stems), 3) }
+
+// englishKeywords returns the keywords of an English text.
+func englishKeywords(s, speaker string) []string {
+	names := stringSet(text.Words(speaker))
+	for _, name := range addressees(s) {
+		names[text.Fold(name)] = true
+	}
+	masked := maskPhrases(maskCode(clip.Head(s, maxTagged)))
+	var all []keyword
+	counts := map[string]int{}
+	at := 0
+	for _, sentence := range text.Sentences(masked) {
+		if i := strings.Index(masked[at:], sentence); i >= 0 {
+			at += i
+		}
+		plain := strings.TrimSpace(strings.ReplaceAll(sentence, "’", "'"))
+		plain = strings.TrimSpace(plain[len(leadingCall.FindString(plain)):])
+		phatic := phatic.MatchString(plain) && !namesSubject(plain)
+		words := keywordWords(sentence)
+		for i := range words {
+			counts[text.Stem(text.Fold(words[i].Text), text.English)]++
+		}
+		for _, k := range sentenceKeywords(sentence, words, names) {
+			k.phatic, k.start = phatic, k.start+at
+			all = append(all, k)
+		}
+		at += len(sentence)
+	}
+	for i := range all {
+		all[i].count = counts[all[i].stems[len(all[i].stems)-1]]
+	}
+	slices.SortStableFunc(all, func(a, b keyword) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.start, b.start))
+	})
+	out := chooseKeywords(all)
+	for _, k := range out { // a short text gets the words of its phrases too, which stay whole
+		parts := strings.Fields(k)
+		for i := 0; len(parts) > 1 && i < len(parts) && len(out) < minKeywords; i++ {
+			if w := parts[len(parts)-1-i]; hasLetter(w) && utf8.RuneCountInString(w) > 2 && !text.IsStopWord(text.Fold(w), text.English) {
+				out = append(out, w)
+			}
+		}
+	}
+	if len(out) == 0 { // only thanks, or an idiom
+		for _, w := range strings.FieldsFunc(s, notInWord) {
+			if low := text.Fold(w); len(out) < minKeywords && utf8.RuneCountInString(w) > 2 && hasLetter(w) && !names[low] && !strings.ContainsAny(w, "'’") && (!text.IsStopWord(low, text.English) || interjections[low]) && !text.IsTimeWord(low) {
+				out = append(out, w)
+			}
+		}
+	}
+	return dedupeFold(out)
+}
+
+// codeLine matches a line of code outside of a block, by what ends or joins it.
+var codeLine = regexp.MustCompile(`(?m)^(?:.*(?:[;{}]\s*|=>.*|\w\(.*\)\s*:?\s*)|\s*(?:import|from|const|let|var|def|return|class)\s+[\w{"'].*[=({;"'].*)$`)
+
+// maskCode returns a text of the same length without its code, if there is anything else.
+func maskCode(s string) string {
+	if !strings.ContainsAny(s, "`;{=(") {
+		return s
+	}
+	blank := func(m string) string { return strings.Repeat("\n", len(m)) }
+	out := codeLine.ReplaceAllStringFunc(codeFence.ReplaceAllStringFunc(s, blank), func(m string) string {
+		if countContentWords(lowerWords(m)) > 12 {
+			return m // a sentence that ends in parentheses
+		}
+		return blank(m)
+	})
+	if len(strings.TrimSpace(out)) < 20 {
+		return s
+	}
+	return out
+}
+
+// isPart reports whether all words of a keyword are among those of a longer one.
+func isPart(k *keyword, all []keyword) bool {
+	return slices.ContainsFunc(all, func(o keyword) bool {
+		return len(o.stems) > len(k.stems) && o.class <= k.class && !slices.ContainsFunc(k.stems, func(st string) bool { return !slices.Contains(o.stems, st) })
+	})
+}
+
+// chooseKeywords returns the keywords, best first, without those whose words other ones have. Only what
+// names a subject makes more than three.
+func chooseKeywords(all []keyword) []string {
+	out := []string{}
+	var taken [][]string
+	for i := range all {
+		k := &all[i]
+		general := k.class == generalClass && !k.phatic && len(out) < maxGeneral
+		if len(out) == maxKeywords || len(out) >= minKeywords && k.rank() > 0 && !general {
+			break
+		}
+		repeats := slices.ContainsFunc(taken, func(have []string) bool {
+			return !slices.ContainsFunc(k.stems, func(st string) bool { return !slices.Contains(have, st) })
+		})
+		if !repeats && !isPart(k, all) {
+			out, taken = append(out, k.phrase), append(taken, k.stems)
+		}
+	}
+	return dedupeFold(out)
+}
+
+// keywordWords returns the tagged words of a sentence. Its first word is tagged as if it did not begin
+// the sentence: a capital would make it a name.
+func keywordWords(sentence string) []grammar.Word {
+	lowered := strings.ReplaceAll(sentence, "\n", " ")
+	first := strings.IndexFunc(lowered, func(r rune) bool { return !notInWord(r) })
+	if first >= 0 {
+		if r, n := utf8.DecodeRuneInString(lowered[first:]); startsUpper(lowered[first:]) && !opensName(lowered[first:]) {
+			if small := strings.ToLower(string(r)); len(small) == n {
+				lowered = lowered[:first] + small + lowered[first+n:]
+			}
+		}
+	}
+	words := grammar.English(lowered)
+	for i := range words {
+		words[i].Text = sentence[words[i].Start:words[i].End]
+	}
+	return words
+}
+
+// nameOpening matches two words with a capital, or one of capitals only, at the beginning of a text.
+var nameOpening = regexp.MustCompile(`^(?:\p{Lu}[\p{Lu}\d&+-]+|\p{Lu}\p{Ll}+ \p{Lu}\p{L}+)\b`)
+
+// opensName reports whether a sentence begins with a name of several words or an abbreviation.
+func opensName(s string) bool {
+	m := nameOpening.FindString(s)
+	first := strings.ToLower(firstWord(m))
+	return m != "" && !interjections[first] && !text.IsStopWord(first, text.English) && !text.IsSmallTalk(first)
+}
+
+// sentenceKeywords returns the possible keywords of a sentence in order.
+func sentenceKeywords(sentence string, words []grammar.Word, names map[string]bool) []keyword {
+	var out []keyword
+	add := func(part []grammar.Word, class keywordClass) {
+		k := keyword{phrase: sentence[part[0].Start:part[len(part)-1].End], class: class, start: part[0].Start}
+		for i := range part {
+			k.stems = append(k.stems, text.Stem(text.Fold(part[i].Text), text.English))
+		}
+		out = append(out, k)
+	}
+	for i := 0; i < len(words); {
+		if n := phraseAt(words, i, names); n > 0 {
+			part := trimPhrase(words[i : i+n])
+			if len(part) > 0 {
+				add(part, nounClass(part))
+			}
+			for j := i; j < i+n-len(part); j++ { // the words without it
+				if class, ok := wordClass(words, j, names); ok {
+					add(words[j:j+1], max(class, qualityClass))
+				}
+			}
+			i += n
+			continue
+		}
+		if class, ok := wordClass(words, i, names); ok {
+			add(words[i:i+1], class)
+		}
+		i++
+	}
+	return out
+}
+
+// phraseAt returns the number of the words of the noun phrase that begins at i, adjectives in front
+// included; 0 if there is none.
+func phraseAt(words []grammar.Word, i int, names map[string]bool) int {
+	j := i
+	for j < len(words) && j-i < 3 && modifiesNoun(words, j) && (j == i || joined(words, j)) {
+		j++
+	}
+	first := j
+	for j < len(words) && (j == i || joined(words, j)) && isKeyNoun(words, j, names) {
+		if j > first && startsNewPhrase(words, j) {
+			break
+		}
+		j++
+	}
+	if j-first > 1 && j < len(words) && words[j].Tag == "PRP" && words[j-1].Tag == "NN" {
+		j-- // "did your brother teach you"
+	}
+	if j == first {
+		return 0
+	}
+	// "Lord of the Rings" is one name.
+	if words[j-1].Tag == "NNP" || words[j-1].Tag == "NNPS" {
+		end := j
+		for end < len(words) && end < j+2 && (strings.EqualFold(words[end].Text, "of") && end == j || strings.EqualFold(words[end].Text, "the") && end > j) {
+			end++
+		}
+		if end > j && end < len(words) && startsUpper(words[end].Text) && strings.HasPrefix(words[end].Tag, "NN") && startsUpper(words[j-1].Text) {
+			for j = end + 1; j < len(words) && startsUpper(words[j].Text) && strings.HasPrefix(words[j].Tag, "NNP"); j++ {
+			}
+			return j - i
+		}
+	}
+	// "api_client.py" is one name, and so is "Heron's formula".
+	for j+1 < len(words) && words[j].Text == "." && joinedWithout(words, j) && joinedWithout(words, j+1) && hasLetter(words[j+1].Text) {
+		j += 2
+	}
+	if startsUpper(words[j-1].Text) && strings.HasPrefix(words[j-1].Tag, "NNP") && j+1 < len(words) && words[j].Tag == "POS" {
+		if n := phraseAt(words, j+1, names); n > 0 && n+j+1-i <= maxKeywordWords+1 && !tellsNothing(&words[j+n]) {
+			return j + 1 + n - i
+		}
+	}
+	// A gerund, or a doer that the tagger takes for a comparative, makes a compound with the noun before
+	// it: "currency rounding", "vacuum cleaner".
+	if j < len(words) && (words[j].Tag == "VBG" || words[j].Tag == "JJR" && !text.IsSmallTalk(words[j].Text) && !text.IsStopWord(words[j].Text, text.English)) && !emptyActions[strings.ToLower(words[j].Text)] && joined(words, j) && endsClause(words, j+1) && words[j-1].Tag == "NN" {
+		j++
+	}
+	return j - i
+}
+
+// joined reports whether only a space, or nothing, is between the word at i and the one before.
+func joined(words []grammar.Word, i int) bool { return words[i].Start-words[i-1].End <= 1 }
+
+// joinedWithout reports whether nothing is between the word at i and the one before.
+func joinedWithout(words []grammar.Word, i int) bool { return words[i].Start == words[i-1].End }
+
+// endsClause reports whether no object follows at i.
+func endsClause(words []grammar.Word, i int) bool {
+	return i >= len(words) || !isDeterminer(&words[i]) && !isTagged(&words[i], "PRP", "NN", "NNS", "NNP", "NNPS", "JJ", "TO", "RP", "VBG", "CD")
+}
+
+// startsNewPhrase reports whether the noun at i does not continue the one before: a plural or somebody's
+// name is followed by the next phrase, unless both are parts of a name.
+func startsNewPhrase(words []grammar.Word, i int) bool {
+	a, b := &words[i-1], &words[i]
+	aName, bName := startsUpper(a.Text), startsUpper(b.Text)
+	low := strings.ToLower(a.Text)
+	kin := personNouns[low] || femaleKin[low] || maleKin[low] || petKinds[low]
+	return aName != bName && bName && !kin || a.Tag == "NNS" && !aName && !bName && !compoundPlurals[low]
+}
+
+// compoundPlurals are plurals that begin compounds: "sports car".
+var compoundPlurals = wordSet("sports arts games goods savings sales clothes crafts news physics economics politics mathematics human-rights women's men's kids arms customs systems operations communications")
+
+// modifiesNoun reports whether the word at i can belong to a noun phrase before its noun.
+func modifiesNoun(words []grammar.Word, i int) bool {
+	w := &words[i]
+	low := strings.ToLower(w.Text)
+	if i+1 >= len(words) || !hasLetter(w.Text) || text.IsStopWord(low, text.English) || text.IsTimeWord(low) {
+		return false
+	}
+	switch w.Tag {
+	case "JJ", "VBN":
+		return !isPassive(words, i)
+	case "VBG": // "a burning building", but not "painting landscapes"
+		return i > 0 && (isDeterminer(&words[i-1]) || words[i-1].Tag == "JJ" || words[i-1].Tag == "IN" && words[i+1].Tag == "NN")
+	}
+	return false
+}
+
+// isKeyNoun reports whether the word at i is a noun that can be part of a keyword.
+func isKeyNoun(words []grammar.Word, i int, names map[string]bool) bool {
+	w := &words[i]
+	low := text.Fold(w.Text)
+	if !isNoun(w) && !isUnknownNoun(words, i) || utf8.RuneCountInString(w.Text) < 2 || !hasLetter(w.Text) || interjections[low] ||
+		names[low] || text.IsStopWord(low, text.English) || text.IsTimeWord(low) || numberWords[low] || quantityWords[low] || strings.HasSuffix(low, "self") || strings.HasSuffix(low, "selves") || low == "towards" || low == "toward" ||
+		strings.ContainsAny(w.Text, "'’") {
+		return false
+	}
+	if i > 0 && (isTagged(&words[i-1], "PRP", "TO", "MD") || selfWords[strings.ToLower(words[i-1].Text)] && words[i-1].Tag != "PRP$" || strings.EqualFold(words[i-1].Text, "wanna") || strings.EqualFold(words[i-1].Text, "gonna")) && !startsUpper(w.Text) && (w.Tag == "NN" || !isNoun(w)) {
+		return false // a verb: "I guess", "to run"
+	}
+	if i+1 < len(words) && words[i+1].Tag == "CD" && shortMonths[low] {
+		return false
+	}
+	// The tagger takes many a word that it does not know for a noun.
+	return !praiseWords[low] && !adverbs[low] && !moods[low] || startsUpper(w.Text) && i > 0
+}
+
+var shortMonths = wordSet("jan feb mar apr may jun jul aug sep sept oct nov dec")
+
+// trimPhrase returns a noun phrase without the words at its ends that tell nothing, and at most four
+// words of it. It is empty if nothing is left.
+func trimPhrase(part []grammar.Word) []grammar.Word {
+	if last := len(part) - 1; last >= 0 && tellsNothing(&part[last]) {
+		// "A writing issue" is a subject, "a tough time" is none.
+		if last == 0 || !vagueNouns[strings.ToLower(part[last].Text)] || !isNoun(&part[last-1]) && part[last-1].Tag != "VBG" || tellsNothing(&part[last-1]) {
+			return nil
+		}
+	}
+	return trimModifiers(part)
+}
+
+func trimModifiers(part []grammar.Word) []grammar.Word {
+	for len(part) > 1 {
+		low := strings.ToLower(part[0].Text)
+		if (len(part) <= maxKeywordWords || startsUpper(part[0].Text) && startsUpper(part[len(part)-1].Text)) && !tellsNothing(&part[0]) && !weakAdjectives[low] && !moods[low] && !plainModifiers[low] && !emptyActions[low] && (isNoun(&part[0]) || !baseIdiomVerbs[text.Stem(low, text.English)]) {
+			break
+		}
+		part = part[1:]
+	}
+	return part
+}
+
+// plainModifiers are adjectives that do not say which thing is meant.
+var plainModifiers = wordSet(`new old big small little huge tiny large own different various several certain whole entire full first last next second third final main major key
+	recent past current future previous former latest same other such many few more most real true actual possible potential available able
+	local close near nearby favorite favourite fav fave usual normal typical regular specific particular general overall extra additional further
+	long short high low early late easy hard tough simple quick fast slow strong solid deep ever constant total complete left gonna wanna gotta`)
+
+// tellsNothing reports whether a word of a noun phrase says nothing about a subject.
+func tellsNothing(w *grammar.Word) bool {
+	low := strings.ToLower(w.Text)
+	return vagueNouns[low] && !topicNouns[low] || praiseWords[low] || text.IsTimeWord(low) || interjections[low]
+}
+
+// nounClass returns the class of a noun phrase by its last noun, or by a noun in front of it.
+func nounClass(part []grammar.Word) keywordClass {
+	class := generalClass
+	for i := range part {
+		low := strings.ToLower(part[i].Text)
+		noun := isNoun(&part[i]) || i == len(part)-1 || part[i].Tag == "JJ" && !plainModifiers[low] && !knownAdjectives[low] && !moods[low] &&
+			!slices.ContainsFunc(adjectiveEndings, func(e string) bool { return strings.HasSuffix(low, e) })
+		general := topicNouns[low] || metaNouns[low] || hollowNouns[low] || abstractNouns[low] || genericNouns[low] || vagueNouns[low] || text.IsSmallTalk(low) || numberWords[low]
+		if noun && (!general || startsUpper(part[i].Text) && part[i].Tag == "NNP") {
+			class = subjectClass
+		}
+	}
+	return class
+}
+
+// topicNouns are nouns of vagueNouns that name what somebody talks about.
+var topicNouns = wordSet(`support help care love memory memories feeling feelings energy plan plans people evening night work home courage
+	motivation confidence strength connection freedom experience experiences journey inspiration awareness advice opportunity opportunities knowledge progress news
+	joy impact vibe effort mind power`)
+
+// metaNouns are about what is said, not of it.
+var metaNouns = wordSet("importance form forms state states backing surge purpose worries worry piece pieces manner aspect aspects factor factors fact facts need needs use kind range set sets list thanks stuff")
+
+// wordClass returns the class of a word that is in no noun phrase. ok is false if it is no keyword.
+func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywordClass, ok bool) {
+	w := &words[i]
+	low := text.Fold(w.Text)
+	if utf8.RuneCountInString(w.Text) < 3 || !hasLetter(w.Text) || strings.ContainsAny(w.Text, "'’") || names[low] || interjections[low] || text.IsStopWord(low, text.English) ||
+		text.IsTimeWord(low) || numberWords[low] || quantityWords[low] {
+		return 0, false
+	}
+	if i == 0 && requestVerbs[low] {
+		return 0, false
+	}
+	stem := text.Stem(low, text.English)
+	switch {
+	case praiseWords[low]:
+		return commonClass, true
+	case moods[low]:
+		return feelingClass, true
+	case lastingAdjectives[low], lastingStates[low]:
+		return subjectClass, true
+	case w.Tag[0] == 'V' && verbCues[stem] && !everydayVerbs[stem] && !emptyActions[low]:
+		if w.Tag == "VBG" || lifeVerbs[low] {
+			return subjectClass, true
+		}
+		return generalClass, true
+	case adverbs[low] || isAdverb(low):
+		return 0, false
+	case text.IsSmallTalk(low):
+		return commonClass, w.Tag != "IN"
+	case plainModifiers[low] || knownAdjectives[low] || emptyActions[low] || baseIdiomVerbs[stem] || vagueNouns[low]:
+		return plainClass, true
+	case w.Tag == "JJ":
+		return qualityClass, true
+	case w.Tag[0] == 'V' && (i+1 == len(words) || words[i+1].Tag != "RP" && !verbParticles[strings.ToLower(words[i+1].Text)]):
+		return qualityClass, true
+	case w.Tag[0] == 'V' || w.Tag[0] == 'J' || w.Tag[0] == 'N':
+		return plainClass, true
+	}
+	return 0, false
+}
+
+// requestVerbs begin what somebody asks for.
+var requestVerbs = wordSet("describe provide create write rewrite give make list explain tell show continue help generate summarize find define suggest combine use add change please check say let")
+
+// quantityWords say how much, how often or compare. They describe nothing alone.
+var quantityWords = wordSet("any more most less least much many lot lots bit some something anything everything nothing someone everyone anyone since like let lets like very really so too such else both each every another other others thing things stuff gonna wanna gotta ya yet ever never always just also still even only again already almost since though although")
+
+// baseIdiomVerbs are the stems of verbs that name nothing without the words around them.
+var baseIdiomVerbs = func() map[string]bool {
+	m := map[string]bool{}
+	for w := range wordSet(`hang hold turn run set leave bring put pull push pick point hit stick sit stand fall end pass pay play move turn break cut draw catch carry cross drop face
+		fill fit grab hear hesitate happen imagine include involve matter mention notice realize reach remain remember remind reply return seem send serve spend stay suggest suppose
+		mind worry wonder wait watch wish hope guess bet believe think agree allow appear ask assume become belong call cause change check choose come consider continue cover decide
+		deal depend deserve discover do enable ensure exist expect feel figure find finish follow forget give go grow handle improve increase keep know lead let lie like live look lose love make
+		manage mean meet need offer open own plan prefer prepare produce provide reach receive refer relate require result save say see sell share show sound speak start stop succeed suit surround
+		take talk tell tend thank throw touch treat try understand use vary want win wear hate miss add create build develop hesitate encounter appreciate cherish value rock pump blow kick`) {
+		m[text.Stem(w, text.English)] = true
+	}
+	return m
+}()
+
+// praiseWords only praise or agree.
+var praiseWords = wordSet(`great good nice cool awesome amazing wonderful fantastic beautiful lovely super incredible best better perfect fine sweet impressive stunning gorgeous brilliant excellent
+	terrific fabulous magnificent marvelous splendid outstanding remarkable phenomenal epic legit lit dope neat solid bravo yay woohoo whoa hooray yup yeah definitely absolutely totally
+	glad true right exciting excited fun funny cute adorable pretty crazy wild special worth interesting important difficult hard tough okay ok sure certain wrong bad worse worst
+	sad happy hear see know let like love agree sounds sound looks look feels feel seems thing things stuff sort lots deal bit kinda kind pal buddy mate bro dude man guy guys folks bud girl
+	ya ye yall favorite favourite fave more less much real really cheers congrats welcome goodness gosh damn heck check yours mine idk lol`)

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"slices"
+	"testing"
+)
+
+// Keywords are whole phrases; who is spoken to, idioms and words of praise are none where something
+// is named (C006, C316).
+func TestKeywordsAreWhole(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string][]string{
+		"Thanks, Ilse! The amateur theatre group rehearses in the old fire station.":   {"amateur theatre group", "fire station", "rehearses"},
+		"Way to go, Marek! How did the apple harvest turn out on your uncle's farm?":   {"apple harvest", "uncle", "farm"},
+		"Long time no see, Piet! I adopted a rescue greyhound, a former racing dog.":   {"rescue greyhound", "racing dog", "adopted"},
+		"Wow, what a day! We saw the Museum of the Baltic Sea and ate smoked eel.":     {"Museum of the Baltic Sea", "smoked eel", "ate"},
+		"I guess I need a new vacuum cleaner before the inspection of the flat.":       {"vacuum cleaner", "inspection", "flat"},
+		"Marble, our tortoise, hibernates in the fridge, but I can't wait for Easter!": {"Marble", "tortoise", "fridge", "Easter"},
+		"I met Ilse, Marek and Piet at the chess tournament.":                          {"chess tournament", "Ilse", "Marek", "Piet"},
+		"I use Heron's formula from my_tool.py on Render.com.":                         {"Heron's formula", "my_tool.py", "Render.com"},
+	} {
+		if got := keywords(s, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// Chinese nouns that make one thing are one keyword; what is done at a place, words of time and relation, and feelings
+// that somebody has are none of it (C006, C316).
+func TestHanKeywordsAreWhole(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string][]string{
+		"我在宠物店买了一本故事书。":      {"宠物店", "故事书"},
+		"他参加了学校的游泳比赛，感到很开心。": {"学校", "游泳", "比赛"},
+		"我们在公园爬山的时候下雨了。":     {"公园", "爬山", "下雨"},
+		"玩过山车时她很害怕。":         {"过山车", "害怕"},
+	} {
+		if got := keywords(s, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// Two notes about the same person, or with a word in common that many notes have, need a further word to be linked.
+func TestLinksNeedATellingWord(t *testing.T) {
+	t.Parallel()
+	checkLinks(t, []linkCase{
+		{"Otto broke the cup in the kitchen.", "Otto went to the zoo with the class.", false},
+		{"Otto broke the cup in the kitchen.", "Otto glued the cup that was broken.", true},
+		{"The number of visitors is low.", "Please give me the number of the plumber.", false},
+		{"We talked about the structure of the letter.", "The structure of the bridge has rust.", false},
+		{"小明和爸爸去看电影。", "小明的爸爸在修自行车。", false},
+		{"小明在学校摔倒了。", "小明的学校有一只猫。", false},
+		{"小明养了一只乌龟。", "乌龟在浴缸里睡觉。", true},
+	})
+}
