@@ -77,6 +77,7 @@ func startShell(t *testing.T, args ...string) (*shell, *process) {
 	}
 	s := &shell{dir: t.TempDir(), addr: freeAddr(t)}
 	cmd := commandtest.Command(t, nil, "version")
+	commandtest.CommandOf(t, "../slipbox", nil) // beside it, where a build has both
 	if err := os.Mkdir(filepath.Join(s.dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +181,13 @@ func TestReadmeWorksAsPasted(t *testing.T) {
 	t.Parallel()
 	s, p := startShell(t, "--demo")
 	exports := regexp.MustCompile(`(?m)^  export .*$`).FindAllString(p.Stdout.String(), -1)
-	if len(exports) != 2 {
-		t.Fatalf("the start prints no two lines to paste:\n%s", p.Stdout)
+	ask := regexp.MustCompile(`(?m)^  slipbox .*$`).FindString(p.Stdout.String())
+	if len(exports) < 3 || ask == "" {
+		t.Fatalf("the start prints no lines that make slipbox work, and one that asks:\n%s", p.Stdout)
+	}
+	asked := s.run(t, append(exports, ask))
+	if out := asked[len(asked)-1]; !strings.Contains(out, `"hits"`) || !strings.Contains(out, "kiln") {
+		t.Errorf("%s prints\n%s", ask, out)
 	}
 	checkDocument(t, "../../README.md", 3, s, exports...)
 	if out, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", "run", "ADDR=127.0.0.1:9000").CombinedOutput(); err != nil ||

@@ -91,8 +91,8 @@ func TestDemoCommandsWorkAsPrinted(t *testing.T) {
 	p := launch(t, t.TempDir(), freeAddr(t), nil, "--demo")
 	p.Await(t, "the demo printed its commands", func() bool { return strings.Contains(p.Stdout.String(), "scouts-demo") })
 	commands := demoCommand.FindAllString(p.Stdout.String(), -1)
-	if len(commands) != 5 {
-		t.Fatalf("found %d commands, want two exports and three requests:\n%s", len(commands), p.Stdout)
+	if len(commands) != 6 {
+		t.Fatalf("found %d commands, want three exports and three requests:\n%s", len(commands), p.Stdout)
 	}
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(commands, "\n")).CombinedOutput()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/cpus"
 )
 
 func (c *gateway) serve() *cobra.Command {
@@ -25,6 +26,7 @@ func (c *gateway) serve() *cobra.Command {
 			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			cpus.Spare()
 			cfg, log, err := c.begin(func(cfg *app.Settings) {
 				if addr != "" {
 					cfg.Addr = addr

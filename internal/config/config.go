@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/cpus"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -131,7 +132,7 @@ func (c Config) RequestsAtOnce() int {
 	if c.Limits.RequestsAtOnce > 0 || c.Limits.SingleTenant {
 		return c.Limits.RequestsAtOnce
 	}
-	n := max(2, runtime.GOMAXPROCS(0))
+	n := max(2, cpus.Count())
 	if c.LLM.EmbedEndpoint() != "" {
 		n *= waitingRequests
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -70,7 +69,7 @@ type block struct {
 	factor  [blockRows]float32
 	inverse [blockRows]float64
 	tokens  [blockRows][]byte
-	owner   any // of codes, halves and tokens, when they are a part of a snapshot
+	owner   any // of codes, halves and tokens, when they are a part of a snapshot; then only filled slots have a place
 }
 
 // hide is the first revision at which a layer holds any version of a note. From there on it hides
@@ -89,15 +88,15 @@ type data struct {
 
 	rows       []entry
 	passages   []passage
-	to         []int64       // read and written under the lock
-	ends       []end         // of rows that have one; endsIn sorts them by revision
-	sorted     int           // how many of ends are in order
-	outOfOrder bool          // rows came out of order: revisions do not ascend along rows and hides
-	slotOf     []int32       // row → vector slot, or none; under the lock
-	last       map[ID]uint32 // note → the row of its newest version
-	hides      []hide        // in the order in which notes were added
-	hideOf     map[ID]int    // note → index into hides
-	terms      map[string]*[]posting
+	to         []int64 // read and written under the lock
+	ends       []end   // of rows that have one; endsIn sorts them by revision
+	sorted     int     // how many of ends are in order
+	outOfOrder bool    // rows came out of order: revisions do not ascend along rows and hides
+	slotOf     []int32 // row → vector slot, or none; under the lock
+	last       idTable // note → the row of its newest version
+	hides      []hide  // in the order in which notes were added
+	hideOf     idTable // note → index into hides
+	terms      lexicon
 	sessions   []session
 	sessionOf  map[string]int32
 	slots      []uint32 // slot → row
@@ -113,15 +112,22 @@ type data struct {
 
 func newData() *data {
 	return &data{
-		last: map[ID]uint32{}, hideOf: map[ID]int{}, terms: map[string]*[]posting{}, sessionOf: map[string]int32{},
+		terms: lexicon{own: map[string]*[]posting{}}, sessionOf: map[string]int32{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
 		facets: facets{number: map[facet]int{}, values: map[string]int{}},
 	}
 }
 
+func (d *data) rowID(row uint32) *ID { return &d.rows[row].note }
+
+func (d *data) hideID(i uint32) *ID { return &d.hides[i].note }
+
+// newest returns the row of a note's newest version. The caller holds the lock.
+func (d *data) newest(note ID) (row uint32, ok bool) { return d.last.find(note, d.rowID) }
+
 // findVersion returns the row of a note's version. The caller holds the lock.
 func (d *data) findVersion(note ID, from int64) (uint32, bool) {
-	row, ok := d.last[note]
+	row, ok := d.newest(note)
 	for ok {
 		e := &d.rows[row]
 		if e.from == from {
@@ -185,7 +191,7 @@ func (d *data) add(a *analyzed, stride int) {
 	}
 	d.markHeld(a.Note, a.From)
 	for _, c := range a.counts {
-		d.addPosting(c.term, posting{e.first + c.passage, c.tf, c.own})
+		d.bytes += d.terms.add(c.term, posting{e.first + c.passage, c.tf, c.own})
 	}
 	if !a.Tombstone {
 		d.rows[row].session = d.joinSession(row, sessionOf(a.Record.Attributes))
@@ -230,33 +236,19 @@ func (d *data) rowsUpTo(bound int64) int {
 	return n
 }
 
-// addPosting adds a posting. A term is a substring of a text: its first row copies it, otherwise
-// each term would keep a whole text in memory.
-func (d *data) addPosting(term string, p posting) {
-	list, ok := d.terms[term]
-	if !ok {
-		list = new([]posting)
-		d.terms[strings.Clone(term)] = list
-		d.bytes += termBytes(term)
-	}
-	before := cap(*list)
-	*list = append(*list, p)
-	d.bytes += postingBytes * int64(cap(*list)-before)
-}
-
 // linkVersion inserts a row, the next to be appended, into its note's list of versions, newest
 // first, and returns its neighbors there. Usually it becomes the head. A version that compaction
 // dropped and the log delivered again is inserted further back.
 func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32) {
 	newer, older = none, none
-	if head, ok := d.last[note]; ok {
+	if head, ok := d.newest(note); ok {
 		older = int32(head) //nolint:gosec // see add
 	}
 	for older != none && d.rows[older].from > from {
 		newer, older = older, d.rows[older].prev
 	}
 	if newer == none {
-		d.last[note] = row
+		d.last.set(note, row, d.rowID)
 	} else {
 		d.rows[newer].prev = int32(row) //nolint:gosec // see add
 	}
@@ -265,11 +257,11 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 
 // markHeld records the first revision at which the layer holds a note.
 func (d *data) markHeld(note ID, from int64) {
-	if i, ok := d.hideOf[note]; ok {
+	if i, ok := d.hideOf.find(note, d.hideID); ok {
 		d.hides[i].from = min(d.hides[i].from, from)
 		return
 	}
-	d.hideOf[note] = len(d.hides)
+	d.hideOf.set(note, uint32(len(d.hides)), d.hideID) //nolint:gosec // no more than rows
 	d.hides = append(d.hides, hide{note, from})
 }
 
@@ -278,13 +270,33 @@ func (d *data) markHeld(note ID, from int64) {
 func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	slot := len(d.slots)
 	if slot%blockRows == 0 {
-		b := &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride)}
+		b := newBlock(stride)
 		d.blocks = append(d.blocks, b)
 		d.bytes += int64(unsafe.Sizeof(*b)) + 3*int64(blockRows*stride)
+	} else if last := d.blocks[len(d.blocks)-1]; len(last.codes) < blockRows*stride {
+		d.ownLast(last, stride)
 	}
 	d.slots = append(d.slots, row)
 	d.slotOf[row] = int32(slot) //nolint:gosec // no more slots than rows
 	return d.blocks[slot/blockRows], slot % blockRows
+}
+
+func newBlock(stride int) *block {
+	return &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride)}
+}
+
+// ownLast replaces the last block, which is a part of a snapshot and has no room, by a copy with room.
+func (d *data) ownLast(last *block, stride int) {
+	b := newBlock(stride)
+	copy(b.codes, last.codes)
+	copy(b.halves, last.halves)
+	b.factor, b.inverse = last.factor, last.inverse
+	d.bytes += 3 * int64(blockRows*stride)
+	for i, t := range &last.tokens {
+		b.tokens[i] = slices.Clone(t) // the copy does not keep the snapshot
+		d.bytes += allocated(len(t))
+	}
+	d.blocks = append(slices.Clone(d.blocks[:len(d.blocks)-1]), b) // readers have the former list
 }
 
 // setVector stores the vector of a row, and its token codes.
@@ -352,16 +364,11 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 			n.markHeld(h.note, h.from)
 		}
 	}
-	for term, list := range d.terms {
-		var kept []posting
-		for _, p := range *list {
+	for term, list := range d.terms.sorted() {
+		for _, p := range list {
 			if number[d.passages[p.passage].row] != none {
-				kept = append(kept, posting{uint32(passageNumber[p.passage]), p.tf, p.own}) //nolint:gosec // of a kept row
+				n.bytes += n.terms.add(term, posting{uint32(passageNumber[p.passage]), p.tf, p.own}) //nolint:gosec // of a kept row
 			}
-		}
-		if kept != nil {
-			n.terms[term] = &kept
-			n.bytes += termBytes(term) + postingBytes*int64(cap(kept))
 		}
 	}
 	for slot, row := range d.slots {

@@ -66,5 +66,5 @@
 //
 // A large batch is analyzed, and a large view scanned, on several processors; the scan runs while
 // words are counted. No goroutine outlives the call. The package has no clock and reads no store.
-// It imports filter, text, when and fault.
+// It imports filter, text, when, fault and cpus.
 package index

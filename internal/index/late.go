@@ -109,7 +109,9 @@ func (v *View) tokenWeights(tokens []Token) (weights []float64, sum float64) {
 				own := 0
 				for i := range v.layers {
 					l := &v.layers[i]
-					own += l.countVisible(l.postings(f.Terms))
+					list, held := l.postings(f.Terms)
+					own += l.countVisible(list)
+					runtime.KeepAlive(held)
 				}
 				if n == 0 || own < df {
 					df = own

@@ -23,6 +23,7 @@ type Query struct {
 	terms  int
 	weight float64 // of all words, also of those that no note has
 	vector *queryVector
+	held   []*storedTerms // of the layers: postings may be in a snapshot
 }
 
 // word is one distinct word of a query.
@@ -72,7 +73,9 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 		df := 0
 		for j := range v.layers {
 			l := &v.layers[j]
-			w.postings[j] = l.postings(f)
+			var held *storedTerms
+			w.postings[j], held = l.postings(f)
+			q.hold(held)
 			df += l.countVisible(w.postings[j])
 			w.count += len(w.postings[j])
 		}
@@ -85,6 +88,13 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 	}
 	slices.SortStableFunc(q.words, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
 	return q, nil
+}
+
+// hold keeps a snapshot whose postings the query has.
+func (q *Query) hold(t *storedTerms) {
+	if t != nil && !slices.Contains(q.held, t) {
+		q.held = append(q.held, t)
+	}
 }
 
 // Terms returns the number of words of the query that are not stop words, repeats included, whether
@@ -112,13 +122,14 @@ func (l *layerView) countVisible(list []posting) int {
 }
 
 // postings returns the passages that hold one of the forms of a word, in order, with the counts
-// summed over the forms.
-func (l *layerView) postings(forms []string) []posting {
+// summed over the forms. They are readable as long as the caller keeps held, which may be nil.
+func (l *layerView) postings(forms []string) (all []posting, held *storedTerms) {
 	l.data.mu.RLock()
+	held = l.data.terms.stored
 	lists := make([][]posting, 0, len(forms))
 	for _, f := range forms {
-		if list := l.data.terms[f]; list != nil {
-			lists = append(lists, *list)
+		if list := l.data.terms.list(f); len(list) > 0 {
+			lists = append(lists, list)
 		}
 	}
 	l.data.mu.RUnlock()
@@ -127,11 +138,10 @@ func (l *layerView) postings(forms []string) []posting {
 		n, _ := slices.BinarySearchFunc(list, len(l.passages), func(p posting, n int) int { return int(p.passage) - n })
 		lists[i] = list[:n]
 	}
-	var all []posting
 	for _, list := range lists {
 		all = mergePostings(all, list)
 	}
-	return all
+	return all, held
 }
 
 // mergePostings returns the postings of two lists, in order of their passages, with the counts of a passage
@@ -170,6 +180,7 @@ func (v *View) newHit(r ranked) Hit {
 // Lexical returns the k best notes by words, best first. Notes without a word of the query are
 // never included.
 func (q *Query) Lexical(sel *Selection, k int) []Hit {
+	defer runtime.KeepAlive(q) // postings may be a part of a snapshot, which the query keeps
 	w := acquireWorkspace(q.view)
 	best := q.lexical(w, sel, k).sorted()
 	out := make([]Hit, len(best))

@@ -3,13 +3,13 @@ package index
 import (
 	"encoding/json"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipboxhq/slipbox/internal/cpus"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -221,7 +221,7 @@ func analyzeAll(rows []Row, dimensions int) ([]analyzed, error) {
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(rows)+rowsPerTask-1)/rowsPerTask) - 1 {
+	for range min(cpus.Count(), (len(rows)+rowsPerTask-1)/rowsPerTask) - 1 {
 		wg.Go(work)
 	}
 	work()

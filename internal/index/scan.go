@@ -2,9 +2,10 @@ package index
 
 import (
 	"math/bits"
-	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/slipboxhq/slipbox/internal/cpus"
 )
 
 const (
@@ -46,7 +47,7 @@ func (q *Query) startScan(sel *Selection, k int) *scan {
 		slots += len(q.view.layers[i].slots)
 	}
 	if s.wide = slots >= wideScan; s.wide {
-		for range min(scanners, runtime.GOMAXPROCS(0)) - 1 {
+		for range min(scanners, cpus.Count()) - 1 {
 			s.wg.Go(s.work)
 		}
 	}

@@ -53,7 +53,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	if v.notes == 0 || depth <= 0 {
 		return nil
 	}
-	defer runtime.KeepAlive(q) // vectors may be a part of a snapshot, which the view keeps
+	defer runtime.KeepAlive(q) // vectors and postings may be a part of a snapshot, which the query keeps
 	c := v.sessionChain()
 	w := acquireWorkspace(v)
 	w.growWindows(v.rows, len(v.stack.sessions.tallies))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -29,7 +28,7 @@ var ErrSnapshot = errors.New("index: no usable snapshot")
 
 // A snapshot is a list of sections, each at a multiple of sectionAlign, and a trailer: the place, length
 // and checksum of each section, then the length and checksum of the trailer, and snapshotMagic. All
-// numbers are little-endian. The codes, halves and tokens are used in place, the rest is decoded.
+// numbers are little-endian. The codes, halves, tokens, terms and postings are used in place, the rest is decoded.
 const (
 	sectionAlign  = 64
 	snapshotMagic = 0x31786469786f6270 // "pboxidx1"
@@ -80,7 +79,7 @@ type frozen struct {
 	slots      []uint32
 	blocks     []*block
 	langs      []text.Language
-	terms      map[string][]posting
+	terms      lexicon
 }
 
 // freeze copies what later writes could change. It blocks writers for as long.
@@ -93,10 +92,7 @@ func (l *Layer) freeze() *frozen {
 	f := &frozen{
 		data: d, dimensions: l.dimensions, revision: l.Revision(), outOfOrder: d.outOfOrder, rows: slices.Clone(d.rows), to: slices.Clone(d.to),
 		slotOf: slices.Clone(d.slotOf), passages: d.passages, hides: slices.Clone(d.hides), sessions: slices.Clone(d.sessions),
-		slots: d.slots, blocks: d.blocks, langs: slices.Clone(d.langs), terms: make(map[string][]posting, len(d.terms)),
-	}
-	for term, list := range d.terms {
-		f.terms[term] = *list
+		slots: d.slots, blocks: d.blocks, langs: slices.Clone(d.langs), terms: d.terms.clone(),
 	}
 	return f
 }
@@ -119,7 +115,7 @@ func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
 	w := &snapshotWriter{to: bufio.NewWriterSize(to, 1<<16), numbers: map[string]uint32{}}
 	f.write(w)
 	err := w.finish()
-	runtime.KeepAlive(f) // its blocks may be a part of an older snapshot
+	runtime.KeepAlive(f) // a part of it may be in an older snapshot
 	done := Written{Revision: f.revision, Rows: len(f.rows), of: f.data}
 	for i := range w.places {
 		done.sums[i] = w.places[i].sum
@@ -127,7 +123,7 @@ func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
 	return done, err
 }
 
-// UseSnapshot makes the layer use the codes, halves and tokens of a snapshot that WriteSnapshot has
+// UseSnapshot makes the layer use the codes, halves, tokens and postings of a snapshot that WriteSnapshot has
 // written, instead of its own, as [ReadSnapshot] does. It does nothing when rows were dropped since, and
 // when the bytes are another snapshot: another process may have rows in another order.
 func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
@@ -146,16 +142,28 @@ func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 	if err != nil {
 		return err
 	}
+	stored, err := s.terms(&m, owner)
+	if err != nil {
+		return err
+	}
 	l.writer.Lock()
 	defer l.writer.Unlock()
 	d := l.data.Load()
 	if d != written.of {
 		return nil
 	}
+	// Terms and blocks change under the lock of writers only; readers wait for the exchange alone.
+	terms := d.terms.without(stored)
+	smaller := d.terms.size() - terms.size()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.terms = terms
+	d.bytes -= smaller
 	blocks := slices.Clone(d.blocks)
-	for i := range m.slots / blockRows { // the last block of the snapshot may be filled by now
+	if len(d.slots) > m.slots {
+		mapped = mapped[:m.slots/blockRows] // the last block of the snapshot lacks the rows that came since
+	}
+	for i := range mapped {
 		if blocks[i].owner == nil {
 			d.bytes -= 3 * int64(len(blocks[i].codes))
 			for _, t := range &blocks[i].tokens {
@@ -281,19 +289,20 @@ func (f *frozen) write(w *snapshotWriter) {
 			write(le.AppendUint32(le.AppendUint32(buf, p.end), p.length))
 		}
 	})
-	terms := slices.Sorted(maps.Keys(f.terms))
+	terms := 0
 	w.section(sectionTerms, func(write func([]byte)) {
 		var buf []byte
-		for _, t := range terms {
+		for t, list := range f.terms.sorted() {
 			buf = binary.AppendUvarint(buf[:0], uint64(len(t)))
-			write(binary.AppendUvarint(append(buf, t...), uint64(len(f.terms[t]))))
+			write(binary.AppendUvarint(append(buf, t...), uint64(len(list))))
+			terms++
 		}
 	})
 	w.section(sectionPostings, func(write func([]byte)) {
 		var buf []byte
-		for _, t := range terms {
+		for _, list := range f.terms.sorted() {
 			buf = buf[:0]
-			for _, p := range f.terms[t] {
+			for _, p := range list {
 				buf = le.AppendUint16(le.AppendUint16(le.AppendUint32(buf, p.passage), p.tf), p.own)
 			}
 			write(buf)
@@ -328,7 +337,7 @@ func (f *frozen) write(w *snapshotWriter) {
 		buf = binary.AppendVarint(buf, f.revision)
 		buf = append(buf, boolByte(f.outOfOrder))
 		for _, n := range []int{
-			f.dimensions, len(f.rows), len(f.passages), len(terms), len(f.sessions), len(f.hides), len(f.slots), len(w.strings), len(f.langs),
+			f.dimensions, len(f.rows), len(f.passages), terms, len(f.sessions), len(f.hides), len(f.slots), len(w.strings), len(f.langs),
 		} {
 			buf = binary.AppendUvarint(buf, uint64(n)) //nolint:gosec // not negative
 		}
@@ -398,9 +407,9 @@ func asHalves(b []byte) (_ []uint16, ok bool) {
 	return unsafe.Slice((*uint16)(p), len(b)/2), uintptr(p)%2 == 0 //nolint:gosec // as above
 }
 
-// ReadSnapshot fills an empty layer from the bytes of a snapshot. Codes, halves and tokens are not copied:
-// the layer keeps owner, which must keep the bytes readable and unchanged, and drops it with its last
-// vector. Bytes that are damaged, cut off, or of another format or another number of dimensions are
+// ReadSnapshot fills an empty layer from the bytes of a snapshot. Codes, halves, tokens, terms and postings are not
+// copied: the layer keeps owner, which must keep the bytes readable and unchanged, and drops it with what it has of
+// them. Bytes that are damaged, cut off, or of another format or another number of dimensions are
 // ErrSnapshot, and leave the layer empty. A layer that is not empty is ErrOutOfStep.
 func (l *Layer) ReadSnapshot(data []byte, owner any) error {
 	s, err := openSnapshot(data)
@@ -510,7 +519,10 @@ func (s *snapshot) meta(dimensions int) (m snapshotMeta, err error) {
 	return m, err
 }
 
-var errSnapshotContent = fmt.Errorf("%w: its content contradicts itself", ErrSnapshot)
+var (
+	errSnapshotContent = fmt.Errorf("%w: its content contradicts itself", ErrSnapshot)
+	errUnaligned       = fmt.Errorf("%w: it is not aligned", ErrSnapshot)
+)
 
 // decode builds the data of a layer.
 func (s *snapshot) decode(owner any, dimensions int) (d *data, revision int64, err error) {
@@ -523,7 +535,7 @@ func (s *snapshot) decode(owner any, dimensions int) (d *data, revision int64, e
 	// The words and the rows are independent of each other.
 	var words error
 	var wg sync.WaitGroup
-	wg.Go(func() { words = s.decodeTerms(d, &m) })
+	wg.Go(func() { d.terms.stored, words = s.terms(&m, owner) })
 	err = s.decodeRows(d, &m)
 	wg.Wait()
 	if err := errors.Join(err, words); err != nil {
@@ -535,31 +547,6 @@ func (s *snapshot) decode(owner any, dimensions int) (d *data, revision int64, e
 	return d, m.revision, nil
 }
 
-func (s *snapshot) decodeTerms(d *data, m *snapshotMeta) error {
-	le, raw := binary.LittleEndian, s.section[sectionPostings]
-	all := make([]posting, len(raw)/int(postingBytes))
-	for i := range all {
-		p := raw[i*int(postingBytes):][:postingBytes]
-		all[i] = posting{le.Uint32(p), le.Uint16(p[4:]), le.Uint16(p[6:])}
-		if int(all[i].passage) >= m.passages {
-			return errSnapshotContent
-		}
-	}
-	c := &cursor{rest: s.section[sectionTerms], text: string(s.section[sectionTerms])}
-	d.terms = make(map[string]*[]posting, m.terms)
-	lists := make([][]posting, m.terms)
-	for i := range lists {
-		term := c.string(c.count(math.MaxInt32))
-		n := c.count(len(all))
-		if c.bad {
-			return errSnapshotContent
-		}
-		lists[i], all = all[:n:n], all[n:]
-		d.terms[term] = &lists[i]
-	}
-	return nil
-}
-
 func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	le := binary.LittleEndian
 	c := &cursor{rest: s.section[sectionStrings], text: string(s.section[sectionStrings])}
@@ -569,7 +556,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	}
 	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
 	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
-	d.last = make(map[ID]uint32, m.hides)
+	d.last.grow(m.hides+m.hides/2, d.rowID)
 	ended := 0
 	for i := range d.rows {
 		b, e := s.section[sectionRows][i*rowBytes:][:rowBytes], &d.rows[i]
@@ -607,8 +594,8 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	for i := range d.rows {
 		// The head of a note's versions is the one with the highest revision.
 		e := &d.rows[i]
-		if row, ok := d.last[e.note]; !ok || d.rows[row].from < e.from {
-			d.last[e.note] = uint32(i)
+		if row, ok := d.newest(e.note); !ok || d.rows[row].from < e.from {
+			d.last.set(e.note, uint32(i), d.rowID)
 		}
 		if d.to[i] != 0 {
 			d.ends = append(d.ends, end{d.to[i], uint32(i)})
@@ -616,11 +603,12 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	}
 	slices.SortStableFunc(d.ends, func(a, b end) int { return cmp.Compare(a.to, b.to) })
 	d.sorted = len(d.ends)
-	d.hides, d.hideOf = make([]hide, m.hides), make(map[ID]int, m.hides)
+	d.hides = make([]hide, m.hides)
+	d.hideOf.grow(m.hides+m.hides/2, d.hideID)
 	for i := range d.hides {
 		b := s.section[sectionHides][24*i:]
 		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:])}
-		d.hideOf[d.hides[i].note] = i
+		d.hideOf.set(d.hides[i].note, uint32(i), d.hideID)
 	}
 	if c.bad || records.bad {
 		return errSnapshotContent
@@ -662,20 +650,17 @@ func (s *snapshot) decodeVectors(d *data, m *snapshotMeta, owner any, stride int
 		}
 	}
 	d.slots, d.blocks = slots, blocks
-	d.bytes += bytes
-	for term, list := range d.terms {
-		d.bytes += termBytes(term) + postingBytes*int64(len(*list))
-	}
+	d.bytes += bytes + d.terms.size()
 	return nil
 }
 
-// vectors returns the slots and blocks, and the memory that blocks take. Full blocks use the codes,
-// halves and tokens in place; the last one, which is still filled, has its own and keeps no owner.
+// vectors returns the slots and blocks, and the memory that blocks take. They use the codes, halves and
+// tokens in place; the last one is copied when it is filled further.
 func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint32, blocks []*block, bytes int64, err error) {
 	le := binary.LittleEndian
 	halves, ok := asHalves(s.section[sectionHalves])
 	if !ok {
-		return nil, nil, 0, fmt.Errorf("%w: it is not aligned", ErrSnapshot)
+		return nil, nil, 0, errUnaligned
 	}
 	slots = make([]uint32, m.slots)
 	blocks = make([]*block, (m.slots+blockRows-1)/blockRows)
@@ -684,14 +669,7 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 		b := &block{owner: owner}
 		first := n * blockRows
 		filled := min(blockRows, m.slots-first)
-		whole := filled == blockRows
 		b.codes, b.halves = s.section[sectionCodes][first*stride:][:filled*stride], halves[first*stride:][:filled*stride]
-		if !whole {
-			b.owner = nil
-			b.codes = append(make([]byte, 0, blockRows*stride), b.codes...)[:blockRows*stride]
-			b.halves = append(make([]uint16, 0, blockRows*stride), b.halves...)[:blockRows*stride]
-			bytes += 3 * int64(blockRows*stride)
-		}
 		for i := range filled {
 			e := s.section[sectionSlots][(first+i)*slotBytesInFile:]
 			row, size := le.Uint32(e), int(le.Uint32(e[16:]))
@@ -701,10 +679,6 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 			slots[first+i] = row
 			b.factor[i], b.inverse[i] = math.Float32frombits(le.Uint32(e[4:])), math.Float64frombits(le.Uint64(e[8:]))
 			b.tokens[i], tokens = tokens[:size:size], tokens[size:]
-			if !whole {
-				b.tokens[i] = slices.Clone(b.tokens[i])
-				bytes += allocated(size)
-			}
 		}
 		bytes += int64(unsafe.Sizeof(*b))
 		blocks[n] = b

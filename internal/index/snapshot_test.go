@@ -165,10 +165,25 @@ func TestSnapshotAnswersAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameAnswers(t, "with its vectors in the snapshot", l, again)
+	v, err := Open([]Bound{{l, l.Revision()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearest := func() []Hit {
+		q, err := v.Query("", rows[0].Vector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q.Vector(nil, 20)
+	}
+	before := nearest()
 	for _, x := range []*Layer{l, again} {
 		applyRows(t, x, rows[700:])
 	}
 	sameAnswers(t, "after more rows", l, again)
+	if after := nearest(); !reflect.DeepEqual(after, before) {
+		t.Errorf("an open view finds %v after more rows, before %v", after, before)
+	}
 	if _, second := written(t, again); true {
 		if _, first := written(t, l); !bytes.Equal(first, second) {
 			t.Error("after more rows, the snapshots differ")
@@ -205,7 +220,7 @@ func TestSnapshotFreesMemory(t *testing.T) {
 	if err := l.UseSnapshot(w, data, "owner"); err != nil {
 		t.Fatal(err)
 	}
-	blocks := int64(6) // full ones
+	blocks := int64(7) // the last one too, which is not full
 	if freed := before - l.Bytes(); freed < blocks*blockRows*3*64 {
 		t.Errorf("%d bytes of %d are freed", freed, before)
 	}

@@ -303,7 +303,7 @@ func (v *View) locateNote(note ID) (layer int, row uint32, ok bool) {
 	for i := range v.layers {
 		l := &v.layers[i]
 		l.data.mu.RLock()
-		row, ok := l.data.last[note]
+		row, ok := l.data.newest(note)
 		for ok && !l.visible.has(row) {
 			prev := l.data.rows[row].prev
 			if ok = prev != none; ok {

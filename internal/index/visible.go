@@ -117,7 +117,7 @@ func (d *data) without(vis *visibility, notes []ID) *visibility {
 	defer d.mu.RUnlock()
 	out := vis
 	for _, note := range notes {
-		row, ok := d.last[note]
+		row, ok := d.newest(note)
 		for ok {
 			e := &d.rows[row]
 			if out.rows.has(row) {

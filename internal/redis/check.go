@@ -22,7 +22,7 @@ const oldest = 7
 // Direct makes one call past the guard, even while the breaker is open. Its error is
 // Unavailable, with the fix in the message.
 func (c *Client) Direct(ctx context.Context, fn func(context.Context, *goredis.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, max(directTimeout, c.cfg.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.atLeast(directTimeout))
 	defer cancel()
 	if err := fn(ctx, c.client); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "redis: %s", explain(err))

@@ -29,7 +29,7 @@ type Config struct {
 	// Redis have different prefixes.
 	Prefix string
 	// Timeout bounds a whole call; default 50 ms. Where it is longer than what else is waited for (2 s for a connection, 1 s
-	// for an answer at start and to Check), it bounds that too.
+	// for an answer at start, to Check and to a worker that takes work, 250 ms to send a wake-up), it bounds that too.
 	Timeout time.Duration
 	// Failures in a row after which Redis is bypassed; default 3.
 	Failures int
@@ -60,6 +60,9 @@ func (c *Config) setDefaults() error {
 	}
 	return nil
 }
+
+// atLeast returns what bounds a call that usually has d: Timeout, if that is longer.
+func (c *Config) atLeast(d time.Duration) time.Duration { return max(d, c.Timeout) }
 
 // Deps are what the package needs from its surroundings; all may be nil.
 type Deps struct {
@@ -99,10 +102,10 @@ func Open(ctx context.Context, cfg Config, d Deps) (*Client, error) {
 		// Not wrapped: the error holds the URL, and with it the password.
 		return nil, fault.InvalidField("redis_url", "must be redis://[user:password@]host[:port][/database], or rediss:// for TLS; escape special characters in the password")
 	}
-	opts.DialTimeout = max(dialTimeout, cfg.Timeout)
+	opts.DialTimeout = cfg.atLeast(dialTimeout)
 	opts.DialerRetries = 1
 	// An upper bound. The context of each call sets a shorter one.
-	longest := max(directTimeout, cfg.Timeout)
+	longest := cfg.atLeast(directTimeout)
 	opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = longest, longest, longest
 	opts.ContextTimeoutEnabled = true
 	opts.MaxRetries = -1 // the caller continues without Redis

@@ -20,9 +20,9 @@ import (
 const (
 	wakeBuffer  = 4096                   // wake-ups that wait to be sent; further ones are dropped
 	wakeBatch   = 128                    // wake-ups in one round trip
-	wakeTimeout = 250 * time.Millisecond // of one round trip
+	wakeTimeout = 250 * time.Millisecond // of one round trip, unless Config.Timeout is longer
 	wakeFlush   = 500 * time.Millisecond // for wake-ups that still wait when Run ends
-	wakeBlock   = time.Second            // longest wait of one take; a stop waits for it
+	wakeBlock   = time.Second            // longest wait of one take, besides the time for the answer; a stop waits for it
 	wakeRetry   = 500 * time.Millisecond // after a take that failed
 
 	presenceEvery = 5 * time.Second
@@ -141,7 +141,7 @@ func (w *Wakeups) send(ctx context.Context, first wakeUp) {
 	}
 	added := map[group]*goredis.IntCmd{}
 	// A caller's end is no reason to lose what it committed.
-	err := w.client.within(context.WithoutCancel(ctx), wakeTimeout, "wake", func(ctx context.Context, r *goredis.Client) error {
+	err := w.client.within(context.WithoutCancel(ctx), w.client.cfg.atLeast(wakeTimeout), "wake", func(ctx context.Context, r *goredis.Client) error {
 		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for g, lanes := range batch {
 				added[g] = p.ZAddNX(ctx, w.client.lanesKey(g.stage, g.tenant), lanes...)
@@ -223,7 +223,7 @@ func (w *Wakeups) serveStage(ctx context.Context, runner Drainer, s memory.Stage
 func (w *Wakeups) take(ctx context.Context, s memory.Stage) (d memory.Due, ok bool) {
 	// Not bounded by ctx: a wake-up that Redis hands out must not get lost on the way. Not guarded:
 	// a blocked call says nothing about the health of Redis, and no request waits for it.
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeBlock+directTimeout)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeBlock+w.client.cfg.atLeast(directTimeout))
 	defer cancel()
 	z, err := w.client.client.BZPopMin(limit, wakeBlock, w.client.wakeKey(s)).Result()
 	if err == nil {

@@ -338,6 +338,61 @@ func TestMoreIsLeft(t *testing.T) {
 	}
 }
 
+// patience is a hook that keeps how long a command may take.
+type patience struct {
+	mu   sync.Mutex
+	left map[string]time.Duration
+}
+
+func (p *patience) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (p *patience) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, c goredis.Cmder) error {
+		p.note(ctx, c.Name())
+		return next(ctx, c)
+	}
+}
+
+func (p *patience) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, list []goredis.Cmder) error {
+		for _, c := range list {
+			p.note(ctx, c.Name())
+		}
+		return next(ctx, list)
+	}
+}
+
+func (p *patience) note(ctx context.Context, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if end, ok := ctx.Deadline(); ok {
+		p.left[name] = time.Until(end)
+	}
+}
+
+// The time that the settings give a call is kept where wake-ups are sent and taken too: a distant server needs it.
+func TestWakeUpsHaveTime(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	client := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: time.Hour}, Deps{})
+	p := &patience{left: map[string]time.Duration{}}
+	client.client.AddHook(p)
+	w, err := NewWakeups(client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := newRef()
+	w.send(t.Context(), wakeUp{want, memory.StageDecide})
+	if got, ok := w.take(t.Context(), memory.StageDecide); !ok || got != want {
+		t.Errorf("taken is %v, %t", got, ok)
+	}
+	for _, name := range []string{"zadd", "bzpopmin", "zpopmin"} {
+		if p.left[name] < time.Minute {
+			t.Errorf("%s may take %s", name, p.left[name])
+		}
+	}
+}
+
 // A worker of one stage takes only the wake-ups of that stage; another worker does the rest.
 func TestStagesOfAWorker(t *testing.T) {
 	t.Parallel()

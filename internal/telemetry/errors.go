@@ -2,12 +2,13 @@ package telemetry
 
 import (
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // errorInterval is the minimum interval between logged errors: while an endpoint is
@@ -49,10 +50,6 @@ func (t *errorLog) Handle(err error) {
 		return
 	}
 	t.until = now.Add(errorInterval)
-	text := err.Error()
-	if len(text) > maxErrorText {
-		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
-	}
-	t.log.Warn("telemetry cannot be exported; the process continues without it", "error", text, "suppressed", t.suppressed)
+	t.log.Warn("telemetry cannot be exported; the process continues without it", "error", clip.Bytes(err.Error(), maxErrorText), "suppressed", t.suppressed)
 	t.suppressed = 0
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
+	"github.com/slipboxhq/slipbox/internal/cpus"
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -111,7 +112,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	}
 	s.write, s.read = newPool(wdb, 1), newPool(rdb, c.Readers)
 	// More reads of one tenant than there are CPUs would only take turns of these.
-	s.readTurns = fair.NewGate(c.Readers, max(2, runtime.GOMAXPROCS(0)))
+	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count()))
 	if err := s.openReserve(ctx, c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
