@@ -139,6 +139,9 @@ func TestUsage(t *testing.T) {
 	if u.Notes != 3 || u.Links != 0 || u.Collections != 2 || u.Forks != 0 || u.StoredBytes <= 0 {
 		t.Errorf("holds %+v", u)
 	}
+	if u.From != "2026-10-22" || u.To != "2026-11-21" {
+		t.Errorf("model use of %s to %s, want the 30 days before today", u.From, u.To)
+	}
 	if valueOr(u.Limits.Notes, 0) != 500 || valueOr(u.Limits.RequestsPerMinute, 0) != 1000 {
 		t.Errorf("limits %s", mustJSON(t, u.Limits))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -193,7 +194,7 @@ func refusesAsOpenAI(c *gin.Context) {
 
 // newOpenAIError renders a fault in OpenAI's form, with the content of a problem document.
 func newOpenAIError(f *fault.Error, status int) wire.OpenAIError {
-	e := wire.OpenAIErrorBody{Message: clip(f.Message), Code: nullable.NewNullableWithValue(string(f.Code))}
+	e := wire.OpenAIErrorBody{Message: clip.Runes(f.Message, maxProblemText), Code: nullable.NewNullableWithValue(string(f.Code))}
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
 	}
@@ -210,7 +211,7 @@ func newOpenAIError(f *fault.Error, status int) wire.OpenAIError {
 		e.Type = "invalid_request_error"
 	}
 	if len(f.Fields) > 0 {
-		e.Param = nullable.NewNullableWithValue(clip(f.Fields[0].Field))
+		e.Param = nullable.NewNullableWithValue(clip.Runes(f.Fields[0].Field, maxProblemText))
 	}
 	if errors.Is(f, chat.ErrNoModel) {
 		e.Code = nullable.NewNullableWithValue("model_not_configured")

@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -192,7 +193,7 @@ func (s *Server) noRoute(c *gin.Context) {
 func (s *Server) noMethod(c *gin.Context) {
 	refusesAsOpenAI(c)
 	chooseErrors(c)
-	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s", clip(c.Request.Method)))
+	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s", clip.Runes(c.Request.Method, maxProblemText)))
 }
 
 // authenticate finds the principal of a request.

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/mem0"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
@@ -83,7 +83,7 @@ func newProblem(f *fault.Error, requestID string) wire.Problem {
 		RequestID: requestID,
 	}
 	if f.Message != "" {
-		p.Detail = new(clip(f.Message))
+		p.Detail = new(clip.Runes(f.Message, maxProblemText))
 	}
 	for name, to := range map[string]**int{"current": &p.Current, "requested": &p.Requested, "limit": &p.Limit, "matches": &p.Matches, "version": &p.Version} {
 		if n, ok := f.Numbers[name]; ok {
@@ -97,17 +97,9 @@ func newProblem(f *fault.Error, requestID string) wire.Problem {
 		if i == maxProblemFields {
 			break
 		}
-		p.Errors = append(p.Errors, wire.FieldError{Field: clip(field.Field), Reason: clip(field.Reason)})
+		p.Errors = append(p.Errors, wire.FieldError{Field: clip.Runes(field.Field, maxProblemText), Reason: clip.Runes(field.Reason, maxProblemText)})
 	}
 	return p
-}
-
-// clip cuts text that may contain client input.
-func clip(s string) string {
-	if utf8.RuneCountInString(s) <= maxProblemText {
-		return s
-	}
-	return string([]rune(s)[:maxProblemText]) + "…"
 }
 
 // adviseMissing says what to do about a collection of the path that does not exist. It does not repeat the

@@ -41,6 +41,7 @@ func (h *access) getUsage(c *gin.Context) error {
 		return err
 	}
 	return reply(c, http.StatusOK, wire.Usage{
+		From: from, To: to,
 		Collections: held.Collections, Forks: held.Forks, Notes: held.Notes, Links: held.Links, StoredBytes: held.StoredBytes,
 		QueuedJobs: new(held.QueuedJobs), Model: byPurpose(used), Limits: wireLimits(p.Tenant.Limits.Or(h.limits)),
 	})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+
+	"github.com/slipboxhq/slipbox/internal/cpus"
 )
 
 // Sizes of the output, the same for all models.
@@ -83,7 +85,7 @@ func assemble(v tokenizer, w *weights, c Config) *Encoder {
 		vocab:    v,
 		weights:  w,
 		batches:  make(chan struct{}, c.Parallel),
-		searches: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		searches: make(chan struct{}, cpus.Count()),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // ByLanguage is the embedder that reads English with the encoder for English, and every other language with the one
 // for many, whose output is turned into the space of the first. So all of its vectors compare with each other, also
 // those of a question and a note in two languages, and an English text costs what the smaller encoder costs. A text
-// whose language does not show counts as English.
+// whose language does not show counts as English. Keywords and tags of a note say nothing of its language.
 //
 // The weights of the second encoder are read for the first text that needs them.
 type ByLanguage struct{ english, others *Local }
@@ -61,7 +61,7 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 		var own []string
 		var places []int
 		for i, t := range texts {
-			if lang, _ := text.Guess(t); (lang == text.English) == (l == b.english) {
+			if lang, _ := text.Guess(memory.Prose(t)); (lang == text.English) == (l == b.english) {
 				own, places = append(own, t), append(places, i)
 			}
 		}

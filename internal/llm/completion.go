@@ -11,10 +11,10 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -143,23 +143,16 @@ const maxShown = 4000
 
 // repairMessages returns the conversation that shows the model its error.
 func repairMessages(prompt, content string, err error) []openai.ChatCompletionMessage {
-	ask := "That answer cannot be used: " + truncate(err.Error(), maxShown) +
+	ask := "That answer cannot be used: " + clip.Runes(err.Error(), maxShown) +
 		"\nAnswer the same question again. " + jsonOnly
 	if strings.TrimSpace(content) == "" {
 		return []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: prompt + "\n\n" + ask}}
 	}
 	return []openai.ChatCompletionMessage{
 		{Role: openai.ChatMessageRoleUser, Content: prompt},
-		{Role: openai.ChatMessageRoleAssistant, Content: truncate(content, maxShown)},
+		{Role: openai.ChatMessageRoleAssistant, Content: clip.Runes(content, maxShown)},
 		{Role: openai.ChatMessageRoleUser, Content: ask},
 	}
-}
-
-func truncate(s string, runes int) string {
-	if utf8.RuneCountInString(s) <= runes {
-		return s
-	}
-	return string([]rune(s)[:runes]) + "…"
 }
 
 // send gets one reply, in the best format that the endpoint supports, and adds calls and tokens to

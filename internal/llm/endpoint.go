@@ -17,6 +17,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/sony/gobreaker/v2"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -325,10 +326,7 @@ func (e *endpoint) redact(err error) error {
 	if e.key != "" {
 		s = strings.ReplaceAll(s, e.key, "[key]")
 	}
-	if len(s) > maxCause {
-		s = strings.ToValidUTF8(s[:maxCause], "") + "…"
-	}
-	return &redacted{text: s, err: err}
+	return &redacted{text: clip.Bytes(s, maxCause), err: err}
 }
 
 // errorWord matches the name of a kind of error, such as context_length_exceeded.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/cpus"
 	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 	"github.com/slipboxhq/slipbox/internal/fair"
@@ -79,7 +80,7 @@ func newLocal(d Deps, cfg Config) *Local {
 	l := &Local{
 		clock: d.Clock, observer: d.Observer,
 		// As many as the encoder computes at once.
-		single: fair.NewGate(runtime.GOMAXPROCS(0), 0), batches: fair.NewGate(max(1, runtime.NumCPU()/2), 0),
+		single: fair.NewGate(cpus.Count(), 0), batches: fair.NewGate(max(1, runtime.NumCPU()/2), 0),
 	}
 	if l.clock == nil {
 		l.clock = time.Now

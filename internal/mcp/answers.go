@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // answer is what a tool answers: as text for a model, and as JSON with the same content.
@@ -67,14 +69,6 @@ func estimateTokens(s string) int {
 	return n
 }
 
-// clip cuts a text to a number of characters.
-func clip(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
-}
-
 // minClip is the length to which a text is cut before other parts are left out, in characters.
 const minClip = 200
 
@@ -84,7 +78,7 @@ func halve(s *string) bool {
 	if n <= minClip {
 		return false
 	}
-	*s = clip(*s, n/2)
+	*s = clip.Runes(*s, n/2)
 	return true
 }
 
@@ -241,7 +235,7 @@ func shortenHits(hits *[]hit, leftOut *int) bool {
 	cut := false
 	for i := range *hits {
 		if h := &(*hits)[i]; len(*hits) > 1 && utf8.RuneCountInString(h.Content) > maxHit+1 {
-			h.Content, h.Cut, cut = clip(h.Content, maxHit), true, true
+			h.Content, h.Cut, cut = clip.Runes(h.Content, maxHit), true, true
 		}
 	}
 	if cut || dropLast(hits, leftOut) {
@@ -513,7 +507,7 @@ func (a *historyAnswer) shorten() bool {
 	cut := false
 	for i := range a.Versions {
 		if v := &a.Versions[i]; len(a.Versions) > 1 && utf8.RuneCountInString(v.Content) > maxHit+1 {
-			v.Content, v.Cut, cut = clip(v.Content, maxHit), true, true
+			v.Content, v.Cut, cut = clip.Runes(v.Content, maxHit), true, true
 		}
 	}
 	if cut || dropLast(&a.Versions, &a.LeftOut) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // Relay carries messages between standard input and output, one for each line, and the route /mcp of a gateway.
@@ -223,7 +225,7 @@ func (r *Relay) post(ctx context.Context, m message) (answers [][]byte, err erro
 	_ = json.Unmarshal(body, &known)
 	if resp.StatusCode >= http.StatusBadRequest && known.JSONRPC == "" {
 		if known.Detail == "" {
-			known.Detail = clip(string(bytes.TrimSpace(body)), maxErrorText)
+			known.Detail = clip.Runes(string(bytes.TrimSpace(body)), maxErrorText)
 		}
 		return nil, fmt.Errorf("%s (%d)", known.Detail, resp.StatusCode)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -225,7 +226,7 @@ func (c *call) checkNames() error {
 	for _, name := range slices.Sorted(maps.Keys(c.args)) {
 		if !slices.Contains(known, name) {
 			return problem{
-				Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: clip(name, maxName) + ": unknown argument",
+				Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: clip.Runes(name, maxName) + ": unknown argument",
 				fix: "The arguments are " + strings.Join(known, ", ") + ".",
 			}
 		}

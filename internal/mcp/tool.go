@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // tool is a tool as it is listed and run.
@@ -172,7 +174,7 @@ func (t *tool) call(ctx context.Context, caller Caller, arguments json.RawMessag
 }
 
 func refuse(err error) *sdk.CallToolResult {
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: clip(errorText(err), maxErrorText)}}}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: clip.Runes(errorText(err), maxErrorText)}}}
 }
 
 func (p problem) result() *sdk.CallToolResult { return refuse(p) }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/text"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
@@ -294,7 +295,7 @@ func forget(c *call) (answer, error) {
 	for _, id := range ids {
 		_, err := c.send(Request{Method: http.MethodDelete, Path: path + "/notes/" + url.PathEscape(id)}, query, nil)
 		if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, argNote) {
-			out.Missing = append(out.Missing, clip(id, maxName))
+			out.Missing = append(out.Missing, clip.Runes(id, maxName))
 			continue
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -176,9 +177,23 @@ func EmbedText(n *Note) string {
 		b = append(b, "\ncontext: "...)
 		b = append(b, n.Context...)
 	}
-	b = appendList(b, "\nkeywords: ", n.Keywords)
-	b = appendList(b, "\ntags: ", n.Tags)
+	b = appendList(b, labelKeywords, n.Keywords)
+	b = appendList(b, labelTags, n.Tags)
 	return string(b)
+}
+
+const (
+	labelKeywords = "\nkeywords: "
+	labelTags     = "\ntags: "
+)
+
+// Prose returns a text of EmbedText without its lists. They may be in another language than the note: tags are
+// English in notes of all languages.
+func Prose(embedText string) string {
+	for _, label := range []string{labelKeywords, labelTags} {
+		embedText, _, _ = strings.Cut(embedText, label)
+	}
+	return embedText
 }
 
 func appendList(b []byte, label string, list []string) []byte {

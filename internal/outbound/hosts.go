@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // All is the entry for every host.
@@ -33,18 +35,11 @@ func ParseHosts(list ...string) (Hosts, error) {
 		}
 		e, ok := parseEntry(s)
 		if !ok {
-			return Hosts{}, fmt.Errorf("%q is no host; write it as example.com, example.com:8443, *.example.com, 192.0.2.1 or *", cutText(s, 100))
+			return Hosts{}, fmt.Errorf("%q is no host; write it as example.com, example.com:8443, *.example.com, 192.0.2.1 or *", clip.Bytes(s, 100))
 		}
 		h.entries = append(h.entries, e)
 	}
 	return h, nil
-}
-
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 func parseEntry(s string) (e entry, ok bool) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // Bounds of a schema that a tenant wrote.
@@ -55,12 +57,7 @@ func Parse(raw json.RawMessage) (doc map[string]any, compiled *Schema, err error
 
 // shorten bounds what a compiler says, which quotes the schema.
 func shorten(s string) string {
-	const most = 300
-	s = strings.ReplaceAll(s, "\n", " ")
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
+	return clip.Bytes(strings.ReplaceAll(s, "\n", " "), 300)
 }
 
 // costs counts what a check visits.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -340,7 +341,7 @@ func parseTests(v any, path string, test func(op filter.Op, values []any) (condi
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			op, ok := operators[name]
 			if !ok {
-				return nil, malformed("%s: the operator %q is not known; it can be %s", path, shorten(name), strings.Join(slices.Sorted(maps.Keys(operators)), ", "))
+				return nil, malformed("%s: the operator %q is not known; it can be %s", path, clip.Runes(name, 40), strings.Join(slices.Sorted(maps.Keys(operators)), ", "))
 			}
 			values := []any{v[name]}
 			if list, isList := v[name].([]any); op == filter.In && isList {
@@ -466,15 +467,6 @@ func reason(err error) string {
 		return f.Fields[0].Reason
 	}
 	return err.Error()
-}
-
-// shorten cuts a text of the client's for a message.
-func shorten(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }
 
 // checkExpr returns an expression as the parser of the filter language makes it, with its limits. The nil expression

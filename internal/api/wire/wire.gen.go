@@ -3872,6 +3872,9 @@ type Usage struct {
 	Collections int64 `json:"collections"`
 	Forks       int64 `json:"forks"`
 
+	// From First day (UTC) of the model use.
+	From string `json:"from"`
+
 	// Limits The limits in force, the gateway's own included.
 	Limits Limits `json:"limits"`
 	Links  int64  `json:"links"`
@@ -3883,6 +3886,9 @@ type Usage struct {
 	// QueuedJobs Notes and messages that wait for their policy.
 	QueuedJobs  *int64 `json:"queued_jobs,omitempty"`
 	StoredBytes int64  `json:"stored_bytes"`
+
+	// To Last day (UTC): today, if none was asked for.
+	To string `json:"to"`
 }
 
 // Version defines model for Version.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -359,7 +360,7 @@ const maxReply = 16 << 10
 func (st *stepper) ending(state RunState, why StopReason, message string) (memory.JobEnd, error) {
 	out := ended{State: state, Stop: why}
 	if st.run != nil {
-		out.Reply, out.Steps = cutBytes(st.run.reply(), maxReply), len(st.run.turns)
+		out.Reply, out.Steps = clip.Bytes(st.run.reply(), maxReply), len(st.run.turns)
 	}
 	raw, err := json.Marshal(out)
 	if err != nil {

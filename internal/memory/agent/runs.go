@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -256,7 +257,7 @@ func (r *runState) isBehind(job *memory.Job) bool {
 		return false
 	}
 	var end ended
-	return json.Unmarshal(job.Result, &end) == nil && (end.Steps > len(r.turns) || end.Reply != cutBytes(r.reply(), maxReply))
+	return json.Unmarshal(job.Result, &end) == nil && (end.Steps > len(r.turns) || end.Reply != clip.Bytes(r.reply(), maxReply))
 }
 
 // newestJob returns the newest job of a run; nil: there is none in this collection, as in a fork.

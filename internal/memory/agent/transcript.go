@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -58,7 +59,7 @@ func callID(run uuid.UUID, step, place int) string {
 // storeTurn brings a turn of the model into the form in which it is stored: with our ids for the calls, and
 // with a problem for each call that is not run. most is how many characters its arguments may have.
 func storeTurn(said memory.Turn, run uuid.UUID, step, most int) storedTurn {
-	out := storedTurn{Text: cutBytes(clean(said.Text), maxTurnText)}
+	out := storedTurn{Text: clip.Bytes(clean(said.Text), maxTurnText)}
 	bytes := 0
 	for i, c := range said.Calls {
 		if i == maxCalls {
@@ -93,13 +94,6 @@ func isObject(s string) bool {
 // clean removes what cannot be stored.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-func cutBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // readTurn returns the calls of a turn's note; ok is false for a message that calls nothing.

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -48,6 +49,7 @@ const (
 	maxSilent     = 200      // dates without turns
 	maxFaults     = 20       // shown
 	maxNamesShown = 20       // of the persons in a document
+	maxQuoted     = 60       // characters of what a fault repeats
 	maxStrength   = 1e9      // of a memory
 	maxDepth      = 12       // of unknown members
 	pairForm      = "pair"   // the turn was a pair [query, response]
@@ -167,7 +169,7 @@ func onePerson(top map[string]json.RawMessage) (key string, person map[string]js
 	}
 	shown := make([]string, 0, maxNamesShown)
 	for _, n := range names[:min(len(names), maxNamesShown)] {
-		shown = append(shown, fmt.Sprintf("%q", clip(n)))
+		shown = append(shown, fmt.Sprintf("%q", clip.Runes(n, maxQuoted)))
 	}
 	if len(names) > len(shown) {
 		shown = append(shown, "…")
@@ -186,14 +188,8 @@ func isPerson(m map[string]json.RawMessage) bool {
 }
 
 // memberPath is the path of a member.
-func memberPath(path, name string) string { return fmt.Sprintf("%s[%q]", path, clip(name)) }
-
-// clip bounds what a fault repeats from a document.
-func clip(s string) string {
-	if utf8.RuneCountInString(s) <= 60 {
-		return s
-	}
-	return string([]rune(s)[:60]) + "…"
+func memberPath(path, name string) string {
+	return fmt.Sprintf("%s[%q]", path, clip.Runes(name, maxQuoted))
 }
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
@@ -526,7 +522,7 @@ func (r *reader) checkValue(path string, v any, depth int) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(x)) {
 			r.characters(path, k)
-			r.checkValue(path+"."+clip(k), x[k], depth+1)
+			r.checkValue(path+"."+clip.Runes(k, maxQuoted), x[k], depth+1)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -71,7 +72,7 @@ func checkTurns(turns []Turn) error {
 		case memory.RoleTool:
 			return fault.InvalidField("messages", "a message of a tool needs the call that it answers; send such dialogues to /v1/chat/completions")
 		default:
-			return fault.InvalidField("messages", "unknown role %q", clip(string(turns[i].Role), maxName))
+			return fault.InvalidField("messages", "unknown role %q", clip.Runes(string(turns[i].Role), maxName))
 		}
 	}
 	last := &turns[len(turns)-1]

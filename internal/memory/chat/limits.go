@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -110,7 +111,7 @@ func (l Limits) checkMedia(d *json.Decoder, path string, address bool) error {
 					return fault.InvalidField(path, "is not valid JSON")
 				}
 				key, _ := name.(string)
-				at, inner = path+"."+clip(key, maxName), isAddressField(key)
+				at, inner = path+"."+clip.Runes(key, maxName), isAddressField(key)
 			} else {
 				at += "." + strconv.Itoa(i)
 			}
@@ -132,7 +133,7 @@ func isAddressField(name string) bool {
 }
 
 func (l Limits) checkAddress(address, path string) error {
-	scheme, _, _ := strings.Cut(strings.TrimSpace(clip(address, maxScheme)), ":")
+	scheme, _, _ := strings.Cut(strings.TrimSpace(clip.Runes(address, maxScheme)), ":")
 	switch scheme = strings.ToLower(scheme); {
 	case scheme == "data":
 		return nil

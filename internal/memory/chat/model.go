@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -111,7 +112,7 @@ func (m *Models) choose(name string, c *memory.Collection) (Model, error) {
 	if every := m.Named[AnyModel]; every != nil && isModelName(name) {
 		return passedOn{Model: every, name: name}, nil
 	}
-	err := fault.InvalidField("model", "unknown model %q; valid models are %s", clip(name, maxName), strings.Join(m.Names(), ", "))
+	err := fault.InvalidField("model", "unknown model %q; valid models are %s", clip.Runes(name, maxName), strings.Join(m.Names(), ", "))
 	err.Err = ErrUnknownModel
 	return nil, err
 }

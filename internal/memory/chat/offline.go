@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -59,7 +60,7 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 			content = content[p.Start:p.End]
 		}
 		a.Citations = append(a.Citations, recall.Cite(n))
-		fmt.Fprintf(&b, "\n[%d] %s: %s", len(a.Citations), n.OccurredAt.UTC().Format("2006-01-02"), clip(oneLine(content), offlineRunes))
+		fmt.Fprintf(&b, "\n[%d] %s: %s", len(a.Citations), n.OccurredAt.UTC().Format("2006-01-02"), clip.Runes(oneLine(content), offlineRunes))
 	}
 	if len(a.Citations) > 0 {
 		a.Reply = b.String()
@@ -71,7 +72,7 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 // Without a model nobody judges what was found, so the nearest note is no reply by being the nearest. What shares no word
 // with the question but names has to match it better than offlineMin, which was chosen on the questions of seven
 // conversations.
-const offlineMin = 0.75
+const offlineMin = 0.74
 
 // withheld returns why an answer without a model shows nothing of what was found; "" if it shows it.
 func withheld(found *recall.Result, q *Question) string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -258,7 +259,7 @@ func (t *inputItem) message(s *Service, scope tenant.Scope, path string) (*messa
 	case "reasoning":
 		return nil, nil //nolint:nilnil // a model's own notes; chat completions have no place for them
 	}
-	return nil, fault.InvalidField(path+".type", "items of type %q are not supported by this gateway", clip(t.Type, maxName))
+	return nil, fault.InvalidField(path+".type", "items of type %q are not supported by this gateway", clip.Runes(t.Type, maxName))
 }
 
 // contentOf translates the content of an item: a text, or parts.
@@ -309,7 +310,7 @@ func contentOf(raw json.RawMessage, role memory.Role, path string) (any, error) 
 			plain = false
 			out = append(out, object{"type": "file", "file": object{"file_data": p.FileData, "filename": p.FileName}})
 		default:
-			return nil, fault.InvalidField(at+".type", "parts of type %q are not supported by this gateway", clip(p.Type, maxName))
+			return nil, fault.InvalidField(at+".type", "parts of type %q are not supported by this gateway", clip.Runes(p.Type, maxName))
 		}
 	}
 	if plain && role != memory.RoleUser || len(out) == 1 && plain {
@@ -332,7 +333,7 @@ func (r *response) tools(put func(string, any) error) error {
 	for i, t := range tools {
 		var kind string
 		if json.Unmarshal(t["type"], &kind) != nil || kind != "function" {
-			return fault.InvalidField(fmt.Sprintf("tools.%d.type", i), "tools of type %q are not supported by this gateway, functions are", clip(kind, maxName))
+			return fault.InvalidField(fmt.Sprintf("tools.%d.type", i), "tools of type %q are not supported by this gateway, functions are", clip.Runes(kind, maxName))
 		}
 		delete(t, "type")
 		for name, v := range t {
@@ -393,7 +394,7 @@ func (r *response) format(put func(string, any) error) error {
 		delete(text.Format, "type")
 		return put("response_format", map[string]any{"type": kind, "json_schema": text.Format})
 	}
-	return fault.InvalidField("text.format.type", "%q is not supported by this gateway", clip(kind, maxName))
+	return fault.InvalidField("text.format.type", "%q is not supported by this gateway", clip.Runes(kind, maxName))
 }
 
 // reasoning translates how much the model thinks.
@@ -408,7 +409,7 @@ func (r *response) reasoning(put func(string, any) error) error {
 	}
 	for name, v := range set {
 		if name != "effort" && string(v) != "null" {
-			return fault.InvalidField("reasoning."+clip(name, maxName), "is not supported by this gateway")
+			return fault.InvalidField("reasoning."+clip.Runes(name, maxName), "is not supported by this gateway")
 		}
 	}
 	if effort := set["effort"]; effort != nil && string(effort) != "null" {
@@ -426,7 +427,7 @@ func (r *response) rest(put func(string, any) error) error {
 	for i, name := range include {
 		// There is no reasoning in an answer, encrypted or not.
 		if name != "reasoning.encrypted_content" {
-			return fault.InvalidField(fmt.Sprintf("include.%d", i), "%q is not supported by this gateway", clip(name, maxName))
+			return fault.InvalidField(fmt.Sprintf("include.%d", i), "%q is not supported by this gateway", clip.Runes(name, maxName))
 		}
 	}
 	if raw := r.field("truncation"); raw != nil && string(raw) != `"disabled"` {

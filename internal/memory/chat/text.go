@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -14,5 +15,5 @@ func withoutThinking(s string) string { return thinking.ReplaceAllString(s, "") 
 
 // storedText returns a text as a message stores it.
 func storedText(s string) string {
-	return clipBytes(strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")), memory.MaxContentBytes)
+	return clip.Bytes(strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")), memory.MaxContentBytes)
 }

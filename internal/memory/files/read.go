@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -394,7 +395,7 @@ func (f *Service) Grep(ctx context.Context, s tenant.Scope, v memory.View, patte
 				continue
 			}
 			if total >= (page-1)*GrepPage && total < page*GrepPage {
-				out = append(out, Match{files[i].path, c.pages[at], at + 1, shorten(line)})
+				out = append(out, Match{files[i].path, c.pages[at], at + 1, clip.Runes(line, matchChars)})
 			}
 			if total++; total == maxMatches {
 				return out, total, nil
@@ -410,14 +411,6 @@ func grepError(ctx, limited context.Context, err error) error {
 		return fault.InvalidField("pattern", "takes more than %s; name fewer files or a simpler pattern", grepTime)
 	}
 	return err
-}
-
-// shorten returns a line of at most matchChars characters.
-func shorten(line string) string {
-	if utf8.RuneCountInString(line) <= matchChars {
-		return line
-	}
-	return string([]rune(line)[:matchChars]) + "…"
 }
 
 // Search returns the passages that are nearest to a query by words and meaning, best first, with file, page and line

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -207,7 +208,7 @@ func (e *Edge) At(t time.Time) (in Interval, ok bool) {
 func EntityKey(name string) string {
 	key := strings.ToLower(strings.Join(strings.Fields(EntityName(name)), "_"))
 	key = strings.Trim(key, "_")
-	return cutBytes(key, memory.MaxKeyBytes)
+	return clip.Head(key, memory.MaxKeyBytes)
 }
 
 // EntityName cleans a name to be shown. It is one line within the bounds of EntityKey.
@@ -227,16 +228,5 @@ func EntityName(name string) string {
 	if utf8.RuneCountInString(name) > MaxEntityRunes {
 		name = string([]rune(name)[:MaxEntityRunes])
 	}
-	return strings.TrimSpace(cutBytes(name, memory.MaxKeyBytes))
-}
-
-// cutBytes shortens s to at most limit bytes, without cutting a character apart.
-func cutBytes(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
+	return strings.TrimSpace(clip.Head(name, memory.MaxKeyBytes))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
@@ -306,11 +307,7 @@ func (im *importRun) about() map[string]any {
 
 // short returns a text of at most maxAbout bytes on one line.
 func short(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxAbout {
-		s = strings.ToValidUTF8(s[:maxAbout], "")
-	}
-	return s
+	return clip.Head(strings.Join(strings.Fields(s), " "), maxAbout)
 }
 
 // patch writes the settings. Names of models that this gateway does not have are left out.

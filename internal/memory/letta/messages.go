@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/agent"
@@ -207,7 +208,7 @@ func (r *reader) bounded(s string) string {
 		return s
 	}
 	r.cut++
-	return strings.ToValidUTF8(s[:memory.MaxContentBytes-len(notice)], "") + notice
+	return clip.Head(s, memory.MaxContentBytes-len(notice)) + notice
 }
 
 // message adds the lines of a message.

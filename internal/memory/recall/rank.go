@@ -130,13 +130,19 @@ func (sr *searchRun) matchesAttributes(attributes map[string]any) bool {
 	return false
 }
 
-// embedQuery returns the query's vector and tokens, or none if words alone answer.
-func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
+// embedded is a query as the encoder reads it.
+type embedded struct {
+	vector []float32
+	tokens [][]index.Token // of its texts: one, or of a dialogue its end and its last utterance
+}
+
+// embedQuery embeds the query. It returns nothing if words alone answer.
+func (sr *searchRun) embedQuery(ctx context.Context) (embedded, error) {
 	if sr.q.Vector != nil {
-		return memory.Embedding{Vector: sr.q.Vector}, nil
+		return embedded{vector: sr.q.Vector}, nil
 	}
 	if sr.mode == Lexical && sr.q.Rerank != RerankModel || sr.index != nil && sr.index.Len() == 0 {
-		return memory.Embedding{}, nil
+		return embedded{}, nil
 	}
 	made, err := sr.embedWords(ctx)
 	sr.service.outages.embed.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
@@ -145,32 +151,53 @@ func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
 	}
 	sr.degraded = "the query could not be embedded; words alone answered"
 	sr.mode = Lexical
-	return memory.Embedding{}, nil
+	return embedded{}, nil
 }
 
-// embedWords embeds the query. A dialogue has the mean of two vectors: that of its end, which says what
-// it is about, and that of its last utterance, which says what is asked. Its tokens are those of its end.
-func (sr *searchRun) embedWords(ctx context.Context) (memory.Embedding, error) {
-	embed := func(s string) (memory.Embedding, error) {
-		return sr.service.embedText(ctx, sr.scope, &sr.view.Collection, s)
+// embedWords embeds the words of the query. A dialogue has the mean of two vectors: that of its end, which says
+// what it is about, and that of its last utterance, which says what is asked. It has the tokens of both.
+func (sr *searchRun) embedWords(ctx context.Context) (embedded, error) {
+	var out embedded
+	add := func(s string) error {
+		made, err := sr.service.embedText(ctx, sr.scope, &sr.view.Collection, s)
+		if err != nil {
+			return err
+		}
+		if out.vector == nil {
+			out.vector = make([]float32, len(made.Vector)) // the embedding may be cached
+		}
+		for i, x := range made.Vector {
+			out.vector[i] += x
+		}
+		if len(made.Tokens) > 0 {
+			out.tokens = append(out.tokens, lateTokens(&made))
+		}
+		return nil
 	}
 	if sr.q.Messages == nil {
-		return embed(sr.words)
+		err := add(sr.words)
+		return out, err
 	}
 	end, last := tail(sr.words, maxEmbeddedDialogue), tail(strings.TrimSpace(lastUtterance(sr.q.Messages)), maxEmbeddedDialogue)
-	made, err := embed(end)
-	if err != nil || last == end {
-		return made, err
+	err := add(end)
+	if err == nil && last != end {
+		err = add(last)
 	}
-	asked, err := embed(last)
-	if err != nil {
-		return memory.Embedding{}, err
+	return out, err
+}
+
+// late returns the late interaction of the query with notes: of a dialogue, the mean of its texts'.
+func (sr *searchRun) late(notes []index.Signals) []index.Late {
+	out := make([]index.Late, len(notes))
+	for _, tokens := range sr.queryTokens {
+		n := float64(len(sr.queryTokens))
+		for i, l := range sr.indexQuery.Late(tokens, notes) {
+			out[i].Own += l.Own / n
+			out[i].Lead += l.Lead / n
+			out[i].Around += l.Around / n
+		}
 	}
-	mean := slices.Clone(made.Vector) // the embedding may be cached
-	for i := range mean {
-		mean[i] += asked.Vector[i]
-	}
-	return memory.Embedding{Vector: mean, Tokens: made.Tokens}, nil
+	return out
 }
 
 // find returns the candidates of the search: those of its parts, or of all that may be hit.
@@ -218,7 +245,7 @@ func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker
 		places[i], _ = indexOfNote(found, note)
 		late[i] = found[places[i]]
 	}
-	for i, l := range sr.indexQuery.Late(sr.queryTokens, late) {
+	for i, l := range sr.late(late) {
 		setLate(&out[places[i]], l)
 	}
 	return foundNotes{out, found}
@@ -313,7 +340,7 @@ func (sr *searchRun) linkedCandidates(linked []search.Linked) []search.Candidate
 	})
 	found = distinct(found, digestOf)
 	out := sr.toCandidates(found)
-	for i, l := range sr.indexQuery.Late(sr.queryTokens, found) {
+	for i, l := range sr.late(found) {
 		setLate(&out[i], l)
 	}
 	return out

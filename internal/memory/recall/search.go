@@ -35,7 +35,7 @@ type searchRun struct {
 
 	// The query, as the index takes it.
 	indexQuery  *index.Query
-	queryTokens []index.Token
+	queryTokens [][]index.Token // by text; see embedded
 
 	// What the query says of time and attributes, and what the profile does with it.
 	times           []when.Range          // that the query names
@@ -106,7 +106,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.index == nil {
 		made, err := sr.embedQuery(ctx)
 		if err == nil {
-			return sr.scanStore(ctx, made.Vector)
+			return sr.scanStore(ctx, made.vector)
 		}
 		if sr.degraded != loadingDegraded || ctx.Err() != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	sr.queryTokens = lateTokens(&made)
+	sr.queryTokens = made.tokens
 	words := sr.words
 	if sr.mode == Vector {
 		words = ""
@@ -135,7 +135,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	}
 	leave = sync.OnceFunc(leave)
 	defer leave()
-	if sr.indexQuery, err = sr.index.Query(words, made.Vector); err != nil {
+	if sr.indexQuery, err = sr.index.Query(words, made.vector); err != nil {
 		return nil, err
 	}
 	ranker, err := sr.ranker()
@@ -203,7 +203,8 @@ func (sr *searchRun) class() fair.Class {
 
 // estimateAnswerable returns how well the hits fit the query, 0..1: how well the best one matches, by late interaction,
 // else by the cosine; and if the query names one of several speakers, the mean of that and of how many of the first
-// hits are that speaker's. A question about one person that another one answers is the usual trap. docs/recall.md has
+// hits are that speaker's. A question about one person that another one answers is the usual trap. The best score counts
+// for a third: it has what the notes around say, on which late interaction of one note is silent. docs/recall.md has
 // the figures. It is nil when nothing was compared by meaning.
 func (sr *searchRun) estimateAnswerable(hits []search.Hit) *float64 {
 	var match float64
@@ -218,7 +219,8 @@ func (sr *searchRun) estimateAnswerable(hits []search.Hit) *float64 {
 	if share, ok := sr.speakerShare(hits); ok {
 		match = (match + share) / 2
 	}
-	return &match
+	out := (2*match + min(max(hits[0].Score, 0), 1)) / 3
+	return &out
 }
 
 // answerableHits is how many hits speakerShare looks at.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/slipboxhq/slipbox/internal/cpus"
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -149,7 +149,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	r := &Service{
 		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, policies: deps.Policies, clock: deps.Clock, log: deps.Log, cfg: cfg,
-		turns: fair.NewGate(searchesPerCPU*runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0)),
+		turns: fair.NewGate(searchesPerCPU*cpus.Count(), cpus.Count()),
 	}
 	if r.clock == nil {
 		r.clock = time.Now

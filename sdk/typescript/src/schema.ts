@@ -2666,6 +2666,16 @@ export interface components {
             next_cursor?: string;
         };
         Usage: {
+            /**
+             * Format: date
+             * @description First day (UTC) of the model use.
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description Last day (UTC): today, if none was asked for.
+             */
+            to: string;
             /** Format: int64 */
             collections: number;
             /** Format: int64 */

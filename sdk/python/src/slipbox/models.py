@@ -1472,6 +1472,14 @@ class JWKS(Model):
 
 
 class Usage(Model):
+    from_: Annotated[date_aliased, Field(alias="from")]
+    """
+    First day (UTC) of the model use.
+    """
+    to: date_aliased
+    """
+    Last day (UTC): today, if none was asked for.
+    """
     collections: int
     forks: int
     notes: int
