@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -216,11 +217,23 @@ func TestImportMem0Mistakes(t *testing.T) {
 // get reads from the API.
 func (p *person) get(t *testing.T, path string) map[string]any {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, http.NoBody)
+	return p.call(t, http.MethodGet, path, http.NoBody)
+}
+
+// patch changes something by the API.
+func (p *person) patch(t *testing.T, path, body string) {
+	t.Helper()
+	p.call(t, http.MethodPatch, path, strings.NewReader(body))
+}
+
+func (p *person) call(t *testing.T, method, path string, body io.Reader) map[string]any {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+p.key)
+	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,7 +55,7 @@ func TestChatForkHistoryFacts(t *testing.T) {
 	}
 }
 
-// A folder is imported once, however often the import is started, and what changed in it is added.
+// A folder is imported once, however often the import is started, and what changed in it is corrected.
 func TestImportGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
@@ -86,7 +87,7 @@ func TestImportGoesOn(t *testing.T) {
 	}
 	write("2024-05-06 trip.md", "# Trip\nWe took the ferry.\n\n## Food\nOysters.\n")
 	second := object(t, p.pipe(t, "", "import", dir, "-c", "trips"))
-	if second["created"] != 1.0 || second["known"] != 2.0 {
+	if second["created"] != 0.0 || second["known"] != 2.0 || second["replaced"] != 1.0 {
 		t.Errorf("the second import: %v", second)
 	}
 	hits := p.pipe(t, "", "search", "-c", "trips", "ferry", "-k", "1")
@@ -112,6 +113,64 @@ func TestImportGoesOn(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", tt.path, code, problems)
 		}
 	}
+}
+
+// The notes of a file follow it. What a person corrected stays, and so does what another file of the same name says.
+func TestImportFollowsAFile(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dirs := []string{t.TempDir(), t.TempDir()}
+	write := func(dir int, name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dirs[dir], name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(dir int, want string, contents ...string) {
+		t.Helper()
+		dry := object(t, p.pipe(t, "", "import", dirs[dir], "-c", "trips", "--create", "amem", "--no-infer", "--dry-run"))
+		got := object(t, p.pipe(t, "", "import", dirs[dir], "-c", "trips", "--create", "amem", "--no-infer"))
+		if is := fmt.Sprint(got["created"], got["known"], got["replaced"], got["deleted"], got["kept"]); is != want {
+			t.Errorf("%s; want %s", is, want)
+		}
+		if dry["replaced"] != got["replaced"] || dry["deleted"] != got["deleted"] || dry["kept"] != got["kept"] {
+			t.Errorf("a dry run says %v, and what happens is %v", dry, got)
+		}
+		if is := p.contents(t, "trips"); !slices.Equal(is, contents) {
+			t.Errorf("there are %q", is)
+		}
+	}
+	write(0, "a.md", "# Boat\nWe took the ferry.\n# Food\nMussels.\n# Bed\nA hostel.\n")
+	step(0, "3 0 0 0 0", "# Bed\nA hostel.", "# Boat\nWe took the ferry.", "# Food\nMussels.")
+	write(1, "a.md", "# Food\nApples.\n")
+	step(1, "1 0 0 0 3", "# Bed\nA hostel.", "# Boat\nWe took the ferry.", "# Food\nApples.", "# Food\nMussels.")
+
+	// One section is corrected, one is gone, and one moves to another file.
+	write(0, "a.md", "# Food\nOysters.\n")
+	write(0, "b.md", "# Bed\nA hostel.\n")
+	step(0, "0 1 1 1 1", "# Bed\nA hostel.", "# Food\nApples.", "# Food\nOysters.")
+	note := object(t, p.pipe(t, "", "search", "-c", "trips", "oysters", "-k", "1"))["hits"].([]any)[0].(map[string]any)["note"].(map[string]any)["id"].(string)
+	if out := p.pipe(t, "", "history", "--text", "-c", "trips", note); !strings.Contains(out, "- # Food\n    Mussels.") || !strings.Contains(out, "+ # Food\n    Oysters.") {
+		t.Errorf("the history: %s", out)
+	}
+
+	// What a person wrote is not replaced, and is not written again.
+	p.patch(t, "/v1/collections/trips/notes/"+note, `{"content": "Oysters, and they were bad."}`)
+	step(0, "0 2 0 0 0", "# Bed\nA hostel.", "# Food\nApples.", "Oysters, and they were bad.")
+	write(0, "a.md", "# Food\nShrimps.\n")
+	step(0, "1 1 0 0 2", "# Bed\nA hostel.", "# Food\nApples.", "# Food\nShrimps.", "Oysters, and they were bad.")
+}
+
+// contents returns what the notes of a collection say, sorted.
+func (p *person) contents(t *testing.T, collection string) []string {
+	t.Helper()
+	var out []string
+	for _, n := range p.get(t, "/v1/collections/"+collection+"/notes?limit=200")["items"].([]any) {
+		out = append(out, n.(map[string]any)["content"].(string))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Ctrl-C ends a command that waits, with 130 and how to go on; a key that is revoked meanwhile is said to be.

@@ -39,11 +39,11 @@ func newPerson(t *testing.T) *person {
 	return p
 }
 
-// start starts the gateway on its data.
-func (p *person) start(t *testing.T) {
+// start starts the gateway on its data, with settings in env.
+func (p *person) start(t *testing.T, env ...string) {
 	t.Helper()
 	args := []string{"serve", "--addr", strings.TrimPrefix(p.url, "http://"), "--data", p.data}
-	p.gateway = commandtest.Start(t, commandtest.CommandOf(t, "../gateway", nil, args...))
+	p.gateway = commandtest.Start(t, commandtest.CommandOf(t, "../gateway", env, args...))
 	p.gateway.Await(t, "it was ready", func() bool {
 		resp, err := http.Get(p.url + "/readyz")
 		if err != nil {
@@ -170,6 +170,16 @@ func TestErrorsNameTheFix(t *testing.T) {
 	p := newPerson(t)
 	p.login(t)
 	away := "http://127.0.0.1:" + commandtest.FreePort(t)
+	list := filepath.Join(t.TempDir(), "list.json")
+	if err := os.WriteFile(list, []byte("[1, 2]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A shell completes what exists.
+	for args, want := range map[string]string{"--help": "completion", "__complete search -c ": "diary", "__complete search --profile ": "default", "completion bash": "slipbox"} {
+		if out := p.pipe(t, "", strings.Split(args, " ")...); !strings.Contains(out, want) {
+			t.Errorf("%s prints %s", args, out)
+		}
+	}
 	for _, tt := range []struct {
 		name string
 		env  []string
@@ -179,6 +189,8 @@ func TestErrorsNameTheFix(t *testing.T) {
 		want []string
 	}{
 		{"a mistyped command", nil, "", []string{"serch"}, 1, []string{"search"}},
+		{"an unknown shell", nil, "", []string{"completion", "basch"}, 1, []string{"bash, fish"}},
+		{"one argument too many", nil, "", []string{"fork", "one", "two"}, 1, []string{"two", "slipbox fork --help"}},
 		{"a mistyped flag", nil, "", []string{"search", "--k", "3"}, 1, []string{"--k", "slipbox search --help"}},
 		{"an empty question", nil, "\n", []string{"search"}, 1, []string{"question", "pipe"}},
 		{"an unknown collection", nil, "", []string{"search", "-c", "dairy", "x"}, 3, []string{"diary", "--collection"}},
@@ -188,8 +200,19 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"an unknown policy", nil, "", []string{"add", "-c", "new", "--create", "amme", "x"}, 1, []string{"policy"}},
 		{"too long a note", nil, strings.Repeat("long ", 1<<16), []string{"add"}, 1, []string{"content"}},
 		{"far too long a note", nil, strings.Repeat("long ", 1<<18), []string{"add"}, 1, []string{"slipbox import"}},
-		{"a revision of the future", nil, "", []string{"search", "--as-of", "999", "x"}, 1, []string{"as_of"}},
-		{"a wrong number of hits", nil, "", []string{"search", "-k", "many", "x"}, 1, []string{"k"}},
+		{"a revision of the future", nil, "", []string{"search", "--as-of", "999", "x"}, 1, []string{"--as-of"}},
+		{"a wrong number of hits", nil, "", []string{"search", "-k", "many", "x"}, 1, []string{"--limit"}},
+		{"no time", nil, "", []string{"add", "--at", "yesterday", "x"}, 1, []string{"--at", "2026-03-01T09:30:00Z"}},
+		{"no time of a fact", nil, "", []string{"facts", "--valid-at", "yesterday"}, 1, []string{"--valid-at", "2026-03-01T09:30:00Z"}},
+		{"a name that is taken", nil, "", []string{"fork", "diary"}, 1, []string{"diary", "another name"}},
+		{"an unknown note", nil, "", []string{"history", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"slipbox search"}},
+		{"an unknown job", nil, "", []string{"watch", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"`slipbox watch`"}},
+		{"a collection to import into", nil, "", []string{"import", "-c", "dairy", "slipbox_test.go"}, 3, []string{"diary", "--create"}},
+		{"an empty note", nil, "", []string{"add", " "}, 1, []string{"empty", "pipe"}},
+		{"the link of the console", nil, "", []string{"login", p.url + "/console#key=x"}, 1, []string{p.url + ";", "/console", "asks for the key"}},
+		{"a folder as a memory", nil, "", []string{"import", "memorybank", t.TempDir()}, 1, []string{"MemoryBank's format"}},
+		{"no memory", nil, "", []string{"import", "memorybank", list}, 1, []string{"object", "MemoryBank's format"}},
+		{"a file whose name controls terminals", nil, "", []string{"import", "\x1b[2J.md"}, 1, []string{"\uFFFD[2J.md"}},
 		{"no gateway", nil, "", []string{"search", "--url", away, "x"}, 2, []string{away, "slipbox login"}},
 		{"no gateway, with a key", []string{"SLIPBOX_URL=" + away, "SLIPBOX_API_KEY=" + p.key}, "", []string{"search", "x"}, 4, []string{away, "gateway serve"}},
 		{"no address", nil, "", []string{"search", "--url", "localhost:8080", "x"}, 1, []string{"http://127.0.0.1:8080"}},

@@ -130,3 +130,21 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("a dialogue: %q", seen)
 	}
 }
+
+// Ctrl-C at the question for a key ends the command, and the terminal shows again what is typed.
+func TestInterruptedLogin(t *testing.T) {
+	t.Parallel()
+	mine, its := openTerminal(t, 80)
+	cmd := commandtest.Command(t, []string{"HOME=" + t.TempDir(), "XDG_CONFIG_HOME="}, "login", "http://127.0.0.1:9")
+	cmd.Stdin = its
+	run := commandtest.Start(t, cmd)
+	awaitNoEcho(t, mine)
+	if err := unix.Kill(run.PID(), unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-run.Done
+	mode, err := unix.IoctlGetTermios(int(its.Fd()), unix.TCGETS)
+	if err != nil || mode.Lflag&unix.ECHO == 0 || run.ExitCode() != 130 || !strings.Contains(run.Stderr.String(), "interrupted") {
+		t.Errorf("exit %d, %v, %+v\n%s", run.ExitCode(), err, mode, run.Stderr)
+	}
+}

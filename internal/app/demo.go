@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
@@ -76,8 +79,25 @@ func (g *Gateway) runDemo(ctx context.Context, stdout io.Writer, key string) err
 	if c.Counts != nil {
 		counts = *c.Counts
 	}
-	_, err = fmt.Fprintf(stdout, demoText, demoCollection, counts.Notes, counts.Links, key, g.URL())
+	_, err = fmt.Fprintf(stdout, demoText, demoCollection, counts.Notes, counts.Links, key, g.URL(), slipboxLines())
 	return err
+}
+
+// slipboxLines returns the lines that make `slipbox` ask the demo; "" when it is neither a command nor beside this binary.
+func slipboxLines() string {
+	const ask = "\n  slipbox search \"When is the kiln ready?\"\n"
+	if _, err := exec.LookPath("slipbox"); err == nil {
+		return ask
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Dir(self)
+	if _, err := exec.LookPath(filepath.Join(dir, "slipbox")); err != nil {
+		return ""
+	}
+	return "  export PATH=\"$PATH:" + dir + "\"\n" + ask
 }
 
 // addDemoNotes adds the notes and waits for the last of their jobs. The jobs of a
@@ -111,8 +131,8 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 	return g.Waiters.Watch(ctx, s, last.ID, func(memory.Job) error { return nil })
 }
 
-// demoText has three commands that work as pasted: add a note and see it
-// analyzed, linked and evolved; find it; fork everything for another agent.
+// demoText has commands that work as pasted: ask the memory; add a note and see it analyzed, linked and evolved; find it;
+// fork everything for another agent.
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
 Reference of all routes: %[5]s/docs
 
@@ -125,6 +145,9 @@ day, and each start with --demo replaces it. Ctrl-C here stops the gateway.
 
   export SLIPBOX_URL=%[5]s
   export SLIPBOX_KEY=%[4]s
+  export SLIPBOX_COLLECTION=%[1]s
+%[6]s
+Over HTTP:
 
 1. Add a note; the answer shows it described, linked and evolved:
 

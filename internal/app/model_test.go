@@ -27,7 +27,7 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 		c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerPause = 1, time.Millisecond, time.Second
 	})
 	report, err := (&eval.ModelTest{
-		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Until: time.Now().Add(2 * time.Minute),
+		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Until: time.Now().Add(15 * time.Minute),
 		Patience: 1500 * time.Millisecond, Logf: t.Logf,
 	}).Run(t.Context())
 	if err != nil {
@@ -41,7 +41,7 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 	if err := report.Err(); err != nil {
 		t.Error(err)
 	}
-	if report.TimedOut {
+	if report.TimedOut || len(report.CutOff) > 0 {
 		t.Error("it did not come to an end")
 	}
 	return report

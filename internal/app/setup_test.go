@@ -161,11 +161,18 @@ type servers struct {
 
 func newServers(t *testing.T, redis bool) *servers {
 	t.Helper()
-	var url, prefix string
-	if redis {
-		url, prefix = redistest.Shared(t)
+	if !redis {
+		return newServersOn(t, "", "")
 	}
-	return newServersOn(t, url, prefix)
+	url, prefix := redistest.Shared(t)
+	s := newServersOn(t, url, prefix)
+	base := s.base
+	s.base = func(c *Settings) {
+		base(c)
+		// No test stops this Redis, but all of them keep it busy: a late answer is no outage.
+		c.Redis.Timeout = 10 * time.Second
+	}
+	return s
 }
 
 // newServersOn uses a Redis of the test; "" means none.

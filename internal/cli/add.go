@@ -35,7 +35,7 @@ func (c *cli) add() *cobra.Command {
 			"  pbpaste | slipbox add --create amem --collection inbox\n" +
 			"  slipbox add --user nora@example.com --create mem0 \"I am a vegetarian.\"",
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			content, err := c.content(args, "a note")
+			content, err := c.content(cmd.Context(), args, "a note")
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (c *cli) add() *cobra.Command {
 				}
 			}
 			if c.asJSON() {
-				return c.out.line("%s", raw)
+				return c.out.json(raw)
 			}
 			return c.out.added(got)
 		}),
@@ -79,7 +79,7 @@ func (c *cli) add() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVarP(&tags, "tag", "t", nil, "`tag` of the note; may be repeated")
 	f.StringVar(&at, "at", "", "`time` at which it happened, such as 2026-03-01T09:30:00Z (default: now)")
-	f.StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (`amem`, `mem0` …)")
+	f.StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
 	f.BoolVar(&wait, "wait", false, "wait until the note is analyzed and linked, for at most 25 seconds")
 	return cmd
 }
@@ -98,22 +98,18 @@ func (s *screen) added(got wire.NoteCreated) error {
 }
 
 // content returns the arguments as one text, or what comes from a pipe.
-func (c *cli) content(args []string, what string) (string, error) {
-	if len(args) > 0 && (len(args) > 1 || args[0] != "-") {
-		return strings.Join(args, " "), nil
+func (c *cli) content(ctx context.Context, args []string, what string) (string, error) {
+	text := strings.Join(args, " ")
+	if _, typed := terminal(c.in); len(args) == 0 && !typed || text == "-" {
+		raw, err := reading(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(c.in, maxText+1)) })
+		if err != nil {
+			return "", err
+		}
+		if text = strings.TrimSpace(string(raw)); len(raw) > maxText {
+			return "", errors.New("the text has more than 1 MiB; `slipbox import` takes long files")
+		}
 	}
-	if _, typed := terminal(c.in); typed && len(args) == 0 {
-		return "", errors.New("there is no text; pass " + what + " as an argument, or pipe it in")
-	}
-	raw, err := io.ReadAll(io.LimitReader(c.in, maxText+1))
-	if err != nil {
-		return "", err
-	}
-	text := strings.TrimSpace(string(raw))
-	switch {
-	case len(raw) > maxText:
-		return "", errors.New("the text has more than 1 MiB; `slipbox import` takes long files")
-	case text == "":
+	if strings.TrimSpace(text) == "" {
 		return "", errors.New("the text is empty; pass " + what + " as an argument, or pipe it in")
 	}
 	return text, nil
@@ -131,10 +127,7 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 		return targetErr
 	}
 	if policy == "" {
-		refused.fix = "create it with --create amem"
-		if names := to.names(ctx); len(names) > 0 && len(ids) == 0 {
-			refused.fix = "there are " + strings.Join(names, ", ") + "; create it with --create amem"
-		}
+		c.suggest(ctx, to, refused)
 		return err
 	}
 	r := creating(ids, policy)
@@ -149,6 +142,14 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 		return err
 	}
 	return send()
+}
+
+// suggest adds to an error what may be done about a collection that does not exist.
+func (c *cli) suggest(ctx context.Context, to *client, r *refusal) {
+	r.fix = "create it with --create amem"
+	if names := to.names(ctx); len(names) > 0 && len(c.given()) == 0 {
+		r.fix = "there are " + strings.Join(names, ", ") + "; " + r.fix
+	}
 }
 
 // creating returns the request that makes sure that the collection of an application's ids exists. Its first use creates it, and

@@ -49,7 +49,7 @@ func (c *cli) chat() *cobra.Command {
 			if _, typed := terminal(c.in); typed && len(args) == 0 {
 				return s.talk(cmd.Context())
 			}
-			message, err := c.content(args, "a message")
+			message, err := c.content(cmd.Context(), args, "a message")
 			if err != nil {
 				return err
 			}
@@ -130,12 +130,13 @@ func (s *chatting) say(ctx context.Context, message string) error {
 			if err != nil {
 				return err
 			}
-			return s.out.line("%s", raw)
+			return s.out.json(raw)
 		})
 	}
 	s.errs.statusf("…")
 	defer s.errs.done()
 	var answer *wire.ChatAnswer
+	written := flow{screen: s.out}
 	printed := false
 	each := func(e event) error {
 		s.errs.done()
@@ -146,8 +147,7 @@ func (s *chatting) say(ctx context.Context, message string) error {
 				return err
 			}
 			printed = true
-			_, err := io.WriteString(s.out.w, clean(d.Text))
-			return err
+			return written.add(d.Text, false)
 		case "done":
 			return json.Unmarshal(e.data, &answer)
 		case "error":
@@ -164,7 +164,7 @@ func (s *chatting) say(ctx context.Context, message string) error {
 		return err
 	})
 	if printed {
-		err = errors.Join(err, s.out.line(""))
+		err = errors.Join(err, written.add("", true), s.out.line(""))
 	}
 	if err == nil && answer == nil {
 		err = failure{"the answer broke off; try again", ExitAway}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,16 +65,57 @@ func New(stdout, stderr io.Writer) *cobra.Command {
 	f.StringVar(&c.url, "url", "", "address of the gateway, as a `URL` (SLIPBOX_URL)")
 	f.StringVarP(&c.collection, "collection", "c", "", "id or `name` of the collection (SLIPBOX_COLLECTION; default: that of the profile)")
 	for _, name := range idNames {
-		c.ids[name] = f.String(name, "", "your application's `id` of the "+meaning[name]+", in place of --collection")
+		c.ids[name] = f.String(name, "", "your application's `id` of the "+name+", in place of --collection")
 	}
 	f.BoolVar(&c.json, "json", false, "print JSON, also on a terminal")
 	f.BoolVar(&c.text, "text", false, "print text, also in a pipe (COLUMNS: its width; default 80)")
 	root.MarkFlagsMutuallyExclusive("json", "text")
 	root.AddCommand(c.login(), c.add(), c.search(), c.chat(), c.fork(), c.facts(), c.history(), c.imports(), c.watch(), c.hook())
+	c.completion(root)
 	return root
 }
 
-var meaning = map[string]string{"user": "user", "agent": "agent", "app": "application", "run": "run"}
+// completion adds the command that prints the completion of a shell. It completes commands, flags, collections and profiles, and
+// files where a command takes them.
+func (c *cli) completion(root *cobra.Command) {
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.InitDefaultCompletionCmd()
+	for _, sub := range root.Commands() {
+		if sub.Name() == "completion" {
+			command.AsGroup(sub).Short = "Print the completion of commands for a shell"
+		}
+	}
+	for flag, complete := range map[string]func(context.Context) []string{
+		"collection": func(ctx context.Context) []string {
+			to, err := c.connect()
+			if err != nil {
+				return nil
+			}
+			to.tries = 1
+			return to.names(ctx)
+		},
+		"profile": func(context.Context) []string {
+			list, _ := c.readProfiles()
+			return slices.Sorted(maps.Keys(list.Profiles))
+		},
+	} {
+		// It fails for a flag that does not exist.
+		_ = root.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+			defer cancel()
+			return complete(ctx), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+// completionTime bounds the wait of a person who presses the key of completion.
+const completionTime = time.Second
+
+// files completes arguments that are files.
+func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
 
 // run returns the RunE of a command that calls the gateway. The error of an interrupted command says that it was.
 func (c *cli) run(fn func(cmd *cobra.Command, args []string, to *client) error) func(*cobra.Command, []string) error {
@@ -80,7 +124,11 @@ func (c *cli) run(fn func(cmd *cobra.Command, args []string, to *client) error) 
 		if err != nil {
 			return err
 		}
-		return explain(cmd.Context(), to, fn(cmd, args, to))
+		err = fn(cmd, args, to)
+		if r, ok := errors.AsType[*refusal](err); ok {
+			r.takes = func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+		}
+		return explain(cmd.Context(), to, err)
 	}
 }
 
@@ -98,6 +146,27 @@ func explain(ctx context.Context, to *client, err error) error {
 		}
 	}
 	return err
+}
+
+// reading returns what read returns, or the error of the context. A read of a terminal or a pipe cannot be interrupted, so it
+// is not waited for.
+func reading[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // asJSON reports whether results are printed as JSON.
@@ -122,7 +191,7 @@ func (c *cli) target(to *client) (path string, query url.Values, err error) {
 		}
 		return collections + "/by", query, nil
 	}
-	name := firstOf(c.collection, c.getenv("SLIPBOX_COLLECTION"), to.collection)
+	name := cmp.Or(c.collection, c.getenv("SLIPBOX_COLLECTION"), to.collection)
 	if name == "" {
 		return "", nil, errors.New("no collection is named; pass --collection NAME or --user ID, or keep one with `slipbox login --collection NAME`")
 	}
@@ -130,15 +199,6 @@ func (c *cli) target(to *client) (path string, query url.Values, err error) {
 }
 
 const collections = "/v1/collections"
-
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
 
 // timeout bounds the wait for an answer that is not a stream. Adding with --wait takes up to 25 seconds.
 const timeout = time.Minute

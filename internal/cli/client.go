@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -27,6 +28,8 @@ const (
 	firstPause = 500 * time.Millisecond
 	// longestWait is the longest Retry-After that is waited for.
 	longestWait = 30 * time.Second
+	// restartTime is how long imports and watches wait for a gateway that starts again.
+	restartTime = time.Minute
 	// maxAnswer bounds an answer that is read whole, in bytes.
 	maxAnswer = 64 << 20
 )
@@ -38,6 +41,8 @@ type client struct {
 	collection string // of the profile; "": none
 	http       *http.Client
 	tries      int
+	patience   time.Duration // how long after an answer a gateway that is away is asked again, however often; 0: it is not
+	answered   time.Time     // when it answered last; zero: never
 }
 
 func transport() http.RoundTripper {
@@ -101,10 +106,11 @@ func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 	for n := 1; ; n++ {
 		resp, sent, err := c.try(ctx, r, body)
 		if err == nil {
+			c.answered = time.Now()
 			return resp, nil
 		}
 		wait, again := pause(err, n, r.repeatable || r.method != http.MethodPost || !sent)
-		if !again || n >= c.tries {
+		if !again || n >= c.tries && time.Since(c.answered) >= c.patience {
 			return nil, err
 		}
 		if rest(ctx, wait) != nil {
@@ -133,7 +139,7 @@ func (c *client) try(ctx context.Context, r request, body []byte) (resp *http.Re
 	req.Header.Set("Authorization", "Bearer "+c.key)
 	req.Header.Set("User-Agent", "slipbox/"+build.Current().Version)
 	if body != nil {
-		req.Header.Set("Content-Type", firstOf(r.media, "application/json"))
+		req.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
@@ -201,7 +207,7 @@ func pause(err error, n int, harmless bool) (time.Duration, bool) {
 
 // backoff returns a random wait after the n-th try, within a time that doubles with each.
 func backoff(n int) time.Duration {
-	return time.Duration(float64(firstPause<<(n-1)) * mathrand.Float64()) //nolint:gosec // spreads, and hides nothing
+	return time.Duration(float64(firstPause<<min(n-1, tries)) * mathrand.Float64()) //nolint:gosec // spreads, and hides nothing
 }
 
 // rest waits.
@@ -259,8 +265,8 @@ func parseBase(raw string) (string, error) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("%q is no address of a gateway; it looks like http://127.0.0.1:8080", raw)
-	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return "", errors.New("the address of a gateway has no user, password, query or fragment; a key is given to `slipbox login`")
+	case u.User != nil, u.RawQuery != "", u.Fragment != "", strings.HasSuffix(u.Path, "/console"):
+		return "", fmt.Errorf("the address of a gateway has no user, password, query, fragment or /console, as in %s://%s; `slipbox login` asks for the key", u.Scheme, u.Host)
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }
@@ -273,13 +279,4 @@ func checkKey(key string) error {
 		}
 	}
 	return nil
-}
-
-// atMost returns a text of at most n characters.
-func atMost(s string, n int) string {
-	runes := []rune(s)
-	if len(runes) <= n {
-		return s
-	}
-	return string(runes[:max(n-1, 0)]) + "…"
 }

@@ -26,7 +26,7 @@ func (c *cli) fork() *cobra.Command {
 			"to the other later. Without a name it is called after its source.",
 		Example: "  slipbox fork what-if -c demo\n" +
 			"  slipbox fork what-if -c demo --at 20 --ttl 24h",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.AtMostOneArg,
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			path, query, err := c.target(to)
 			if err != nil {
@@ -59,7 +59,7 @@ func (c *cli) fork() *cobra.Command {
 					return err
 				}
 				if c.asJSON() {
-					return c.out.line("%s", raw)
+					return c.out.json(raw)
 				}
 				return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
 			}
@@ -69,7 +69,7 @@ func (c *cli) fork() *cobra.Command {
 				return err
 			}
 			if c.asJSON() {
-				return c.out.line("%s", raw)
+				return c.out.json(raw)
 			}
 			from := ""
 			if got.Parent != nil {
@@ -100,7 +100,7 @@ func (c *cli) facts() *cobra.Command {
 		Example: "  slipbox facts Nora\n" +
 			"  slipbox facts Nora --past\n" +
 			"  slipbox facts --valid-at 2025-06-01T00:00:00Z",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.AtMostOneArg,
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			path, query, err := c.target(to)
 			if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -32,8 +33,9 @@ func (f failure) ExitCode() int { return f.code }
 type refusal struct {
 	wire.Problem
 
-	retryAfter string // seconds; "": not said
-	fix        string // in place of the usual one
+	retryAfter string                 // seconds; "": not said
+	fix        string                 // in place of the usual one
+	takes      func(flag string) bool // whether the command has a flag; nil: it is not known
 }
 
 // Error returns what happened and how to correct it.
@@ -42,28 +44,65 @@ func (r *refusal) Error() string {
 	if r.Detail != nil && *r.Detail != "" {
 		detail = *r.Detail
 	}
-	if r.missesCollection() {
+	if r.missesCollection() || r.Status == http.StatusUnauthorized {
 		detail, _, _ = strings.Cut(detail, ";") // what follows is for programs
 	}
 	var b strings.Builder
-	b.WriteString(clean(strings.TrimSuffix(detail, ".")))
-	for i, e := range r.Errors {
-		if i > 0 || !strings.HasPrefix(detail, e.Field+":") { // the first is in the detail
-			fmt.Fprintf(&b, "; %s: %s", clean(e.Field), clean(e.Reason))
+	if len(r.Errors) > 0 {
+		if rest, ok := strings.CutPrefix(detail, r.Errors[0].Field+": "); ok {
+			detail = r.named(r.Errors[0].Field) + ": " + rest
 		}
 	}
-	if fix := firstOf(r.fix, r.advice()); fix != "" {
+	b.WriteString(clean(strings.TrimSuffix(detail, ".")))
+	for i, e := range r.Errors {
+		if i > 0 || !strings.Contains(detail, e.Reason) { // the first is in the detail
+			fmt.Fprintf(&b, "; %s: %s", clean(r.named(e.Field)), clean(e.Reason))
+		}
+	}
+	if fix := cmp.Or(r.fix, r.advice()); fix != "" {
 		b.WriteString("; " + fix)
 	}
 	return b.String()
 }
 
+// flagOf is the flag that sets a field of a request.
+var flagOf = map[string][]string{
+	"k": {"limit"}, "as_of": {"as-of"}, "expand_links": {"links"}, "occurred_at": {"at"}, "tags": {"tag"}, "policy": {"create"},
+	"at_revision": {"at"}, "ttl_seconds": {"ttl"}, "agent": {"owner", "agent"}, "valid_at": {"valid-at"},
+}
+
+// named returns the flag that sets a field, or else the field.
+func (r *refusal) named(field string) string {
+	for _, flag := range flagOf[field] {
+		if r.takes != nil && r.takes(flag) {
+			return "--" + flag
+		}
+	}
+	return field
+}
+
 func (r *refusal) advice() string {
+	for _, e := range r.Errors {
+		if e.Field == "occurred_at" || e.Field == "valid_at" {
+			return "a time looks like 2026-03-01T09:30:00Z"
+		}
+	}
 	switch r.Status {
 	case http.StatusUnauthorized:
 		return "keep another key with `slipbox login`, or set SLIPBOX_API_KEY (`gateway key create` prints one)"
 	case http.StatusForbidden:
 		return "use a key with this scope (`gateway key create --scopes …`)"
+	case http.StatusNotFound:
+		switch subject, _, _ := strings.Cut(text(r.Detail), " "); subject {
+		case "note":
+			return "`slipbox search` prints the ids of notes"
+		case "job":
+			return "`slipbox watch` follows those that are left"
+		}
+	case http.StatusConflict:
+		if r.Code == "already_exists" {
+			return "choose another name"
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		if r.retryAfter != "" {
 			return "try again in " + r.retryAfter + " s"

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
@@ -35,6 +37,8 @@ const (
 	recallTokens = 800
 	// recallQuery is how many characters of a prompt are asked with. A longer one is mostly pasted text.
 	recallQuery = 2_000
+	// maxSession is how many characters of a session's name are kept.
+	maxSession = 199
 	// captureTime is how long the background process of a capture may try.
 	captureTime = time.Minute
 	// maxHookInput bounds what a hook reads, in bytes.
@@ -77,6 +81,7 @@ func (c *cli) hook() *cobra.Command {
 		f := groups[i].PersistentFlags()
 		f.StringVar(&h.policy, "policy", "mem0", "`policy` of the memory, which the first turn creates")
 		f.StringVar(&h.settings, "settings", "", "`file` with the hooks of "+a.title+" (default: "+filepath.Join("~", a.dir, a.file)+")")
+		_ = groups[i].MarkPersistentFlagFilename("settings") // it fails for a flag that does not exist
 	}
 	return command.Group("hook", "Give a coding agent a memory: recall before a prompt, capture after a turn", groups...)
 }
@@ -234,7 +239,7 @@ func (h *hooking) userID() string {
 	if u, err := user.Current(); name == "" && err == nil {
 		name = u.Username
 	}
-	return firstOf(*h.ids["user"], name, "me")
+	return cmp.Or(*h.ids["user"], name, "me")
 }
 
 // shellWord quotes a word of a command line where that is needed.
@@ -261,7 +266,7 @@ type hookInput struct {
 }
 
 // turn returns the id of the turn; "": the assistant names none.
-func (in hookInput) turn() string { return firstOf(in.Turn, in.Asked) }
+func (in hookInput) turn() string { return cmp.Or(in.Turn, in.Asked) }
 
 // turn is what is kept of a turn until it ends.
 type turn struct {
@@ -305,7 +310,7 @@ func (h *hooking) remind(ctx context.Context) error {
 	if in.Agent != "" || in.Source == "system" || strings.HasPrefix(in.Prompt, "<task-notification>") {
 		in.Prompt = ""
 	}
-	t := turn{ID: firstOf(in.turn(), newKey()), Prompt: in.Prompt}
+	t := turn{ID: cmp.Or(in.turn(), newKey()), Prompt: in.Prompt}
 	if err := h.keep(in, t); err != nil {
 		return err
 	}
@@ -317,7 +322,7 @@ func (h *hooking) remind(ctx context.Context) error {
 		return err
 	}
 	to.tries = 1
-	asked, budget := atMost(in.Prompt, recallQuery), recallTokens
+	asked, budget := clip.Runes(in.Prompt, recallQuery), recallTokens
 	var got wire.ContextAnswer
 	r := request{method: http.MethodPost, path: path + "/context", query: query, body: wire.ContextRequest{Query: &asked, TokenBudget: &budget}, repeatable: true}
 	if _, _, err := to.get(ctx, r, &got); err != nil {
@@ -354,33 +359,22 @@ func (h *hooking) memory() (*client, string, url.Values, error) {
 	return to, path, query, err
 }
 
-// input reads what the assistant says. The read cannot be interrupted, so it is not waited for.
+// input reads what the assistant says.
 func (h *hooking) input(ctx context.Context) (hookInput, error) {
-	type result struct {
-		raw []byte
-		err error
-	}
-	read := make(chan result, 1)
-	go func() {
-		raw, err := io.ReadAll(io.LimitReader(h.in, maxHookInput+1))
-		read <- result{raw, err}
-	}()
 	var in hookInput
-	select {
-	case <-ctx.Done():
+	raw, err := reading(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(h.in, maxHookInput+1)) })
+	switch {
+	case ctx.Err() != nil:
 		return in, errors.New("the input did not end in time")
-	case r := <-read:
-		switch {
-		case r.err != nil:
-			return in, r.err
-		case len(r.raw) > maxHookInput:
-			return in, fmt.Errorf("the input has more than %d MiB", maxHookInput>>20)
-		}
-		if err := json.Unmarshal(r.raw, &in); err != nil {
-			return in, errors.New("the input is not the JSON of a hook") // without the text, which may hold secrets
-		}
-		return in, nil
+	case err != nil:
+		return in, err
+	case len(raw) > maxHookInput:
+		return in, fmt.Errorf("the input has more than %d MiB", maxHookInput>>20)
 	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return in, errors.New("the input is not the JSON of a hook") // without the text, which may hold secrets
+	}
+	return in, nil
 }
 
 // keep keeps a turn until it ends. Only its owner may read it.
@@ -529,11 +523,11 @@ func (h *hooking) messages(in hookInput) []wire.MessageInput {
 		role wire.MessageRole
 		text string
 	}{{wire.MessageRoleUser, t.Prompt}, {wire.MessageRoleAssistant, in.Reply}} {
-		text := shorten(strings.ToValidUTF8(recalled.Strip(m.text), "\uFFFD"), maxMessage)
+		text := clip.Bytes(strings.ToValidUTF8(recalled.Strip(m.text), "\uFFFD"), maxMessage)
 		if text == "" {
 			continue
 		}
-		var content, session any = text, firstOf(atMost(in.Session, 200), "unknown")
+		var content, session any = text, cmp.Or(clip.Runes(in.Session, maxSession), "unknown")
 		id := h.of.name + "/" + digest(in.Session, t.ID, string(m.role), text)
 		role, again := m.role, t.Recalled
 		said := wire.MessageInput{ID: &id, Role: &role, Content: &content, Session: &session}
@@ -543,15 +537,6 @@ func (h *hooking) messages(in hookInput) []wire.MessageInput {
 		list = append(list, said)
 	}
 	return list
-}
-
-// shorten returns a text of at most n bytes.
-func shorten(s string, n int) string {
-	const mark = "…"
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
 }
 
 // forgetTurns removes turns that never ended.

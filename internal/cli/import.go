@@ -19,11 +19,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
 const (
 	// maxFile bounds a file that is imported, in bytes.
 	maxFile = 16 << 20
+	// maxBank bounds a memory of MemoryBank, in bytes: what the gateway takes at once.
+	maxBank = 32 << 20
 	// batchLines and batchBytes bound a request with notes: the gateway takes 10,000 lines and 32 MiB, but small
 	// requests show progress, and little is sent again after an interrupt.
 	batchLines = 100
@@ -35,11 +38,14 @@ var importable = []string{".md", ".markdown", ".txt", ".text"}
 
 // importReport says what an import did.
 type importReport struct {
-	Files   int            `json:"files"`
-	Created int            `json:"created"`
-	Known   int            `json:"known"` // notes that were there before
-	Skipped []importSkip   `json:"skipped"`
-	Kinds   map[string]int `json:"redacted,omitempty"` // requests in which secrets of a kind were taken out
+	Files    int            `json:"files"`
+	Created  int            `json:"created"`
+	Known    int            `json:"known"`    // notes that were there before
+	Replaced int            `json:"replaced"` // notes of an older version of a file that have the text of the new one
+	Deleted  int            `json:"deleted"`  // notes of an older version of a file, of what the new one does not say
+	Kept     int            `json:"kept"`     // such notes that stay: they were changed since, or imported from another place
+	Skipped  []importSkip   `json:"skipped"`
+	Kinds    map[string]int `json:"redacted,omitempty"` // requests in which secrets of a kind were taken out
 }
 
 type importSkip struct {
@@ -56,29 +62,39 @@ func (c *cli) imports() *cobra.Command {
 			"attributes.source. A date at the start of a file's name (2026-03-01 …) is when it happened,\n" +
 			"otherwise the time at which it was written. Hidden files and folders are left out.\n\n" +
 			"What is there already is not imported again, so an import that was interrupted continues when it is\n" +
-			"started again. The memories of other programs have commands of their own.",
+			"started again. The notes of a file that has changed since are corrected, and deleted when the file no\n" +
+			"longer says it; their history stays, and so does a note that was changed by hand. The memories of other\n" +
+			"programs have commands of their own.",
 		Example: "  slipbox import docs/ --collection handbook --create amem\n" +
 			"  slipbox import notes/ journal.txt --dry-run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("PATH is missing: a folder or a file; see `slipbox import --help`")
+				return command.UsageError(cmd, errors.New("PATH is missing: a folder or a file"))
 			}
 			return nil
 		},
+		ValidArgsFunction: files,
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			path, ids, err := c.target(to)
 			if err != nil {
 				return err
 			}
 			job := &importing{cli: c, to: to, path: path, ids: ids, policy: create, dry: dry, plain: plain}
+			to.patience = restartTime
 			defer c.errs.done()
 			if err := job.run(cmd.Context(), args); err != nil {
 				return err
 			}
-			if err := job.finish(); err != nil || job.refused == 0 {
+			if err := job.finish(); err != nil {
 				return err
 			}
-			return failure{count(job.refused, "note was", "notes were") + " refused; the reasons are above, and the same command tries again", ExitRefused}
+			switch {
+			case job.refused > 0:
+				return failure{count(job.refused, "note was", "notes were") + " refused; the reasons are above, and the same command tries again", ExitRefused}
+			case job.left > 0 || job.report.Files == 0:
+				return failure{"not everything that was named could be imported; the reasons are above", ExitRefused}
+			}
+			return nil
 		}),
 	}
 	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
@@ -101,15 +117,38 @@ type importing struct {
 
 	report  importReport
 	refused int // notes that the gateway refused
+	left    int // files that were named and cannot be imported
 	lines   bytes.Buffer
 	held    []string // the file of each line
+	changes []change
+	sent    map[string]bool // by digest: texts that were sent as new notes
 }
 
 // file is a file to import, and the name under which its notes have it.
-type file struct{ at, name string }
+type file struct {
+	at, name string
+	named    bool // by an argument, not found in a folder
+}
+
+// part is a section of a file as it is sent.
+type part struct {
+	section
+
+	file, place string // the name of its file, and the digest of where that is
+	at          string // when it happened, RFC 3339
+}
+
+// attributes returns those of the note of a part.
+func (p part) attributes() wire.Attributes {
+	out := wire.Attributes{attrSource: p.file, attrImport: origin{File: p.place, Text: digest(p.content)}}
+	if p.heading != "" {
+		out[attrSection] = p.heading
+	}
+	return out
+}
 
 func (i *importing) run(ctx context.Context, args []string) error {
-	i.report.Skipped = []importSkip{}
+	i.report.Skipped, i.sent = []importSkip{}, map[string]bool{}
 	files, err := i.find(args)
 	if err != nil {
 		return err
@@ -126,7 +165,10 @@ func (i *importing) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return i.flush(ctx)
+	if err := i.flush(ctx); err != nil {
+		return err
+	}
+	return i.change(ctx)
 }
 
 // find returns the files of the arguments, in order of their names.
@@ -138,7 +180,7 @@ func (i *importing) find(args []string) ([]file, error) {
 			return nil, fmt.Errorf("%w; name a folder or a file", err)
 		}
 		if !info.IsDir() {
-			files = append(files, file{arg, filepath.Base(arg)})
+			files = append(files, file{arg, filepath.Base(arg), true})
 			continue
 		}
 		root := filepath.Clean(arg)
@@ -159,7 +201,7 @@ func (i *importing) find(args []string) ([]file, error) {
 				if err != nil {
 					return err
 				}
-				files = append(files, file{at, filepath.ToSlash(name)})
+				files = append(files, file{at, filepath.ToSlash(name), false})
 			}
 			return nil
 		})
@@ -174,86 +216,91 @@ func (i *importing) skip(name, reason string) {
 	i.report.Skipped = append(i.report.Skipped, importSkip{name, reason})
 }
 
-// add sends the notes of a file that are not there yet, or holds them until there are more.
-func (i *importing) add(ctx context.Context, f file) error {
+// read returns the text of a file; "": it cannot be imported, and the report says why.
+func (i *importing) read(f file) (text string, written time.Time) {
+	refuse := func(reason string) (string, time.Time) {
+		i.skip(f.name, reason)
+		if f.named {
+			i.left++
+		}
+		return "", time.Time{}
+	}
 	info, err := os.Stat(f.at)
 	if err != nil {
-		i.skip(f.name, err.Error())
-		return nil
+		return refuse(err.Error())
 	}
 	if info.Size() > maxFile {
-		i.skip(f.name, fmt.Sprintf("more than %d MiB", maxFile>>20))
-		return nil
+		return refuse(fmt.Sprintf("it has more than %d MiB; split it", maxFile>>20))
 	}
 	content, err := os.ReadFile(f.at)
-	if err != nil {
-		i.skip(f.name, err.Error())
+	switch {
+	case err != nil:
+		return refuse(err.Error())
+	case !utf8.Valid(content) || bytes.ContainsRune(content, 0):
+		return refuse("it is no text in UTF-8; convert it")
+	case len(bytes.TrimSpace(content)) == 0:
+		return refuse("it is empty")
+	}
+	return string(content), info.ModTime()
+}
+
+// add sends the notes of a file that are not there yet, or holds them until there are more. What is to be changed is kept for
+// the end: until then each text that was there is still there.
+func (i *importing) add(ctx context.Context, f file) error {
+	text, written := i.read(f)
+	if text == "" {
 		return nil
 	}
-	if !utf8.Valid(content) || bytes.ContainsRune(content, 0) {
-		i.skip(f.name, "no text in UTF-8")
-		return nil
-	}
-	parts := sections(string(content))
-	if len(parts) == 0 {
-		i.skip(f.name, "empty")
-		return nil
-	}
-	i.report.Files++
-	known, err := i.known(ctx, f.name)
+	path, err := filepath.Abs(f.at)
 	if err != nil {
 		return err
 	}
-	at := happened(f.name, info.ModTime()).Format(time.RFC3339)
-	for _, p := range parts {
-		if known[p.content] > 0 {
-			known[p.content]--
+	i.report.Files++
+	before, err := i.before(ctx, f.name)
+	if err != nil {
+		return err
+	}
+	at := happened(f.name, written).Format(time.RFC3339)
+	var fresh []part
+	for _, s := range sections(text) {
+		if before.take(digest(s.content)) {
 			i.report.Known++
-			continue
+		} else {
+			fresh = append(fresh, part{section: s, file: f.name, place: digest(path), at: at})
 		}
-		attributes := wire.Attributes{"source": f.name}
-		if p.heading != "" {
-			attributes["section"] = p.heading
-		}
-		note := wire.BulkNote{Content: p.content, OccurredAt: &at, Attributes: &attributes}
-		if i.plain {
-			infer := false
-			note.Infer = &infer
-		}
-		line, err := json.Marshal(note)
-		if err != nil {
+	}
+	changes, fresh, kept := before.changes(digest(path), fresh)
+	i.changes = append(i.changes, changes...)
+	i.report.Kept += kept
+	for _, p := range fresh {
+		if err := i.send(ctx, p); err != nil {
 			return err
 		}
-		if len(i.held) >= batchLines || i.lines.Len()+len(line) > batchBytes {
-			if err := i.flush(ctx); err != nil {
-				return err
-			}
-		}
-		i.lines.Write(append(line, '\n'))
-		i.held = append(i.held, f.name)
 	}
 	return nil
 }
 
-// known returns the contents that were imported from a file before, with how often.
-func (i *importing) known(ctx context.Context, name string) (map[string]int, error) {
-	out := map[string]int{}
-	filter, err := json.Marshal(map[string]string{"field": "attributes.source", "op": "eq", "value": name})
+// send sends a part as a new note, or holds it until there are more.
+func (i *importing) send(ctx context.Context, p part) error {
+	attributes := p.attributes()
+	note := wire.BulkNote{Content: p.content, OccurredAt: &p.at, Attributes: &attributes}
+	if i.plain {
+		infer := false
+		note.Infer = &infer
+	}
+	line, err := json.Marshal(note)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	query := url.Values{"filter": {string(filter)}}
-	for id := range i.ids {
-		query[id] = i.ids[id]
+	if len(i.held) >= batchLines || i.lines.Len()+len(line) > batchBytes {
+		if err := i.flush(ctx); err != nil {
+			return err
+		}
 	}
-	_, err = pages(ctx, i.to, i.path+"/notes", query, 1<<20, func(n wire.Note) error {
-		out[n.Content]++
-		return nil
-	})
-	if r, ok := errors.AsType[*refusal](err); ok && r.missesCollection() && i.policy != "" {
-		return out, nil // the first notes create it
-	}
-	return out, err
+	i.lines.Write(append(line, '\n'))
+	i.held = append(i.held, p.file)
+	i.sent[digest(p.content)] = true
+	return nil
 }
 
 // flush sends the notes that are held.
@@ -318,7 +365,7 @@ func (i *importing) finish() error {
 		if err != nil {
 			return err
 		}
-		return i.out.line("%s", raw)
+		return i.out.json(raw)
 	}
 	verb := "imported"
 	if i.dry {
@@ -326,6 +373,16 @@ func (i *importing) finish() error {
 	}
 	if err := i.out.line("%d notes %s from %d files, %d were there already", i.report.Created, verb, i.report.Files, i.report.Known); err != nil {
 		return err
+	}
+	if i.report.Replaced+i.report.Deleted > 0 {
+		if err := i.out.line("files that changed: %d notes corrected, %d deleted", i.report.Replaced, i.report.Deleted); err != nil {
+			return err
+		}
+	}
+	if i.report.Kept > 0 {
+		if err := i.errs.text("", fmt.Sprintf("%d notes stay that the files do not say: they were changed by hand, or imported from another folder; `slipbox search` finds them, and the console deletes them", i.report.Kept)); err != nil {
+			return err
+		}
 	}
 	for kind, n := range i.report.Kinds {
 		if err := i.errs.line("taken out before it was stored: %s (%d)", clean(kind), n); err != nil {
@@ -360,11 +417,15 @@ func (c *cli) importBank() *cobra.Command {
 		Use: "memorybank FILE", Short: "Import a memory in MemoryBank's JSON format",
 		Long:    "Import one person's memory in the JSON format that MemoryBank publishes. What is there already is not\nwritten again, so a file can be imported twice.",
 		Example: "  slipbox import memorybank ada.json -c ada --create memorybank",
-		Args:    cobra.ExactArgs(1),
+		Args:    command.OneArg("FILE"), ValidArgsFunction: files,
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			to.patience = restartTime
+			if info, err := os.Stat(args[0]); err == nil && info.Size() > maxBank {
+				return fmt.Errorf("%s has more than %d MiB; split its history", args[0], maxBank>>20)
+			}
 			raw, err := os.ReadFile(args[0])
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; name a file in MemoryBank's format", err)
 			}
 			if !json.Valid(raw) {
 				return fmt.Errorf("%s is not valid JSON; name a file in MemoryBank's format", args[0])
@@ -390,12 +451,15 @@ func (c *cli) importBank() *cobra.Command {
 				answer, _, err = to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/bank", query: ids, body: raw, repeatable: true}, &got)
 				return err
 			})
+			if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusUnprocessableEntity {
+				r.fix = "name a file in MemoryBank's format"
+			}
 			if err != nil {
 				return err
 			}
 			c.errs.done()
 			if c.asJSON() {
-				return c.out.line("%s", answer)
+				return c.out.json(answer)
 			}
 			if err := c.out.line("%d messages, %d summaries and %d profiles imported, %d were there already", got.Messages, got.Summaries, got.Profiles, got.Known); err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 )
 
 func limitFlag(cmd *cobra.Command, limit *int, what string) {
-	cmd.Flags().IntVarP(limit, "limit", "n", 50, "at most so many "+what)
+	cmd.Flags().IntVarP(limit, "limit", "n", 50, "at most so `many` "+what)
 }
 
 // listed prints a listing: for people by show, or each item as a line of JSON. It says when there are more, or none.
@@ -21,7 +21,7 @@ func listed[T any](cmd *cobra.Command, c *cli, to *client, path string, query ur
 	more, err := pages(cmd.Context(), to, path, query, limit, func(raw json.RawMessage) error {
 		n++
 		if c.asJSON() {
-			return c.out.line("%s", raw)
+			return c.out.json(raw)
 		}
 		var item T
 		if err := json.Unmarshal(raw, &item); err != nil {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
 func (c *cli) login() *cobra.Command {
@@ -23,15 +27,15 @@ func (c *cli) login() *cobra.Command {
 			"--profile keeps several gateways apart. The last one that was logged in to is used by default.",
 		Example: "  slipbox login http://127.0.0.1:8080 --collection demo\n" +
 			"  gateway key create | slipbox login --profile work https://memory.example.com",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.AtMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := c.readProfiles()
 			if err != nil {
 				return err
 			}
-			name := firstOf(c.profile, list.Default, "default")
+			name := cmp.Or(c.profile, list.Default, "default")
 			p := list.Profiles[name]
-			given := firstOf(append(args, c.url, c.getenv("SLIPBOX_URL"), p.URL, defaultURL)...)
+			given := cmp.Or(append(args, c.url, c.getenv("SLIPBOX_URL"), p.URL, defaultURL)...)
 			base, err := parseBase(given)
 			if err != nil {
 				return err
@@ -39,10 +43,10 @@ func (c *cli) login() *cobra.Command {
 			if p.URL != base {
 				p = profile{URL: base}
 			}
-			if p.Key, err = c.askKey(base); err != nil {
-				return err
+			if p.Key, err = c.askKey(cmd.Context(), base); err != nil {
+				return explain(cmd.Context(), nil, err)
 			}
-			p.Collection = firstOf(c.collection, p.Collection)
+			p.Collection = cmp.Or(c.collection, p.Collection)
 			to := &client{base: base, key: p.Key, http: c.http, tries: tries}
 			if err := c.tryKey(cmd, to, p.Collection); err != nil {
 				return err
@@ -68,20 +72,25 @@ func (c *cli) tryKey(cmd *cobra.Command, to *client, collection string) error {
 }
 
 // askKey returns the key of the environment, of a pipe, or that a person types.
-func (c *cli) askKey(base string) (string, error) {
+func (c *cli) askKey(ctx context.Context, base string) (string, error) {
 	key := c.envKey()
 	if fd, ok := terminal(c.in); key == "" && ok {
 		if _, err := fmt.Fprintf(c.errs.w, "Key for %s (it is not shown): ", base); err != nil {
 			return "", err
 		}
-		typed, err := term.ReadPassword(fd)
+		shown, err := term.GetState(fd)
+		if err != nil {
+			return "", err
+		}
+		typed, err := reading(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
 		_, _ = fmt.Fprintln(c.errs.w)
 		if err != nil {
+			_ = term.Restore(fd, shown) // when it was interrupted
 			return "", err
 		}
 		key = string(typed)
 	} else if key == "" {
-		line, err := bufio.NewReader(io.LimitReader(c.in, 16<<10)).ReadString('\n')
+		line, err := reading(ctx, func() (string, error) { return bufio.NewReader(io.LimitReader(c.in, 16<<10)).ReadString('\n') })
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
 // mem0Platform is the address of mem0's own service.
@@ -24,8 +26,10 @@ const mem0Platform = "https://api.mem0.ai"
 const (
 	// importedAtOnce is how many notes one import has.
 	importedAtOnce = 2_000
-	// jobInterval is how often the job of an import is looked at.
-	jobInterval = 300 * time.Millisecond
+	// The job of an import is looked at after the first of these times, then after twice as long up to the second.
+	firstLook, longestLook = 10 * time.Millisecond, 500 * time.Millisecond
+	// tidyTime is how long a command that was interrupted may take to remove what it needed.
+	tidyTime = time.Second
 )
 
 // mem0IDs are the names of mem0's ids, in the order of idNames.
@@ -118,9 +122,9 @@ func (c *cli) importMem0() *cobra.Command {
 			"An import that was interrupted goes on when the command is repeated: what is there is not written again.",
 		Example: "  slipbox import mem0 --dry-run\n" +
 			"  slipbox import mem0 --oss --from http://127.0.0.1:8000 --entity user=nora",
-		Args: cobra.NoArgs,
+		Args: command.NoArgs,
 		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
-			in.to = to
+			in.to, to.patience = to, restartTime
 			in.report = mem0Report{DryRun: in.dryRun, Duplicates: []mem0Duplicate{}, Contradictions: []mem0Contradiction{}, Refused: []mem0Refused{}}
 			err := in.run(cmd.Context())
 			c.errs.done()
@@ -303,7 +307,10 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 	}
 	path := collections + "/" + scratch.ID.String()
 	defer func() {
-		_, _, _ = in.to.get(context.WithoutCancel(ctx), request{method: http.MethodDelete, path: path}, nil) // it expires otherwise
+		tidy, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(tidyTime, cancel) })()
+		_, _, _ = in.to.get(tidy, request{method: http.MethodDelete, path: path}, nil) // it expires otherwise
 	}()
 	said := map[string]string{} // by what was learned: the id of the memory
 	var out []mem0Contradiction
@@ -414,7 +421,7 @@ func timeOf(text string) time.Time {
 
 // await waits for the job of an import.
 func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) (wire.Job, error) {
-	for {
+	for wait := firstLook; ; wait = min(2*wait, longestLook) {
 		var job wire.Job
 		if _, _, err := in.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + id.String()}, &job); err != nil {
 			return job, err
@@ -432,7 +439,7 @@ func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) 
 		if p := job.Progress; p != nil {
 			in.errs.statusf("importing %s: %d of %d…", home, p.Done, p.Total)
 		}
-		if err := rest(ctx, jobInterval); err != nil {
+		if err := rest(ctx, wait); err != nil {
 			return job, err
 		}
 	}
@@ -451,7 +458,7 @@ func (in *mem0Import) results(ctx context.Context, home mem0Entity, part []mem0M
 		}
 		switch {
 		case line.Error != nil:
-			in.refuse(home, part[line.Line-1].ID, clean(firstOf(text(line.Error.Detail), line.Error.Title)))
+			in.refuse(home, part[line.Line-1].ID, clean(cmp.Or(text(line.Error.Detail), line.Error.Title)))
 		case line.Status == http.StatusCreated:
 			in.report.Imported++
 		default:
@@ -485,7 +492,7 @@ func (in *mem0Import) print() error {
 		if err != nil {
 			return err
 		}
-		return in.out.line("%s", raw)
+		return in.out.json(raw)
 	}
 	r := &in.report
 	for _, d := range r.Duplicates {

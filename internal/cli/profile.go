@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,9 +121,9 @@ func (c *cli) connect() (*client, error) {
 	to := &client{http: c.http, tries: tries, collection: kept.Collection}
 	address, key := kept.URL, ""
 	if c.profile == "" { // a flag wins over the environment
-		address, key = firstOf(c.getenv("SLIPBOX_URL"), kept.URL), c.envKey()
+		address, key = cmp.Or(c.getenv("SLIPBOX_URL"), kept.URL), c.envKey()
 	}
-	if to.base, err = parseBase(firstOf(c.url, address, defaultURL)); err != nil {
+	if to.base, err = parseBase(cmp.Or(c.url, address, defaultURL)); err != nil {
 		return nil, err
 	}
 	// The key of a profile is not sent to another address.
@@ -141,7 +142,7 @@ const defaultURL = "http://127.0.0.1:8080"
 
 // envKey returns the key in the environment; "": none. SLIPBOX_KEY is the name that `make run` and the client packages use.
 func (c *cli) envKey() string {
-	return strings.TrimSpace(firstOf(c.getenv("SLIPBOX_API_KEY"), c.getenv("SLIPBOX_KEY")))
+	return strings.TrimSpace(cmp.Or(c.getenv("SLIPBOX_API_KEY"), c.getenv("SLIPBOX_KEY")))
 }
 
 // chosen returns the profile that is named, or the default one; the zero profile when none is kept.

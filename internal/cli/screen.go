@@ -65,6 +65,22 @@ func (s *screen) line(format string, args ...any) error {
 	return err
 }
 
+// json prints JSON as it is. On a terminal what would control it is written in the other form that JSON has for it.
+func (s *screen) json(raw []byte) error {
+	if !s.terminal {
+		return s.line("%s", raw)
+	}
+	var b strings.Builder
+	for _, r := range string(raw) {
+		if controls(r) && r != '\n' && r != '\t' { // these are between the values
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return s.line("%s", b.String())
+}
+
 // text prints text that others wrote, wrapped, with spaces before each line but the first, which begins with head.
 func (s *screen) text(head, content string) error {
 	indent := uniseg.StringWidth(head)
@@ -117,7 +133,12 @@ func (s *screen) statusf(format string, args ...any) {
 	if !s.moves {
 		return
 	}
-	_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s", atMost(clean(fmt.Sprintf(format, args...)), s.width-1))
+	shown, more := cut(clean(fmt.Sprintf(format, args...)), s.width-1)
+	if more != "" {
+		shown, _ = cut(shown, s.width-2)
+		shown += "…"
+	}
+	_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s", shown)
 	s.drawn = true
 }
 
@@ -139,13 +160,54 @@ func clean(s string) string {
 			return r
 		case r == '\t':
 			return ' '
-		case unicode.IsControl(r), r == unicode.ReplacementChar:
-			return '\uFFFD'
-		case unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+		case unicode.IsControl(r):
+			return unicode.ReplacementChar
+		case controls(r):
 			return -1
 		}
 		return r
 	}, s)
+}
+
+// controls reports whether a character controls a terminal, or the direction or lines of what follows.
+func controls(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// flow prints text that others wrote while it comes, wrapped as text is.
+type flow struct {
+	*screen
+
+	held string // what the next part may continue
+	gap  string // the spaces before it
+	used int    // columns of the line, with the gap
+}
+
+// add prints what a part completes. The last one completes all.
+func (f *flow) add(part string, last bool) error {
+	f.held += clean(part)
+	var b strings.Builder
+	for f.held != "" {
+		piece, rest, _, _ := uniseg.FirstLineSegmentInString(f.held, -1)
+		if rest == "" && !last {
+			break
+		}
+		f.held = rest
+		piece, ends := strings.CutSuffix(piece, "\n")
+		word := strings.TrimRight(piece, " ")
+		if f.used > 0 && f.used+uniseg.StringWidth(word) > f.width {
+			b.WriteByte('\n')
+			f.gap, f.used = "", 0
+		}
+		b.WriteString(f.gap + word)
+		f.gap, f.used = piece[len(word):], f.used+uniseg.StringWidth(piece)
+		if ends {
+			b.WriteByte('\n')
+			f.gap, f.used = "", 0
+		}
+	}
+	_, err := io.WriteString(f.w, b.String())
+	return err
 }
 
 // wrap breaks a text into lines of at most width columns, where a line may be broken. What has no such place is broken

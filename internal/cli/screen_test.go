@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,58 @@ func TestCleanTextCannotControlATerminal(t *testing.T) {
 	const hostile = "\x1b[2J\x1b]0;title\x07red\u009b31m\u202Etxt.exe\u2066\r\nnext\tcell\x00"
 	got := clean(hostile)
 	if strings.ContainsAny(got, "\x1b\x07\u009b\u202e\u2066\r\t\x00") || !strings.Contains(got, "next cell") {
+		t.Errorf("%q", got)
+	}
+}
+
+// JSON on a terminal cannot control it either, and says the same.
+func TestJSONOnATerminal(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	s := screen{w: &b, terminal: true}
+	const raw = "{\"a\": \"\\u001b red\u009b31m\u202Etxt\u007f\"}\n{\"b\": 1}"
+	if err := s.json([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	var was, is struct {
+		A string `json:"a"`
+	}
+	first, _, _ := strings.Cut(b.String(), "\n")
+	if err := errors.Join(json.Unmarshal([]byte(first), &is), json.NewDecoder(strings.NewReader(raw)).Decode(&was)); err != nil || is != was || strings.ContainsAny(b.String(), "\u009b\u202e\u007f") {
+		t.Errorf("%v: %q", err, b.String())
+	}
+}
+
+// What comes in parts is wrapped as what comes at once.
+func TestFlow(t *testing.T) {
+	t.Parallel()
+	const text = "A kiln, 東京 and vases; un\x1bbreak\u00a0able.\nThe end of it"
+	var whole, parts bytes.Buffer
+	s := &screen{w: &whole, width: 20}
+	if err := s.text("", text); err != nil {
+		t.Fatal(err)
+	}
+	f := flow{screen: &screen{w: &parts, width: 20}}
+	for _, r := range text {
+		if err := f.add(string(r), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.add("", true); err != nil {
+		t.Fatal(err)
+	}
+	if got := parts.String() + "\n"; got != whole.String() {
+		t.Errorf("%q; at once %q", got, whole.String())
+	}
+}
+
+// A status is one line, however wide its characters are.
+func TestStatusFitsInALine(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	s := &screen{w: &b, moves: true, width: 20}
+	s.statusf("reading %s", strings.Repeat("東京", 9))
+	if got := strings.TrimPrefix(b.String(), "\r\x1b[K"); uniseg.StringWidth(got) > 19 || !strings.HasSuffix(got, "…") {
 		t.Errorf("%q", got)
 	}
 }

@@ -43,7 +43,7 @@ func (c *cli) search() *cobra.Command {
 			"  slipbox search kiln -k 20 --as-of 12\n" +
 			"  slipbox search kiln | jq -r '.hits[].note.content'",
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			query, err := c.content(args, "a question")
+			query, err := c.content(cmd.Context(), args, "a question")
 			if err != nil {
 				return err
 			}
@@ -79,14 +79,14 @@ func (c *cli) search() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&k, "limit", "k", "5", "at most so many `hits`, or \"auto\"")
 	f.Int64Var(&asOf, "as-of", 0, "search the past: the collection at this `revision`")
-	f.IntVar(&links, "links", 0, "follow links so far: 1 or 2")
+	f.IntVar(&links, "links", 0, "follow links this `far`: 1 or 2")
 	f.BoolVar(&explain, "explain", false, "say what each score is made of")
 	return cmd
 }
 
 func (c *cli) show(raw json.RawMessage, got found) error {
 	if c.asJSON() {
-		return c.out.line("%s", raw)
+		return c.out.json(raw)
 	}
 	if got.Degraded != "" {
 		if err := c.errs.line("%s", clean(got.Degraded)); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
 func (c *cli) watch() *cobra.Command {
@@ -23,9 +24,10 @@ func (c *cli) watch() *cobra.Command {
 			"fails ends the command with exit code 1.",
 		Example: "  slipbox watch\n" +
 			"  slipbox watch 01a209ee-4f42-78fb-9893-5cff446707b3",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.AtMostOneArg,
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			defer c.errs.done()
+			to.patience = restartTime
 			if len(args) > 0 {
 				return c.follow(cmd.Context(), to, args[0], "")
 			}
@@ -114,7 +116,7 @@ func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
 				return err
 			}
 			if c.asJSON() {
-				return c.out.line("%s", e.data)
+				return c.out.json(e.data)
 			}
 			c.errs.statusf("%s%s", before, progressOf(last))
 			return nil
@@ -122,6 +124,8 @@ func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
 		switch {
 		case ended(last.State):
 			return c.end(last, before == "")
+		case err != nil && to.answered.IsZero():
+			return err
 		case n > 0:
 			broken = 0
 		}

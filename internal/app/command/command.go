@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
 	stop()
 	if err != nil {
 		if _, silent := errors.AsType[ErrSilent](err); !silent {
-			fmt.Fprintf(os.Stderr, "%s: %s\n", cmd.Name(), Message(err))
+			fmt.Fprintf(os.Stderr, "%s: %s\n", cmd.Name(), printable(Message(err)))
 		}
 		code := 1
 		if own, ok := errors.AsType[interface {
@@ -39,6 +40,16 @@ func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
 		}
 		os.Exit(code)
 	}
+}
+
+// printable returns a text that cannot control a terminal: an error may name a file, and anyone may name those.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // ErrSilent exits with 1 and prints nothing: the command has printed everything already.
@@ -77,21 +88,24 @@ func UsageError(cmd *cobra.Command, err error) error {
 // Group returns a command that only has subcommands. Alone it prints its help; an unknown
 // subcommand is an error.
 func Group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			names := make([]string, 0, len(subcommands))
-			for _, s := range subcommands {
-				names = append(names, s.Name())
-			}
-			return UsageError(cmd, fmt.Errorf("unknown command %q; there are %s", args[0], strings.Join(names, ", ")))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(subcommands...)
+	return AsGroup(cmd)
+}
+
+// AsGroup makes a command that has subcommands answer as those of Group do.
+func AsGroup(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var names []string
+		for _, s := range cmd.Commands() {
+			names = append(names, s.Name())
+		}
+		return UsageError(cmd, fmt.Errorf("unknown command %q; there are %s", args[0], strings.Join(names, ", ")))
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
 }
 
@@ -103,15 +117,17 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// AtMostOneArg returns an error when there are two arguments or more.
+func AtMostOneArg(cmd *cobra.Command, args []string) error {
+	return NoArgs(cmd, args[min(1, len(args)):])
+}
+
 // OneArg requires exactly one argument. Its error names it when it is missing.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		switch len(args) {
-		case 0:
+		if len(args) == 0 {
 			return UsageError(cmd, fmt.Errorf("%s is missing", what))
-		case 1:
-			return nil
 		}
-		return UsageError(cmd, fmt.Errorf("%q is one argument too many", args[1]))
+		return AtMostOneArg(cmd, args)
 	}
 }

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// Attributes of imported notes.
+const (
+	attrSource  = "source"  // the name of the file
+	attrSection = "section" // the heading
+	attrImport  = "import"  // its origin
+)
+
+// origin is what tells a note of an older version of a file from one that was changed by hand, or that is of another file with
+// the same name.
+type origin struct {
+	File string `json:"file"` // digest of where the file is
+	Text string `json:"text"` // digest of the text that was sent; the gateway may have taken secrets out of it
+}
+
+// changeTries is how often a change is tried that meets another one.
+const changeTries = 3
+
+// imported is a note that an import made.
+type imported struct {
+	wire.NoteRef
+
+	Content    string `json:"content"`
+	Attributes struct {
+		Section string `json:"section"`
+		Import  origin `json:"import"`
+	} `json:"attributes"`
+}
+
+// text returns the digest of the text that the note was made of.
+func (n *imported) text() string {
+	if n.Attributes.Import.Text != "" {
+		return n.Attributes.Import.Text
+	}
+	return digest(n.Content)
+}
+
+// versions are the notes that imports made of the files of one name.
+type versions struct {
+	file  string
+	notes []imported
+	taken []bool
+	by    map[string][]int // by digest of a text
+}
+
+// before returns the notes that were imported from a file of this name.
+func (i *importing) before(ctx context.Context, name string) (*versions, error) {
+	v := &versions{file: name, by: map[string][]int{}}
+	filter, err := json.Marshal(map[string]string{"field": "attributes." + attrSource, "op": "eq", "value": name})
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"filter": {string(filter)}}
+	for id := range i.ids {
+		query[id] = i.ids[id]
+	}
+	_, err = pages(ctx, i.to, i.path+"/notes", query, 1<<20, func(n imported) error {
+		for _, text := range slices.Compact([]string{n.text(), digest(n.Content)}) {
+			v.by[text] = append(v.by[text], len(v.notes))
+		}
+		v.notes, v.taken = append(v.notes, n), append(v.taken, false)
+		return nil
+	})
+	if r, ok := errors.AsType[*refusal](err); ok && r.missesCollection() {
+		if i.policy != "" {
+			return v, nil // the first notes create it
+		}
+		i.suggest(ctx, i.to, r)
+	}
+	return v, err
+}
+
+// take reports whether there is a note of a text that was not taken before, and takes it.
+func (v *versions) take(text string) bool {
+	for _, at := range v.by[text] {
+		if !v.taken[at] {
+			v.taken[at] = true
+			return true
+		}
+	}
+	return false
+}
+
+// change is a note of an older version of a file, and what takes its place; nil: nothing.
+type change struct {
+	file string
+	note imported
+	now  *part
+}
+
+// changes returns what becomes of the notes that no part took: those that were imported from this place and are as they were
+// imported get the text of a part with the same heading, or are deleted. Others are kept. It returns the parts that are new, and
+// how many notes are kept of a file that changed.
+func (v *versions) changes(place string, fresh []part) (list []change, rest []part, kept int) {
+	changed := len(fresh) > 0
+	for at := range v.notes {
+		n := &v.notes[at]
+		switch {
+		case v.taken[at]:
+		case n.Attributes.Import.File != place || n.text() != digest(n.Content):
+			kept++
+		default:
+			c := change{file: v.file, note: *n}
+			if same := slices.IndexFunc(fresh, func(p part) bool { return p.heading == n.Attributes.Section }); same >= 0 {
+				now := fresh[same]
+				c.now = &now
+				fresh = slices.Delete(fresh, same, same+1)
+			}
+			list = append(list, c)
+		}
+	}
+	if !changed {
+		kept = 0 // said when it happened, or of another file with the same name
+	}
+	return list, fresh, kept
+}
+
+// change corrects and deletes the notes of older versions, once all that is new is there.
+func (i *importing) change(ctx context.Context) error {
+	for n := range i.changes {
+		c := &i.changes[n]
+		i.errs.statusf("%d of %d notes of files that changed…", n, len(i.changes))
+		stays := i.sent[c.note.text()] // a file that says the same was answered this note
+		if !stays {
+			var err error
+			if stays, err = i.apply(ctx, c); err != nil {
+				return err
+			}
+		}
+		if stays && c.now != nil {
+			if err := i.send(ctx, *c.now); err != nil {
+				return err
+			}
+		}
+	}
+	return i.flush(ctx)
+}
+
+// apply corrects or deletes a note. One that was changed meanwhile stays, and what is gone cannot be corrected.
+func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error) {
+	count := &i.report.Deleted
+	write := request{method: http.MethodDelete, path: i.path + "/notes/" + c.note.ID.String(), query: i.ids}
+	if c.now != nil {
+		count = &i.report.Replaced
+		attributes, err := json.Marshal(c.now.attributes())
+		if err != nil {
+			return false, err
+		}
+		write.method = http.MethodPatch
+		write.body = wire.NotePatch{
+			Content: &c.now.content, OccurredAt: nullable.NewNullableWithValue(c.now.at), Attributes: nullable.NewNullableWithValue(json.RawMessage(attributes)),
+		}
+	}
+	for try := 1; !i.dry; try++ {
+		var is imported
+		_, header, err := i.to.get(ctx, request{method: http.MethodGet, path: write.path, query: i.ids}, &is)
+		if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
+			if c.now != nil {
+				return true, nil
+			}
+			break
+		} else if err != nil {
+			return false, err
+		}
+		if c.now != nil && is.text() == digest(c.now.content) {
+			break // the answer to an earlier try was lost
+		}
+		if digest(is.Content) != c.note.text() || try > changeTries {
+			i.report.Kept++
+			return true, nil
+		}
+		write.header = http.Header{"If-Match": {header.Get("ETag")}}
+		_, _, err = i.to.get(ctx, write, nil)
+		if err == nil {
+			break
+		}
+		r, ok := errors.AsType[*refusal](err)
+		switch {
+		case !ok || r.ExitCode() != ExitRefused && r.Status != http.StatusNotFound:
+			return false, err
+		case r.Status == http.StatusPreconditionFailed, r.Status == http.StatusNotFound:
+		default:
+			i.refused++
+			i.skip(c.file, r.Error())
+			return false, nil
+		}
+	}
+	*count++
+	return false, nil
+}
