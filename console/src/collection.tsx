@@ -62,6 +62,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
               <h1><bdi>{reveal(c.display_name ?? c.name)}</bdi></h1>
               <p class="soft">
                 {/* What changes while one looks on is one text at the end, so that it moves nothing. */}
+                {c.display_name !== undefined && c.display_name !== c.name && <>{c.name} · </>}
                 {c.agent && <>of <bdi>{reveal(c.agent)}</bdi> · </>}
                 {c.parent && <>fork of <a href={formatRoute({ collection: c.parent.collection })}>its base</a> at revision {count(c.parent.revision)} · </>}
                 {`policy ${c.policy} · ${c.counts ? `${plural(c.counts.notes, 'note')}, ${plural(c.counts.links, 'link')} · ` : ''}revision ${count(c.head_revision)}${c.state === 'copying' ? ' · being copied' : ''}`}

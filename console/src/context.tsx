@@ -1,10 +1,9 @@
 import type { Schemas } from '@slipbox/client'
-import { useEffect, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { sharesOf, splitMarks, type Part } from './marks.ts'
 import { CopyButton, Empty, Problem, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
-import { useLoad, useShared } from './state.ts'
+import { useLoad, useShared, useTyped } from './state.ts'
 import { count, plural, reveal } from './text.ts'
 
 const budgets = [250, 500, 1000, 2000, 4000, 8000, 16000]
@@ -14,8 +13,7 @@ export function Context({ collection: c, route, go }: { collection: Schemas['Col
   const { api } = useShared()
   const { q = '', budget = '2000', order = 'time' } = route.query
   const tokens = budgets.find(b => String(b) === budget) ?? 2000
-  const [text, setText] = useState(q)
-  useEffect(() => setText(q), [q])
+  const [text, setText] = useTyped(q)
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'context', query: { ...route.query, ...change } })
   const built = useLoad(async signal => q.trim() === '' ? undefined : api.collection(c.id).context({
     query: q, token_budget: tokens, order: order === 'relevance' ? 'relevance' : 'time',

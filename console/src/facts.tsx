@@ -108,7 +108,7 @@ function Table({ facts, collection }: { facts: Fact[]; collection: string }) {
           {inOrder(facts).map(f => (
             <tr key={keyOf(f)} class={f.valid ? '' : 'past'}>
               <td data-label="Subject"><a href={formatRoute({ collection, note: f.subject_id })}><bdi>{reveal(f.subject)}</bdi></a></td>
-              <td data-label="Relation"><bdi>{reveal(f.relation)}</bdi></td>
+              <td data-label="Relation"><bdi>{reveal(f.relation).replaceAll('_', ' ')}</bdi></td>
               <td data-label="Object"><a href={formatRoute({ collection, note: f.object_id })}><bdi>{reveal(f.object)}</bdi></a></td>
               <td data-label="True from">{formatTime(f.valid_from)}</td>
               <td data-label="until">{endOf(f)}</td>

@@ -4,7 +4,7 @@ import { Dialog, Field, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, parseConversation, plural, reveal } from './text.ts'
-import { forksOf } from './tree.ts'
+import { forksOf, titleOf } from './tree.ts'
 
 type Go = (route: Partial<Route>) => void
 
@@ -121,7 +121,7 @@ export function DeleteCollection({ of, close, go }: { of: Schemas['Collection'];
   const forks = useLoad(async signal => {
     const all: Schemas['Collection'][] = []
     for await (const c of api.collections({ limit: 200 }, { signal })) all.push(c)
-    return forksOf(all, of.id)
+    return forksOf(all, of.id).map(n => ({ ...n, title: titleOf(n.item, all.find(c => c.id === n.item.parent?.collection)) }))
   }, [of.id])
   const direct = forks.data?.filter(n => n.depth === 0) ?? []
   const [name, setName] = useState('')
@@ -144,7 +144,7 @@ export function DeleteCollection({ of, close, go }: { of: Schemas['Collection'];
         {forks.state === 'failed' ? <Problem error={forks.error} again={forks.again} /> : !forks.data ? <p class="soft">Looking for what depends on it…</p> : direct.length === 0 ? <p class="soft">Nothing depends on it.</p> : (
           <>
             <p>{plural(direct.length, 'fork')} {direct.length === 1 ? 'reads' : 'read'} from it{forks.data.length > direct.length && `, and ${count(forks.data.length - direct.length)} more from those`}:</p>
-            <ul class="depends">{forks.data.slice(0, 20).map(n => <li key={n.item.id} data-depth={n.depth}><bdi>{reveal(n.item.display_name ?? n.item.name)}</bdi> <span class="soft small">{n.item.agent ? reveal(n.item.agent) : 'shared'}{n.item.counts && ` · ${plural(n.item.counts.notes, 'note')}`}</span></li>)}</ul>
+            <ul class="depends">{forks.data.slice(0, 20).map(n => <li key={n.item.id} data-depth={n.depth}><bdi>{reveal(n.title)}</bdi> <span class="soft small">{n.item.agent ? reveal(n.item.agent) : 'shared'}{n.item.counts && ` · ${plural(n.item.counts.notes, 'note')}`}</span></li>)}</ul>
             {forks.data.length > 20 && <p class="soft small">and {count(forks.data.length - 20)} more</p>}
             <label class="check"><input type="checkbox" checked={keep} onChange={e => setKeep(e.currentTarget.checked)} /> Give each a copy of what it reads first</label>
           </>

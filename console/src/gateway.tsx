@@ -1,6 +1,6 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { DayBars } from './chart.tsx'
 import type { Go } from './collection.tsx'
 import { daysBefore, everyDay, formatBytes } from './days.ts'
@@ -9,7 +9,7 @@ import { Fill } from './inside.tsx'
 import { usePages } from './pages.ts'
 import { Copy, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
-import { useAction, useLoad, useShared } from './state.ts'
+import { useAction, useBeat, useLoad, useShared } from './state.ts'
 import { count, formatTime, reveal } from './text.ts'
 import { spans } from './usage.tsx'
 
@@ -33,11 +33,7 @@ function Health() {
   const read = useLoad(async signal => {
     const [ready, version] = await Promise.all([api.call('get', '/readyz', { signal, retries: 0 }), api.call('get', '/version', { signal, retries: 0 })])
     return { ready, version }
-  }, [])
-  useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) read.again() }, pulse)
-    return () => clearInterval(timer)
-  }, [read.again])
+  }, [], useBeat(pulse))
   return (
     <section>
       <h2>Health</h2>
@@ -82,7 +78,7 @@ function OwnTenant({ route, go, collections }: { route: Route; go: Go; collectio
           {spans.map(s => <option key={s} value={s}>the last {s} days</option>)}
         </select></label></div>
         {read.state === 'failed' ? <Refused error={read.error} again={read.again} {...admin} /> : (
-          <Read of={read}>{u => <Use usage={u} from={daysBefore(Number(days) - 1, Date.now())} />}</Read>
+          <Read of={read}>{u => <Use usage={u} />}</Read>
         )}
       </section>
       {read.state !== 'failed' && <><Agents collections={collections} /><Audit /></>}
@@ -90,15 +86,14 @@ function OwnTenant({ route, go, collections }: { route: Route; go: Go; collectio
   )
 }
 
-function Use({ usage: u, from }: { usage: Schemas['Usage']; from: string }) {
-  const today = daysBefore(0, Date.now())
+function Use({ usage: u }: { usage: Schemas['Usage'] }) {
   const byDay = new Map<string, { calls: number; 'tokens read': number; 'tokens written': number }>()
   for (const m of u.model) {
     const d = byDay.get(m.day) ?? { calls: 0, 'tokens read': 0, 'tokens written': 0 }
     byDay.set(m.day, { calls: d.calls + m.calls, 'tokens read': d['tokens read'] + m.prompt_tokens, 'tokens written': d['tokens written'] + m.completion_tokens })
   }
-  const now = byDay.get(today)
-  const days = everyDay(from, today, [...byDay].map(([day, counts]) => ({ day, counts })))
+  const now = byDay.get(u.to)
+  const days = everyDay(u.from, u.to, [...byDay].map(([day, counts]) => ({ day, counts })))
   return (
     <>
       <ul class="fills" aria-label="Use and limits">

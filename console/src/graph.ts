@@ -1,3 +1,5 @@
+import { shorten } from './text.ts'
+
 /** A note of a graph, and where it is drawn; x and y are undefined until it has a place. */
 export interface Vertex {
   id: string
@@ -40,7 +42,7 @@ export function graphOf(raw: Raw, earlier?: Graph): Graph {
   const byId = new Map<string, Vertex>()
   for (const n of raw.notes) {
     const old = earlier?.byId.get(n.id)
-    const label = n.content.slice(0, labelLength).replace(/\s+/g, ' ').trim()
+    const label = shorten(n.content.replace(/\s+/g, ' ').trim(), labelLength)
     byId.set(n.id, { id: n.id, kind: n.kind, label, degree: 0, ...(old?.x !== undefined && { x: old.x, y: old.y! }) })
   }
   const of = new Map<string, Edge[]>()

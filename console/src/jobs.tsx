@@ -49,7 +49,9 @@ function Row({ job: j, collection, again }: { job: Schemas['Job']; collection: s
   return (
     <tr>
       <td data-label="Job">{j.kind}</td>
-      <td data-label="State"><State of={j.state} />{j.progress && <span class="small soft"> <progress max={j.progress.total} value={j.progress.done} aria-label="Progress" /> {count(j.progress.done)} of {count(j.progress.total)}</span>}{j.error && <p class="small">{reveal(j.error)}</p>}{error && <Problem error={error} />}</td>
+      <td data-label="State"><div class="line"><State of={j.state} />
+        {j.progress && <><progress max={j.progress.total} value={j.progress.done} aria-label="Progress" /><span class="small soft">{count(j.progress.done)} of {count(j.progress.total)}</span></>}
+        {j.error && <details class="small"><summary title={reveal(j.error)}>{reveal(j.error)}</summary></details>}</div>{error && <Problem error={error} />}</td>
       <td data-label="Begun">{formatTime(j.created_at)}</td>
       <td data-label="Ended">{formatTime(j.finished_at)}</td>
       <td data-label="Note">{j.note ? <a href={formatRoute({ collection, note: j.note })}>note</a> : '—'}</td>

@@ -22,7 +22,7 @@ export function Layers({ collection: c, fresh }: InsideProps) {
     <div class="inside">
       <Read of={read}>
         {({ items }) => (
-          <ul class="fills" aria-label="Layers">
+          <ul class="fills dated" aria-label="Layers">
             {[...items].sort((a, b) => order.indexOf(a.layer) - order.indexOf(b.layer)).map(l => (
               <Fill key={l.layer} title={l.layer} has={l.count} of={l.capacity}>
                 {about[l.layer]}{l.contested ? `; ${count(l.contested)} contested` : ''}{l.oldest && <><br />from {formatTime(l.oldest)}<br />to {formatTime(l.newest)}</>}

@@ -63,7 +63,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
             </dl>
             <Links collection={c.id} id={id} fresh={fresh} />
             {open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
-            {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
+            {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
           </article>
         )}
       </Read>
@@ -107,33 +107,46 @@ export function Linked({ collection, id }: { collection: string; id: string }) {
 /** Corrects a note, if it is still what was read. */
 function Correct({ full, c, close, reload, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; reload: () => void; done: (job: string | undefined) => void }) {
   const { api } = useShared()
-  // What was read when the dialog opened: a later read must not guard an earlier text.
-  const [base] = useState(full)
+  // What was read when the dialog opened, or what it says now if somebody else was faster: a later read must not guard an earlier text.
+  const [base, setBase] = useState(full)
+  const [overtaken, setOvertaken] = useState(false)
   const [content, setContent] = useState(full.body.content)
   const { busy, error, run } = useAction()
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
-      const answer = await api.collection(c.id).patchNote(base.body.id, { content }, base.etag ? { ifMatch: base.etag } : {})
+      const save = (from: typeof base) => api.collection(c.id).patchNote(from.body.id, { content }, from.etag ? { ifMatch: from.etag } : {})
+      const answer = await save(base).catch(async (cause: unknown) => {
+        // Where the content is still what was read, only its description has changed, as a policy does it.
+        const now = cause instanceof SlipboxError && cause.status === 412 ? await api.collection(c.id).note(base.body.id) : undefined
+        if (now?.body.content !== base.body.content) throw cause
+        return save(now)
+      })
       close()
       done(answer.headers.get('Slipbox-Job') ?? undefined)
     })
   }
   const late = error instanceof SlipboxError && error.status === 412
+  const look = () => void run(async () => {
+    setBase(await api.collection(c.id).note(base.body.id))
+    setOvertaken(true)
+    reload()
+  })
   return (
     <Dialog title="Correct this note" close={close}>
       <form onSubmit={e => void submit(e)}>
         <Field label="Content" hint="The note is described again afterwards. The version before stays in its history.">
           {id => <textarea id={id} rows={8} required dir="auto" maxlength={65536} value={content} onInput={e => setContent(e.currentTarget.value)} />}
         </Field>
-        {error && <Problem error={error}>{late && <button type="button" onClick={() => { close(); reload() }}>Close and load again</button>}</Problem>}
+        {error && <Problem error={error}>{late && <button type="button" disabled={busy} onClick={look}>See what it says now</button>}</Problem>}
+        {overtaken && <><p>What it says now, beside what you save:</p><Difference before={base.body} after={{ ...base.body, content }} sides={['now', 'yours']} /></>}
         <Buttons busy={busy} close={close} label="Save" disabled={content.trim() === '' || content === base.body.content} />
       </form>
     </Dialog>
   )
 }
 
-function Delete({ full, c, close, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; done: () => void }) {
+function Delete({ full, c, close, reload, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; reload: () => void; done: () => void }) {
   const { api } = useShared()
   const { busy, error, run } = useAction()
   const submit = async (e: Event) => {
@@ -149,7 +162,7 @@ function Delete({ full, c, close, done }: { full: { body: Schemas['Note']; etag:
       <form onSubmit={e => void submit(e)}>
         <blockquote><Text most={300}>{full.body.content}</Text></blockquote>
         <p>It is no longer found or linked. Its versions stay in its history, from where it can be restored.</p>
-        {error && <Problem error={error} />}
+        {error && <Problem error={error}>{error instanceof SlipboxError && error.status === 412 && <button type="button" onClick={() => { close(); reload() }}>Close and load again</button>}</Problem>}
         <Buttons busy={busy} close={close} label="Delete" danger />
       </form>
     </Dialog>

@@ -5,7 +5,7 @@ import { Empty, Problem, State, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { Connect } from './start.tsx'
 import { useShared } from './state.ts'
-import { formatTime, plural } from './text.ts'
+import { formatDay, formatTime, plural } from './text.ts'
 
 const states = ['raw', 'evolved', 'pending', 'in_review'] as const
 
@@ -21,21 +21,21 @@ export function Notes({ collection: c, route, go, fresh, add }: { collection: Sc
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'notes', query: { ...route.query, ...change, pages: '' } }, true)
   return (
     <>
-      <div class="row filters">
+      {(kind || state || list.items?.length !== 0) && <div class="row filters">
         <label>Kind <select value={kind} onChange={e => set({ kind: e.currentTarget.value })}>
           <option value="">all</option>{kinds.map(k => <option key={k}>{k}</option>)}
         </select></label>
         <label>State <select value={state} onChange={e => set({ state: e.currentTarget.value })}>
           <option value="">all</option>{states.map(s => <option key={s} value={s}>{s.replace('_', ' ')}</option>)}
         </select></label>
-      </div>
+      </div>}
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
         kind || state ? <Empty title="No note is like that"><button type="button" onClick={() => set({ kind: '', state: '' })}>Show all</button></Empty>
           : <Empty title="Nothing is remembered here yet"><p>Add a note or a conversation, or connect a client:</p>
             <p><button type="button" class="main" onClick={add}>Add</button></p><Connect collection={c.name} /></Empty>
       ) : (
         <>
-          <ul class="cards">{list.items.map(n => <Card key={n.id} note={n} collection={c.id} />)}</ul>
+          <ul class={`cards notes ${c.policy === 'amem' ? 'described' : ''}`}>{list.items.map(n => <Card key={n.id} note={n} collection={c.id} />)}</ul>
           {list.more && <p class="center"><button type="button" onClick={list.more} disabled={list.state === 'loading'}>Show more</button></p>}
         </>
       )}
@@ -49,7 +49,7 @@ export function Card({ note: n, collection }: { note: Schemas['Note']; collectio
     <li class="card">
       <a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={300} still>{n.content}</Text></a>
       <div class="facts small soft">
-        <span>{n.kind}</span><span><State of={n.state} /></span><span>{formatTime(n.occurred_at ?? n.created_at)}</span>
+        <span>{n.kind}</span><span><State of={n.state} /></span><span><span class="clock">{formatTime(n.occurred_at ?? n.created_at)}</span><span class="day">{formatDay(n.occurred_at ?? n.created_at)}</span></span>
         <span>{n.links.length > 0 && plural(n.links.length, 'link')}</span>
         <div><Tags words={n.keywords.slice(0, 6)} label="Keywords" /></div>
       </div>

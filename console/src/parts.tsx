@@ -46,8 +46,9 @@ export function Waiting() {
   )
 }
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
-  return <div class="empty"><h2>{title}</h2>{children}</div>
+/** A view with nothing in it, and what to do. With `page` it is all that the page has. */
+export function Empty({ title, page = false, children }: { title: string; page?: boolean; children?: ComponentChildren }) {
+  return <div class="empty">{page ? <h1>{title}</h1> : <h2>{title}</h2>}{children}</div>
 }
 
 /** A dialog over the page. The browser keeps the focus in it, and Escape closes it. */
@@ -97,5 +98,5 @@ export function CopyButton({ text }: { text: string }) {
     await navigator.clipboard.writeText(text).then(() => setDone(true), () => setDone(false))
     setTimeout(() => setDone(false), 2000)
   }
-  return <button type="button" onClick={() => void copy()}>{done ? 'copied' : 'copy'}</button>
+  return <button type="button" onClick={() => void copy()}>{done ? 'Copied' : 'Copy'}</button>
 }

@@ -1,17 +1,15 @@
 import type { Schemas } from '@slipbox/client'
-import { useEffect, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { Empty, Problem, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
-import { useLoad, useShared } from './state.ts'
+import { useLoad, useShared, useTyped } from './state.ts'
 import { barsOf, formatTime } from './text.ts'
 
 /** Searches a collection, and shows what made each hit one. */
 export function Search({ collection: c, route, go }: { collection: Schemas['Collection']; route: Route; go: Go }) {
   const { api } = useShared()
   const { q = '', mode = 'hybrid', links = '' } = route.query
-  const [text, setText] = useState(q)
-  useEffect(() => setText(q), [q])
+  const [text, setText] = useTyped(q)
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'search', query: { ...route.query, ...change } })
   const found = useLoad(async signal => q.trim() === '' ? undefined : api.collection(c.id).search({
     query: q, k: 10, explain: true, mode: mode as Schemas['SearchMode'], fields: ['*'], ...(links && { expand_links: 1 }),
@@ -32,7 +30,7 @@ export function Search({ collection: c, route, go }: { collection: Schemas['Coll
         : found.data.hits.length === 0 ? <Empty title="Nothing is found"><p>Try other words, or search by meaning.</p></Empty>
         : (
           <>
-            <p class="soft small" role="status">
+            <p class="soft small found" role="status">
               {found.data.hits.length} hits in {found.data.took_ms.toFixed(1)} ms
               {found.data.answerable !== undefined && <> · {Math.round(found.data.answerable * 100)} % that the answer is among them</>}
               {found.data.degraded && <> · {found.data.degraded}</>}

@@ -73,7 +73,7 @@ export class Stage {
     this.#layout = forceSimulation<Vertex>(vertices).stop()
       .alpha(placed === vertices.length ? 0.1 : 1).alphaDecay(vertices.length > many ? 0.05 : 0.03)
       .force('links', forceLink<Vertex, { source: Vertex; target: Vertex }>(edges.map(e => ({ source: e.source, target: e.target }))).distance(34).strength(0.3))
-      .force('apart', forceManyBody<Vertex>().strength(-42).theta(1.2).distanceMax(500))
+      .force('apart', forceManyBody<Vertex>().strength(-42).theta(1.2))
       .force('touch', vertices.length > many ? null : forceCollide<Vertex>(v => radius(v) + 3))
       .force('x', forceX<Vertex>().strength(0.05))
       .force('y', forceY<Vertex>().strength(0.05))
@@ -150,7 +150,10 @@ export class Stage {
     }
     const chosen = this.#edges.filter(e => e.source.id === this.#chosen || e.target.id === this.#chosen)
     for (const e of chosen) near.add(e.source).add(e.target)
-    line(this.#edges, color('--line'), 1)
+    // Many links are a cloud; a few must be seen one by one.
+    pen.globalAlpha = this.#edges.length > many ? 0.3 : 0.6
+    line(this.#edges, color('--soft'), 1)
+    pen.globalAlpha = 1
     line(chosen, color('--accent'), 2)
     const kinds = new Map<string, Vertex[]>()
     for (const v of this.#vertices) {
@@ -200,9 +203,12 @@ export class Stage {
     for (const v of candidates.slice(0, 5 * mostNames)) {
       if (v.x === undefined || taken.length === mostNames) continue
       const name = shorten(reveal(v.label), nameLength)
-      const left = (v.x - x) * scale + width / 2 + radius(v) * scale + 4
+      const center = (v.x - x) * scale + width / 2
       const middle = (v.y! - y) * scale + height / 2
-      const right = left + pen.measureText(name).width
+      const room = radius(v) * scale + 4
+      const long = pen.measureText(name).width
+      const left = center + room + long <= width ? center + room : center - room - long
+      const right = left + long
       if (left < 0 || right > width || middle < 8 || middle > height - 8) continue
       if (taken.some(t => Math.abs(t.y - middle) < 15 && t.left < right && left < t.right)) continue
       taken.push({ left, right, y: middle })

@@ -5,12 +5,13 @@ import type { Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
 
 /** An installation without collections: what to do first. */
-export function Start({ go }: { go: (route: Partial<Route>) => void }) {
+export function Start({ go, begin: begun }: { go: (route: Partial<Route>) => void; begin: () => void }) {
   const { api, changed } = useShared()
   const [adding, setAdding] = useState<{ id: string; conversation: boolean }>()
   const { busy, error, run } = useAction()
   const begin = (conversation: boolean) =>
     run(async () => {
+      begun() // the page stays while something is typed, although there is a collection then
       const made = await api.createCollection({ name: 'first', policy: conversation ? 'mem0' : 'amem', extend: true })
       setAdding({ id: made.id, conversation })
     })

@@ -83,6 +83,32 @@ export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, about: rea
   return { ...value, again }
 }
 
+/** Counts up every so many milliseconds while the page is seen, and at once when it is seen again. */
+export function useBeat(every: number): number {
+  const [beat, setBeat] = useState(0)
+  useEffect(() => {
+    const next = () => { if (!document.hidden) setBeat(n => n + 1) }
+    const timer = setInterval(next, every)
+    document.addEventListener('visibilitychange', next)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', next)
+    }
+  }, [every])
+  return beat
+}
+
+/** What is typed into a field that the address fills: it is replaced when the address changes, and by nothing else. */
+export function useTyped(given: string): [string, (text: string) => void] {
+  const [text, setText] = useState(given)
+  const last = useRef(given)
+  useEffect(() => {
+    if (last.current !== given) setText(given)
+    last.current = given
+  }, [given])
+  return [text, setText]
+}
+
 /** Runs a write: says that it runs, keeps its error, and leads back to the sign-in when the key is refused. */
 export function useAction(): { busy: boolean; error: Error | undefined; run: (work: () => Promise<void>) => Promise<boolean>; clear: () => void } {
   const { refused } = useShared()
@@ -115,7 +141,7 @@ export function advice(error: Error): string {
     case 404: return 'It was deleted, or belongs to another agent. Choose something else on the left.'
     case 409: return 'Something else changed meanwhile, or stands in the way. Load again and look.'
     case 410: return 'That revision is no longer kept. Choose a newer one.'
-    case 412: return 'Somebody else changed the note after you opened it. Load it again, look at the difference, and apply your correction to what it says now.'
+    case 412: return 'Somebody else changed the note after you opened it, and nothing was overwritten. See what it says now, then decide again.'
     case 422: return 'Change what the message names, then send it again.'
     case 429: return 'The limit of requests is used up. Wait a moment, then try again.'
     case 503: case 504: return 'The gateway is busy or its store is away. Try again in a moment.'

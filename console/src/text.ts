@@ -21,11 +21,22 @@ export function plural(n: number, word: string, many = `${word}s`): string {
   return `${count(n)} ${n === 1 ? word : many}`
 }
 
-/** Returns a time in the reader's zone, to the minute. */
+const dayParts: Intl.DateTimeFormatOptions = { year: 'numeric', month: 'short', day: 'numeric' }
+
+/** Returns a time in the reader's zone, to the minute. It is one word for what breaks lines. */
 export function formatTime(time: string | undefined): string {
+  return format(time, { ...dayParts, hour: '2-digit', minute: '2-digit' })
+}
+
+/** Returns the day of a time in the reader's zone. */
+export function formatDay(time: string | undefined): string {
+  return format(time, dayParts)
+}
+
+function format(time: string | undefined, parts: Intl.DateTimeFormatOptions): string {
   const date = time === undefined ? undefined : new Date(time)
   if (!date || Number.isNaN(date.getTime())) return '—'
-  return new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }).format(date)
+  return new Intl.DateTimeFormat(undefined, parts).format(date).replaceAll(' ', '\u00a0')
 }
 
 /** Signal of a ranking as the API explains it. */

@@ -33,6 +33,11 @@ export function treeOf<T extends Leaf>(collections: readonly T[]): Node<T>[] {
   return settle(roots, 0)
 }
 
+/** Returns how a collection is called beside others. A fork begins with the title of its base: until it has its own, its name tells it apart. */
+export function titleOf(c: { name: string; display_name?: string }, base?: { display_name?: string }): string {
+  return c.display_name === undefined || c.display_name === base?.display_name ? c.name : c.display_name
+}
+
 /** Lists a tree from top to bottom. */
 export function flatten<T>(nodes: readonly Node<T>[]): Node<T>[] {
   return nodes.flatMap(node => [node, ...flatten(node.children)])

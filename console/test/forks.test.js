@@ -1,7 +1,7 @@
 // What depends on a collection, and what a fork differs in.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forksOf } from '../build/compute.js'
+import { forksOf, titleOf } from '../build/compute.js'
 
 test('what reads from a collection is found, at any depth', () => {
   const c = (id, parent) => ({ id, name: id, ...(parent && { parent: { collection: parent, revision: 1 } }) })
@@ -11,4 +11,11 @@ test('what reads from a collection is found, at any depth', () => {
   assert.deepEqual(found('b'), [['c', 0]])
   assert.deepEqual(found('e'), [])
   assert.deepEqual(found('gone'), [])
+})
+
+test('a fork has its own name beside its base until it has a title of its own', () => {
+  assert.equal(titleOf({ name: 'base', display_name: 'Nora' }), 'Nora')
+  assert.equal(titleOf({ name: 'base' }), 'base')
+  assert.equal(titleOf({ name: 'what-if', display_name: 'Nora' }, { display_name: 'Nora' }), 'what-if')
+  assert.equal(titleOf({ name: 'what-if', display_name: 'Nora, in Rome' }, { display_name: 'Nora' }), 'Nora, in Rome')
 })

@@ -44,20 +44,25 @@ func TestClockOff(t *testing.T) {
 	g.post(t, "/v1/collections/"+id+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
 	for _, hours := range []int{-1, 1} {
 		b := open(t, g)
-		b.step("the clock is off", chromedp.ActionFunc(func(ctx context.Context) error {
-			_, err := page.AddScriptToEvaluateOnNewDocument(fmt.Sprintf(`{
-				const now = Date.now.bind(Date)
-				window.Date = class extends Date {
-					constructor(...at) { super(...(at.length === 0 ? [now() + %[1]d * 3600000] : at)) }
-					static now() { return now() + %[1]d * 3600000 }
-				}
-			}`, hours)).Do(ctx)
-			return err
-		}))
+		b.step("the clock is off", clock(hours))
 		b.step("the notes", chromedp.Navigate(g.url+"/console#key="+g.key), text("clock"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), text("I live in Oslo."))
 		b.step("the facts", link("Facts"), eventually(`document.querySelectorAll(".timeline a:not(.past)").length === 1`))
 		b.step("the jobs and the days", link("Jobs"), text("done"), link("Usage"), text("adds 1"))
 		b.step("the gateway", chromedp.Navigate(g.url+"/console#/gateway"), text("Model tokens today"))
 		b.done()
 	}
+}
+
+// clock makes the clock of pages that are loaded later so many hours fast.
+func clock(hours int) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(fmt.Sprintf(`{
+			const now = Date.now.bind(Date)
+			window.Date = class extends Date {
+				constructor(...at) { super(...(at.length === 0 ? [now() + %[1]d * 3600000] : at)) }
+				static now() { return now() + %[1]d * 3600000 }
+			}
+		}`, hours)).Do(ctx)
+		return err
+	})
 }

@@ -5,29 +5,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
 
 // A graph of 5,000 notes is drawn while the page answers: frames go on, a search finds, a note is chosen by the
-// keyboard, what is around it is shown, and any revision can be.
+// keyboard, what is around it is shown, and any revision can be. Of a larger collection, with as many notes as CONSOLE_NOTES says,
+// the first 5,000 are drawn.
 func TestGraph(t *testing.T) {
 	const notes, hubs = 5000, 100
 	g := start(t, "llm:", "  embedder: hash") // vectors do not matter here
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "large", "policy": "none"})["id"].(string)
 	path := "/v1/collections/" + id + "/notes"
-	var lines bytes.Buffer
-	for i := range notes {
-		fmt.Fprintf(&lines, "{\"content\":\"Plant no%dx of the garden.\",\"infer\":false}\n", i)
+	plants := func(from, to int) []byte {
+		var lines bytes.Buffer
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&lines, "{\"content\":\"Plant no%dx of the garden.\",\"infer\":false}\n", i)
+		}
+		return lines.Bytes()
 	}
 	ids := make([]string, 0, notes)
-	answers := json.NewDecoder(bytes.NewReader(g.exchange(t, http.MethodPost, path+"/bulk", "application/x-ndjson", lines.Bytes())))
+	answers := json.NewDecoder(bytes.NewReader(g.exchange(t, http.MethodPost, path+"/bulk", "application/x-ndjson", plants(0, notes))))
 	for range notes {
 		var line struct {
 			ID   string `json:"id"`
-			Note struct{ ID string }
+			Note struct {
+				ID string `json:"id"`
+			} `json:"note"`
 		}
 		if err := answers.Decode(&line); err != nil {
 			t.Fatal(err)
@@ -56,5 +64,17 @@ func TestGraph(t *testing.T) {
 	b.step("the past is shown", chromedp.Navigate(g.url+"/console#/c/"+id+"/graph?at=20"), text("at revision 20"), text("20 of"), chromedp.Reload(), text("at revision 20"))
 	b.look("past")
 	b.step("and now again", button("Now"), text("5,000 notes and 5,000 links"))
+
+	all := notes + 1
+	if n, err := strconv.Atoi(os.Getenv("CONSOLE_NOTES")); err == nil {
+		all = max(all, n)
+	}
+	for from := notes; from < all; from += notes {
+		g.exchange(t, http.MethodPost, path+"/bulk", "application/x-ndjson", plants(from, min(from+notes, all)))
+	}
+	b.step("of more notes the first are drawn", chromedp.Reload(), text(fmt.Sprintf("the first of %d,%03d notes", all/1000, all%1000)))
+	b.step("and what is around a chosen one", chromedp.Navigate(g.url+"/console#/c/"+id+"/graph?depth=1&focus="+ids[77]), text("52 notes and 51 links"))
+	b.step("they are listed by the page, and found", link("Notes"), text("Show more"), eventually(`document.querySelectorAll(".card").length === 50`),
+		link("Search"), field("Search this memory", fmt.Sprintf("Plant no%dx\r", all-1)), text(fmt.Sprintf("Plant no%dx of the garden.", all-1)))
 	b.done()
 }

@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -10,7 +12,13 @@ import (
 // A person sees what a memory has taken in and cost, which notes are used, and whether the gateway is well. Who runs
 // the gateway sees its tenants and changes their limits; other keys are told the command that does it.
 func TestConsoleWork(t *testing.T) {
-	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, nil)+"/v1, model: slow}")
+	fail := make(chan struct{})
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-fail
+		http.Error(w, `{"error":{"message":"The model is not what it was."}}`, http.StatusBadRequest)
+	}))
+	t.Cleanup(failing.Close)
+	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, nil)+"/v1, model: slow}", "  failing: {provider: openai, base_url: "+failing.URL+"/v1, model: failing}")
 	b := open(t, g)
 	c := g.post(t, "/v1/collections", map[string]any{"name": "work", "policy": "mem0", "agent": "potter"})["id"].(string)
 	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("work"))
@@ -27,7 +35,17 @@ func TestConsoleWork(t *testing.T) {
 	b.look("usage")
 	b.step("what is read moves nothing", link("Notes"), text("Nora lives in Oslo."), watchShifts(), chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), steady(),
 		chromedp.Navigate(g.url+"/console#/gateway"), text("Audit log"), text("key.create"), steady(), chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"))
-	b.step("of other days", chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
+	b.step("a clock that is a day off changes nothing of what was today", clock(25), chromedp.Navigate(g.url+"/console#/gateway"), chromedp.Reload(), text("Model tokens today"),
+		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("Model tokens today") && f.innerText.includes("912"))`))
+
+	broken := g.post(t, "/v1/collections", map[string]any{"name": "broken", "policy": "amem", "policy_config": map[string]any{"model": "failing"}})["id"].(string)
+	g.post(t, "/v1/collections/"+broken+"/notes", map[string]any{"content": "Nora has a cat."})
+	b.step("a job runs", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs"), eventually(`document.querySelector(".jobs .state.running")`), watchShifts())
+	close(fail)
+	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady())
+	b.look("jobs-failed")
+
+	b.step("of other days", chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
 
 	b.step("the gateway is well, and the tenant has its use", chromedp.Click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"),
 		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("store") && f.innerText.includes("ok"))`))
