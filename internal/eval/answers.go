@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
 )
 
@@ -89,7 +90,7 @@ func (r *reader) answer(ctx context.Context, q *Question, at *retrieved, row *As
 			return err
 		}
 		if err != nil { // a history that the model cannot read is a result, not the end of the comparison
-			row.Failed = clip(err.Error(), 200)
+			row.Failed = clip.Runes(err.Error(), 200)
 			return nil
 		}
 		row.Answer = strings.TrimSpace(answer.Reply)
@@ -121,7 +122,7 @@ const messageLimit = 60_000
 func split(text, end string) []string {
 	var out []string
 	for len(text)+len(end) > messageLimit {
-		part := truncate(text, min(len(text), messageLimit))
+		part := clip.Head(text, min(len(text), messageLimit))
 		out = append(out, part)
 		text = text[len(part):]
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // userGold and assistantGold are the categories of RealMem's questions: who said what answers them. The
@@ -76,9 +78,9 @@ func (d *Dataset) readConverted(dir, name string) error {
 		c := Conversation{ID: strings.ToLower(from.ID)} // names of collections have no capitals
 		roles := make([]string, len(from.Turns))
 		for i, t := range from.Turns {
-			turn := Turn{ID: strconv.Itoa(i), Speaker: t.Name, Session: t.Session, At: t.Time, Text: truncate(t.Text, contentLimit)}
+			turn := Turn{ID: strconv.Itoa(i), Speaker: t.Name, Session: t.Session, At: t.Time, Text: clip.Head(t.Text, contentLimit)}
 			if t.Name != "" {
-				turn.Text = truncate(t.Name+": "+t.Text, contentLimit)
+				turn.Text = clip.Head(t.Name+": "+t.Text, contentLimit)
 				turn.Attributes = map[string]any{"speaker": t.Name, "role": t.Role, "session": t.Session}
 			}
 			turn.Rendered = "[" + t.Time.Format(time.DateOnly) + "] " + turn.Text

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // fork forks a collection.
@@ -152,7 +154,7 @@ func chunks(turns []Turn, size int) (texts []string, covers [][]string) {
 			texts, covers, tokens = append(texts, ""), append(covers, nil), 0
 		}
 		last := len(texts) - 1
-		texts[last] += truncate(t.Rendered, contentLimit-1) + "\n"
+		texts[last] += clip.Head(t.Rendered, contentLimit-1) + "\n"
 		covers[last] = append(covers[last], t.ID)
 		tokens += n
 	}

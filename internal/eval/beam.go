@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // contentLimit is the largest size of a note's content, in bytes.
@@ -76,7 +77,7 @@ func decodeBEAM(raw []byte) ([]Conversation, error) {
 			known[m.ID] = true
 			c.Turns = append(c.Turns, Turn{
 				ID: strconv.Itoa(m.ID), Speaker: m.Role, Role: m.Role, Session: strconv.Itoa(m.Session), At: day.Add(time.Duration(m.ID) * time.Second),
-				Text: truncate(text, contentLimit), Rendered: "[" + when + "] " + text,
+				Text: clip.Head(text, contentLimit), Rendered: "[" + when + "] " + text,
 			})
 		}
 		for _, q := range chat.Questions {
@@ -94,15 +95,4 @@ func decodeBEAM(raw []byte) ([]Conversation, error) {
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-// truncate shortens a text to at most limit bytes, at the boundary of a rune.
-func truncate(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
 }

@@ -234,19 +234,6 @@ func TestAuditReplacesEvidence(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text  string
-		limit int
-		want  string
-	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aé", 2, "a"}, {"東京", 4, "東"}, {"東", 2, ""}} {
-		if got := truncate(c.text, c.limit); got != c.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
-		}
-	}
-}
-
 // A result is read as it was written, and a metric that fell is reported.
 func TestResults(t *testing.T) {
 	t.Parallel()

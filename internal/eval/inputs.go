@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // ReadInputs reads conversations from files and folders, each in the form in which its data set is
@@ -325,7 +327,7 @@ func newTurn(id, speaker, role, session, text string, at time.Time, cut func()) 
 	}
 	if len(said) > contentLimit {
 		cut()
-		said = truncate(said, contentLimit)
+		said = clip.Head(said, contentLimit)
 	}
 	return Turn{ID: id, Speaker: speaker, Role: role, Session: session, At: at, Text: said, Rendered: "[" + at.Format(sessionTime) + "] " + said}
 }
@@ -546,7 +548,7 @@ func (in *inputs) check() {
 				in.data.Categories = append(in.data.Categories, q.Category)
 			}
 			if len(q.Unknown) > 0 {
-				in.warnf("%s: question %d (%q): there is no turn %s", c.ID, j+1, clip(q.Text, 60), strings.Join(q.Unknown, ", "))
+				in.warnf("%s: question %d (%q): there is no turn %s", c.ID, j+1, clip.Runes(q.Text, 60), strings.Join(q.Unknown, ", "))
 			}
 			if len(q.Gold) > 0 {
 				scored++
@@ -556,14 +558,6 @@ func (in *inputs) check() {
 			in.warnf("%s: no question names turns as evidence: recall is not measured", c.ID)
 		}
 	}
-}
-
-// clip shortens a text for a message.
-func clip(text string, runes int) string {
-	if r := []rune(text); len(r) > runes {
-		return string(r[:runes]) + "…"
-	}
-	return text
 }
 
 func sortedKeys[V any](m map[string]V) []string {

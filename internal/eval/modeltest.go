@@ -53,7 +53,8 @@ type ModelReport struct {
 	Derived  int      // derived notes that were checked
 	Waiting  int      // jobs that wait for another attempt, because the answers were unusable
 	Refused  []string // errors of the gateway because of the model
-	TimedOut bool
+	CutOff   []string // scenarios whose share of the time ended before their jobs did
+	TimedOut bool     // some scenarios did not begin
 	Seconds  float64
 }
 
@@ -109,15 +110,18 @@ func scenarios() []scenario {
 }
 
 // Run runs all scenarios, waits for their jobs as long as they make progress, and checks what is
-// stored. It returns an error when the gateway fails; failures of the model are in the report.
+// stored. A scenario may take an equal share of the time that is left, so that a slow model is asked all calls, if
+// less often. It returns an error when the gateway fails; failures of the model are in the report.
 func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 	began := time.Now()
 	out := &ModelReport{}
 	ends := map[string]map[string]int{}                                  // questions by call and result
 	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(5*time.Minute)) // time to check the results
 	defer cancel()
-	for _, s := range scenarios() {
-		if !time.Now().Before(t.Until) {
+	all := scenarios()
+	for i, s := range all {
+		share := time.Until(t.Until) / time.Duration(len(all)-i)
+		if share <= 0 {
 			out.TimedOut = true
 			break
 		}
@@ -130,7 +134,7 @@ func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 			answers[call] = cannedAnswers[call]
 		}
 		t.Proxy.setCanned(answers)
-		if err := t.runScenario(ctx, s, out); err != nil {
+		if err := t.runScenario(ctx, s, share, out); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		after, err := t.answerCounts(ctx)
@@ -172,8 +176,9 @@ func smallModel(policy string) map[string]any {
 	return map[string]any{}
 }
 
-// runScenario fills one collection as its scenario says, and checks the result.
-func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelReport) (err error) {
+// runScenario fills one collection as its scenario says, waits for its jobs up to a time, asks as readers do, and checks
+// the result.
+func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Duration, out *ModelReport) (err error) {
 	began := time.Now()
 	config := smallModel(s.policy)
 	maps.Copy(config, s.config)
@@ -184,24 +189,28 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelRepor
 	if err := s.send(t, ctx, col.ID); err != nil {
 		return err
 	}
-	waiting, over, err := t.waitForJobs(ctx, col.ID)
+	waiting, over, err := t.waitForJobs(ctx, col.ID, began.Add(share))
 	if err != nil {
 		return err
 	}
 	out.Waiting += waiting
-	out.TimedOut = out.TimedOut || over
+	if over {
+		out.CutOff = append(out.CutOff, s.name)
+		if err := t.Client.cancelJobs(ctx, col.ID); err != nil {
+			return err
+		}
+	}
 	// What waits would ask again during the next scenario, and get the canned answers that are meant for that one.
 	defer func() { err = errors.Join(err, t.Client.cancelJobs(ctx, col.ID)) }()
 	if s.agent {
 		t.Logf("%s: %d jobs wait for another attempt, %.0f s", s.name, waiting, time.Since(began).Seconds())
 		return nil
 	}
-	if len(s.canned) == 0 && !over {
+	if len(s.canned) == 0 {
 		out.Refused = append(out.Refused, t.askReaders(ctx, col.ID, s.policy == "amem")...)
-		if waiting, over, err = t.waitForJobs(ctx, col.ID); err != nil { // a chat adds messages
+		if waiting, _, err = t.waitForJobs(ctx, col.ID, began.Add(share)); err != nil { // a chat adds messages
 			return err
 		}
-		out.TimedOut = out.TimedOut || over
 	}
 	derived, problems, err := CheckStored(ctx, t.Client, col.ID)
 	if err != nil {
@@ -332,7 +341,8 @@ func (t *ModelTest) askReaders(ctx context.Context, collection string, judged bo
 }
 
 // waitForJobs waits until a collection has no open jobs, or until they make no progress: none runs, and none changes.
-func (t *ModelTest) waitForJobs(ctx context.Context, collection string) (waiting int, over bool, err error) {
+// over is true when the time until which it waits ended before.
+func (t *ModelTest) waitForJobs(ctx context.Context, collection string, until time.Time) (waiting int, over bool, err error) {
 	var last map[string]job
 	since := time.Now()
 	for ended := 0; ; {
@@ -354,7 +364,7 @@ func (t *ModelTest) waitForJobs(ctx context.Context, collection string) (waiting
 		if len(open) > 0 && time.Since(since) >= t.Patience {
 			return len(open), false, nil
 		}
-		if !time.Now().Before(t.Until) {
+		if !time.Now().Before(until) {
 			return len(open), true, nil
 		}
 		select {
@@ -458,6 +468,9 @@ func (r *ModelReport) Print(w io.Writer) error {
 	}
 	for _, refused := range r.Refused {
 		fmt.Fprintf(&b, "Refused: %s\n", refused)
+	}
+	if len(r.CutOff) > 0 {
+		fmt.Fprintf(&b, "Cut off at their share of the time: %s.\n", strings.Join(r.CutOff, ", "))
 	}
 	if r.TimedOut {
 		b.WriteString("The time ended before everything was asked.\n")
