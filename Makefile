@@ -51,7 +51,7 @@ LDFLAGS := -s -w -X $(BUILD).version=$(VERSION) -X $(BUILD).commit=$(COMMIT) -X 
 BUILD_FLAGS := -trimpath -tags=nomsgpack,grpcnotrace $(if $(DEBUG),,-gcflags=all=-dwarf=false)
 export GOFLAGS := $(BUILD_FLAGS) $(filter-out $(BUILD_FLAGS),$(GOFLAGS))
 
-# The packages where goroutines meet: "test/race" tests them with the race detector, and
+# The packages where goroutines meet: "test/race" tests them with the race detector, "test/commands" tests cmd, and
 # "test/rest" all others without. The slow ones come first, so that both cores are busy
 # until the end. A test of internal/archtest compares this list with the code.
 RACE_PACKAGES := \
@@ -134,11 +134,15 @@ test/race: services encoder ## Run the tests of the packages where goroutines me
 	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -run '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
 
 .PHONY: test/rest
-test/rest: services encoder ## Run the tests that test/race leaves out
+test/rest: services encoder ## Run the tests that test/race and test/commands leave out
 	@# More at once: the tests of poor models mostly wait for another attempt.
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -skip '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients))
+	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients) | grep -v '^$(MODULE)/cmd/')
+
+.PHONY: test/commands
+test/commands: services encoder ## Run the tests of the commands, which start them as processes
+	$(WITH_SERVICES) $(GOTEST) -vet=off ./cmd/...
 
 # The packages over a store, which their tests run on the embedded engine by default. What is skipped has no store, or says
 # nothing about it.
@@ -191,7 +195,7 @@ test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://
 
 .PHONY: lint
 lint: ## Check the style, the scripts, and the workflows of hosted CI
-	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...
+	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./... && cd test/console && GOFLAGS=-trimpath "$$lint" run ./...
 	@lint="$$(scripts/install-actionlint.sh $(ACTIONLINT_VERSION))"; "$$lint"
 	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh test/faults/*.sh docs/examples/*.sh docs/examples/*/run.sh; \
 		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
