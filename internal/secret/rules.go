@@ -69,9 +69,11 @@ var rules = sync.OnceValue(func() []rule {
 // genericKind is the kind of what only the words before it show to be a key.
 const genericKind = "API key or token"
 
-// ownRules returns the rules of keys that gitleaks does not have, because only people write so.
+// ownRules returns the rules of keys that gitleaks does not have: our own keys, and keys as only people write them.
 func ownRules() []rule {
 	return []rule{
+		// The form is that of package auth. No words are needed before it: nothing else looks like this.
+		{kind: OwnKey, keywords: []string{"sb_"}, expr: lazily(`sb_[a-z0-9]{1,16}_(?:platform|[a-z2-7]{26})_[a-z2-7]{26}_[a-z2-7]{52}`)},
 		{kind: APIKey, keywords: []string{"sk-"}, expr: lazily(`\bsk-[A-Za-z0-9_-]{8,200}`), is: func(s, _ string) bool { return random(s[len("sk-"):]) || strings.Count(s, "-") > 1 && random(s) }},
 		{
 			kind: Key, keywords: []string{"authorization"},

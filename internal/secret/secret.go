@@ -20,6 +20,7 @@ const (
 	PrivateKey  = "private key"
 	Key         = "key"
 	APIKey      = "API key"
+	OwnKey      = "slipbox key"
 	URLPassword = "password in a URL"
 )
 

@@ -16,21 +16,24 @@ func key(prefix string, n int) string {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	aws := "AKIA" + "Z7QX3MNP5RSTUVWY"
+	id, random := strings.Repeat("a2b", 9)[:26], strings.Repeat("7qx", 18)[:52]
 	for text, want := range map[string]string{
-		"My key is " + aws + ".":                             "[redacted: AWS access token]",
-		"use " + key("ghp_", 36) + ", please":                "[redacted: GitHub personal access token]",
-		"my API key is " + key("sk-", 24):                    "[redacted: API key]",
-		"my API key is 43fd93a3-f235-4ebc-b7fe-3b1b11f12270": "[redacted: key]",
-		"my password is hunter2, remember it":                "[redacted: password]",
-		"My password is swordfish.":                          "[redacted: password]",
-		"db_password=Tr0ub4dor":                              "[redacted: password]",
-		"我的密码是abc12345，别忘了":                                  "[redacted: password]",
-		"the PIN is 4821":                                    "[redacted: PIN]",
-		"card 4111 1111 1111 1111 please":                    "[redacted: card number]",
-		"card 4111-1111-1111-1111, cvv 123":                  "[redacted: card code]",
-		"378282246310005":                                    "[redacted: card number]",
-		"postgres://bob:s3cretpw@db/x":                       "[redacted: password in a URL]",
-		"-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\nAB12": "[redacted: private key]",
+		"My key is " + aws + ".":                                   "[redacted: AWS access token]",
+		"use " + key("ghp_", 36) + ", please":                      "[redacted: GitHub personal access token]",
+		"my API key is " + key("sk-", 24):                          "[redacted: API key]",
+		"my API key is 43fd93a3-f235-4ebc-b7fe-3b1b11f12270":       "[redacted: key]",
+		"SLIPBOX_KEY=sb_live_" + id + "_" + id + "_" + random:      "SLIPBOX_KEY=[redacted: slipbox key]",
+		`{"api_key": "sb_dev_platform_` + id + "_" + random + `"}`: `"[redacted: slipbox key]"`,
+		"my password is hunter2, remember it":                      "[redacted: password]",
+		"My password is swordfish.":                                "[redacted: password]",
+		"db_password=Tr0ub4dor":                                    "[redacted: password]",
+		"我的密码是abc12345，别忘了":                                        "[redacted: password]",
+		"the PIN is 4821":                                          "[redacted: PIN]",
+		"card 4111 1111 1111 1111 please":                          "[redacted: card number]",
+		"card 4111-1111-1111-1111, cvv 123":                        "[redacted: card code]",
+		"378282246310005":                                          "[redacted: card number]",
+		"postgres://bob:s3cretpw@db/x":                             "[redacted: password in a URL]",
+		"-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\nAB12":       "[redacted: private key]",
 	} {
 		got, kinds := Redact(text)
 		if !strings.Contains(got, want) || len(kinds) == 0 {
