@@ -32,7 +32,7 @@ func TestMistakesNameTheFix(t *testing.T) {
 		{"one argument too many", []string{"check", "all"}, []string{`"all"`, "gateway check --help"}},
 		{"no store there", []string{"key", "list", "--data", fresh}, []string{fresh, "gateway serve", "--data"}},
 		{"a file instead of a directory", []string{"check", "--data", file}, []string{file, "--data"}},
-		{"unknown tenant", []string{"key", "create", "--tenant", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
+		{"unknown tenant", []string{"key", "create", "--tenant", "nobody", "--data", data}, []string{`"nobody"`, "`gateway tenant list` lists the tenants\n"}},
 		{"unknown tenant to suspend", []string{"tenant", "suspend", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
 		{"unknown key", []string{"key", "revoke", "nothing", "--data", data}, []string{`"nothing"`, "gateway key list"}},
 		{"unknown scope", []string{"key", "create", "--scopes", "notes:all", "--data", data}, []string{"notes:all", "notes:read"}},

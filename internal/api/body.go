@@ -259,7 +259,7 @@ func (p *pieces) array(schema *openapi3.Schema, items uint64, at *place) error {
 		}
 	}
 	if items < schema.MinItems {
-		return refuseField(at.String(), fmt.Sprintf("minimum number of items is %d", schema.MinItems))
+		return refuseField(at.String(), tooFewItems(schema.MinItems))
 	}
 	return p.close()
 }

@@ -79,7 +79,7 @@ func TestContextIsRefused(t *testing.T) {
 		}
 	}
 	for body, reason := range map[string]string{
-		`{"query":"a","reference_time":"soon"}`: "minimum string length is 10",
+		`{"query":"a","reference_time":"soon"}`: "must be a time in RFC 3339, or YYYYMMDDHHmm",
 		`{"query":"a","reference_time":7}`:      "value must be a string",
 	} {
 		got := b.call(t, "one", "POST", path, body)

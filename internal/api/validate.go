@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"mime"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -87,17 +89,8 @@ func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 				path, reason = join(path, key), unknownName("field", key, slices.Collect(maps.Keys(one.Schema.Properties)))
 			}
 		}
-		if one.SchemaField == "required" {
-			reason = "is required"
-		}
-		if one.SchemaField == "nullable" {
-			reason = "must not be null"
-		}
-		if one.SchemaField == "pattern" { // only names have one
-			reason = tenant.NameRule
-		}
-		if one.SchemaField == "format" {
-			reason = "must have the format " + one.Schema.Format
+		if ours := reasonOf(one); ours != "" {
+			reason = ours
 		}
 		return append(out, fault.Field{Field: path, Reason: reason})
 	case errors.As(err, &many):
@@ -106,6 +99,47 @@ func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 		}
 	}
 	return out
+}
+
+// patternRules words the patterns of the contract.
+var patternRules = map[string]string{
+	`^[a-z0-9][a-z0-9_.-]{0,127}$`: tenant.NameRule,
+	`^[A-Za-z0-9_-]{1,64}$`:        "must be 1 to 64 of a-z, A-Z, 0-9, _ -", // names of tools, as models take them
+	`^auto$`:                       `must be a number or "auto"`,
+}
+
+// minTimeLength is the least length of a time. The contract asks it of nothing else.
+const minTimeLength = 10
+
+// reasonOf words a refusal of which the validator's own reason does not say what to do; "" for any other.
+func reasonOf(e *openapi3.SchemaError) string {
+	switch e.SchemaField {
+	case "required":
+		return "is required"
+	case "nullable":
+		return "must not be null"
+	case "pattern":
+		return patternRules[e.Schema.Pattern]
+	case "format":
+		return "must have the format " + e.Schema.Format
+	case "minLength":
+		switch e.Schema.MinLength {
+		case 1:
+			return "must not be empty"
+		case minTimeLength:
+			return "must be " + memory.TimeForm
+		}
+	case "minItems":
+		return tooFewItems(e.Schema.MinItems)
+	}
+	return ""
+}
+
+func tooFewItems(least uint64) string {
+	if least == 1 {
+		return "must not be empty"
+	}
+	return fmt.Sprintf("minimum number of items is %d", least)
 }
 
 func isMulti(err error) bool {

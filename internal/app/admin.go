@@ -44,7 +44,7 @@ type Admin struct {
 // tenantError adds to a NotFound how to list the tenants.
 func tenantError(err error, ref string) error {
 	if fault.Is(err, fault.NotFound) {
-		return fault.Wrap(err, fault.NotFound, "there is no tenant %q; `gateway tenant list` lists the tenants", ref)
+		return fault.New(fault.NotFound, "there is no tenant %q; `gateway tenant list` lists the tenants", ref)
 	}
 	return err
 }

@@ -94,13 +94,23 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 		}
 		i := slices.IndexFunc(all, func(s Setting[C]) bool { return s.Name == name })
 		if i < 0 {
-			return c, fault.InvalidField("policy_config."+name, "unknown setting; GET /v1/policies lists those of the policy")
+			return c, fault.InvalidField("policy_config."+name, "unknown setting; the policy has %s", settingNames(all))
 		}
 		if err := all[i].set(&c, given[name]); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
+}
+
+// settingNames lists the settings of a policy, with the one that all have.
+func settingNames[C any](all []Setting[C]) string {
+	names := []string{memory.SettingSecrets}
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // secrets is the setting that every policy has. The store and the writers of notes read it from the collection.

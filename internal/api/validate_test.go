@@ -1,0 +1,46 @@
+package api
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	contract "github.com/slipboxhq/slipbox/api"
+)
+
+// A refusal by the contract says what the field must be, in words that fit the field.
+func TestRefusalsSayWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, DefaultConfig(), echoes)
+	const search = "/v1/collections/research/search"
+	for _, tt := range []struct{ path, body, want string }{
+		{search, `{"query":"a","k":"ten"}`, `k: must be a number or "auto"`},
+		{search, `{"query":""}`, "query: must not be empty"},
+		{search, `{"queries":[]}`, "queries: must not be empty"},
+		{notesPath, `{"content":"a","occurred_at":"yesterday"}`, "occurred_at: must be a time in RFC 3339, or YYYYMMDDHHmm"},
+		{"/v1/tenants", `{"name":"Not A Name"}`, "name: must be 1 to 128 of a-z, 0-9, _ . -, beginning with a letter or digit"},
+	} {
+		r := request(http.MethodPost, tt.path, strings.NewReader(tt.body))
+		if tt.path == "/v1/tenants" {
+			r.Header.Set("Authorization", "Bearer operator")
+		}
+		if p := b.problem(t, b.do(r)); p.Detail == nil || *p.Detail != tt.want {
+			t.Errorf("%s %s: %+v, want %q", tt.path, tt.body, p, tt.want)
+		}
+	}
+}
+
+// A new pattern of the contract needs words of its own.
+func TestEveryPatternHasItsWords(t *testing.T) {
+	t.Parallel()
+	found := regexp.MustCompile(`pattern: '?(\^[^\s']+\$)`).FindAllSubmatch(contract.OpenAPI(), -1)
+	if len(found) < len(patternRules) {
+		t.Fatalf("the contract has %d patterns, there are words for %d", len(found), len(patternRules))
+	}
+	for _, m := range found {
+		if patternRules[string(m[1])] == "" {
+			t.Errorf("the pattern %s has no words in patternRules", m[1])
+		}
+	}
+}
