@@ -21,7 +21,7 @@ func (c *gateway) mcp() *cobra.Command {
 			"With --url it relays to a gateway that runs already, with the key in SLIPBOX_API_KEY. Without,\n" +
 			"it runs a gateway of its own over the data directory, which only one process can hold.",
 		Example: "  gateway mcp --data ~/.slipbox\n" +
-			"  SLIPBOX_API_KEY=sbx_… gateway mcp --url http://127.0.0.1:8080",
+			"  SLIPBOX_API_KEY=sb_live_… gateway mcp --url http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := c.begin()
 			if err != nil {

@@ -129,8 +129,11 @@ func TestMakeCoverPrintsCoverage(t *testing.T) {
 }
 
 var (
-	markdownLink = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
+	markdownLink = regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	code         = regexp.MustCompile("(?s)```.*?\n```|`[^`\n]*`")
+	fenced       = regexp.MustCompile("(?s)```.*?\n```")
+	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
 func TestDocumentsLinkToWhatExists(t *testing.T) {
@@ -152,11 +155,31 @@ func TestDocumentsLinkToWhatExists(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range markdownLink.FindAllStringSubmatch(code.ReplaceAllString(string(content), ""), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
+			target := document
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(document), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s, which does not exist", document, m[1])
+			} else if m[2] != "" && !slices.Contains(anchors(t, target), m[2]) {
+				t.Errorf("%s links to %s#%s, a heading that does not exist", document, m[1], m[2])
 			}
 		}
 	}
+}
+
+// anchors returns the names by which links find the headings of a page, as GitHub makes them.
+func anchors(t *testing.T, page string) []string {
+	t.Helper()
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(string(content), ""), -1) {
+		names = append(names, strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return names
 }
 
 // holdsTable says how the page about storage calls what a table of the database holds.

@@ -5,7 +5,7 @@
 //
 // The one idea: a collection is an append-only log of note versions, and a revision is a position in
 // that log. The content of a version never changes; only its end is set when a later one replaces
-// it. History, optimistic writes, time travel, forks, merge and caches are comparisons of versions.
+// it. History, optimistic writes, time travel, forks and caches are comparisons of positions in that log.
 //
 // Everything else in the core imports it: internal/memory/notes holds the use-cases of callers,
 // internal/memory/engine runs policies, internal/memory/recall reads, internal/memory/policy decides.
