@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -128,32 +129,31 @@ func nonNil(list []string) []string {
 // roundScore rounds to four digits, so that answers are easy to read and compare.
 func roundScore(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
-// relatedNeighbors returns the neighbors that share a keyword with the new note: contradictions
+// relatedNeighbors returns the neighbors that are about the same thing as the new note, or contradict it: contradictions
 // first, then those with the rarest and the most shared keywords.
 func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
-	names := speakerNames(in)
-	own := stemKeywords(in.New, names)
-	shared := make([][]string, len(in.Neighbors))
-	others := make([]keywordStems, len(in.Neighbors))
+	pairs := linkedPairs(in)
 	notesWith := map[string]int{}
-	for i, n := range in.Neighbors {
-		others[i] = stemKeywords(n, names)
-		shared[i] = own.shared(&others[i])
-		for _, st := range shared[i] {
+	for i := range pairs {
+		for _, st := range pairs[i].shared {
 			notesWith[st]++
 		}
 	}
 	var out []relatedNeighbor
 	for i, n := range in.Neighbors {
-		r := relatedNeighbor{index: i, note: n, kind: kindComplement, reason: "shared_keywords", shared: shared[i]}
-		telling := slices.DeleteFunc(slices.Clone(r.shared), func(st string) bool { return isWeakAlone(st) || own.people[st] && others[i].people[st] })
-		if len(telling) == 0 || len(r.shared) == 1 && !own.heads[telling[0]] && !others[i].heads[telling[0]] && !sharePhrase(in.New.Keywords, n.Keywords) {
+		p := &pairs[i]
+		if len(p.telling) == 0 {
 			continue
 		}
-		slices.SortStableFunc(r.shared, func(a, b string) int { return cmp.Compare(notesWith[a], notesWith[b]) })
-		r.rarity = 1 / float64(notesWith[r.shared[0]])
-		r.confidence = linkConfidence(n.Score, len(r.shared))
-		if reason := contradiction(in.New.Content, n.Content); reason != "" {
+		reason := contradiction(in.New.Content, n.Content)
+		if reason == "" && p.probability() < minLinked {
+			continue
+		}
+		r := relatedNeighbor{
+			index: i, note: n, kind: kindComplement, reason: "shared_keywords", shared: p.shared,
+			rarity: 1 / float64(notesWith[p.shared[0]]), confidence: linkConfidence(n.Score, len(p.shared)),
+		}
+		if reason != "" {
 			r.kind, r.reason = kindConflict, reason
 		}
 		out = append(out, r)
@@ -203,7 +203,11 @@ func linkConfidence(score float64, shared int) float64 {
 // somebody's health, need not be about the same one.
 var weakAlone = func() map[string]bool {
 	m := map[string]bool{}
-	for w := range wordSet(`user data score source concept note hold people client file email code function value result state sentence paragraph essay article letter prompt continue trip game health nature color colour share accept acceptance fan appreciate balance recommend favorite toward reality matter effect act remind stay spend move bond fam folks
+	for _, w := range slices.Concat(slices.Collect(maps.Keys(personNouns)), slices.Collect(maps.Keys(femaleKin)), slices.Collect(maps.Keys(maleKin))) {
+		m[text.Stem(w, text.English)] = true
+	}
+	for w := range wordSet(`school classmate competition contest event activity occasion party prize award win winner
+		user data score source concept note hold people client file email code function value result state sentence paragraph essay article letter prompt continue trip game health nature color colour share accept acceptance fan appreciate balance recommend favorite toward reality matter effect act remind stay spend move bond fam folks
 		ride business biz customer class piece assist setback bonding trial part member audience vibe spirit sense visit travel journey pride sport sports move platform media space city
 		protocol benefit direction number unit block section structure format template draft version feedback schedule register status clause option detail log entry task tool target metric baseline instruction question
 		country area view scene look sound taste kind lady buddy pal fellow mate crowd gang partner colleague workmate neighbor boss coach mentor crew staff student teammate player
@@ -239,7 +243,7 @@ var concreteNouns = wordSet(`meditation vacation station apartment basement inst
 
 // hanWeakAlone are Chinese words of that kind.
 var hanWeakAlone = wordSet(`学校 公园 比赛 活动 礼物 生日 房间 感觉 家里 家中 时间 城市 周末 公司 工作 课堂 好友 计划 作业 小朋友 东西 机会 问题 方法 事情 心情 情绪 压力 支持 鼓励 能力 努力 生活 情况
-	建议 故事 视频 照片 手机 电脑 同学 朋友 老师 同事 家人 孩子 大家 经历 过程 结果 成绩 班主任 同学们 好朋友 班级 学生 项目 游戏 玩具 节日 地方 商场 户外 兴趣 信心 机 店 人 会 班 时 书 车 彩色 红色 蓝色 绿色 黄色 粉色 白色 黑色 同班 制作 森`)
+	建议 故事 视频 照片 手机 电脑 同学 朋友 老师 同事 家人 孩子 大家 经历 过程 结果 成绩 班主任 同学们 好朋友 班级 学生 项目 游戏 玩具 节日 地方 商场 户外 兴趣 信心 机 店 人 会 班 时 书 车 彩色 红色 蓝色 绿色 黄色 粉色 白色 黑色 同班 制作 森 课 名次`)
 
 // vocative matches a name by which a sentence addresses the listener.
 var vocative = regexp.MustCompile(`(?:(?:^|[,.!?:]\s*)|\b(?i:hey|hi|hello|thanks|thank you|wow|yeah|yes|no|oh|sorry|congrats|absolutely|totally|definitely|agreed|sure|right|bye)\s+)(\p{Lu}\p{Ll}+)[,!?.]`)

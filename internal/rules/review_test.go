@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +20,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // reviewSeed selects what the pages of docs/reviews judge.
@@ -101,6 +99,9 @@ func reviewedSets(t *testing.T, dir string) (talks, notes [][]reviewedDialogue) 
 			for i := range d.turns {
 				d.turns[i].Role = memory.RoleUser // both are people
 			}
+		}
+		if strings.HasPrefix(prefix, "madial") {
+			d.turns = alternate(d.turns, 0) // links are learned from the others
 		}
 		notes[at] = append(notes[at], d)
 	}
@@ -191,57 +192,37 @@ func factEdges(facts []drawn) []drawn {
 	return out
 }
 
-// describedNotes returns the keyword list of every note, and the links between notes. The neighbors of
-// a note are the five before it in its conversation that share the most terms, and the share is
-// their similarity: the encoder is not at hand here.
-func describedNotes(dialogues []reviewedDialogue) (keywordLists, links []drawn) {
+// describedNotes returns the keyword list of every note.
+func describedNotes(dialogues []reviewedDialogue) []drawn {
 	h := New()
-	type note struct {
-		memory.Described
-		terms map[string]bool
-	}
+	var lists []drawn
 	for _, d := range dialogues {
-		var notes []note
 		for _, turn := range d.turns {
-			if turn.Role != memory.RoleUser {
-				continue
+			if turn.Role == memory.RoleUser {
+				a := h.analyze(amem.AnalyzeInput{Content: turn.Content, Speaker: turn.Name})
+				lists = append(lists, drawn{d.id + " " + turn.id + " #1", strings.Join(a.Keywords, ", "), turn.Content})
 			}
-			content := turn.Content
-			if turn.Name != "" {
-				content = turn.Name + ": " + content
-			}
-			a := h.analyze(amem.AnalyzeInput{Content: content, Speaker: turn.Name})
-			n := note{terms: stringSet(text.Terms(turn.Content)),
-				Described: memory.Described{Handle: -1, Content: content, Context: a.Context, Keywords: a.Keywords, Tags: a.Tags}}
-			id := d.id + " " + turn.id
-			keywordLists = append(keywordLists, drawn{id + " #1", strings.Join(a.Keywords, ", "), turn.Content})
-			var near []note
-			for _, m := range notes {
-				shared := 0
-				for term := range n.terms {
-					if m.terms[term] {
-						shared++
-					}
-				}
-				if shared > 0 {
-					m.Score = float64(shared) / math.Sqrt(float64(len(n.terms)*len(m.terms)))
-					near = append(near, m)
-				}
-			}
-			slices.SortStableFunc(near, func(a, b note) int { return cmp.Compare(b.Score, a.Score) })
-			near = near[:min(5, len(near))]
-			in := amem.EvolveInput{New: n.Described}
-			for i := range near {
-				near[i].Handle = i
-				in.Neighbors = append(in.Neighbors, near[i].Described)
-			}
-			for i, handle := range evolve(in).SuggestedConnections {
-				links = append(links, drawn{fmt.Sprintf("%s #%d", id, i+1), near[handle].Content, content})
-			}
-			notes = append(notes, n)
 		}
 	}
-	return keywordLists, links
+	return lists
+}
+
+// linkedTurns is how many turns of a conversation are compared with one another for a review of links.
+const linkedTurns = 300
+
+// linksBetween returns the links that a gateway makes between the first notes of each dialogue.
+func linksBetween(t *testing.T, dialogues []reviewedDialogue) []drawn {
+	t.Helper()
+	var links []drawn
+	for _, d := range dialogues {
+		d.turns = d.turns[:min(linkedTurns, len(d.turns))]
+		for _, n := range neighborhoods(t, []reviewedDialogue{d}) {
+			for i, handle := range evolve(n.in).SuggestedConnections {
+				links = append(links, drawn{fmt.Sprintf("%s #%d", n.id, i+1), n.in.Neighbors[handle].Content, n.in.New.Content})
+			}
+		}
+	}
+	return links
 }
 
 var reviewLine = regexp.MustCompile("(?m)^\\| \\d+ \\| (\\S+ \\S+ #\\S+) \\| `([0-9a-f]{12})` \\| (good|bad) \\|")
@@ -345,9 +326,8 @@ func TestUnderReview(t *testing.T) {
 		add("edges", factEdges(facts))
 	}
 	for _, set := range notes {
-		keywordLists, links := describedNotes(set)
-		add("keywords", keywordLists)
-		add("links", links)
+		add("keywords", describedNotes(set))
+		add("links", linksBetween(t, set))
 	}
 	for name, sets := range items {
 		if page, verdicts, ok := reviewOf(t, name, perSet(reviewSeed, sets)); ok {
