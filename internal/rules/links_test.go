@@ -63,7 +63,7 @@ func readPairs(t *testing.T) []judgedPair {
 	return out
 }
 
-// collect reads the features of the pairs from the conversations and writes the file anew.
+// collect reads the features of the pairs from the conversations and writes them.
 func collect(t *testing.T, pairs []judgedPair) {
 	t.Helper()
 	around := map[string]*neighborhood{}
