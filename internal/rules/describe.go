@@ -33,10 +33,14 @@ func isNoun(w *grammar.Word) bool {
 // there are three.
 func hanKeywords(s, speaker string) []string {
 	var nouns, others []string
-	words := joinCompounds(joinNames(grammar.Chinese(clip.Head(s, maxTagged))))
+	s = clip.Head(s, maxTagged)
+	for _, m := range hanTitle.FindAllStringSubmatch(s, -1) {
+		nouns = append(nouns, m[1])
+	}
+	words := joinCompounds(joinEnds(joinNames(grammar.Chinese(hanTitle.ReplaceAllString(s, "，")))))
 	for i, w := range words {
 		single := utf8.RuneCountInString(w.Text) < 2
-		if single && (w.Tag != "n" || hanNoTopics[w.Text]) || text.IsTimeWord(w.Text) || text.IsStopWord(w.Text, text.Chinese) || strings.Contains(speaker, w.Text) || hanNoTopics[w.Text] {
+		if single && (w.Tag != "n" || hanNameEnds[w.Text] || hanBody[w.Text]) || text.IsTimeWord(w.Text) || text.IsStopWord(w.Text, text.Chinese) || strings.Contains(speaker, w.Text) || hanNoTopics[w.Text] {
 			continue
 		}
 		switch tag := w.Tag; {
@@ -66,6 +70,49 @@ func hanKeywords(s, speaker string) []string {
 	return dedupeFold(nouns)
 }
 
+// hanTitle matches the title of a book or a film, which stays whole.
+var hanTitle = regexp.MustCompile(`《([^《》]{1,24})》`)
+
+// hanNameEnds are characters that end names of things, which the dictionary may not have. Alone they name nothing.
+var hanNameEnds = wordSet("课 画 赛 展 班 营 糖")
+
+// hanBody are nouns that are mostly parts of an idiom: 静下心来.
+var hanBody = wordSet("心 身 手 脸 眼 口 气 力 劲 底")
+
+// joinEnds joins such a character to the noun or the single characters before it: "卡通" and "画" are one word, and so are
+// "自", "习" and "课".
+func joinEnds(words []grammar.Word) []grammar.Word {
+	var out []grammar.Word
+	for i, w := range words {
+		from := len(out)
+		if hanNameEnds[w.Text] && !(i+1 < len(words) && hanAspects[words[i+1].Text]) {
+			for end := w.Start; from > 0 && out[from-1].End == end && len(out)-from < 2 && joinsEnd(out[from-1]); from-- {
+				end = out[from-1].Start
+				if utf8.RuneCountInString(out[from-1].Text) > 1 {
+					from--
+					break
+				}
+			}
+		}
+		for _, part := range slices.Backward(out[from:]) {
+			w = grammar.Word{Text: part.Text + w.Text, Tag: "n", Start: part.Start, End: w.End}
+		}
+		out = append(out[:from], w)
+	}
+	return out
+}
+
+// joinsEnd reports whether a word can be the beginning of the name of a thing.
+func joinsEnd(w grammar.Word) bool {
+	if utf8.RuneCountInString(w.Text) > 1 {
+		return (w.Tag == "n" || w.Tag == "nz" || w.Tag == "vn") && !hanKinWord.MatchString(w.Text)
+	}
+	return w.Tag != "w" && w.Tag != "eng" && !hanShortVerbs[w.Text] && !text.IsStopWord(w.Text, text.Chinese) && !hanNoTopics[w.Text]
+}
+
+// hanAspects follow verbs.
+var hanAspects = wordSet("了 着 过 得 完 好")
+
 // isHanTopic reports whether the tag of a Chinese word is that of a noun, or of what is used as one.
 func isHanTopic(w grammar.Word) bool {
 	switch w.Tag {
@@ -76,7 +123,7 @@ func isHanTopic(w grammar.Word) bool {
 }
 
 // hanNoTopics are nouns that name no topic.
-var hanNoTopics = wordSet("时 后 前 中 里 上 下 内 外 间 机 人 事 家 方 点 面 头 边 种 类 感觉 家里 家中 时候 时间 东西 事情 样子 地方 方面 情况 有时 能带 大家 自己 人们 们")
+var hanNoTopics = wordSet("时 后 前 中 里 上 下 内 外 间 机 人 事 家 方 点 面 头 边 种 类 感觉 家里 家中 时候 时间 东西 事情 样子 地方 方面 情况 有时 能带 有关 关于 一下 大家 自己 人们 们")
 
 // joinCompounds joins two nouns that follow one another without anything between them: "宠物" and "店" are one thing. What
 // is done at a place is another.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
@@ -437,19 +438,29 @@ func appendContext(old, added, content string, n int) string {
 	return old + join + piece
 }
 
-// clipWords returns at most n characters of s. It cuts at a space if that keeps more than half.
+// hanWidth is how many characters of an alphabet a Chinese one counts for: it is about half a word.
+const hanWidth = 3
+
+// clipWords returns at most n characters of s; a Chinese one counts for hanWidth. It cuts at a space if that keeps more than
+// half.
 func clipWords(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	cut := string(r[:n])
-	if r[n] != ' ' {
-		if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
-			cut = cut[:i]
+	width := 0
+	for i, r := range s {
+		if width++; unicode.Is(unicode.Han, r) {
+			width += hanWidth - 1
 		}
+		if width <= n {
+			continue
+		}
+		cut := s[:i]
+		if r != ' ' {
+			if at := strings.LastIndexByte(cut, ' '); at > len(cut)/2 {
+				cut = cut[:at]
+			}
+		}
+		return strings.TrimRight(cut, " ,;:-，。、；")
 	}
-	return strings.TrimRight(cut, " ,;:-")
+	return s
 }
 
 // unionKeywords appends the new keywords that the old ones do not contain, in order, up to

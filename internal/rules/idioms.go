@@ -17,11 +17,13 @@ var setPhrases = regexp.MustCompile(`(?i)\b(?:` +
 	`(?:by|on|at) (?:my|your|our) side|(?:have|has|had|got|'ve got) (?:my|your|each other's) back|means? the world|meant the world|breath of fresh air|(?:keep|kept|keeping) (?:my|your) (?:head|chin) up|` +
 	`at the end of the day|food for thought|icing on the cake|(?:on |look on )?the bright side|day in (?:and )?day out|step by step|(?:one )?step at a time|one day at a time|from scratch|game[ -]changers?|in a nutshell|` +
 	`bite the bullet|under the weather|spill the beans|cup of tea|hit the (?:road|sack|hay|books|spot)|on fire|(?:a )?big deal|no wonder|in (?:my|your|their|someone's|other people's) shoes|blow(?:ing)? off steam|touch base|` +
-	`fingers crossed|out of the blue|cloud nine|over the moon|thick and thin|ups and downs|(?:emotional )?roller ?coaster|hands down|time (?:really )?flies|small world|good old days|the sky(?:'s| is) the limit|dreams? come true|` +
+	`fingers crossed|out of the blue|cloud nine|over the moon|thick and thin|ups and downs|emotional roller ?coaster|roller ?coaster of|hands down|time (?:really )?flies|small world|good old days|the sky(?:'s| is) the limit|dreams? come true|` +
 	`learning curve|comfort zone|support systems?|baby steps|silver lining|(?:safe|happy) place|part of the (?:journey|process|fun)|for the long haul|in the long run|in the meantime|on (?:the right )?track|back on track|` +
 	`(?:make|makes|made|making) (?:my|your|the) day|(?:a )?weight off (?:my|your) shoulders|heart(?:s)? out|burn(?:ing|t)? out|break a leg|rock(?:ed|s)? it|you rock|kill(?:ed|ing)? it|crush(?:ed|ing)? it|nailed it|` +
 	`(?:keep|kept) an eye|catch(?:ing)? up|cross(?:ed)? paths|drop(?:ped)? the ball|face to face|first[ -]hand|by heart|food coma|full of life|full swing|heart of gold|in no time|in the works|in the zone|` +
 	`(?:play|plays|played|playing) (?:a|an|the) (?:big |huge |important |key |major )?(?:part|role)|(?:take|took|taking|takes) (?:it )?(?:a |one )?(?:break|step back|deep breath|breather)|run(?:s|ning)? (?:in the family|out of)|` +
+	`lend(?:ing)? (?:me |you |us )?an ear|rome wasn['’]t built in a day|(?:hit|hits|hitting) the mark|ready to roll|loud and clear|time is money|(?:move|moves|moved|moving) the needle|on point|(?:br(?:eak|eaks|oke|oken)|warm(?:s|ed)?) my heart|the heavy lifting|` +
+	`no matter (?:what|how|who|where|when)|in the first place|(?:come|comes|came|coming) (?:in handy|in first)|(?:first|second|third|last) place|good (?:news|time|times)|bad news|in (?:ages|person)|hard work|kind words|quick thinking|worst case|best case|big step|wild ride|side by side|hand in hand|` +
 	`state of mind|peace of mind|world of (?:good|difference)|walk in the park|whole new (?:level|world)|work(?:s|ed)? (?:wonders|out)|wrap (?:my|your) head around|head (?:start|over heels)|lend(?:ing)? a (?:hand|listening ear|helping hand)|helping hand|` +
 	`shoulder to (?:cry|lean) on|stay in touch|keep in touch|keep (?:me|you|us) (?:posted|updated|in the loop)|word of mouth|worth (?:it|the wait|a shot|a try)|give (?:it|that|this) a (?:try|shot|go)|` +
 	`sounds like a plan|(?:you're|you are|i'm|we're) (?:all )?(?:set|good)|hit(?:s)? (?:close to )?home|` +
@@ -30,7 +32,7 @@ var setPhrases = regexp.MustCompile(`(?i)\b(?:` +
 
 // talkPhrases are expressions whose words name no subject, though a sentence with one may state a fact.
 var talkPhrases = regexp.MustCompile(`(?i)\b(?:long time no (?:see|talk|chat)|talk to you (?:soon|later)|let (?:you|me|us) know|keep it up|way to go|can['’]t wait|sure thing|no worries|no problem|no doubt|(?:people|those|anyone|someone) in need|here and there|back and forth|catch (?:ya|you) later|catch ya|a whole new|scared to death|` +
-	`in a while|a while back|(?:means?|meant) (?:a lot|so much|everything)|for sure|of course|go for it|good luck|take care|spread(?:ing)? the word|makes? sense|fits? the bill|pays? off|paid off|uphill battle)\b`)
+	`(?:ah, |oh, |yes, |yeah, )?my (?:guy|man|friend|brother|sister|dear)(?: ?[,!.?])|(?:wast(?:e|ing)|no) (?:any more |more |my )?time|in a while|a while back|(?:means?|meant) (?:a lot|so much|everything)|for sure|of course|go for it|good luck|take care|spread(?:ing)? the word|makes? sense|fits? the bill|pays? off|paid off|uphill battle)\b`)
 
 // maskedPhrases matches both in one pass.
 var maskedPhrases = regexp.MustCompile(setPhrases.String() + "|" + talkPhrases.String())

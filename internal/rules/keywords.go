@@ -22,7 +22,7 @@ const (
 )
 
 // maxGeneral is the number of keywords up to which nouns of a general kind are added: "book", "trip".
-const maxGeneral = 5
+const maxGeneral = 4
 
 // maxKeywordWords is the number of words of the longest keyword.
 const maxKeywordWords = 4
@@ -95,8 +95,8 @@ func englishKeywords(s, speaker string) []string {
 	for _, name := range addressees(s) {
 		names[text.Fold(name)] = true
 	}
-	masked := maskPhrases(maskCode(clip.Head(s, maxTagged)))
-	var all []keyword
+	all, rest := titles(maskCode(clip.Head(s, maxTagged)))
+	masked := maskPhrases(rest)
 	counts := map[string]int{}
 	at := 0
 	for _, sentence := range text.Sentences(masked) {
@@ -139,6 +139,43 @@ func englishKeywords(s, speaker string) []string {
 		}
 	}
 	return dedupeFold(out)
+}
+
+// inQuotes matches a short text between quotation marks.
+var inQuotes = regexp.MustCompile(`"[^"“”\n]{2,70}"|“[^"“”\n]{2,70}”|\B['‘]\p{Lu}[^'‘’"\n]{1,50}['’]\B`)
+
+// titles returns the titles and other names between quotation marks as keywords, and the text, of the same length, without
+// them: a title stays whole.
+func titles(s string) (names []keyword, rest string) {
+	for _, at := range inQuotes.FindAllStringIndex(s, -1) {
+		title := strings.TrimFunc(s[at[0]:at[1]], func(r rune) bool { return notInWord(r) || r == '\'' || r == '’' })
+		words := text.Words(title)
+		if !isTitle(title) || len(words) == 0 || len(words) > maxPhraseWords {
+			continue
+		}
+		k := keyword{phrase: title, start: at[0]}
+		for _, w := range words {
+			k.stems = append(k.stems, text.Stem(w, text.English))
+		}
+		names = append(names, k)
+		s = s[:at[0]] + strings.Repeat(" ", at[1]-at[0]) + s[at[1]:]
+	}
+	return names, s
+}
+
+// isTitle reports whether all words have a capital but the small ones within.
+func isTitle(s string) bool {
+	words := strings.Fields(s)
+	capitals := 0
+	for _, w := range words {
+		switch {
+		case startsUpper(w):
+			capitals++
+		case !text.IsStopWord(text.Fold(w), text.English) && hasLetter(w):
+			return false
+		}
+	}
+	return len(words) > 0 && startsUpper(words[0]) && (capitals > 1 || len(words) == 1)
 }
 
 // codeLine matches a line of code outside of a block, by what ends or joins it.
@@ -294,7 +331,7 @@ func phraseAt(words []grammar.Word, i int, names map[string]bool) int {
 	}
 	// A gerund, or a doer that the tagger takes for a comparative, makes a compound with the noun before
 	// it: "currency rounding", "vacuum cleaner".
-	if j < len(words) && (words[j].Tag == "VBG" || words[j].Tag == "JJR" && !text.IsSmallTalk(words[j].Text) && !text.IsStopWord(words[j].Text, text.English)) && !emptyActions[strings.ToLower(words[j].Text)] && joined(words, j) && endsClause(words, j+1) && words[j-1].Tag == "NN" {
+	if j < len(words) && (words[j].Tag == "VBG" || words[j].Tag == "JJR" && !text.IsSmallTalk(words[j].Text) && !text.IsStopWord(words[j].Text, text.English)) && !emptyActions[strings.ToLower(words[j].Text)] && joined(words, j) && endsClause(words, j+1) && !goesOn(words, j+1) && words[j-1].Tag == "NN" {
 		j++
 	}
 	return j - i
@@ -311,6 +348,11 @@ func endsClause(words []grammar.Word, i int) bool {
 	return i >= len(words) || !isDeterminer(&words[i]) && !isTagged(&words[i], "PRP", "NN", "NNS", "NNP", "NNPS", "JJ", "TO", "RP", "VBG", "CD")
 }
 
+// goesOn reports whether a particle at i makes the word before it a verb: "a typhoon passing through".
+func goesOn(words []grammar.Word, i int) bool {
+	return i < len(words) && (verbParticles[strings.ToLower(words[i].Text)] || strings.EqualFold(words[i].Text, "through"))
+}
+
 // startsNewPhrase reports whether the noun at i does not continue the one before: a plural or somebody's
 // name is followed by the next phrase, unless both are parts of a name.
 func startsNewPhrase(words []grammar.Word, i int) bool {
@@ -318,8 +360,11 @@ func startsNewPhrase(words []grammar.Word, i int) bool {
 	aName, bName := startsUpper(a.Text), startsUpper(b.Text)
 	low := strings.ToLower(a.Text)
 	kin := personNouns[low] || femaleKin[low] || maleKin[low] || petKinds[low]
-	return aName != bName && bName && !kin || a.Tag == "NNS" && !aName && !bName && !compoundPlurals[low]
+	return aName != bName && bName && !kin && !isAbbreviation(b.Text) || a.Tag == "NNS" && !aName && !bName && !compoundPlurals[low]
 }
+
+// isAbbreviation reports whether a word is of capitals: "JS".
+func isAbbreviation(w string) bool { return len(w) > 1 && strings.ToUpper(w) == w && hasLetter(w) }
 
 // compoundPlurals are plurals that begin compounds: "sports car".
 var compoundPlurals = wordSet("sports arts games goods savings sales clothes crafts news physics economics politics mathematics human-rights women's men's kids arms customs systems operations communications")
@@ -333,18 +378,21 @@ func modifiesNoun(words []grammar.Word, i int) bool {
 	}
 	switch w.Tag {
 	case "JJ", "VBN":
-		return !isPassive(words, i)
+		return !isPassive(words, i) && !(w.Tag == "VBN" && i > 0 && haveForms[strings.ToLower(words[i-1].Text)])
 	case "VBG": // "a burning building", but not "painting landscapes"
 		return i > 0 && (isDeterminer(&words[i-1]) || words[i-1].Tag == "JJ" || words[i-1].Tag == "IN" && words[i+1].Tag == "NN")
 	}
 	return false
 }
 
+// haveForms come before a participle that is a verb: "I've identified early signs".
+var haveForms = wordSet("have has had having 've 'd")
+
 // isKeyNoun reports whether the word at i is a noun that can be part of a keyword.
 func isKeyNoun(words []grammar.Word, i int, names map[string]bool) bool {
 	w := &words[i]
 	low := text.Fold(w.Text)
-	if !isNoun(w) && !isUnknownNoun(words, i) || utf8.RuneCountInString(w.Text) < 2 || !hasLetter(w.Text) || interjections[low] ||
+	if !isNoun(w) && !isUnknownNoun(words, i) || isRequest(words, i) || strings.HasSuffix(low, "ing") && goesOn(words, i+1) || utf8.RuneCountInString(w.Text) < 2 || !hasLetter(w.Text) || interjections[low] ||
 		names[low] || text.IsStopWord(low, text.English) || text.IsTimeWord(low) || numberWords[low] || quantityWords[low] || strings.HasSuffix(low, "self") || strings.HasSuffix(low, "selves") || low == "towards" || low == "toward" ||
 		strings.ContainsAny(w.Text, "'’") {
 		return false
@@ -387,6 +435,7 @@ func trimModifiers(part []grammar.Word) []grammar.Word {
 // plainModifiers are adjectives that do not say which thing is meant.
 var plainModifiers = wordSet(`new old big small little huge tiny large own different various several certain whole entire full first last next second third final main major key
 	recent past current future previous former latest same other such many few more most real true actual possible potential available able
+	above below following enough only proposed existing given attached previous
 	local close near nearby favorite favourite fav fave usual normal typical regular specific particular general overall extra additional further
 	long short high low early late easy hard tough simple quick fast slow strong solid deep ever constant total complete left gonna wanna gotta`)
 
@@ -427,8 +476,11 @@ func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywor
 		text.IsTimeWord(low) || numberWords[low] || quantityWords[low] {
 		return 0, false
 	}
-	if i == 0 && requestVerbs[low] {
+	if isRequest(words, i) {
 		return 0, false
+	}
+	if strings.HasSuffix(low, "ing") && goesOn(words, i+1) {
+		return plainClass, true
 	}
 	stem := text.Stem(low, text.English)
 	switch {
@@ -460,7 +512,39 @@ func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywor
 }
 
 // requestVerbs begin what somebody asks for.
-var requestVerbs = wordSet("describe provide create write rewrite give make list explain tell show continue help generate summarize find define suggest combine use add change please check say let")
+var requestVerbs = wordSet(`describe provide create write rewrite give make list explain tell show continue help generate summarize find define suggest combine use add change please check say let
+	identify tailor translate convert compare discuss analyze outline elaborate expand evaluate recommend rephrase paraphrase calculate solve prepare draft design format include remove replace
+	update review fix craft implement optimize proceed pinpoint redesign pull repeat organize complete improve ensure proofread illustrate determine select mention imagine pretend`)
+
+// isRequest reports whether the word at i is the verb of a request: at the beginning of a sentence, after "please", "can you" or
+// "help me", and before what is asked for.
+func isRequest(words []grammar.Word, i int) bool {
+	if !requestVerbs[strings.ToLower(words[i].Text)] {
+		return false
+	}
+	if i+1 < len(words) && (isTagged(&words[i+1], "VBZ", "VBD", "VBP", "MD", "POS") || words[i+1].Text == "of") {
+		return false // a noun: "Review is due"
+	}
+	before := func(n int) string {
+		if i < n {
+			return ""
+		}
+		return strings.ToLower(words[i-n].Text)
+	}
+	switch before(1) {
+	case "", "please":
+		return true
+	case "you":
+		return requestModals[before(2)]
+	case "me", "us":
+		return before(2) == "help" || before(2) == "let"
+	case "'s":
+		return before(2) == "let"
+	}
+	return false
+}
+
+var requestModals = wordSet("can could would will please should")
 
 // quantityWords say how much, how often or compare. They describe nothing alone.
 var quantityWords = wordSet("any more most less least much many lot lots bit some something anything everything nothing someone everyone anyone since like let lets like very really so too such else both each every another other others thing things stuff gonna wanna gotta ya yet ever never always just also still even only again already almost since though although")

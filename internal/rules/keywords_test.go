@@ -54,3 +54,46 @@ func TestLinksNeedATellingWord(t *testing.T) {
 		{"小明养了一只乌龟。", "乌龟在浴缸里睡觉。", true},
 	})
 }
+
+// Titles stay whole; the verb of a request, what is in an idiom, and a particle's verb are no keywords.
+func TestKeywordsOfTitlesAndRequests(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string][]string{
+		`We sang "Carry the Lantern" at the village fair.`:          {"Carry the Lantern", "village fair", "sang"},
+		"I read “The Salt Road” in the garden hut.":                 {"The Salt Road", "garden hut", "read"},
+		"Compare the tile stove, the heat pump and the gas boiler.": {"tile stove", "heat pump", "gas boiler"},
+		"Can you review the budget, the seating plan, the menu?":    {"seating plan", "budget", "menu"},
+		"We walk the 'Amber Coast' trail with a llama.":             {"Amber Coast", "trail", "llama"},
+		"I've sorted early apples, pears and quinces.":              {"apples", "pears", "quinces"},
+		"The roller coaster by the harbor was closed.":              {"roller coaster", "harbor", "closed"},
+		"I use vanilla JS for the seed catalog of a nursery.":       {"vanilla JS", "seed catalog", "nursery"},
+		"The ferry was late due to a storm passing through town.":   {"ferry", "storm", "town"},
+	} {
+		if got := keywords(s, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+	for s, want := range map[string][]string{
+		"奶奶送了我《海边的灯塔》和一条围巾。": {"海边的灯塔", "奶奶", "围巾"},
+		"他的卡通画挂在客厅。":         {"卡通画", "客厅"},
+		"自习课上他静下心来背单词。":      {"自习课", "单词"},
+	} {
+		if got := keywords(s, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// A piece of a context is as long in Chinese as in English (C034).
+func TestPiecesOfContextsByScript(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{
+		"The beekeeper wraps every colony in straw before the first frost.": "The beekeeper wraps every colony in straw before",
+		"养蜂人在第一场霜冻之前，用稻草把所有的蜂箱都包了起来。":                                       "养蜂人在第一场霜冻之前，用稻草把所",
+		"短": "短",
+	} {
+		if got := clipWords(s, 50); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}

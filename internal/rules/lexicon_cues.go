@@ -31,7 +31,7 @@ var noteTypes = []struct {
 var interjections = wordSet(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
 	btw thanks thank please sorry welcome congrats cheers gonna wanna gotta hallo danke bitte merci bonjour salut gracias hola
 	ve ll re don didn doesn isn wasn weren aren won couldn wouldn shouldn haven hasn hadn ain im ive id ill dont cant wont
-	etc mm uh um yay ugh`)
+	etc mm uh um yay ugh alright understood`)
 
 // revisionPatterns match statements that something has changed.
 var revisionPatterns = map[text.Language]*regexp.Regexp{

@@ -213,13 +213,14 @@ const linkedTurns = 300
 // linksBetween returns the links that a gateway makes between the first notes of each dialogue.
 func linksBetween(t *testing.T, dialogues []reviewedDialogue) []drawn {
 	t.Helper()
+	dialogues = slices.Clone(dialogues)
+	for i := range dialogues {
+		dialogues[i].turns = dialogues[i].turns[:min(linkedTurns, len(dialogues[i].turns))]
+	}
 	var links []drawn
-	for _, d := range dialogues {
-		d.turns = d.turns[:min(linkedTurns, len(d.turns))]
-		for _, n := range neighborhoods(t, []reviewedDialogue{d}) {
-			for i, handle := range evolve(n.in).SuggestedConnections {
-				links = append(links, drawn{fmt.Sprintf("%s #%d", n.id, i+1), n.in.Neighbors[handle].Content, n.in.New.Content})
-			}
+	for _, n := range neighborhoods(t, dialogues) {
+		for i, handle := range evolve(n.in).SuggestedConnections {
+			links = append(links, drawn{fmt.Sprintf("%s #%d", n.id, i+1), n.in.Neighbors[handle].Content, n.in.New.Content})
 		}
 	}
 	return links
