@@ -109,7 +109,7 @@ func (s *chatting) talk(ctx context.Context) error {
 	}
 }
 
-// say sends a message with the dialogue before it, and prints the answer while it is written.
+// say sends a message with the dialogue before it, and prints the answer.
 func (s *chatting) say(ctx context.Context, message string) error {
 	ask := wire.ChatRequest{}
 	own := slices.Concat(s.dialogue, []wire.Message{said(wire.MessageRoleUser, message)})
@@ -133,6 +133,20 @@ func (s *chatting) say(ctx context.Context, message string) error {
 			return s.out.json(raw)
 		})
 	}
+	answer, err := s.stream(ctx, r)
+	if err != nil {
+		return err
+	}
+	s.dialogue = slices.Concat(own, []wire.Message{said(wire.MessageRoleAssistant, answer.Reply)})
+	model := "no model"
+	if answer.Model != nil {
+		model = *answer.Model
+	}
+	return s.errs.details(0, model, count(len(answer.Citations), "memory used", "memories used"))
+}
+
+// stream sends a request for a chat and prints the reply while it is written.
+func (s *chatting) stream(ctx context.Context, r request) (*wire.ChatAnswer, error) {
 	s.errs.statusf("…")
 	defer s.errs.done()
 	var answer *wire.ChatAnswer
@@ -170,17 +184,10 @@ func (s *chatting) say(ctx context.Context, message string) error {
 		err = failure{"the answer broke off; try again", ExitAway}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !printed {
-		if err := s.out.text("", answer.Reply); err != nil {
-			return err
-		}
+		err = s.out.text("", answer.Reply)
 	}
-	s.dialogue = slices.Concat(own, []wire.Message{said(wire.MessageRoleAssistant, answer.Reply)})
-	model := "no model"
-	if answer.Model != nil {
-		model = *answer.Model
-	}
-	return s.errs.details(0, model, count(len(answer.Citations), "memory used", "memories used"))
+	return answer, err
 }
