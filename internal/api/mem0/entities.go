@@ -99,15 +99,7 @@ func (s *Service) entities(ctx context.Context, r *Request) (Reply, error) {
 		page = number(json.Number(r.Query.Get("page")), 1, maxCollections)
 		size = number(json.Number(r.Query.Get("page_size")), defaultPageSize, maxCollections)
 	}
-	from := min(len(all), (page-1)*size)
-	out := listed{Count: len(all), Results: all[from:min(len(all), from+size)]}
-	if from+size < len(all) {
-		out.Next = pageAddress(r, page+1, size)
-	}
-	if page > 1 {
-		out.Previous = pageAddress(r, page-1, size)
-	}
-	return ok(out)
+	return ok(listedOf(r, pageOf(all, page, size), len(all), page, size))
 }
 
 // entityOf returns the entity of the path.

@@ -126,13 +126,5 @@ func (s *Service) events(ctx context.Context, r *Request) (Reply, error) {
 			break
 		}
 	}
-	from := min(len(all), (page-1)*size)
-	out := listed{Count: len(all), Results: all[from:min(len(all), from+size)]}
-	if from+size < len(all) {
-		out.Next = pageAddress(r, page+1, size)
-	}
-	if page > 1 {
-		out.Previous = pageAddress(r, page-1, size)
-	}
-	return ok(out)
+	return ok(listedOf(r, pageOf(all, page, size), len(all), page, size))
 }

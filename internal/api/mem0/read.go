@@ -302,6 +302,24 @@ type listed struct {
 	Results  any     `json:"results"`
 }
 
+// listedOf returns a page of a list of so many, with the addresses of the pages beside it. Pages are counted from 1.
+func listedOf(r *Request, results any, count, page, size int) listed {
+	out := listed{Count: count, Results: results}
+	if page*size < count {
+		out.Next = pageAddress(r, page+1, size)
+	}
+	if page > 1 {
+		out.Previous = pageAddress(r, page-1, size)
+	}
+	return out
+}
+
+// pageOf returns the part of a list that is on a page.
+func pageOf[T any](all []T, page, size int) []T {
+	from := min(len(all), (page-1)*size)
+	return all[from:min(len(all), from+size)]
+}
+
 // list answers the memories that a body selects, newest first.
 func (s *Service) list(as shape) Handler {
 	return func(ctx context.Context, r *Request) (Reply, error) {
@@ -383,9 +401,8 @@ func (s *Service) replyList(ctx context.Context, r *Request, as shape, body *rea
 		return Reply{}, err
 	}
 	slices.SortStableFunc(all, func(a, b recallNote) int { return bytes.Compare(b.note.ID[:], a.note.ID[:]) })
-	from := min(len(all), (page-1)*size)
 	found := []Memory{}
-	for _, n := range all[from:min(len(all), from+size)] {
+	for _, n := range pageOf(all, page, size) {
 		found = append(found, render(n.of, n.note))
 	}
 	paged := as == shapePage || as == shapeByFormat && (body.Page != nil || body.PageSize != nil)
@@ -396,14 +413,7 @@ func (s *Service) replyList(ctx context.Context, r *Request, as shape, body *rea
 	if err != nil {
 		return Reply{}, err
 	}
-	out := listed{Count: len(all), Results: list}
-	if from+size < len(all) {
-		out.Next = pageAddress(r, page+1, size)
-	}
-	if page > 1 {
-		out.Previous = pageAddress(r, page-1, size)
-	}
-	return ok(out)
+	return ok(listedOf(r, list, len(all), page, size))
 }
 
 // recallNote is a note with the ids of its collection.
