@@ -39,8 +39,9 @@ const (
 var (
 	emphasis = regexp.MustCompile(`(?i)\b(?:important(?:ly)?|critical(?:ly)?|crucial(?:ly)?|essential|vital|urgent(?:ly)?|must|(?:never|don't|do not) forget|keep in mind|bear in mind|at all costs|absolutely)\b` +
 		`|重要|关键|记住|记得要|牢记|别忘|不要忘|务必|必须|绝对|一定要|千万`)
-	remember       = regexp.MustCompile(`(?i)\bremember(?:s|ed|ing)?\b`)
-	asksToRemember = regexp.MustCompile(`(?i)\b(?:(?:do|did|can|could|will|would) (?:you|u)(?: still| even| also)? remember|you remember|what (?:do|did|can) (?:you|i) remember|i (?:still |also |can |can't |cannot |don't |do not )*remember)\b`)
+	remember = regexp.MustCompile(`(?i)\bremember(?:s|ed|ing)?\b`)
+	// recollection matches that somebody remembers, or is asked whether: it is taken out before remember is looked for.
+	recollection = regexp.MustCompile(`(?i)\b(?:(?:do|did|can|could|will|would) (?:you|u)(?: still| even| also)? remember|you remember|what (?:do|did|can) (?:you|i) remember|i (?:still |also |can |can't |cannot |don't |do not )*remember)\b`)
 
 	preference = regexp.MustCompile(`(?i)\b(?:prefer(?:s|red|ence|ences|ring)?|likes|liked|lov(?:e|es|ed|ing)|hat(?:e|es|ed|ing)|dislik(?:e|es|ed)|enjoy(?:s|ed|ing)?|favou?rites?|fond of|can't stand|habits?)\b` +
 		`|喜欢|偏好|偏爱|习惯|讨厌|希望|反感|热爱|最爱|爱好`)
@@ -54,60 +55,65 @@ var (
 	asksMemory = regexp.MustCompile(`(?i)\b(?:remember|know|recall|forget|forgot|what(?:'s| is| was)|tell me)\b[^.!]*\bmy (?:full |first |real )?name\b|(?:what|who)\b.*\bcall me\b|我叫(?:什么|啥)|我的名字(?:是什么|叫什么|是啥|吗)|(?:记得|知道|忘了?)我(?:叫|的名字)`)
 )
 
-// importance returns the base with what the rules add, at most 1. The parts are hundredths, so that sums are exact.
-func importance(hundredths int, rules []ImportanceRule) Importance {
-	return Importance{float64(min(hundredths, 100)) / 100, rules}
+// tally adds up what rules say, in hundredths, so that sums are exact.
+type tally struct {
+	hundredths int
+	rules      []ImportanceRule
 }
 
-// ItemImportance returns how important an item is: .1, +.3 for emphasis, +.2 for a preference, +.25 for
+// newTally returns the base that everything has.
+func newTally() *tally { return &tally{10, []ImportanceRule{}} }
+
+// add adds what a rule adds if it holds.
+func (t *tally) add(holds bool, hundredths int, rule ImportanceRule) {
+	if holds {
+		t.hundredths += hundredths
+		t.rules = append(t.rules, rule)
+	}
+}
+
+// importance returns the sum, at most 1, and the rules that held.
+func (t *tally) importance() Importance {
+	return Importance{float64(min(t.hundredths, 100)) / 100, t.rules}
+}
+
+// itemImportance returns how important an item is: .1, +.3 for emphasis, +.2 for a preference, +.25 for
 // a task and +.15 above LongItemChars characters. A text of which a secret was redacted has the base alone: nobody is to
 // treasure it.
-func ItemImportance(content string) Importance {
+func itemImportance(content string) Importance {
+	t := newTally()
 	if memory.Redacted(content) {
-		return importance(10, []ImportanceRule{})
+		return t.importance()
 	}
-	sum, rules := 10, []ImportanceRule{}
-	add := func(is bool, hundredths int, rule ImportanceRule) {
-		if is {
-			sum += hundredths
-			rules = append(rules, rule)
-		}
-	}
-	add(emphasis.MatchString(content) || isAskedToRemember(content), 30, RuleEmphasis)
-	add(preference.MatchString(content) || likeVerb.MatchString(content), 20, RulePreference)
-	add(task.MatchString(content), 25, RuleTask)
-	add(utf8.RuneCountInString(content) > LongItemChars, 15, RuleLength)
-	return importance(sum, rules)
+	t.add(emphasis.MatchString(content) || isAskedToRemember(content), 30, RuleEmphasis)
+	t.add(preference.MatchString(content) || likeVerb.MatchString(content), 20, RulePreference)
+	t.add(task.MatchString(content), 25, RuleTask)
+	t.add(utf8.RuneCountInString(content) > LongItemChars, 15, RuleLength)
+	return t.importance()
 }
 
-// isAskedToRemember reports whether a text says to remember something, and not whether somebody does.
+// isAskedToRemember reports whether a text asks to remember something.
 func isAskedToRemember(content string) bool {
-	return remember.MatchString(asksToRemember.ReplaceAllString(content, ""))
+	return remember.MatchString(recollection.ReplaceAllString(content, ""))
 }
 
-// ChatImportance returns how important what a person says is: .1, +.4 for "remember" or a name, +.2 for a
+// chatImportance returns how important what a person says is: .1, +.4 for "remember" or a name, +.2 for a
 // request, and +.2 for a statement about themselves (who they are, like, can and want, and where they live). A text of which
 // a secret was redacted has the base alone.
-func ChatImportance(content string) Importance {
+func chatImportance(content string) Importance {
+	t := newTally()
 	if memory.Redacted(content) {
-		return importance(10, []ImportanceRule{})
+		return t.importance()
 	}
-	sum, rules := 10, []ImportanceRule{}
-	add := func(is bool, hundredths int, rule ImportanceRule) {
-		if is {
-			sum += hundredths
-			rules = append(rules, rule)
-		}
-	}
-	add(memorize.MatchString(asksMemory.ReplaceAllString(content, "")) || isAskedToRemember(content), 40, RuleMemorize)
-	add(request.MatchString(content), 20, RuleRequest)
-	add(len(RuleTriples(TriplesInput{memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
-	return importance(sum, rules)
+	t.add(memorize.MatchString(asksMemory.ReplaceAllString(content, "")) || isAskedToRemember(content), 40, RuleMemorize)
+	t.add(request.MatchString(content), 20, RuleRequest)
+	t.add(len(RuleTriples(TriplesInput{memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
+	return t.importance()
 }
 
-// ReplyTo returns how important an assistant's reply is: ReplyImportance if what it answers was stored, else
+// replyTo returns how important an assistant's reply is: ReplyImportance if what it answers was stored, else
 // BaseImportance.
-func ReplyTo(inputStored bool) Importance {
+func replyTo(inputStored bool) Importance {
 	if inputStored {
 		return Importance{ReplyImportance, []ImportanceRule{RuleReply}}
 	}
