@@ -114,7 +114,6 @@ type Changeset struct {
 	Trigger    uuid.UUID // the note whose write caused it; zero: none
 	Cause      Cause
 	Undoes     Revision // the revision that it undoes; 0: none
-	MergedFrom json.RawMessage
 }
 
 // Cause is the reason for a changeset.

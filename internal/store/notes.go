@@ -254,10 +254,10 @@ func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogP
 	}
 }
 
-// ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause, undoes and
-// merged_from.
+// ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause and undoes. The
+// column merged_from has no use.
 func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
-	err = row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes, JSON(&c.MergedFrom))
+	err = row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes)
 	return c, err
 }
 

@@ -32,7 +32,7 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 
 // ListChangesets implements store.LogRows.
 func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) (out []memory.Changeset, err error) {
-	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets
+	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes FROM changesets
  WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 ORDER BY revision LIMIT $5`,
 		[]any{tenantID, collection, rev(after), rev(to), limit(n)}, func(rows pgx.Rows) error {
 			c, err := store.ScanChangeset(rows)

@@ -202,7 +202,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 	}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		out = nil
-		err := q.each(ctx, "SELECT "+r.columns()+", c.at, c.actor, c.job, c.trigger, c.cause, c.undoes, c.merged_from FROM ("+strings.Join(branches, " UNION ALL ")+
+		err := q.each(ctx, "SELECT "+r.columns()+", c.at, c.actor, c.job, c.trigger, c.cause, c.undoes FROM ("+strings.Join(branches, " UNION ALL ")+
 			") n LEFT JOIN changesets c ON c.tenant = n.tenant AND c.collection = n.layer AND c.revision = n.from_rev ORDER BY n.nth, n.from_rev DESC LIMIT $3",
 			p.args, func(rows pgx.Rows) error {
 				e, err := r.historyEntry(rows)
@@ -229,7 +229,7 @@ func (r reader) historyEntry(rows pgx.Rows) (e memory.HistoryEntry, err error) {
 	var actor, cause *string
 	var job, trigger *uuid.UUID
 	var undoes *memory.Revision
-	n, err := r.scan(rows, &at, &actor, &job, &trigger, &cause, &undoes, store.JSON(&e.Changeset.MergedFrom))
+	n, err := r.scan(rows, &at, &actor, &job, &trigger, &cause, &undoes)
 	if err != nil {
 		return e, err
 	}

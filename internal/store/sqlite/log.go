@@ -31,7 +31,7 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 	return out, err
 }
 
-const changesetColumns = "collection, revision, at, actor, job, trigger, cause, undoes, merged_from"
+const changesetColumns = "collection, revision, at, actor, job, trigger, cause, undoes"
 
 func (q *session) changesets(ctx context.Context, where string, args ...any) (out []memory.Changeset, err error) {
 	err = q.each(ctx, "SELECT "+changesetColumns+" FROM changesets WHERE "+where, args, func(rows *sql.Rows) error {
