@@ -29,7 +29,7 @@ func SecretFile(path string) ([]byte, error) {
 }
 
 func makeSecretFile(path string) error {
-	secret, err := NewSecret()
+	secret, err := newSecret()
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ const wrapPurpose = "slipbox signing keys 1"
 // errWrapped means that a wrapped key cannot be decrypted.
 var errWrapped = fmt.Errorf("the signing key was %w", seal.ErrSealed)
 
-// NewSecret generates a random value for Config.Secret.
-func NewSecret() ([]byte, error) {
+// newSecret generates a random value for Config.Secret.
+func newSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("read random bytes: %w", err)

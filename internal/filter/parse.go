@@ -16,7 +16,7 @@ const (
 	MaxDepth  = 16  // nested and, or, not
 	MaxLeaves = 256 // in all
 	MaxValues = 256 // members of one list
-	MaxPath   = 8   // segments below attributes
+	maxPath   = 8   // segments below attributes
 )
 
 // fieldTypes are the types that a field's values may have; attributes have three.
@@ -182,8 +182,8 @@ func parseField(raw json.RawMessage, at string) (Field, []string, error) {
 	}
 	if rest, ok := strings.CutPrefix(name, "attributes."); ok {
 		path := strings.Split(rest, ".")
-		if len(path) > MaxPath {
-			return "", nil, fault.InvalidField(at, "a path of more than %d segments", MaxPath)
+		if len(path) > maxPath {
+			return "", nil, fault.InvalidField(at, "a path of more than %d segments", maxPath)
 		}
 		for _, segment := range path {
 			if segment == "" || len(segment) > 128 || strings.ContainsFunc(segment, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) {

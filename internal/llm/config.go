@@ -29,11 +29,11 @@ const (
 	EmbedHash         = "hash"         // hashed n-grams
 )
 
-// Providers lists the valid values of Config.Provider.
-func Providers() []string { return []string{ProviderOpenAI, ProviderOllama, ProviderHeuristic} }
+// providers lists the valid values of Config.Provider.
+func providers() []string { return []string{ProviderOpenAI, ProviderOllama, ProviderHeuristic} }
 
-// EmbedProviders lists the valid values of Config.EmbedProvider.
-func EmbedProviders() []string {
+// embedProviders lists the valid values of Config.EmbedProvider.
+func embedProviders() []string {
 	return []string{EmbedLocal, EmbedEnglish, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
 }
 
@@ -277,8 +277,8 @@ func (c Config) Validate() error {
 	checkURL("embed_base_url", c.EmbedBaseURL)
 
 	switch {
-	case c.Provider != "" && !slices.Contains(Providers(), c.Provider):
-		problem("provider", "unknown provider %q; valid are %s", c.Provider, strings.Join(Providers(), ", "))
+	case c.Provider != "" && !slices.Contains(providers(), c.Provider):
+		problem("provider", "unknown provider %q; valid are %s", c.Provider, strings.Join(providers(), ", "))
 	case (c.Provider == ProviderOpenAI || c.Provider == ProviderOllama) && !c.UsesModel():
 		problem("model", "provider %q needs a model or a base URL: a model is used only if one of them is set", c.Provider)
 	}
@@ -289,8 +289,8 @@ func (c Config) Validate() error {
 
 	embed := c.embedProvider()
 	switch {
-	case !slices.Contains(EmbedProviders(), embed):
-		problem("embedder", "unknown embedder %q; valid are %s", c.EmbedProvider, strings.Join(EmbedProviders(), ", "))
+	case !slices.Contains(embedProviders(), embed):
+		problem("embedder", "unknown embedder %q; valid are %s", c.EmbedProvider, strings.Join(embedProviders(), ", "))
 	case embed == ProviderOpenAI || embed == ProviderOllama:
 		if c.embedKey() == "" && isOpenAI(c.embedURL()) {
 			problem("embed_api_key", "missing: %s needs a key (SLIPBOX_LLM_API_KEY or OPENAI_API_KEY); a server of your own is named by embed_base_url", DefaultOpenAIURL)

@@ -68,8 +68,8 @@ func NewLocal(d Deps, cfg Config) *Local {
 	return l
 }
 
-// NewMultilingual returns the embedder for about a hundred languages, like NewLocal.
-func NewMultilingual(d Deps, cfg Config) *Local {
+// newMultilingual returns the embedder for about a hundred languages, like NewLocal.
+func newMultilingual(d Deps, cfg Config) *Local {
 	l := newLocal(d, cfg)
 	// The floor of the other encoder: the vectors of both spread over the whole range of cosines.
 	l.name, l.model, l.floor = MultilingualName, encoder.E5, 0.25

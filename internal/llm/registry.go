@@ -32,7 +32,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	english, multilingual := NewLocal(d, cfg), NewMultilingual(d, cfg)
+	english, multilingual := NewLocal(d, cfg), newMultilingual(d, cfg)
 	both := NewByLanguage(d, cfg, english)
 	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual, both.others}}
 	size := cfg.withDefaults().EmbedCache

@@ -43,7 +43,7 @@ func EmbedNotes(ctx context.Context, e Embedder, s tenant.Scope, notes []*Note) 
 	var texts []string
 	var places []int
 	for i, n := range notes {
-		if image := ImageOf(n); able && image != "" {
+		if image := imageOf(n); able && image != "" {
 			// One at a time, so that one which is refused costs the others nothing.
 			made, err := images.EmbedImages(ctx, s, []string{image})
 			if err == nil {
@@ -71,7 +71,7 @@ func EmbedNotes(ctx context.Context, e Embedder, s tenant.Scope, notes []*Note) 
 }
 
 // SameToEmbed reports whether two notes have the same vector: the same text and the same image.
-func SameToEmbed(a, b *Note) bool { return EmbedText(a) == EmbedText(b) && ImageOf(a) == ImageOf(b) }
+func SameToEmbed(a, b *Note) bool { return EmbedText(a) == EmbedText(b) && imageOf(a) == imageOf(b) }
 
 func checkEmbeddings(e Embedder, made []Embedding, want int) error {
 	if len(made) != want {

@@ -21,8 +21,8 @@ const (
 	ItemResult ItemType = "function_result"
 )
 
-// ItemTypes lists every type.
-func ItemTypes() []ItemType { return []ItemType{ItemImage, ItemCode, ItemResult} }
+// itemTypes lists every type.
+func itemTypes() []ItemType { return []ItemType{ItemImage, ItemCode, ItemResult} }
 
 // Limits of an item, in bytes. An image of more bytes is named by an https URL.
 const (
@@ -48,7 +48,7 @@ func ItemOf(n *Note) (it Item, ok bool) {
 	if !ok || n.Kind != KindNote {
 		return Item{}, false
 	}
-	if t, ok := m["type"].(string); !ok || !slices.Contains(ItemTypes(), ItemType(t)) {
+	if t, ok := m["type"].(string); !ok || !slices.Contains(itemTypes(), ItemType(t)) {
 		return Item{}, false
 	}
 	raw, err := json.Marshal(m)
@@ -58,8 +58,8 @@ func ItemOf(n *Note) (it Item, ok bool) {
 	return it, true
 }
 
-// ImageOf returns the URL of the image that a note is; "" when it is none, or has no URL.
-func ImageOf(n *Note) string {
+// imageOf returns the URL of the image that a note is; "" when it is none, or has no URL.
+func imageOf(n *Note) string {
 	if it, ok := ItemOf(n); ok && it.Type == ItemImage {
 		return it.URL
 	}
@@ -102,8 +102,8 @@ func (it *Item) Line() string {
 
 // Item checks an item. field names it in the fault.
 func (r *Validation) Item(field string, it *Item) {
-	if !slices.Contains(ItemTypes(), it.Type) {
-		r.Addf(field+".type", "must be one of %v", ItemTypes())
+	if !slices.Contains(itemTypes(), it.Type) {
+		r.Addf(field+".type", "must be one of %v", itemTypes())
 	}
 	r.Text(field+".url", it.URL, MaxItemURLBytes)
 	r.Text(field+".media_type", it.MediaType, MaxTermBytes)

@@ -78,7 +78,7 @@ func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant,
 	if err := n.Limits.Check("limits"); err != nil {
 		return Tenant{}, err
 	}
-	hosts, err := JoinHosts("allowed_hosts", n.AllowedHosts)
+	hosts, err := joinHosts("allowed_hosts", n.AllowedHosts)
 	if err != nil {
 		return Tenant{}, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) Patch(ctx context.Context, op Operator, ref string, p Patch) (
 		p.Limits.apply(&t.Limits)
 		if p.AllowedHosts != nil {
 			var err error
-			if t.AllowedHosts, err = JoinHosts("allowed_hosts", *p.AllowedHosts); err != nil {
+			if t.AllowedHosts, err = joinHosts("allowed_hosts", *p.AllowedHosts); err != nil {
 				return false, err
 			}
 		}

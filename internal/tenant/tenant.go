@@ -118,8 +118,8 @@ func (t *Tenant) Hosts() []string {
 	return strings.Split(t.AllowedHosts, ",")
 }
 
-// JoinHosts returns a list as the text of AllowedHosts. Invalid for what is no list of hosts.
-func JoinHosts(field string, list []string) (string, error) {
+// joinHosts returns a list as the text of AllowedHosts. Invalid for what is no list of hosts.
+func joinHosts(field string, list []string) (string, error) {
 	if _, err := outbound.ParseHosts(list...); err != nil {
 		return "", fault.InvalidField(field, "%s", err)
 	}

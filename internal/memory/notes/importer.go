@@ -169,7 +169,7 @@ func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote) (
 	}
 	if old != nil {
 		r.Revision = old.From
-		if !SameContent(old, &note) {
+		if !sameContent(old, &note) {
 			r.Err = fault.New(fault.Exists, "a note with this id exists with other content")
 		}
 		return r, nil

@@ -129,9 +129,9 @@ func markSupplied(n *memory.Note, field string, given bool) {
 	}
 }
 
-// SameContent reports whether two versions are equal in all but identity, write times, state and
+// sameContent reports whether two versions are equal in all but identity, write times, state and
 // vector.
-func SameContent(a, b *memory.Note) bool {
+func sameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
 		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && a.OccurredAt.Equal(b.OccurredAt)
@@ -239,7 +239,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 		if _, err := c.ScreenNote(request, &next); err != nil {
 			return err
 		}
-		if old != nil && !analyze && SameContent(old, &next) && old.State == next.State {
+		if old != nil && !analyze && sameContent(old, &next) && old.State == next.State {
 			out.Note = *old
 			out.Note.Vector, out.Note.Tokens = nil, nil
 		} else {

@@ -85,12 +85,12 @@ type DescribedMaterial struct {
 func DescribeNote(d memory.Described, chars int) DescribedMaterial {
 	return DescribedMaterial{
 		Time: FormatTime(d.Time), Content: text.Shorten(d.Content, chars), Context: d.Context,
-		Keywords: NonNil(d.Keywords), Tags: NonNil(d.Tags), Linked: d.Linked,
+		Keywords: nonNil(d.Keywords), Tags: nonNil(d.Tags), Linked: d.Linked,
 	}
 }
 
-// NonNil returns the list, or an empty one for nil, so that JSON has [] and not null.
-func NonNil(list []string) []string {
+// nonNil returns the list, or an empty one for nil, so that JSON has [] and not null.
+func nonNil(list []string) []string {
 	if list == nil {
 		return []string{}
 	}

@@ -58,15 +58,15 @@ func (c *Calls) Abstract(in AbstractInput) (memory.Call, error) {
 		m.Items = append(m.Items, itemMaterial{from + i, policy.FormatMinute(item.Time), item.Importance, t})
 	}
 	return build(CallAbstract, &c.abstract, m, len(m.Items), in, lenientAbstract, func(raw json.RawMessage) error {
-		_, _, err := ReadAbstract(raw, &in)
+		_, _, err := readAbstract(raw, &in)
 		return err
 	})
 }
 
-// ReadAbstract reads the answer of "abstract". Handles that were not shown or that repeat are
+// readAbstract reads the answer of "abstract". Handles that were not shown or that repeat are
 // dropped and counted. An answer without a text or with fewer than two sources is an error: the items
 // stay as they are.
-func ReadAbstract(raw json.RawMessage, in *AbstractInput) (read Abstract, dropped int, err error) {
+func readAbstract(raw json.RawMessage, in *AbstractInput) (read Abstract, dropped int, err error) {
 	a, err := policy.DecodeAnswer[Abstract](raw, CallAbstract)
 	if err != nil {
 		return Abstract{}, 0, err

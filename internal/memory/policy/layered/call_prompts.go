@@ -27,8 +27,8 @@ const (
 	CallAbstract = "abstract" // else: the items stay as they are
 )
 
-// TriplesTemperature is the published temperature of "triples".
-const TriplesTemperature = 0.1
+// triplesTemperature is the published temperature of "triples".
+const triplesTemperature = 0.1
 
 // maxMessageChars is how much of a message or an item a prompt shows.
 const maxMessageChars = 8000

@@ -70,12 +70,12 @@ func TestReadTriples(t *testing.T) {
 func TestReadAbstract(t *testing.T) {
 	t.Parallel()
 	in := AbstractInput{Items: make([]AbstractItem, 3)}
-	got, dropped, err := ReadAbstract(lenientAbstract(`{"text":"Tea, twice.","sources":[2,0,0,7]}`), &in)
+	got, dropped, err := readAbstract(lenientAbstract(`{"text":"Tea, twice.","sources":[2,0,0,7]}`), &in)
 	if err != nil || got.Summary != "Tea, twice." || !slices.Equal(got.Sources, []int{0, 2}) || dropped != 2 {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
 	for _, poor := range []string{`{"summary":"","sources":[0,1]}`, `{"summary":"Tea.","sources":[0]}`, `{"summary":"None","sources":[0,1]}`} {
-		if _, _, err := ReadAbstract(json.RawMessage(poor), &in); !errors.Is(err, memory.ErrBadAnswer) {
+		if _, _, err := readAbstract(json.RawMessage(poor), &in); !errors.Is(err, memory.ErrBadAnswer) {
 			t.Errorf("%s: %v", poor, err)
 		}
 	}

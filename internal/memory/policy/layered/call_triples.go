@@ -60,7 +60,7 @@ func (c *Calls) Triples(in TriplesInput) (memory.Call, error) {
 	}
 	m := material{MaxTriples, policy.FormatMinute(in.Message.Time), policy.CleanLine(in.Message.Name, MaxSubjectChars), text.Shorten(in.Message.Content, maxMessageChars)}
 	call, err := build(CallTriples, &c.triples, m, 1, in, lenientTriples, policy.CheckTypes[TriplesAnswer])
-	call.Temperature = TriplesTemperature
+	call.Temperature = triplesTemperature
 	return call, err
 }
 
@@ -75,7 +75,7 @@ func ReadTriples(raw json.RawMessage, by memory.Analyst) (triples []Triple, drop
 	seen := map[[3]string]bool{}
 	for _, t := range a.Triples {
 		t.Subject = cleanSubject(t.Subject)
-		t.Relation = CanonicalRelation(t.Relation)
+		t.Relation = canonicalRelation(t.Relation)
 		t.Object = strings.Trim(policy.CleanLine(t.Object, memory.MaxTermBytes), " .。\"'")
 		key := [3]string{text.Fold(t.Subject), t.Relation, text.Fold(t.Object)}
 		if t.Subject == "" || t.Relation == "" || policy.IsEmptyAnswer(t.Object) || seen[key] || len(triples) == MaxTriples ||

@@ -9,12 +9,12 @@ import (
 // The ways in which a full working layer makes room.
 const (
 	StrategyWindow = "sliding_window"   // the oldest item leaves
-	StrategyPrune  = "importance_prune" // the item with the lowest WorkingKeep leaves
+	StrategyPrune  = "importance_prune" // the item with the lowest workingKeep leaves
 )
 
 // The ways in which the episodic layer shrinks when it holds more than its capacity.
 const (
-	ShrinkRank   = "rank"   // to 70 % of its capacity, those with the lowest EpisodicKeep leave
+	ShrinkRank   = "rank"   // to 70 % of its capacity, those with the lowest episodicKeep leave
 	ShrinkGentle = "gentle" // those that are unimportant and rarely used leave
 )
 

@@ -242,7 +242,7 @@ func (w *writer) shrink(ctx context.Context, items []*memory.Note, use map[uuid.
 		}
 	} else {
 		slices.SortStableFunc(items, func(a, b *memory.Note) int { // the older of two leaves first
-			return cmp.Compare(EpisodicKeep(a.Importance, accesses(a)), EpisodicKeep(b.Importance, accesses(b)))
+			return cmp.Compare(episodicKeep(a.Importance, accesses(a)), episodicKeep(b.Importance, accesses(b)))
 		})
 		leaving = items[:len(items)-int(math.Round(shrunk*float64(w.c.EpisodicCapacity)))]
 	}
@@ -270,7 +270,7 @@ func (w *writer) abstract(ctx context.Context, items []*memory.Note) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", CallAbstract, err)
 		}
-		read, dropped, err := ReadAbstract(answer.JSON, &in)
+		read, dropped, err := readAbstract(answer.JSON, &in)
 		if err != nil {
 			return err
 		}

@@ -167,7 +167,7 @@ func (f *facts) assert(ctx context.Context, t Triple, source *memory.Note) error
 	}
 	id := memory.LinkID{Source: subject.ID, Target: object.ID, Relation: relation}
 	var rivals []*edge
-	if SingleValued(relation) {
+	if singleValued(relation) {
 		for _, e := range known {
 			if e.Valid && e.id != id {
 				rivals = append(rivals, e)

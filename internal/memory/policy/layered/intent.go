@@ -47,10 +47,10 @@ var (
 	selfReference = regexp.MustCompile(`(?i)\b(?:i|my|me|mine|i'm|i've|myself)\b|我`)
 )
 
-// RouteQuery returns what a query asks for, by rules in English and Chinese. A question about what a
+// routeQuery returns what a query asks for, by rules in English and Chinese. A question about what a
 // person is, has or likes is answered from the semantic layer, one about the past from the episodic layer,
 // one about what was said just now from the working layer. "My" and "I" mean the person who asks.
-func RouteQuery(query string) Route {
+func routeQuery(query string) Route {
 	q := strings.ReplaceAll(query, "’", "'")
 	r := Route{Intent: IntentCombined}
 	if selfReference.MatchString(q) {

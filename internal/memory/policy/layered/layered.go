@@ -124,7 +124,7 @@ func (*Policy) Reading(config json.RawMessage) memory.Reading {
 
 // Aim returns which layer answers a query best, and what it names.
 func (*Policy) Aim(query string) memory.Aim {
-	r := RouteQuery(query)
+	r := routeQuery(query)
 	aim := memory.Aim{Relations: r.Relations}
 	if r.Intent != IntentCombined {
 		aim.Layer = string(r.Intent)

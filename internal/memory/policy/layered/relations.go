@@ -18,9 +18,9 @@ const (
 	RelationGoals    = "goals"
 )
 
-// SingleValued reports whether a subject has one object of a relation at a time, so that another
+// singleValued reports whether a subject has one object of a relation at a time, so that another
 // object contradicts it.
-func SingleValued(relation string) bool {
+func singleValued(relation string) bool {
 	switch relation {
 	case RelationName, RelationAddress, RelationJob, RelationPlace:
 		return true
@@ -48,9 +48,9 @@ var relationSynonyms = func() map[string]string {
 	return out
 }()
 
-// CanonicalRelation returns the name of the one of the eight relations that a text means ("lives in",
+// canonicalRelation returns the name of the one of the eight relations that a text means ("lives in",
 // "住在": RelationPlace), else the text as one line in lower case, with spaces for underscores.
-func CanonicalRelation(s string) string {
+func canonicalRelation(s string) string {
 	s = strings.Join(strings.Fields(strings.NewReplacer("_", " ", "’", "'").Replace(text.Fold(s))), " ")
 	s = strings.Trim(s, " .。\"'")
 	if relation, ok := relationSynonyms[s]; ok {

@@ -179,20 +179,20 @@ func (w *writer) settle(ctx context.Context) error {
 func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
 	n := it.note
 	if n.Kind != memory.KindMessage {
-		it.importance = ItemImportance(n.Content).Value
+		it.importance = itemImportance(n.Content).Value
 		return nil
 	}
 	switch memory.UtteranceOf(n).Role {
 	case memory.RoleUser:
-		it.importance = ChatImportance(n.Content).Value
+		it.importance = chatImportance(n.Content).Value
 	case memory.RoleAssistant:
 		kept, err := w.inputKept(ctx, n.ID, before)
 		if err != nil {
 			return err
 		}
-		it.importance = ReplyTo(kept).Value
+		it.importance = replyTo(kept).Value
 	case memory.RoleSystem, memory.RoleDeveloper, memory.RoleTool:
-		it.importance = ReplyTo(false).Value
+		it.importance = replyTo(false).Value
 	}
 	return nil
 }

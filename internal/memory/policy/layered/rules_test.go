@@ -131,7 +131,7 @@ func TestItemImportance(t *testing.T) {
 		"Remember: the task is critical, and Ana hates delays. " + strings.Repeat("More text follows. ", 5): 1,
 		"务必记住任务，我喜欢准时。" + strings.Repeat("还有很多内容。", 15):                                                     1,
 	} {
-		if got := ItemImportance(content); got.Value != want {
+		if got := itemImportance(content); got.Value != want {
 			t.Errorf("%s: %v", content, got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestSecretsAreNotImportant(t *testing.T) {
 		"Important, remember: my API key is [redacted: API key]. It is a must!", "My name is Ana and my password is [redacted: password].",
 		"请务必记住，我的密码是[redacted: password]，很重要", "Please help me with my task: log in with [redacted: password]. " + strings.Repeat("I like it. ", 12),
 	} {
-		if item, chat := ItemImportance(content), ChatImportance(content); item.Value != BaseImportance || chat.Value != BaseImportance || len(item.Rules)+len(chat.Rules) > 0 {
+		if item, chat := itemImportance(content), chatImportance(content); item.Value != BaseImportance || chat.Value != BaseImportance || len(item.Rules)+len(chat.Rules) > 0 {
 			t.Errorf("%s: %v, %v", content, item, chat)
 		}
 	}
@@ -162,11 +162,11 @@ func TestChatImportance(t *testing.T) {
 		"Can you help me?": .3, "帮我写首诗": .3,
 		"Please remember that I like tea.": .9, "请记住，我喜欢茶": .9,
 	} {
-		if got := ChatImportance(content); got.Value != want {
+		if got := chatImportance(content); got.Value != want {
 			t.Errorf("%s: %v", content, got)
 		}
 	}
-	if ReplyTo(true).Value != .3 || ReplyTo(false).Value != .1 {
+	if replyTo(true).Value != .3 || replyTo(false).Value != .1 {
 		t.Error("replies")
 	}
 }
@@ -190,7 +190,7 @@ func TestRouteQuery(t *testing.T) {
 		"What did I just say?":         {IntentWorking, ""}, "我刚才说了什么": {IntentWorking, ""},
 		"How tall is the tower?": {IntentCombined, ""}, "塔有多高": {IntentCombined, ""},
 	} {
-		got := RouteQuery(query)
+		got := routeQuery(query)
 		if got.Intent != want.intent || strings.Join(got.Relations, " ") != want.relations {
 			t.Errorf("%s: %+v", query, got)
 		}
@@ -199,7 +199,7 @@ func TestRouteQuery(t *testing.T) {
 		}
 	}
 	for said, want := range map[string]string{"lives_in": RelationPlace, "住在": RelationPlace, "Is Called": RelationName, "doesn’t like": RelationDislikes, "met at": "met at"} {
-		if got := CanonicalRelation(said); got != want {
+		if got := canonicalRelation(said); got != want {
 			t.Errorf("%s is %s", said, got)
 		}
 	}

@@ -40,14 +40,14 @@ func semanticFormula(floor float64) memory.Formula {
 	return memory.Formula{Confidence: .5, Relation: .3, Object: .2, NeedsSubject: true, Floor: floor}
 }
 
-// WorkingKeep returns what decides which item leaves a full working layer: 0.7·importance + 0.3·min(accesses/10, 1).
-func WorkingKeep(importance float64, accesses int64) float64 {
+// workingKeep returns what decides which item leaves a full working layer: 0.7·importance + 0.3·min(accesses/10, 1).
+func workingKeep(importance float64, accesses int64) float64 {
 	return .7*importance + .3*min(float64(accesses)/workingAccessCap, 1)
 }
 
-// EpisodicKeep returns what decides which items leave when the episodic layer shrinks:
+// episodicKeep returns what decides which items leave when the episodic layer shrinks:
 // 0.5·importance + 0.5·min(accesses/10, 1).
-func EpisodicKeep(importance float64, accesses int64) float64 {
+func episodicKeep(importance float64, accesses int64) float64 {
 	return .5*importance + .5*min(float64(accesses)/keepAccessCap, 1)
 }
 

@@ -11,11 +11,11 @@ func TestScores(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for name, x := range map[string]struct{ got, want float64 }{
-		"working, unused":        {WorkingKeep(.5, 0), .35},
-		"working, used twice":    {WorkingKeep(.5, 2), .35 + .06},
-		"working, used often":    {WorkingKeep(.5, 1000), .65},
-		"episodic, unused":       {EpisodicKeep(.5, 0), .25},
-		"episodic, used often":   {EpisodicKeep(1, 11), 1},
+		"working, unused":        {workingKeep(.5, 0), .35},
+		"working, used twice":    {workingKeep(.5, 2), .35 + .06},
+		"working, used often":    {workingKeep(.5, 1000), .65},
+		"episodic, unused":       {episodicKeep(.5, 0), .25},
+		"episodic, used often":   {episodicKeep(1, 11), 1},
 		"six idle days":          {Decayed(.8, 6*day, 7), .8},
 		"seven idle days":        {Decayed(.8, 7*day, 7), .4},
 		"fourteen idle days":     {Decayed(.8, 14*day, 7), .2},

@@ -13,7 +13,7 @@ import (
 // furtherObjects returns the objects that clauses enumerate behind the first one, which has a finding. Two things
 // that only a conjunction joins stay one object, since many have it in their name ("salt and vinegar").
 func furtherObjects(found *ruleFinding, all []clause) []string {
-	if SingleValued(found.relation) {
+	if singleValued(found.relation) {
 		return nil
 	}
 	members := englishMembers(all)

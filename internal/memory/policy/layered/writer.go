@@ -248,7 +248,7 @@ func (w *writer) prune(ctx context.Context) ([]uuid.UUID, error) {
 			return nil, err
 		}
 		slices.SortStableFunc(items, func(a, b *memory.Note) int { // the older of two leaves first
-			return cmp.Compare(WorkingKeep(a.Importance, use[a.ID].AccessCount), WorkingKeep(b.Importance, use[b.ID].AccessCount))
+			return cmp.Compare(workingKeep(a.Importance, use[a.ID].AccessCount), workingKeep(b.Importance, use[b.ID].AccessCount))
 		})
 	}
 	left := make([]uuid.UUID, over)

@@ -24,8 +24,8 @@ const (
 	TaskMarkOrphans = "mark_orphans" // its key is the id of a deleted message
 )
 
-// NothingKnown is the summary of a memory without facts.
-const NothingKnown = "No key facts are known yet."
+// nothingKnown is the summary of a memory without facts.
+const nothingKnown = "No key facts are known yet."
 
 // Policy is Mem0, or Mem0g if Graph is set in its defaults.
 type Policy struct {

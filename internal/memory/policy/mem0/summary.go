@@ -30,7 +30,7 @@ const (
 // recorded as read, so that a new summary does not conflict with the decision.
 func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) {
 	n, err := findSummary(ctx, d)
-	if err != nil || n.Content == NothingKnown {
+	if err != nil || n.Content == nothingKnown {
 		return "", err
 	}
 	return text.Shorten(n.Content, c.SummaryChars), nil
@@ -182,7 +182,7 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 	}
 	done.Memories, done.Exchanges = len(s.facts), s.progress.Exchanges
 	if len(s.facts) == 0 {
-		return s.write(d, NothingKnown, ""), nil
+		return s.write(d, nothingKnown, ""), nil
 	}
 	changes, err := s.changes(ctx, d)
 	if err != nil {
@@ -260,7 +260,7 @@ func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {
 // canContinue reports whether a new summary can be written from the old one.
 func (s *summaryRun) canContinue() bool {
 	_, ok := s.current.Attributes[attrRevision].(float64)
-	return ok && s.current.Content != NothingKnown && !s.current.Provenance.Stale
+	return ok && s.current.Content != nothingKnown && !s.current.Provenance.Stale
 }
 
 // changes returns what changed since the old summary: "+" with facts that are newer, and

@@ -95,7 +95,7 @@ func TestMem0Summary(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"summary_chars":100}`)
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
-	if got := k.contents(memory.KindSummary); !slices.Equal(got, []string{NothingKnown}) || len(k.Asked) != 0 {
+	if got := k.contents(memory.KindSummary); !slices.Equal(got, []string{nothingKnown}) || len(k.Asked) != 0 {
 		t.Errorf("an empty memory has %q after %d calls", got, len(k.Asked))
 	}
 	k.answerExtract([]string{"User likes tea", "User lives in Bonn"})

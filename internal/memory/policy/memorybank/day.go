@@ -151,7 +151,7 @@ func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, d
 
 // note returns the day's note of a kind: a new note, or the next version if there is one.
 func (day *dayRun) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
-	n := policy.DerivedNote(d, old, kind, DayKey(day.date), content, analyst, day.sources())
+	n := policy.DerivedNote(d, old, kind, dayKey(day.date), content, analyst, day.sources())
 	n.Attributes[AttrPeriod], n.Attributes[AttrDate] = PeriodDay, day.date
 	if day.user != "" {
 		n.Attributes[AttrPerson] = day.user

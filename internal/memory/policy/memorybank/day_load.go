@@ -60,10 +60,10 @@ func loadDay(ctx context.Context, d memory.Desk, c *Config, date string) (dayRun
 	if day.messages, err = dayMessages(ctx, d, start); err != nil {
 		return day, err
 	}
-	if day.summary, day.hasSummary, err = d.ByKey(ctx, memory.KindSummary, DayKey(date)); err != nil {
+	if day.summary, day.hasSummary, err = d.ByKey(ctx, memory.KindSummary, dayKey(date)); err != nil {
 		return day, err
 	}
-	if day.profile, day.hasProfile, err = d.ByKey(ctx, memory.KindProfile, DayKey(date)); err != nil {
+	if day.profile, day.hasProfile, err = d.ByKey(ctx, memory.KindProfile, dayKey(date)); err != nil {
 		return day, err
 	}
 	day.compareCoverage()

@@ -33,8 +33,8 @@ func Retention(days, tau, strength float64) float64 {
 // maxForgotten bounds the notes that one pass deletes. The others wait for the next pass.
 const maxForgotten = 5000
 
-// FadedNote is a note that was forgotten, as a job's result names it.
-type FadedNote struct {
+// fadedNote is a note that was forgotten, as a job's result names it.
+type fadedNote struct {
 	Note      uuid.UUID   `json:"note"`
 	Kind      memory.Kind `json:"kind"`
 	Retention float64     `json:"retention"`
@@ -66,7 +66,7 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 	if err != nil {
 		return memory.Decision{}, err
 	}
-	o := outcome{Decision: "forget", Mode: mode, Floor: set.Floor, Tau: set.Tau, Items: []FadedNote{}}
+	o := outcome{Decision: "forget", Mode: mode, Floor: set.Floor, Tau: set.Tau, Items: []fadedNote{}}
 	if mode == ForgetOff {
 		o.Decision, o.Reason = "keep", "forgetting is off"
 		return memory.Decision{Outcome: o.encode()}, nil
@@ -93,7 +93,7 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 		default:
 			for _, n := range p.notes {
 				dec.Deletes = append(dec.Deletes, n.ID)
-				o.Items = append(o.Items, FadedNote{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
+				o.Items = append(o.Items, fadedNote{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
 			}
 		}
 	}

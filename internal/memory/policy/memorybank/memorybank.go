@@ -29,7 +29,7 @@ const (
 )
 
 // Keys and attributes of MemoryBank's notes. A day's summary and profile have the key
-// DayKey, the global ones KeyOverall. The profile KeyMeta is written by callers (name,
+// dayKey, the global ones KeyOverall. The profile KeyMeta is written by callers (name,
 // personality, hobbies, speaking_style).
 const (
 	KeyOverall = "overall"
@@ -47,8 +47,8 @@ const (
 	PeriodGlobal = "global"
 )
 
-// DayKey returns the natural key of a day's summary and profile.
-func DayKey(date string) string { return "day/" + date }
+// dayKey returns the natural key of a day's summary and profile.
+func dayKey(date string) string { return "day/" + date }
 
 // DayOf returns the date of a time in UTC, such as 2023-05-01.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
@@ -157,7 +157,7 @@ type outcome struct {
 	Pieces    *int           `json:"pieces,omitempty"`    // turns and summaries that were looked at
 	Forgotten *int           `json:"forgotten,omitempty"` // notes
 	Left      int            `json:"left,omitempty"`      // notes that are due and wait for the next pass
-	Items     []FadedNote    `json:"items,omitzero"`
+	Items     []fadedNote    `json:"items,omitzero"`
 }
 
 func (o *outcome) encode() json.RawMessage {

@@ -200,7 +200,7 @@ func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.No
 
 // dateOf returns the date of a day's note; "" for another note.
 func dateOf(n *memory.Note) string {
-	date, ok := strings.CutPrefix(n.Key, DayKey(""))
+	date, ok := strings.CutPrefix(n.Key, dayKey(""))
 	if !ok {
 		return ""
 	}

@@ -251,7 +251,7 @@ func (r *run) askProfile(ctx context.Context, m *material, again bool) (*memory.
 	if err != nil || !usable {
 		return nil, err
 	}
-	read, err := ReadProfile(a.JSON, &old)
+	read, err := readProfile(a.JSON, &old)
 	if err != nil || !read.Changed {
 		return nil, err
 	}
@@ -375,7 +375,7 @@ func (r *run) askKnowledge(ctx context.Context, m *material) (found *Knowledge, 
 	if err != nil || !usable {
 		return nil, 0, err
 	}
-	read, dropped, err := ReadKnowledge(a.JSON, 0)
+	read, dropped, err := readKnowledge(a.JSON, 0)
 	return &read, dropped, err
 }
 

@@ -26,7 +26,7 @@ type Continuity struct {
 
 // Continuity returns the call that asks whether a page continues the one before it.
 func (c *Calls) Continuity(in ContinuityInput) (memory.Call, error) {
-	half := c.Within(c.chars / 2)
+	half := c.within(c.chars / 2)
 	type material struct {
 		Previous []pageMaterial `json:"previous"`
 		Next     []pageMaterial `json:"next"`
@@ -35,8 +35,8 @@ func (c *Calls) Continuity(in ContinuityInput) (memory.Call, error) {
 	return c.build(CallContinuity, m, 2, in, lenientContinuity, policy.CheckTypes[Continuity])
 }
 
-// ReadContinuity reads the answer of "continuity".
-func ReadContinuity(raw json.RawMessage) (bool, error) {
+// readContinuity reads the answer of "continuity".
+func readContinuity(raw json.RawMessage) (bool, error) {
 	a, err := policy.DecodeAnswer[Continuity](raw, CallContinuity)
 	return a.Continuous, err
 }
@@ -63,8 +63,8 @@ func (c *Calls) Meta(in MetaInput) (memory.Call, error) {
 		policy.CheckContent(func(m *Meta) bool { return !policy.IsBlank(m.Meta) && !policy.IsEmptyAnswer(m.Meta) }))
 }
 
-// ReadMeta reads the answer of "meta_info" as one line.
-func ReadMeta(raw json.RawMessage) (string, error) {
+// readMeta reads the answer of "meta_info" as one line.
+func readMeta(raw json.RawMessage) (string, error) {
 	a, err := policy.DecodeAnswer[Meta](raw, CallMeta)
 	return policy.CleanLine(a.Meta, MetaChars), err
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// CatalogVersion is the version of the catalog of profile dimensions. It increases when a
+// catalogVersion is the version of the catalog of profile dimensions. It increases when a
 // dimension is added, removed or renamed.
-const CatalogVersion = 1
+const catalogVersion = 1
 
 // DimensionGroup is one of the three groups of profile dimensions.
 type DimensionGroup string

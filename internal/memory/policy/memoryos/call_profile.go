@@ -87,17 +87,17 @@ func checkProfile(raw json.RawMessage, old *Profile) error {
 	return nil
 }
 
-// ProfileRead is what can be used of the answer of "profile".
-type ProfileRead struct {
+// profileRead is what can be used of the answer of "profile".
+type profileRead struct {
 	Profile Profile // the old findings, and the new ones in their place or beside them
 	Unknown int     // dimensions that were dropped: not in the catalog, or without evidence or level
 	Changed bool
 }
 
-// ReadProfile reads the answer of "profile" and integrates it into the old profile. What the answer
+// readProfile reads the answer of "profile" and integrates it into the old profile. What the answer
 // does not mention stays. Dimensions are in the order of the catalog.
-func ReadProfile(raw json.RawMessage, old *Profile) (ProfileRead, error) {
-	var out ProfileRead
+func readProfile(raw json.RawMessage, old *Profile) (profileRead, error) {
+	var out profileRead
 	a, err := policy.DecodeAnswer[Profile](raw, CallProfile)
 	if err != nil {
 		return out, err
@@ -173,9 +173,9 @@ func (c *Calls) Knowledge(in KnowledgeInput) (memory.Call, error) {
 	return c.build(CallKnowledge, m, len(m.Pages), in, lenientKnowledge, policy.CheckTypes[Knowledge])
 }
 
-// ReadKnowledge reads the answer of "knowledge". Entries that mean "none", texts of errors, repeats and what is more
+// readKnowledge reads the answer of "knowledge". Entries that mean "none", texts of errors, repeats and what is more
 // than limit (0: MaxKnowledge) are left out; dropped counts them.
-func ReadKnowledge(raw json.RawMessage, limit int) (read Knowledge, dropped int, err error) {
+func readKnowledge(raw json.RawMessage, limit int) (read Knowledge, dropped int, err error) {
 	a, err := policy.DecodeAnswer[Knowledge](raw, CallKnowledge)
 	if err != nil {
 		return Knowledge{}, 0, err
@@ -239,7 +239,7 @@ func dimensionFrom(name string, v any) Dimension {
 		d.Level, d.Evidence = Level(level), strings.TrimRight(evidence, ") ")
 	}
 	level, ok := readLevel(string(d.Level))
-	if !ok { // ReadProfile drops it
+	if !ok { // readProfile drops it
 		level, d.Evidence = LevelLow, ""
 	}
 	d.Level = level

@@ -20,13 +20,13 @@ var callFiles embed.FS
 const (
 	CallContinuity = "continuity"    // else: the page begins a chain
 	CallMeta       = "meta_info"     // else: the old meta info of the chain stays
-	CallThemes     = "multi_summary" // else: GeneralTheme, and the record is pending
+	CallThemes     = "multi_summary" // else: generalTheme, and the record is pending
 	CallProfile    = "profile"       // else: the old profile stays
 	CallKnowledge  = "knowledge"     // else: nothing, and the pages stay unanalyzed
 )
 
-// DefaultMaterialChars is how many characters of what was said a prompt shows.
-const DefaultMaterialChars = 16_000
+// defaultMaterialChars is how many characters of what was said a prompt shows.
+const defaultMaterialChars = 16_000
 
 // Calls builds the model calls of MemoryOS. The caller sets Temperature and MaxTokens of the calls
 // that it returns. It is safe for concurrent use.
@@ -37,7 +37,7 @@ type Calls struct {
 
 // LoadCalls returns the calls with their prompts and schemas.
 func LoadCalls() (*Calls, error) {
-	c := Calls{prompts: map[string]*policy.Prompt{}, chars: DefaultMaterialChars}
+	c := Calls{prompts: map[string]*policy.Prompt{}, chars: defaultMaterialChars}
 	for _, name := range []string{CallContinuity, CallMeta, CallThemes, CallProfile, CallKnowledge} {
 		loaded, err := policy.LoadPrompt(callFiles, "memoryos/"+name+"@1")
 		if err != nil {
@@ -48,9 +48,9 @@ func LoadCalls() (*Calls, error) {
 	return &c, nil
 }
 
-// Within returns the calls with prompts that show at most so many characters of what was said.
+// within returns the calls with prompts that show at most so many characters of what was said.
 // The longest messages are shortened first, then the oldest left out.
-func (c *Calls) Within(chars int) *Calls {
+func (c *Calls) within(chars int) *Calls {
 	return &Calls{prompts: c.prompts, chars: chars}
 }
 

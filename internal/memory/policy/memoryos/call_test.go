@@ -116,7 +116,7 @@ func TestReadThemes(t *testing.T) {
 			t.Errorf("%s:\n%+v, %v", answer, got, err)
 		}
 	}
-	g := GeneralTheme([]CallPage{page("The boat leaks again.", ""), page("", "Call the yard.")})
+	g := generalTheme([]CallPage{page("The boat leaks again.", ""), page("", "Call the yard.")})
 	if g.Theme != "General" || g.Content == "" || !slices.Equal(g.Pages, []int{0, 1}) {
 		t.Errorf("%+v", g)
 	}
@@ -127,13 +127,13 @@ func TestReadThemes(t *testing.T) {
 func TestReadProfile(t *testing.T) {
 	t.Parallel()
 	old := Profile{[]Dimension{{"order", LevelHigh, "plans every day"}, {"music", LevelLow, "hums"}}, "Likes order, and hums at work now and then."}
-	got, err := ReadProfile(json.RawMessage(`{"dimensions":[{"name":"Music","level":"High","evidence":"plays in a band"},{"name":"zodiac","level":"High","evidence":"Leo"},
+	got, err := readProfile(json.RawMessage(`{"dimensions":[{"name":"Music","level":"High","evidence":"plays in a band"},{"name":"zodiac","level":"High","evidence":"Leo"},
 		{"name":"travel","level":"Low","evidence":"None"},{"name":"开放性","level":"Medium","evidence":"tries all"}],"text":"Likes order, plays in a band."}`), &old)
 	want := []Dimension{{"openness", LevelMedium, "tries all"}, {"order", LevelHigh, "plans every day"}, {"music", LevelHigh, "plays in a band"}}
 	if err != nil || !slices.Equal(got.Profile.Dimensions, want) || got.Unknown != 2 || !got.Changed || got.Profile.Text != "Likes order, plays in a band." {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := ReadProfile(json.RawMessage(`{"dimensions":[],"text":"None"}`), &old); err != nil || got.Changed || got.Profile.Text != old.Text {
+	if got, err := readProfile(json.RawMessage(`{"dimensions":[],"text":"None"}`), &old); err != nil || got.Changed || got.Profile.Text != old.Text {
 		t.Errorf("%+v, %v", got, err)
 	}
 	c, err := loadCalls(t).Profile(ProfileInput{Old: old})
@@ -151,15 +151,15 @@ func TestReadProfile(t *testing.T) {
 func TestReadKnowledge(t *testing.T) {
 	t.Parallel()
 	raw := lenientKnowledge(`{"user_knowledge":"- None\n- Ana has a cat.\n- ana has a cat.\nNo new user information was mentioned.\n无。","assistant":["none found","N/A","", "Sent Ana a recipe."]}`)
-	got, dropped, err := ReadKnowledge(raw, 0)
+	got, dropped, err := readKnowledge(raw, 0)
 	if err != nil || !slices.Equal(got.User, []string{"Ana has a cat."}) || !slices.Equal(got.Assistant, []string{"Sent Ana a recipe."}) || dropped != 7 {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
-	got, dropped, err = ReadKnowledge(json.RawMessage(`{"user":["Error: the model did not answer","Ana fears error messages."],"assistant":["- 503 Service Unavailable"]}`), 0)
+	got, dropped, err = readKnowledge(json.RawMessage(`{"user":["Error: the model did not answer","Ana fears error messages."],"assistant":["- 503 Service Unavailable"]}`), 0)
 	if err != nil || !slices.Equal(got.User, []string{"Ana fears error messages."}) || len(got.Assistant) != 0 || dropped != 2 {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
-	got, _, err = ReadKnowledge(json.RawMessage(`{"user":["a b","c d","e f"],"assistant":[]}`), 2)
+	got, _, err = readKnowledge(json.RawMessage(`{"user":["a b","c d","e f"],"assistant":[]}`), 2)
 	if err != nil || len(got.User) != 2 || got.Assistant == nil {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -205,7 +205,7 @@ func TestPromptsAreBounded(t *testing.T) {
 	for range 300 {
 		pages = append(pages, page(strings.Repeat("boat ", 5000), ""))
 	}
-	c, err := loadCalls(t).Within(8000).Themes(ThemesInput{pages})
+	c, err := loadCalls(t).within(8000).Themes(ThemesInput{pages})
 	if err != nil || len(c.Prompt) > 20_000 || !strings.Contains(c.Prompt, `"page":299`) || strings.Contains(c.Prompt, `"page":0,`) {
 		t.Errorf("%d bytes, %v", len(c.Prompt), err)
 	}

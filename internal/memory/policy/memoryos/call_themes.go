@@ -107,9 +107,9 @@ func ReadThemes(raw json.RawMessage, pages int) (ThemesRead, error) {
 	return out, nil
 }
 
-// GeneralTheme returns one theme with all pages, made of their own words, for when the answer of
+// generalTheme returns one theme with all pages, made of their own words, for when the answer of
 // "multi_summary" cannot be used.
-func GeneralTheme(pages []CallPage) Theme {
+func generalTheme(pages []CallPage) Theme {
 	var all strings.Builder
 	t := Theme{Theme: "General", Pages: make([]int, len(pages))}
 	for i := range pages {

@@ -50,7 +50,7 @@ type Config struct {
 	UserName          string  // of the person in prompts; "": as the messages say
 	Temperature       float64 // of the model; 0.7
 	MaxTokens         int     // of one answer; 2,000
-	MaterialChars     int     // of what was said in one prompt; DefaultMaterialChars
+	MaterialChars     int     // of what was said in one prompt; defaultMaterialChars
 	Analyst           string  // policy.AnalystAuto
 	Model             string  // named by the gateway's settings; "": the main one
 }
@@ -63,7 +63,7 @@ func presetConfig(name string) Config {
 	c := Config{
 		Preset: name, ShortCapacity: 10, MidCapacity: 2_000, KnowledgeCapacity: 100, HeatThreshold: 5, MergeThreshold: 0.6, KeywordWeight: 1,
 		TauSeconds: 86_400, Alpha: 1, Beta: 1, Gamma: 1, Eviction: EvictLeastUsed, Sessions: 5, Pages: 7, KnowledgeHits: 20, Floor: 0.1,
-		KnowledgeFloor: 0.01, Persons: PersonsOne, Temperature: 0.7, MaxTokens: 2_000, MaterialChars: DefaultMaterialChars, Analyst: policy.AnalystAuto,
+		KnowledgeFloor: 0.01, Persons: PersonsOne, Temperature: 0.7, MaxTokens: 2_000, MaterialChars: defaultMaterialChars, Analyst: policy.AnalystAuto,
 	}
 	switch name {
 	case PresetPaper:

@@ -23,8 +23,8 @@ func Recency(last, now time.Time, tau time.Duration) float64 {
 	}
 }
 
-// RecencyOf is Recency of a last visit in RFC 3339; "" is none. One that cannot be read has the recency 0.1.
-func RecencyOf(last string, now time.Time, tau time.Duration) float64 {
+// recencyOf is Recency of a last visit in RFC 3339; "" is none. One that cannot be read has the recency 0.1.
+func recencyOf(last string, now time.Time, tau time.Duration) float64 {
 	if last == "" {
 		return 1
 	}
@@ -40,9 +40,9 @@ func (c *Config) Heat(visits, interaction int64, recency float64) float64 {
 	return c.Alpha*float64(visits) + c.Beta*float64(interaction) + c.Gamma*recency
 }
 
-// Jaccard returns how many keywords two lists share, as a share of all that they have, in any letter case. Of two
+// jaccard returns how many keywords two lists share, as a share of all that they have, in any letter case. Of two
 // empty lists it is 0.
-func Jaccard(a, b []string) float64 {
+func jaccard(a, b []string) float64 {
 	in := map[string]int{} // 1: in a, 2: in b, 3: in both
 	for bit, list := range [][]string{a, b} {
 		for _, k := range list {
@@ -66,5 +66,5 @@ func Jaccard(a, b []string) float64 {
 // Match returns how well a theme fits a session: the cosine of their vectors, and weight times the Jaccard
 // index of their keywords.
 func Match(cosine, weight float64, theme, session []string) float64 {
-	return cosine + weight*Jaccard(theme, session)
+	return cosine + weight*jaccard(theme, session)
 }

@@ -40,8 +40,8 @@ func TestMatch_C219(t *testing.T) {
 		{[]string{"茶", "咖啡"}, []string{"茶"}, 0.5},
 		{[]string{"a", "b", "c"}, []string{"b", "c", "d"}, 0.5},
 	} {
-		exactly(t, strings.Join(tt.a, ",")+" and "+strings.Join(tt.b, ","), Jaccard(tt.a, tt.b), tt.want)
-		exactly(t, "the other way round", Jaccard(tt.b, tt.a), tt.want)
+		exactly(t, strings.Join(tt.a, ",")+" and "+strings.Join(tt.b, ","), jaccard(tt.a, tt.b), tt.want)
+		exactly(t, "the other way round", jaccard(tt.b, tt.a), tt.want)
 	}
 	exactly(t, "the match", Match(cosine, 1, []string{"tea", "cake"}, []string{"tea", "coffee"}), 0.96+1./3)
 	exactly(t, "the match at a weight", Match(-0.25, 0.5, []string{"tea"}, []string{"tea"}), 0.25)
@@ -71,7 +71,7 @@ func TestHeat_C222(t *testing.T) {
 		strings.Repeat("9", 70_000):      0.1,
 		"2026-03-04T12:00:00Z and later": 0.1,
 	} {
-		exactly(t, "the recency of "+last[:min(len(last), 40)], RecencyOf(last, now, day), want)
+		exactly(t, "the recency of "+last[:min(len(last), 40)], recencyOf(last, now, day), want)
 	}
 	for _, preset := range []string{PresetCode, PresetPaper, PresetLoCoMo} {
 		c := presetConfig(preset)

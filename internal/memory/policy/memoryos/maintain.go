@@ -235,7 +235,7 @@ func (r *run) ask(ctx context.Context, c memory.Call, err error) (a memory.Answe
 }
 
 // calls returns the calls with the bound of the settings.
-func (r *run) calls() *Calls { return r.p.calls.Within(r.c.MaterialChars) }
+func (r *run) calls() *Calls { return r.p.calls.within(r.c.MaterialChars) }
 
 // waiting returns the oldest pairs of the short tier up to a message, as many as one more than may leave it at once.
 // The oldest leave first, so that all after the newest one that left are in the short tier. Those before it, such as

@@ -161,7 +161,7 @@ func (r *run) openPage(ctx context.Context, previous *midPage, messages []memory
 			return nil, err
 		}
 		if usable {
-			continues, err := ReadContinuity(a.JSON)
+			continues, err := readContinuity(a.JSON)
 			if err != nil {
 				return nil, err
 			}
@@ -180,7 +180,7 @@ func (r *run) openPage(ctx context.Context, previous *midPage, messages []memory
 	}
 	pg.state.Meta = old
 	if usable {
-		if pg.state.Meta, err = ReadMeta(a.JSON); err != nil {
+		if pg.state.Meta, err = readMeta(a.JSON); err != nil {
 			return nil, err
 		}
 	}
@@ -235,7 +235,7 @@ func (r *run) assign(ctx context.Context, pages []*midPage) error {
 // themes returns the themes of pages, each page in one of them. pending reports that the answer could not be used.
 func (r *run) themes(ctx context.Context, material []CallPage, pages []*midPage) (themes []Theme, pending bool, err error) {
 	if saysNothing(material) {
-		return []Theme{GeneralTheme(material)}, false, nil
+		return []Theme{generalTheme(material)}, false, nil
 	}
 	call, err := r.calls().Themes(ThemesInput{Pages: material})
 	a, usable, err := r.ask(ctx, call, err)
@@ -244,7 +244,7 @@ func (r *run) themes(ctx context.Context, material []CallPage, pages []*midPage)
 	}
 	if !usable {
 		r.failed = append(r.failed, CallThemes)
-		return []Theme{GeneralTheme(material)}, true, nil
+		return []Theme{generalTheme(material)}, true, nil
 	}
 	read, err := ReadThemes(a.JSON, len(material))
 	if err != nil {
@@ -489,7 +489,7 @@ func (r *run) repairSession(ctx context.Context, s *session) error {
 	s.state.Pending, s.note.Provenance.Stale = false, false
 	s.note.Content, s.note.Keywords, s.state.Theme = "", nil, ""
 	s.note.Provenance.Sources = newestOf(sources)
-	general := GeneralTheme(material)
+	general := generalTheme(material)
 	return r.sumUp(ctx, s, &general, pages)
 }
 

@@ -53,7 +53,7 @@ func (s *SessionState) Visited(u memory.Usage) string {
 
 // Heat returns the heat of a session now, and its recency.
 func (s *SessionState) Heat(c *Config, u memory.Usage, now time.Time) (heat, recency float64) {
-	recency = RecencyOf(s.Visited(u), now, c.Tau())
+	recency = recencyOf(s.Visited(u), now, c.Tau())
 	return c.Heat(s.Visits(u), s.Interaction, recency), recency
 }
 
