@@ -16,7 +16,7 @@ import (
 func talkingTo(t *testing.T) (*system, *llmtest.Server) {
 	t.Helper()
 	model := llmtest.New(t)
-	talk, err := llm.NewTalk(llm.Deps{Clock: time.Now}, llm.Config{
+	talk, err := llm.NewChatProxy(llm.Deps{Clock: time.Now}, llm.Config{
 		BaseURL: model.URL(), Model: "fake-1", MaxTries: 1, Timeout: 10 * time.Second, BreakerFailures: 1000,
 	})
 	if err != nil {

@@ -76,12 +76,12 @@ type switchable struct {
 	memory.Model
 	mu    sync.Mutex
 	err   error
-	turns func(memory.Dialogue) (memory.Said, error) // nil: the rules answer
-	asks  func(memory.Call) (memory.Answer, error)   // nil: the rules answer
+	turns func(memory.Dialogue) (memory.TurnResult, error) // nil: the rules answer
+	asks  func(memory.Call) (memory.Answer, error)         // nil: the rules answer
 }
 
 // Converse implements memory.Model.
-func (m *switchable) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.Said, error) {
+func (m *switchable) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.TurnResult, error) {
 	m.mu.Lock()
 	turns := m.turns
 	m.mu.Unlock()

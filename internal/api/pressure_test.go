@@ -23,8 +23,8 @@ func (b *system) agentWith(t *testing.T, name, config string) string {
 func (b *system) converse(answer func(d memory.Dialogue) memory.Turn) {
 	b.model.mu.Lock()
 	defer b.model.mu.Unlock()
-	b.model.turns = func(d memory.Dialogue) (memory.Said, error) {
-		return memory.Said{Turn: answer(d), Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 1, CompletionTokens: 1}, nil
+	b.model.turns = func(d memory.Dialogue) (memory.TurnResult, error) {
+		return memory.TurnResult{Turn: answer(d), Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 1, CompletionTokens: 1}, nil
 	}
 }
 
@@ -188,8 +188,8 @@ func TestRunWithBrokenModel(t *testing.T) {
 	b := newSystem(t)
 	c := b.space(t, "ada", "memgpt")
 	b.model.mu.Lock()
-	b.model.turns = func(memory.Dialogue) (memory.Said, error) {
-		return memory.Said{}, fault.New(fault.Unavailable, "the endpoint failed (500)")
+	b.model.turns = func(memory.Dialogue) (memory.TurnResult, error) {
+		return memory.TurnResult{}, fault.New(fault.Unavailable, "the endpoint failed (500)")
 	}
 	b.model.mu.Unlock()
 	run := b.says(t, c, "Hello")

@@ -72,26 +72,26 @@ func TestRunStream(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	c := b.space(t, "ada", "memgpt")
-	say := func(turn memory.Turn, pieces ...string) func(memory.Dialogue) (memory.Said, error) {
-		return func(d memory.Dialogue) (memory.Said, error) {
-			if d.Hearing == nil {
-				return memory.Said{}, errors.New("nobody hears this")
+	say := func(turn memory.Turn, pieces ...string) func(memory.Dialogue) (memory.TurnResult, error) {
+		return func(d memory.Dialogue) (memory.TurnResult, error) {
+			if d.Stream == nil {
+				return memory.TurnResult{}, errors.New("nobody hears this")
 			}
 			for _, p := range pieces {
 				if p == "|" {
-					d.Hearing.Again("the model is asked again")
+					d.Stream.Reset("the model is asked again")
 				} else {
-					d.Hearing.Say(p)
+					d.Stream.Delta(p)
 				}
 			}
-			return memory.Said{Turn: turn, Analyst: memory.AnalystModel, Requests: 1}, nil
+			return memory.TurnResult{Turn: turn, Analyst: memory.AnalystModel, Requests: 1}, nil
 		}
 	}
-	then := func(list ...func(memory.Dialogue) (memory.Said, error)) {
+	then := func(list ...func(memory.Dialogue) (memory.TurnResult, error)) {
 		b.model.mu.Lock()
 		defer b.model.mu.Unlock()
 		n := 0
-		b.model.turns = func(d memory.Dialogue) (memory.Said, error) {
+		b.model.turns = func(d memory.Dialogue) (memory.TurnResult, error) {
 			n++
 			return list[min(n, len(list))-1](d)
 		}
@@ -115,21 +115,21 @@ func TestRunStream(t *testing.T) {
 	}
 	// One that waits for approval is not told before.
 	careful := b.agentWith(t, "careful", `{"approve":["send_message"]}`)
-	then(func(d memory.Dialogue) (memory.Said, error) {
-		if d.Hearing == nil || d.Hearing.Tool != "" {
-			t.Errorf("the model is heard by %+v", d.Hearing)
+	then(func(d memory.Dialogue) (memory.TurnResult, error) {
+		if d.Stream == nil || d.Stream.Tool != "" {
+			t.Errorf("the model is heard by %+v", d.Stream)
 		}
-		return memory.Said{Turn: b.calls(t, "send_message", args{"message": "Secret."})}, nil
+		return memory.TurnResult{Turn: b.calls(t, "send_message", args{"message": "Secret."})}, nil
 	})
 	if got := b.follow(t, careful, b.begin(t, careful, "Hello")); got.said != "" || got.states[len(got.states)-1] != "waiting" {
 		t.Errorf("followed %+v", got)
 	}
 	// Without the flag nobody hears the model, and a timer has no listeners.
-	then(func(d memory.Dialogue) (memory.Said, error) {
-		if d.Hearing != nil {
+	then(func(d memory.Dialogue) (memory.TurnResult, error) {
+		if d.Stream != nil {
 			t.Error("somebody hears the model")
 		}
-		return memory.Said{Turn: memory.Turn{Text: "Yes."}}, nil
+		return memory.TurnResult{Turn: memory.Turn{Text: "Yes."}}, nil
 	})
 	if run := b.says(t, c, "Hello"); run.text("reply") != "Yes." {
 		t.Errorf("the run is %s", run.Body)

@@ -286,7 +286,7 @@ func (h *core) streamRun(c *gin.Context, collection uuid.UUID, run agent.Run) er
 func (e *eventStream) say(heard *agent.Listener) (changed <-chan struct{}, err error) {
 	restart, piece, changed := heard.Next()
 	if restart != nil {
-		err = e.event("restart", wire.RunRestart{Step: restart.Step, Reason: restart.Why})
+		err = e.event("restart", wire.RunRestart{Step: restart.Step, Reason: restart.Reset})
 	}
 	if err == nil && piece.Text != "" {
 		err = e.event("delta", wire.RunDelta{Step: piece.Step, Text: piece.Text})

@@ -18,10 +18,10 @@ func (b *system) script(turns ...memory.Turn) *[]memory.Dialogue {
 	var seen []memory.Dialogue
 	b.model.mu.Lock()
 	defer b.model.mu.Unlock()
-	b.model.turns = func(d memory.Dialogue) (memory.Said, error) {
+	b.model.turns = func(d memory.Dialogue) (memory.TurnResult, error) {
 		seen = append(seen, d)
 		turn := turns[min(len(seen), len(turns))-1]
-		return memory.Said{Turn: turn, Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 100, CompletionTokens: 10}, nil
+		return memory.TurnResult{Turn: turn, Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 100, CompletionTokens: 10}, nil
 	}
 	return &seen
 }
@@ -368,8 +368,8 @@ func TestChatIsARun(t *testing.T) {
 		t.Errorf("a chat that is not remembered answered %s", got.Body)
 	}
 	b.model.mu.Lock()
-	b.model.turns = func(memory.Dialogue) (memory.Said, error) {
-		return memory.Said{}, fault.New(fault.Invalid, "the request is refused")
+	b.model.turns = func(memory.Dialogue) (memory.TurnResult, error) {
+		return memory.TurnResult{}, fault.New(fault.Invalid, "the request is refused")
 	}
 	b.model.mu.Unlock()
 	b.call(t, "one", "POST", c+"/chat", `{"message":"Hello?"}`).refused(502, fault.ModelFailed, "")

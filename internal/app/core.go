@@ -256,7 +256,7 @@ func (c *core) buildServices(m *models) error {
 	}
 	if c.Agent, err = agent.New(agent.Deps{
 		Store: c.Store, Notes: c.Notes, Blocks: c.Blocks, Recall: c.Recall, Files: c.Files, Tools: c.Tools, Policies: c.Policies, Models: c.Engine,
-		Spread: c.spread(),
+		Publish: c.publishDelta(),
 	}, agent.Config{Encoding: c.cfg.Context.Encoding}); err != nil {
 		return err
 	}
@@ -375,8 +375,8 @@ func (c *core) forgetReads(ch store.Change) {
 // loaded index before the next search.
 func (c *core) onNews(ctx context.Context, n redis.News) {
 	c.Waiters.Notify(n.Collection, false)
-	if n.Heard != nil && c.Agent != nil {
-		c.Agent.Hear(*n.Heard)
+	if n.Delta != nil && c.Agent != nil {
+		c.Agent.Receive(*n.Delta)
 	}
 	if n.Job != uuid.Nil {
 		c.Waiters.Notify(n.Job, !n.Unended)
@@ -386,12 +386,12 @@ func (c *core) onNews(ctx context.Context, n redis.News) {
 	}
 }
 
-// spread sends what agents say at this moment to all processes; nil without Redis: there are no others that could hear it.
-func (c *core) spread() func(memory.Heard) {
+// publishDelta sends the steps that are generated now to all processes; nil without Redis: there is no other process.
+func (c *core) publishDelta() func(memory.RunDelta) {
 	if c.redis == nil {
 		return nil
 	}
-	return func(h memory.Heard) { c.bus.Publish(context.Background(), redis.News{Heard: &h}) } // does not block
+	return func(h memory.RunDelta) { c.bus.Publish(context.Background(), redis.News{Delta: &h}) } // does not block
 }
 
 // room returns the limits of a tenant that is near one of them.
@@ -512,7 +512,7 @@ func (c *core) buildModels(ctx context.Context) (*models, error) {
 
 // chatModel builds the model for chats. It is nil when the settings name none.
 func (c *core) chatModel(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
-	t, err := llm.NewTalk(deps, cfg)
+	t, err := llm.NewChatProxy(deps, cfg)
 	if err != nil || t == nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (b budgetedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (
 }
 
 // Converse implements memory.Model.
-func (b budgetedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.Said, error) {
+func (b budgetedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.TurnResult, error) {
 	bytes := 0
 	for _, t := range d.Turns {
 		bytes += len(t.Text)
@@ -88,7 +88,7 @@ func (b budgetedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Di
 	}
 	settle, err := b.quotas.Reserve(ctx, s, estimate(d.MaxTokens, bytes))
 	if err != nil {
-		return memory.Said{}, err
+		return memory.TurnResult{}, err
 	}
 	out, err := b.Model.Converse(ctx, s, d)
 	settle(out.PromptTokens + out.CompletionTokens)

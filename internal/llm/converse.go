@@ -17,8 +17,8 @@ import (
 
 // Converse implements [memory.Model]. Where the endpoint has no tool calls, it asks for one JSON object
 // with the same content. An empty answer is asked for once more.
-func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.Said, error) {
-	out := memory.Said{Analyst: memory.AnalystModel, Model: m.cfg.Model}
+func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (memory.TurnResult, error) {
+	out := memory.TurnResult{Analyst: memory.AnalystModel, Model: m.cfg.Model}
 	if err := s.Check(); err != nil {
 		return out, err
 	}
@@ -28,33 +28,33 @@ func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dial
 			PromptTokens: out.PromptTokens, CompletionTokens: out.CompletionTokens,
 		})
 	}()
-	var e *ear
-	if d.Hearing != nil {
-		e = &ear{hearing: d.Hearing}
+	var ts *turnStreamer
+	if d.Stream != nil {
+		ts = &turnStreamer{to: d.Stream}
 	}
 	for range 2 {
 		sent := out.Requests
-		said, err := m.nextTurn(ctx, s, &d, e, &out)
+		turn, err := m.nextTurn(ctx, s, &d, ts, &out)
 		if err != nil {
-			e.finish(nil)
+			ts.finish(nil)
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
 				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
 			}
 			return out, err
 		}
-		if said.Text != "" || len(said.Calls) > 0 {
-			e.finish(&said)
-			out.Turn = said
+		if turn.Text != "" || len(turn.Calls) > 0 {
+			ts.finish(&turn)
+			out.Turn = turn
 			return out, nil
 		}
 		m.log.WarnContext(ctx, "the model said nothing", "purpose", d.Purpose, "model", m.cfg.Model, "endpoint", m.endpoint.name)
 	}
-	e.finish(nil)
+	ts.finish(nil)
 	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.name)
 }
 
-// nextTurn gets one turn, in the best form that the endpoint supports; with an ear, as a stream.
-func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, e *ear, out *memory.Said) (memory.Turn, error) {
+// nextTurn gets one turn, in the best form that the endpoint supports; with ts it is streamed.
+func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, ts *turnStreamer, out *memory.TurnResult) (memory.Turn, error) {
 	// Each refusal that is understood changes one setting, as in send.
 	for {
 		asJSON := m.noTools.Load() && len(d.Tools) > 0
@@ -63,7 +63,7 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		if err != nil {
 			return memory.Turn{}, err
 		}
-		if e != nil && !m.noStream.Load() {
+		if ts != nil && !m.noStream.Load() {
 			req.Stream = true
 			if !m.noStreamUsage.Load() {
 				req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
@@ -71,10 +71,10 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		}
 		var resp openai.ChatCompletionResponse
 		reached, err := m.endpoint.do(ctx, s, func(ctx context.Context, client *openai.Client) error {
-			e.begin(asJSON)
+			ts.begin(asJSON)
 			var err error
 			if req.Stream {
-				resp, err = m.receive(ctx, client, req, e)
+				resp, err = m.receive(ctx, client, req, ts)
 			} else {
 				resp, err = client.CreateChatCompletion(ctx, req)
 			}
@@ -87,20 +87,20 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 			}
 			return memory.Turn{}, err
 		}
-		said := turnOf(resp, d, asJSON)
+		turn := turnOf(resp, d, asJSON)
 		in, answered := int64(resp.Usage.PromptTokens), int64(resp.Usage.CompletionTokens)
 		if in == 0 && answered == 0 {
 			for _, msg := range req.Messages {
 				in += estimateTokens(msg.Content)
 			}
-			answered = estimateTokens(said.Text)
-			for _, c := range said.Calls {
+			answered = estimateTokens(turn.Text)
+			for _, c := range turn.Calls {
 				answered += estimateTokens(c.Name + c.Arguments)
 			}
 		}
 		out.PromptTokens += in
 		out.CompletionTokens += answered
-		return said, nil
+		return turn, nil
 	}
 }
 
@@ -218,15 +218,15 @@ func dialogueAsJSON(req *openai.ChatCompletionRequest, d *memory.Dialogue, forma
 		msg := openai.ChatCompletionMessage{Role: string(t.Role), Content: t.Text}
 		switch {
 		case t.Role == memory.RoleAssistant:
-			said := jsonTurn{Text: t.Text, Calls: []jsonCall{}}
+			turn := jsonTurn{Text: t.Text, Calls: []jsonCall{}}
 			for _, c := range t.Calls {
 				arguments, err := json.Marshal(c.Arguments)
 				if err != nil {
 					return fault.Wrap(err, fault.Internal, "encode a call")
 				}
-				said.Calls = append(said.Calls, jsonCall{c.Name, arguments})
+				turn.Calls = append(turn.Calls, jsonCall{c.Name, arguments})
 			}
-			raw, err := json.Marshal(said)
+			raw, err := json.Marshal(turn)
 			if err != nil {
 				return fault.Wrap(err, fault.Internal, "encode a turn")
 			}
@@ -283,12 +283,12 @@ func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool)
 	if err != nil {
 		return out
 	}
-	var said jsonTurn
-	if err := json.Unmarshal(raw, &said); err != nil || said.Text == "" && len(said.Calls) == 0 {
+	var turn jsonTurn
+	if err := json.Unmarshal(raw, &turn); err != nil || turn.Text == "" && len(turn.Calls) == 0 {
 		return out
 	}
-	out.Text = strings.TrimSpace(said.Text)
-	for _, c := range said.Calls {
+	out.Text = strings.TrimSpace(turn.Text)
+	for _, c := range turn.Calls {
 		arguments := string(c.Arguments)
 		var text string
 		if json.Unmarshal(c.Arguments, &text) == nil {

@@ -162,7 +162,7 @@ func (m observedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (
 }
 
 // Converse implements memory.Model.
-func (m observedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (out memory.Said, err error) {
+func (m observedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Dialogue) (out memory.TurnResult, err error) {
 	what := m.call
 	what.purpose = d.Purpose
 	m.observer.observe(ctx, s, what, func(ctx context.Context) ([]attribute.KeyValue, error) {

@@ -45,49 +45,49 @@ type Dialogue struct {
 	Temperature float64 // as in Call
 	MaxTokens   int     // of the turn; 0: the model's default
 	Collection  uuid.UUID
-	Hearing     *Hearing // who hears the turn while it is made; nil: nobody. Models that only give whole turns ignore it
+	Stream      *TurnStream // receives the turn while it is generated; nil: none. Models that only return whole turns ignore it
 }
 
-// Hearing receives what a model says while it says it: its text, and one argument of the calls of one tool.
-// When Converse returns a turn, what was said since the last Again is that turn's.
-type Hearing struct {
-	Tool, Argument string // said too, when there is such a call; the text beside calls is then not said
-	Say            func(piece string)
-	Again          func(why string) // what was said so far does not count
+// TurnStream receives the text of a turn while a model generates it: the text of a turn without calls, else one
+// argument of the calls of one tool. When Converse returns a turn, the deltas since the last Reset are its text.
+type TurnStream struct {
+	Tool, Argument string
+	Delta          func(piece string)
+	Reset          func(why string) // the deltas so far do not count
 }
 
-// Said returns what a turn says: the arguments of its calls, or its text when it calls nothing.
-func (h *Hearing) Said(t *Turn) string {
+// Text returns the text of a turn, as it is streamed: the argument of its calls, or its text when it calls nothing.
+func (s *TurnStream) Text(t *Turn) string {
 	if len(t.Calls) == 0 {
 		return t.Text
 	}
 	var out []string
 	for _, c := range t.Calls {
 		var arguments map[string]any
-		if c.Name != h.Tool || json.Unmarshal([]byte(c.Arguments), &arguments) != nil {
+		if c.Name != s.Tool || json.Unmarshal([]byte(c.Arguments), &arguments) != nil {
 			continue
 		}
-		if said, ok := arguments[h.Argument].(string); ok && said != "" {
-			out = append(out, said)
+		if text, ok := arguments[s.Argument].(string); ok && text != "" {
+			out = append(out, text)
 		}
 	}
-	return strings.Join(out, BetweenSaid)
+	return strings.Join(out, CallSeparator)
 }
 
-// BetweenSaid separates what two calls say.
-const BetweenSaid = "\n\n"
+// CallSeparator separates the texts of two calls.
+const CallSeparator = "\n\n"
 
-// Heard is a piece of what an agent says in a run, while its model says it.
-type Heard struct {
-	Run  uuid.UUID `json:"r"`
-	Step int       `json:"s"`
-	At   int       `json:"a"` // how many bytes of the step were said before; 0: it begins
-	Text string    `json:"t,omitempty"`
-	Why  string    `json:"w,omitempty"` // what was said so far does not count; Text is then empty
+// RunDelta is a piece of the text of a step of a run, while its model generates it.
+type RunDelta struct {
+	Run    uuid.UUID `json:"r"`
+	Step   int       `json:"s"`
+	Offset int       `json:"a"` // bytes of the step that were sent before; 0: it begins
+	Text   string    `json:"t,omitempty"`
+	Reset  string    `json:"w,omitempty"` // why the text so far does not count; Text is then empty
 }
 
-// Said is the turn of a model, and what it has cost.
-type Said struct {
+// TurnResult is the turn of a model, and what it has cost.
+type TurnResult struct {
 	Turn             Turn // of RoleAssistant
 	Analyst          Analyst
 	Model            string

@@ -56,7 +56,7 @@ type Model interface {
 	Ask(ctx context.Context, s tenant.Scope, c Call) (Answer, error)
 	// Converse returns the next turn of a conversation: a text, tool calls, or both. It checks no call
 	// against the tools. Its faults are those of Ask: ErrBadAnswer when the model said nothing twice.
-	Converse(ctx context.Context, s tenant.Scope, d Dialogue) (Said, error)
+	Converse(ctx context.Context, s tenant.Scope, d Dialogue) (TurnResult, error)
 }
 
 // ErrBadAnswer is in the error chain of an answer that broke its schema twice.

@@ -16,7 +16,7 @@ import (
 )
 
 // News says that something happened in a collection. It is a hint: it may be lost, duplicated or
-// late, and its receivers read the store; what an agent says at this moment is stored nowhere before it is whole.
+// late, and its receivers read the store. Only a Delta is stored nowhere: the step is stored when it is whole.
 type News struct {
 	Tenant     uuid.UUID `json:"t"`
 	Collection uuid.UUID `json:"c"`
@@ -24,7 +24,7 @@ type News struct {
 	Job        uuid.UUID `json:"j,omitzero"`  // whose state changed; zero: not about a job
 	Unended    bool      `json:"u,omitempty"` // the job has not ended; false: it may have
 
-	Heard *memory.Heard `json:"h,omitempty"` // what an agent says at this moment; nil: not about that
+	Delta *memory.RunDelta `json:"h,omitempty"` // of a step that is generated now; nil: not about one
 }
 
 // Bus broadcasts news to all processes of an installation, the sender included.

@@ -37,8 +37,8 @@ var aboutSpeaker = regexp.MustCompile(`(?i)\b(my name is|call me|i am|i'm|i live
 // Converse implements [memory.Model]: a question is looked up in recall storage, then in archival storage; a
 // long text is put into archival storage; what a person says about themselves is added to the block
 // "human"; all are answered with send_message. Without tools it answers with a text.
-func (a *Analyst) Converse(ctx context.Context, _ tenant.Scope, d memory.Dialogue) (memory.Said, error) {
-	out := memory.Said{Analyst: memory.AnalystHeuristic, Model: Name, Turn: memory.Turn{Role: memory.RoleAssistant}}
+func (a *Analyst) Converse(ctx context.Context, _ tenant.Scope, d memory.Dialogue) (memory.TurnResult, error) {
+	out := memory.TurnResult{Analyst: memory.AnalystHeuristic, Model: Name, Turn: memory.Turn{Role: memory.RoleAssistant}}
 	if err := ctx.Err(); err != nil {
 		return out, fault.Wrap(err, fault.Unavailable, "stopped while answering")
 	}

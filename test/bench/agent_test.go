@@ -81,8 +81,8 @@ type instant struct {
 
 func (m *instant) Analyst() memory.Analyst { return memory.AnalystHeuristic }
 
-func (m *instant) Converse(context.Context, tenant.Scope, memory.Dialogue) (memory.Said, error) {
-	return memory.Said{Turn: m.answer(), Analyst: memory.AnalystModel, Model: "instant", Requests: 1}, nil
+func (m *instant) Converse(context.Context, tenant.Scope, memory.Dialogue) (memory.TurnResult, error) {
+	return memory.TurnResult{Turn: m.answer(), Analyst: memory.AnalystModel, Model: "instant", Requests: 1}, nil
 }
 
 func (m *instant) ModelFor(*memory.Collection) memory.Model { return m }

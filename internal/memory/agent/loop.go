@@ -35,8 +35,8 @@ type stepper struct {
 	view   memory.View
 	paging memory.Paging
 	run    *runState
-	// speaker tells what the model says in this step; nil: nobody asked for it.
-	speaker *speaker
+	// publisher sends the text of this step while it is generated; nil: nobody asked for it.
+	publisher *publisher
 }
 
 // RunStep does one step of a run, the job's: what is left of the last turn's calls, then one turn of the model and
@@ -133,18 +133,18 @@ func (st *stepper) ask(ctx context.Context, m *Main) error {
 	if len(st.run.calls()) == 0 && slices.ContainsFunc(st.paging.Rules, func(r memory.ToolRule) bool { return r.Rule == memory.RuleFirst }) {
 		d.Choice = memory.ChooseRequired
 	}
-	d.Hearing = st.hearing()
-	said, err := st.a.models.ModelFor(&st.view.Collection).Converse(ctx, st.s, d)
+	d.Stream = st.stream()
+	result, err := st.a.models.ModelFor(&st.view.Collection).Converse(ctx, st.s, d)
 	if err != nil {
 		return err
 	}
 	step := len(st.run.turns) + 1
-	turn := storeTurn(said.Turn, st.run.event.ID, step, resultChars(st.paging.Window))
+	turn := storeTurn(result.Turn, st.run.event.ID, step, resultChars(st.paging.Window))
 	n := st.message(memory.RoleAssistant, fmt.Sprintf("turn:%s/%d", st.run.event.ID, step), turn.Text)
-	n.Analyst = said.Analyst
+	n.Analyst = result.Analyst
 	n.Attributes[memory.AttrStep] = step
 	n.Attributes[memory.AttrRecall] = true
-	n.Attributes[attrPrompt], n.Attributes[attrCompletion] = said.PromptTokens, said.CompletionTokens
+	n.Attributes[attrPrompt], n.Attributes[attrCompletion] = result.PromptTokens, result.CompletionTokens
 	n.Attributes[attrMillis] = st.a.clock().Sub(began).Milliseconds()
 	if len(turn.Calls) > 0 {
 		raw, err := json.Marshal(turn)
@@ -160,14 +160,14 @@ func (st *stepper) ask(ctx context.Context, m *Main) error {
 	return st.write(ctx, memory.CauseAdd, func(ctx context.Context, tx memory.Tx) error { return st.put(ctx, tx, n) })
 }
 
-// hearing tells those who follow the run what the model says, if its event asks for it. What waits for an approval is not
-// told before.
-func (st *stepper) hearing() *memory.Hearing {
+// stream sends the turn to those who follow the run, if its event asks for it. A message that waits for an approval is not
+// sent before.
+func (st *stepper) stream() *memory.TurnStream {
 	if st.run.event.Attributes[attrStream] != true {
 		return nil
 	}
-	st.speaker = &speaker{a: st.a, run: st.run.event.ID, step: len(st.run.turns) + 1}
-	h := &memory.Hearing{Tool: toolSend, Argument: "message", Say: st.speaker.say, Again: st.speaker.again}
+	st.publisher = &publisher{a: st.a, run: st.run.event.ID, step: len(st.run.turns) + 1}
+	h := &memory.TurnStream{Tool: toolSend, Argument: "message", Delta: st.publisher.delta, Reset: st.publisher.reset}
 	if slices.Contains(st.paging.Approve, toolSend) {
 		h.Tool = ""
 	}
@@ -324,8 +324,8 @@ func (st *stepper) runCall(ctx context.Context, turn *turnState, c *callState, w
 		}
 	}
 	if why != "" {
-		if c.Tool == toolSend && st.speaker != nil {
-			st.speaker.again("it was not sent: " + cut(why, maxError))
+		if c.Tool == toolSend && st.publisher != nil {
+			st.publisher.reset("it was not sent: " + cut(why, maxError))
 		}
 		stored = result("Error: "+cut(why, maxError), false, true)
 	}

@@ -64,9 +64,9 @@ type Deps struct {
 	Policies memory.Policies
 	Models   Models       // nil: runs are stored and not done
 	Clock    memory.Clock // nil: time.Now
-	// Spread sends what an agent says at this moment to all processes, this one included, which call Hear. It does not
-	// block, and may lose something. nil: there are no others.
-	Spread func(memory.Heard)
+	// Publish sends a delta to all processes, this one included, which call Receive. It does not block, and may lose
+	// deltas. nil: there is no other process.
+	Publish func(memory.RunDelta)
 }
 
 // Config are the settings of the service.
@@ -86,8 +86,8 @@ type Service struct {
 	models   Models
 	clock    memory.Clock
 	encoding search.Encoding
-	spread   func(memory.Heard)
-	live     *live
+	publish  func(memory.RunDelta)
+	streams  *streams
 	counted  *counts
 }
 
@@ -98,7 +98,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	a := &Service{
 		store: deps.Store, notes: deps.Notes, blocks: deps.Blocks, recall: deps.Recall, files: deps.Files, tools: deps.Tools, policies: deps.Policies, models: deps.Models, clock: deps.Clock,
-		encoding: cmp.Or(cfg.Encoding, search.O200k), spread: deps.Spread, live: newLive(), counted: newCounts(),
+		encoding: cmp.Or(cfg.Encoding, search.O200k), publish: deps.Publish, streams: newStreams(), counted: newCounts(),
 	}
 	if !slices.Contains(search.Encodings(), a.encoding) {
 		return nil, fault.New(fault.Internal, "agent: no encoding %q", a.encoding)

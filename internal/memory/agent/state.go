@@ -139,7 +139,7 @@ func (r *runState) reply() string {
 			said = append(said, t.text)
 		}
 	}
-	return strings.Join(said, memory.BetweenSaid)
+	return strings.Join(said, memory.CallSeparator)
 }
 
 // tokens returns what the run has cost.

@@ -78,8 +78,8 @@ type model struct {
 
 func (m *model) Analyst() memory.Analyst { return memory.AnalystModel }
 
-func (m *model) Converse(context.Context, tenant.Scope, memory.Dialogue) (memory.Said, error) {
-	return memory.Said{}, errors.New("recall asks for no turn")
+func (m *model) Converse(context.Context, tenant.Scope, memory.Dialogue) (memory.TurnResult, error) {
+	return memory.TurnResult{}, errors.New("recall asks for no turn")
 }
 
 func (m *model) Ask(_ context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {

@@ -24,18 +24,18 @@ import (
 // purposeChat is the recorded purpose of chats.
 const purposeChat = "chat"
 
-// Talk passes requests of chats on to an OpenAI-compatible endpoint, and its answers back unchanged.
+// ChatProxy passes requests of chats on to an OpenAI-compatible endpoint, and its answers back unchanged.
 // It has its own limit of concurrent requests and its own circuit breaker, so chats do not wait
 // behind the calls of memory.
-type Talk struct {
+type ChatProxy struct {
 	deps     Deps
 	cfg      Config
 	endpoint *endpoint
 	call     call
 }
 
-// NewTalk returns a Talk for a valid Config; nil when the Config uses no model.
-func NewTalk(d Deps, cfg Config) (*Talk, error) {
+// NewChatProxy returns a ChatProxy for a valid Config; nil when the Config uses no model.
+func NewChatProxy(d Deps, cfg Config) (*ChatProxy, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func NewTalk(d Deps, cfg Config) (*Talk, error) {
 		return nil, nil //nolint:nilnil // there is no model
 	}
 	cfg = cfg.withDefaults()
-	t := &Talk{deps: d, cfg: cfg, call: call{operation: operationChat, provider: cfg.Provider, model: cfg.Model, purpose: purposeChat}}
+	t := &ChatProxy{deps: d, cfg: cfg, call: call{operation: operationChat, provider: cfg.Provider, model: cfg.Model, purpose: purposeChat}}
 	if d.Observer != nil {
 		t.deps.Meter = d.Observer.meter(d.Meter, t.call)
 	}
@@ -56,11 +56,11 @@ func NewTalk(d Deps, cfg Config) (*Talk, error) {
 }
 
 // Name returns the name of the model at the endpoint.
-func (t *Talk) Name() string { return t.cfg.Model }
+func (t *ChatProxy) Name() string { return t.cfg.Model }
 
 // Send implements [chat.Model]. The answer's body breaks off when ctx ends, and when none of it has
 // arrived for Config.Timeout. The observed duration ends when the answer begins.
-func (t *Talk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *chat.Response, err error) {
+func (t *ChatProxy) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *chat.Response, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (t *Talk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *c
 	return out, err
 }
 
-func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
+func (t *ChatProxy) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
 	var resp *http.Response
 	var stop context.CancelFunc
 	calls, err := t.endpoint.run(ctx, s, func(try context.Context, rec *recorder) error {
@@ -99,7 +99,7 @@ func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.
 
 // open sends a request and waits until the answer begins, at most until try ends. The rest of the
 // answer ends with ctx or by stop.
-func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_ *http.Response, stop context.CancelFunc, err error) {
+func (t *ChatProxy) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_ *http.Response, stop context.CancelFunc, err error) {
 	flowing, cancel := context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
@@ -204,4 +204,4 @@ func (b *idleBody) Close() error {
 	return err
 }
 
-var _ chat.Model = (*Talk)(nil)
+var _ chat.Model = (*ChatProxy)(nil)

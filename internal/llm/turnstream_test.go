@@ -9,14 +9,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// heard keeps what is said of turns: pieces, and "|" where the ones before do not count.
-type heard struct{ pieces []string }
+// deltas keeps the pieces of turns, and "|" where the ones before do not count.
+type deltas struct{ pieces []string }
 
-func (h *heard) hearing() *memory.Hearing {
-	return &memory.Hearing{
+func (h *deltas) stream() *memory.TurnStream {
+	return &memory.TurnStream{
 		Tool: "say", Argument: "message",
-		Say:   func(piece string) { h.pieces = append(h.pieces, piece) },
-		Again: func(string) { h.pieces = append(h.pieces, "|") },
+		Delta: func(piece string) { h.pieces = append(h.pieces, piece) },
+		Reset: func(string) { h.pieces = append(h.pieces, "|") },
 	}
 }
 
@@ -24,8 +24,8 @@ func say(id, arguments string) llmtest.ToolCall {
 	return llmtest.ToolCall{ID: id, Name: "say", Arguments: arguments}
 }
 
-// A turn is heard piece by piece as it comes: a text, or what a tool says. In the end, what was heard is what the turn
-// says, also when something failed between.
+// A turn is streamed piece by piece: its text, or the argument of a tool. In the end, the pieces are the text of the turn,
+// also when something failed between.
 func TestStreamedTurns(t *testing.T) {
 	t.Parallel()
 	find := llmtest.ToolCall{ID: "f", Name: "find", Arguments: `{"q":"x"}`}
@@ -66,20 +66,20 @@ func TestStreamedTurns(t *testing.T) {
 				call = "step"
 			}
 			f.srv.Script(call, c.replies...)
-			var h heard
+			var h deltas
 			d := dialogue()
-			d.Hearing = h.hearing()
+			d.Stream = h.stream()
 			got, err := m.Converse(t.Context(), f.scope, d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all := strings.Join(h.pieces, "\x00")
 			last := all[strings.LastIndex(all, "|")+1:]
-			if text := strings.ReplaceAll(last, "\x00", ""); text != c.want || d.Hearing.Said(&got.Turn) != c.want || len(got.Turn.Calls) != c.calls {
-				t.Errorf("heard %q, the turn is %+v; want %q", h.pieces, got.Turn, c.want)
+			if text := strings.ReplaceAll(last, "\x00", ""); text != c.want || d.Stream.Text(&got.Turn) != c.want || len(got.Turn.Calls) != c.calls {
+				t.Errorf("streamed %q, the turn is %+v; want %q", h.pieces, got.Turn, c.want)
 			}
 			if again := strings.Contains(all, "|"); again != c.again {
-				t.Errorf("taken back: %t; heard %q", again, h.pieces)
+				t.Errorf("taken back: %t; streamed %q", again, h.pieces)
 			}
 			if pieces := len(strings.Split(strings.Trim(last, "\x00"), "\x00")); c.want != "" && (pieces < 2) != c.whole {
 				t.Errorf("it came in %d pieces: %q", pieces, h.pieces)
@@ -91,18 +91,18 @@ func TestStreamedTurns(t *testing.T) {
 	}
 }
 
-// What was heard of a turn that fails is taken back. An endpoint that refuses streams, or a field beside
+// What was streamed of a turn that fails is taken back. An endpoint that refuses streams, or a field beside
 // them, is asked without.
 func TestStreamedTurnsThatFail(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	m := f.model(t)
-	var h heard
+	var h deltas
 	d := dialogue()
-	d.Hearing = h.hearing()
+	d.Stream = h.stream()
 	f.srv.Always(llmtest.Tool, llmtest.CutBody())
 	if _, err := m.Converse(t.Context(), f.scope, d); err == nil || len(h.pieces) < 2 || h.pieces[len(h.pieces)-1] != "|" {
-		t.Errorf("%v, heard %q", err, h.pieces)
+		t.Errorf("%v, streamed %q", err, h.pieces)
 	}
 	for _, field := range []string{"stream_options", "stream"} {
 		f := setup(t)
@@ -114,11 +114,11 @@ func TestStreamedTurnsThatFail(t *testing.T) {
 			return llmtest.Text("You live in Lisbon.")
 		})
 		for range 2 {
-			h = heard{}
-			d.Hearing = h.hearing()
+			h = deltas{}
+			d.Stream = h.stream()
 			got, err := m.Converse(t.Context(), f.scope, d)
 			if err != nil || got.Turn.Text != "You live in Lisbon." || strings.Join(h.pieces, "") != got.Turn.Text || got.PromptTokens == 0 || got.CompletionTokens == 0 {
-				t.Errorf("%s: %+v, %v, heard %q", field, got, err, h.pieces)
+				t.Errorf("%s: %+v, %v, streamed %q", field, got, err, h.pieces)
 			}
 		}
 		if n := f.srv.Calls(llmtest.Tool); n != 3 {

@@ -13,22 +13,22 @@ import (
 // are told what does not count. Pieces that are lost end the text, until the next one begins.
 func TestLive(t *testing.T) {
 	t.Parallel()
-	a := &Service{live: newLive()}
+	a := &Service{streams: newStreams()}
 	run := uuid.New()
 	at := map[int]int{}
 	say := func(step int, text string) {
-		a.Hear(memory.Heard{Run: run, Step: step, At: at[step], Text: text})
+		a.Receive(memory.RunDelta{Run: run, Step: step, Offset: at[step], Text: text})
 		at[step] += len(text)
 	}
 	again := func(step int, why string) {
-		a.Hear(memory.Heard{Run: run, Step: step, Why: why})
+		a.Receive(memory.RunDelta{Run: run, Step: step, Reset: why})
 		at[step] = 0
 	}
 	next := func(l *Listener) string {
 		restart, piece, _ := l.Next()
 		out := piece.Text
 		if restart != nil {
-			out = "(" + restart.Why + ")" + out
+			out = "(" + restart.Reset + ")" + out
 		}
 		return out
 	}
@@ -79,19 +79,19 @@ func TestLive(t *testing.T) {
 	// Runs that nobody follows are forgotten when there are too many.
 	kept := a.Listen(run)
 	for range 2 * maxLiveRuns {
-		a.Hear(memory.Heard{Run: uuid.New(), Step: 1, Text: strings.Repeat("x", 100)})
+		a.Receive(memory.RunDelta{Run: uuid.New(), Step: 1, Text: strings.Repeat("x", 100)})
 	}
-	if n := len(a.live.runs); n > maxLiveRuns {
+	if n := len(a.streams.runs); n > maxLiveRuns {
 		t.Errorf("%d runs are kept", n)
 	}
 	say(3, " more")
 	expect(kept, "Three more")
-	a.Hear(memory.Heard{Run: run, Step: 3, At: at[3], Text: strings.Repeat("x", maxLiveText)})
+	a.Receive(memory.RunDelta{Run: run, Step: 3, Offset: at[3], Text: strings.Repeat("x", maxLiveText)})
 	expect(kept, "")
 	empty := a.Listen(uuid.New())
-	n := len(a.live.runs)
+	n := len(a.streams.runs)
 	empty.Close()
-	if len(a.live.runs) != n-1 {
+	if len(a.streams.runs) != n-1 {
 		t.Error("a run of which nothing was said is kept")
 	}
 }

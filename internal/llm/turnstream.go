@@ -12,104 +12,104 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// ear makes out of the pieces of a response what the one who hears it is told. What it has said is always the beginning of
-// what the turn will say, or it is taken back.
-type ear struct {
-	hearing *memory.Hearing
-	asJSON  bool
+// turnStreamer passes the text of a streamed response on to a [memory.TurnStream]. What it has sent is always the beginning
+// of the text of the turn, or it is reset. A nil one sends nothing.
+type turnStreamer struct {
+	to     *memory.TurnStream
+	asJSON bool
 
-	said    strings.Builder
+	sent    strings.Builder // since the last reset
 	content visibleText
-	texts   *textsOf      // of the content, in the JSON form
-	fed     int           // bytes of the visible content that were fed to it
-	text    string        // what is said outside of calls
-	calls   []*spokenCall // by index
+	texts   *textsOf        // of the content, in the JSON form
+	fed     int             // bytes of the visible content that were fed to it
+	text    string          // outside of calls
+	calls   []*streamedCall // by index
 }
 
-// spokenCall is a call as far as it has come.
-type spokenCall struct {
+// streamedCall is a call as far as it has come.
+type streamedCall struct {
 	tool      strings.Builder
-	said      strings.Builder
-	end       bool // what it says is complete
+	text      strings.Builder // the argument that is streamed
+	end       bool            // text is complete
 	arguments *textsOf
 }
 
 // begin is called before each request.
-func (e *ear) begin(asJSON bool) {
-	if e == nil {
+func (ts *turnStreamer) begin(asJSON bool) {
+	if ts == nil {
 		return
 	}
-	e.again("the model is asked again")
-	e.asJSON, e.text, e.calls, e.fed = asJSON, "", nil, 0
-	e.content = visibleText{}
-	e.texts = &textsOf{emit: e.inObject}
+	ts.reset("the model is asked again")
+	ts.asJSON, ts.text, ts.calls, ts.fed = asJSON, "", nil, 0
+	ts.content = visibleText{}
+	ts.texts = &textsOf{emit: ts.addToObject}
 }
 
-// again takes back what was said.
-func (e *ear) again(why string) {
-	if e == nil || e.said.Len() == 0 {
+// reset takes back what was sent.
+func (ts *turnStreamer) reset(why string) {
+	if ts == nil || ts.sent.Len() == 0 {
 		return
 	}
-	e.said.Reset()
-	e.hearing.Again(why)
+	ts.sent.Reset()
+	ts.to.Reset(why)
 }
 
-// hear takes the next piece of a response.
-func (e *ear) hear(d *openai.ChatCompletionStreamChoiceDelta) {
-	if e == nil {
+// add takes the next piece of a response.
+func (ts *turnStreamer) add(d *openai.ChatCompletionStreamChoiceDelta) {
+	if ts == nil {
 		return
 	}
-	e.content.add(d.Content)
+	ts.content.add(d.Content)
 	for i := range d.ToolCalls {
-		c := e.call(*d.ToolCalls[i].Index)
+		c := ts.call(*d.ToolCalls[i].Index)
 		if c == nil {
 			continue
 		}
 		c.tool.WriteString(d.ToolCalls[i].Function.Name)
 		c.arguments.feed(d.ToolCalls[i].Function.Arguments)
 	}
-	visible := e.content.String()
-	if !e.asJSON {
-		e.text = visible
-		e.tell(e.now())
+	visible := ts.content.String()
+	if !ts.asJSON {
+		ts.text = visible
+		ts.send(ts.current())
 		return
 	}
-	if e.fed == 0 {
-		e.fed = max(0, strings.IndexByte(visible, '{'))
+	if ts.fed == 0 {
+		ts.fed = max(0, strings.IndexByte(visible, '{'))
 	}
-	if e.fed < len(visible) && strings.Contains(visible, "{") {
-		e.texts.feed(visible[e.fed:])
-		e.fed = len(visible)
+	if ts.fed < len(visible) && strings.Contains(visible, "{") {
+		ts.texts.feed(visible[ts.fed:])
+		ts.fed = len(visible)
 	}
-	e.tell(e.now())
+	ts.send(ts.current())
 }
 
 // call returns a call by its index; nil when it is not one of a sensible number.
-func (e *ear) call(i int) *spokenCall {
+func (ts *turnStreamer) call(i int) *streamedCall {
 	const most = 64
 	if i < 0 || i >= most {
 		return nil
 	}
-	for len(e.calls) <= i {
-		c := &spokenCall{}
-		c.arguments = &textsOf{emit: func(path, piece string, end bool) { e.inArguments(c, path, piece, end) }}
-		e.calls = append(e.calls, c)
+	for len(ts.calls) <= i {
+		c := &streamedCall{}
+		c.arguments = &textsOf{emit: func(path, piece string, end bool) { ts.addArgument(c, path, piece, end) }}
+		ts.calls = append(ts.calls, c)
 	}
-	return e.calls[i]
+	return ts.calls[i]
 }
 
-// inArguments takes a text of a call's arguments.
-func (e *ear) inArguments(c *spokenCall, path, piece string, end bool) {
-	if path == e.hearing.Argument {
-		c.said.WriteString(piece)
+// addArgument takes a text of a call's arguments.
+func (ts *turnStreamer) addArgument(c *streamedCall, path, piece string, end bool) {
+	if path == ts.to.Argument {
+		c.text.WriteString(piece)
 		c.end = c.end || end
 	}
 }
 
-// inObject takes a text of a turn in the JSON form.
-func (e *ear) inObject(path, piece string, end bool) {
+// addToObject takes a text of a turn in the JSON form.
+func (ts *turnStreamer) addToObject(path, piece string, end bool) {
 	if path == "text" {
-		e.text += piece
+		ts.text += piece
 		return
 	}
 	rest, ok := strings.CutPrefix(path, "calls.")
@@ -121,13 +121,13 @@ func (e *ear) inObject(path, piece string, end bool) {
 	if err != nil {
 		return
 	}
-	c := e.call(i)
+	c := ts.call(i)
 	if c == nil {
 		return
 	}
 	switch inner, open := strings.CutPrefix(field, "arguments."); {
 	case open:
-		e.inArguments(c, inner, piece, end)
+		ts.addArgument(c, inner, piece, end)
 	case field == "arguments": // the text of an object
 		c.arguments.feed(piece)
 	case field == "tool":
@@ -135,56 +135,56 @@ func (e *ear) inObject(path, piece string, end bool) {
 	}
 }
 
-// now returns what the turn says as far as it has come. What a later call says comes when those before it are complete.
-func (e *ear) now() string {
-	if len(e.calls) == 0 {
-		return strings.TrimLeft(e.text, " \t\r\n")
+// current returns the text of the turn as far as it has come. That of a later call comes when those before it are complete.
+func (ts *turnStreamer) current() string {
+	if len(ts.calls) == 0 {
+		return strings.TrimLeft(ts.text, " \t\r\n")
 	}
 	var out []string
-	for _, c := range e.calls {
-		if c.tool.String() != e.hearing.Tool {
+	for _, c := range ts.calls {
+		if c.tool.String() != ts.to.Tool {
 			continue
 		}
-		if c.said.Len() > 0 {
-			out = append(out, c.said.String())
+		if c.text.Len() > 0 {
+			out = append(out, c.text.String())
 		}
 		if !c.end {
 			break
 		}
 	}
-	return strings.Join(out, memory.BetweenSaid)
+	return strings.Join(out, memory.CallSeparator)
 }
 
-// tell says what has come, up to white space at the end, which may turn out to be the end.
-func (e *ear) tell(now string) {
-	now = strings.TrimRight(now, " \t\r\n")
-	more, goes := strings.CutPrefix(now, e.said.String())
-	if !goes {
-		e.again("the model has thought, or calls tools")
-		more = now
+// send sends what was added to the text since the last call, up to white space at the end: the turn may end before it.
+func (ts *turnStreamer) send(text string) {
+	text = strings.TrimRight(text, " \t\r\n")
+	added, continues := strings.CutPrefix(text, ts.sent.String())
+	if !continues {
+		ts.reset("the model has thought, or calls tools")
+		added = text
 	}
-	if more != "" {
-		e.said.WriteString(more)
-		e.hearing.Say(more)
+	if added != "" {
+		ts.sent.WriteString(added)
+		ts.to.Delta(added)
 	}
 }
 
-// finish brings what was said in line with the turn; nil: there is none.
-func (e *ear) finish(turn *memory.Turn) {
+// finish brings what was sent in line with the turn; nil: there is none.
+func (ts *turnStreamer) finish(turn *memory.Turn) {
 	switch {
-	case e == nil:
+	case ts == nil:
 	case turn == nil:
-		e.again("the model has failed")
+		ts.reset("the model has failed")
 	default:
-		e.tell(e.hearing.Said(turn))
+		ts.send(ts.to.Text(turn))
 	}
 }
 
 // errNotStreamed is the error of an endpoint that answers the request for a stream with something else.
 var errNotStreamed = errors.New("the answer is no stream of events")
 
-// receive reads a response that is streamed, and puts it together.
-func (m *Completion) receive(ctx context.Context, client *openai.Client, req openai.ChatCompletionRequest, e *ear) (openai.ChatCompletionResponse, error) {
+// receive reads a streamed response to its end, and passes its pieces on.
+func (m *Completion) receive(ctx context.Context, client *openai.Client, req openai.ChatCompletionRequest, ts *turnStreamer) (openai.ChatCompletionResponse, error) {
 	var out openai.ChatCompletionResponse
 	stream, err := client.CreateChatCompletionStream(ctx, req)
 	if err != nil {
@@ -221,7 +221,7 @@ func (m *Completion) receive(ctx context.Context, client *openai.Client, req ope
 			content.WriteString(d.Content)
 			refusal.WriteString(d.Refusal)
 			calls.add(d)
-			e.hear(d)
+			ts.add(d)
 			finished = finished || chunk.Choices[i].FinishReason != ""
 		}
 	}

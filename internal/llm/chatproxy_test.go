@@ -21,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-func newTalk(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.Config)) *llm.Talk {
+func newChatProxy(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.Config)) *llm.ChatProxy {
 	t.Helper()
 	cfg := llm.Config{
 		BaseURL: srv.URL(), Model: "fake", APIKey: "sk-secret", Timeout: 5 * time.Second, MaxTries: 3,
@@ -31,11 +31,11 @@ func newTalk(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.Config
 		set(&cfg)
 	}
 	d.Clock = time.Now
-	talk, err := llm.NewTalk(d, cfg)
+	proxy, err := llm.NewChatProxy(d, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return talk
+	return proxy
 }
 
 const hello = `{"model":"fake","messages":[{"role":"user","content":"hello there"}]}`
@@ -43,9 +43,9 @@ const hello = `{"model":"fake","messages":[{"role":"user","content":"hello there
 const helloStream = `{"model":"fake","stream":true,"messages":[{"role":"user","content":"hello there"}]}`
 
 // said sends a request and reads all of its answer.
-func said(ctx context.Context, t *testing.T, talk *llm.Talk, body string) (string, error) {
+func said(ctx context.Context, t *testing.T, proxy *llm.ChatProxy, body string) (string, error) {
 	t.Helper()
-	resp, err := talk.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Collection: uuid.Must(uuid.NewV7()), Body: []byte(body), Stream: body == helloStream})
+	resp, err := proxy.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Collection: uuid.Must(uuid.NewV7()), Body: []byte(body), Stream: body == helloStream})
 	if err != nil {
 		return "", err
 	}
@@ -62,12 +62,12 @@ func TestTalkPasses(t *testing.T) {
 	srv, m := llmtest.New(t), &meter{}
 	srv.RequireKey("sk-secret")
 	srv.Always("", llmtest.Text("hi"))
-	talk := newTalk(t, srv, llm.Deps{Meter: m}, nil)
-	whole, err := said(t.Context(), t, talk, hello)
+	proxy := newChatProxy(t, srv, llm.Deps{Meter: m}, nil)
+	whole, err := said(t.Context(), t, proxy, hello)
 	if err != nil || !strings.Contains(whole, `"content":"hi"`) {
 		t.Fatalf("%q, %v", whole, err)
 	}
-	stream, err := said(t.Context(), t, talk, helloStream)
+	stream, err := said(t.Context(), t, proxy, helloStream)
 	if err != nil || !strings.HasPrefix(stream, "data: {") || !strings.HasSuffix(stream, "data: [DONE]\n\n") {
 		t.Fatalf("%q, %v", stream, err)
 	}
@@ -87,7 +87,7 @@ func TestTalkTriesAgain(t *testing.T) {
 			t.Parallel()
 			srv, m := llmtest.New(t), &meter{}
 			srv.Script("", llmtest.Status(http.StatusInternalServerError, 0), llmtest.Reset(), llmtest.Text("hi"))
-			if got, err := said(t.Context(), t, newTalk(t, srv, llm.Deps{Meter: m}, nil), body); err != nil || !strings.Contains(got, "hi") {
+			if got, err := said(t.Context(), t, newChatProxy(t, srv, llm.Deps{Meter: m}, nil), body); err != nil || !strings.Contains(got, "hi") {
 				t.Errorf("%q, %v", got, err)
 			}
 			if uses := m.all(); len(uses) != 1 || uses[0].Calls != 3 {
@@ -116,9 +116,9 @@ func TestTalkFails(t *testing.T) {
 			t.Parallel()
 			srv := llmtest.New(t)
 			srv.Always("", c.reply)
-			talk := newTalk(t, srv, llm.Deps{}, c.set)
+			proxy := newChatProxy(t, srv, llm.Deps{}, c.set)
 			for range 2 {
-				_, err := said(t.Context(), t, talk, helloStream)
+				_, err := said(t.Context(), t, proxy, helloStream)
 				if !fault.Is(err, c.code) || strings.Contains(err.Error(), "sk-secret") {
 					t.Fatalf("%v, want %s", err, c.code)
 				}
@@ -132,7 +132,7 @@ func TestTalkFails(t *testing.T) {
 				}
 			}
 			if name == "breaker is open" {
-				if _, err := said(t.Context(), t, talk, hello); !errors.Is(err, memory.ErrPaused) {
+				if _, err := said(t.Context(), t, proxy, hello); !errors.Is(err, memory.ErrPaused) {
 					t.Errorf("%v", err)
 				}
 			}
@@ -145,13 +145,13 @@ func TestTalkStreamsEnd(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script("", llmtest.Paced(time.Hour, llmtest.Text("never")))
-	talk := newTalk(t, srv, llm.Deps{}, func(c *llm.Config) { c.Timeout, c.MaxTries = 50*time.Millisecond, 1 })
-	if got, err := said(t.Context(), t, talk, helloStream); !errors.Is(err, context.DeadlineExceeded) && !fault.Is(err, fault.Timeout) {
+	proxy := newChatProxy(t, srv, llm.Deps{}, func(c *llm.Config) { c.Timeout, c.MaxTries = 50*time.Millisecond, 1 })
+	if got, err := said(t.Context(), t, proxy, helloStream); !errors.Is(err, context.DeadlineExceeded) && !fault.Is(err, fault.Timeout) {
 		t.Errorf("%q, %v", got, err)
 	}
 	// A server of its own: the first call may have ended before its reply was taken.
 	srv = llmtest.New(t)
-	patient := newTalk(t, srv, llm.Deps{}, nil)
+	patient := newChatProxy(t, srv, llm.Deps{}, nil)
 	srv.Script("", llmtest.Paced(10*time.Millisecond, llmtest.Text(strings.Repeat("word ", 1000))))
 	ctx, cancel := context.WithCancel(t.Context())
 	resp, err := patient.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Body: []byte(helloStream), Stream: true})
@@ -170,8 +170,8 @@ func TestTalkStreamsEnd(t *testing.T) {
 
 func TestTalkNeedsAModel(t *testing.T) {
 	t.Parallel()
-	if talk, err := llm.NewTalk(llm.Deps{Clock: time.Now}, llm.Config{}); talk != nil || err != nil {
-		t.Errorf("%v, %v", talk, err)
+	if proxy, err := llm.NewChatProxy(llm.Deps{Clock: time.Now}, llm.Config{}); proxy != nil || err != nil {
+		t.Errorf("%v, %v", proxy, err)
 	}
 }
 
@@ -180,13 +180,13 @@ func TestTalkIsPatient(t *testing.T) {
 	t.Parallel()
 	srv, m := llmtest.New(t), &meter{}
 	srv.Script("", llmtest.Hang(), llmtest.Hang(), llmtest.Hang(), llmtest.Text("hi"))
-	talk := newTalk(t, srv, llm.Deps{Meter: m}, func(c *llm.Config) { c.Timeout, c.BreakerFailures = 300*time.Millisecond, 2 })
+	proxy := newChatProxy(t, srv, llm.Deps{Meter: m}, func(c *llm.Config) { c.Timeout, c.BreakerFailures = 300*time.Millisecond, 2 })
 	for range 3 {
-		if _, err := said(t.Context(), t, talk, hello); !fault.Is(err, fault.Timeout) {
+		if _, err := said(t.Context(), t, proxy, hello); !fault.Is(err, fault.Timeout) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := said(t.Context(), t, talk, hello); err != nil || !strings.Contains(got, "hi") {
+	if got, err := said(t.Context(), t, proxy, hello); err != nil || !strings.Contains(got, "hi") {
 		t.Errorf("%q, %v", got, err)
 	}
 	if n := len(srv.Requests()); n != 4 {
@@ -205,7 +205,7 @@ func TestTalkKeepsWhatIsTheOperators(t *testing.T) {
 	defer other.Close()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
 	defer srv.Close()
-	talk := newTalk(t, llmtest.New(t), llm.Deps{}, func(c *llm.Config) { c.BaseURL, c.MaxTries = srv.URL+"/v1", 1 })
+	proxy := newChatProxy(t, llmtest.New(t), llm.Deps{}, func(c *llm.Config) { c.BaseURL, c.MaxTries = srv.URL+"/v1", 1 })
 	for name, body := range map[string]string{
 		"json": `{"error":{"message":"key sk-secret may not use this at ` + srv.URL + `/v1/chat/completions"}}`,
 		"page": "<html>nginx on " + away + " for sk-secret</html>",
@@ -215,7 +215,7 @@ func TestTalkKeepsWhatIsTheOperators(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, body)
 		}
-		_, err := said(t.Context(), t, talk, hello)
+		_, err := said(t.Context(), t, proxy, hello)
 		refused, ok := errors.AsType[*chat.Refused](err)
 		if !ok {
 			t.Fatalf("%s: %v", name, err)
@@ -231,7 +231,7 @@ func TestTalkKeepsWhatIsTheOperators(t *testing.T) {
 	answer = func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+"/v1/chat/completions", http.StatusTemporaryRedirect)
 	}
-	if _, err := said(t.Context(), t, talk, hello); err == nil || elsewhere > 0 || strings.Contains(err.Error(), other.URL) {
+	if _, err := said(t.Context(), t, proxy, hello); err == nil || elsewhere > 0 || strings.Contains(err.Error(), other.URL) {
 		t.Errorf("%v; %d requests went elsewhere", err, elsewhere)
 	}
 }
