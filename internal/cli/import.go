@@ -126,7 +126,7 @@ type importing struct {
 
 // file is a file to import, and the name under which its notes have it.
 type file struct {
-	at, name string
+	path, name string
 	named    bool // by an argument, not found in a folder
 }
 
@@ -225,14 +225,14 @@ func (i *importing) read(f file) (text string, written time.Time) {
 		}
 		return "", time.Time{}
 	}
-	info, err := os.Stat(f.at)
+	info, err := os.Stat(f.path)
 	if err != nil {
 		return refuse(err.Error())
 	}
 	if info.Size() > maxFile {
 		return refuse(fmt.Sprintf("it has more than %d MiB; split it", maxFile>>20))
 	}
-	content, err := os.ReadFile(f.at)
+	content, err := os.ReadFile(f.path)
 	switch {
 	case err != nil:
 		return refuse(err.Error())
@@ -251,7 +251,7 @@ func (i *importing) add(ctx context.Context, f file) error {
 	if text == "" {
 		return nil
 	}
-	path, err := filepath.Abs(f.at)
+	path, err := filepath.Abs(f.path)
 	if err != nil {
 		return err
 	}
