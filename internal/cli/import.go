@@ -127,7 +127,7 @@ type importing struct {
 // file is a file to import, and the name under which its notes have it.
 type file struct {
 	path, name string
-	named    bool // by an argument, not found in a folder
+	named      bool // by an argument, not found in a folder
 }
 
 // part is a section of a file as it is sent.
