@@ -38,6 +38,13 @@ func times(all []sample, k kind) (out []time.Duration, failed int) {
 	return out, failed
 }
 
+// growth returns the p99 of a kind with the flood, in p99 without it.
+func growth(calm, loud []sample, k kind) float64 {
+	a, _ := times(calm, k)
+	b, _ := times(loud, k)
+	return float64(max(1, quantile(b, .99))) / float64(max(1, quantile(a, .99)))
+}
+
 // report prints a table, and returns an error when a p99 of the agents grew by more than allowed, or
 // a request of theirs failed.
 func report(w io.Writer, s *settings, calm, loud []sample, f *flood) error {
@@ -49,18 +56,19 @@ func report(w io.Writer, s *settings, calm, loud []sample, f *flood) error {
 		}
 		lines = append(lines, strings.Join(texts, "\t"))
 	}
-	row("kind", "requests", "p50", "p95", "p99", "with flood", "p50", "p95", "p99", "p99 ratio", "failed")
+	machine := growth(calm, loud, empty)
+	row("kind", "requests", "p50", "p95", "p99", "with flood", "p50", "p95", "p99", "p99 ratio", "÷ empty request's", "failed")
 	for _, k := range []kind{add, search, contexts, messages, "", sync4k, empty} {
 		a, failedCalm := times(calm, k)
 		b, failedLoud := times(loud, k)
 		p, q := quantile(a, .99), quantile(b, .99)
-		ratio := float64(q) / float64(max(1, p))
+		ratio := growth(calm, loud, k)
 		name := string(k)
 		if k == "" {
 			name = "all"
 		}
 		row(name, len(a), round(quantile(a, .5)), round(quantile(a, .95)), round(p),
-			len(b), round(quantile(b, .5)), round(quantile(b, .95)), round(q), fmt.Sprintf("%.2f", ratio), failedCalm+failedLoud)
+			len(b), round(quantile(b, .5)), round(quantile(b, .95)), round(q), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%.2f", ratio/machine), failedCalm+failedLoud)
 		switch {
 		case failedCalm+failedLoud > 0:
 			bad = append(bad, fmt.Sprintf("%s: %d requests failed", name, failedCalm+failedLoud))
