@@ -10,7 +10,7 @@ import (
 )
 
 // A body with very many members costs work in proportion to its size at most: with names of their own the rest of it is not read, and
-// members of one name are kept once, so that none is compared with all before it. Allocations count the work.
+// members of one name are kept once, so they are not compared with all before them. Allocations count the work.
 func TestManyMembersAreLinearWork(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	body := func(members int, name string) []byte {
 		var b strings.Builder
