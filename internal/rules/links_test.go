@@ -83,14 +83,15 @@ func writePairs(t *testing.T, pairs []judgedPair, around map[string]*neighborhoo
 		n := around[p.newer]
 		i := slices.Index(n.ids, p.older)
 		if i < 0 || pairHash(n.in.Neighbors[i].Content, n.in.New.Content) != p.hash {
-			t.Logf("no longer neighbors: %s and %s", p.older, p.newer)
-			continue
+			t.Logf("no longer neighbors, which keep their features: %s and %s", p.older, p.newer)
+		} else if pair := linkedPairs(n.in)[i]; len(pair.telling) > 0 {
+			p.features = pair.features
+		} else {
+			p.features = nil
 		}
 		var features []string
-		if pair := linkedPairs(n.in)[i]; len(pair.telling) > 0 {
-			for _, x := range pair.features {
-				features = append(features, strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64))
-			}
+		for _, x := range p.features {
+			features = append(features, strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64))
 		}
 		fmt.Fprintf(&out, "%s\t%s\t%s\t%s\t%s\n", p.older, p.newer, p.hash, p.verdict, strings.Join(features, " "))
 	}
