@@ -27,12 +27,24 @@ const (
 // own in the third person. It reads what people say. Only if the assistant alone speaks does it
 // read what the assistant promised or recommended.
 func extract(in mem0.ExtractInput) mem0.Extraction {
-	personSpeaks := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	limit := in.Max
 	if limit <= 0 {
 		limit = maxRuleFacts
 	}
 	out := mem0.Extraction{Facts: []string{}}
+	model := loadWorth()
+	for _, c := range candidates(in) {
+		if len(out.Facts) < limit && model.keeps(&c) {
+			out.Facts = append(out.Facts, c.fact)
+		}
+	}
+	return out
+}
+
+// candidates returns the statements of an exchange, each once.
+func candidates(in mem0.ExtractInput) []candidate {
+	personSpeaks := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
+	var out []candidate
 	seen := map[string]bool{}
 	all := slices.Concat(in.Recent, in.New)
 	for i, u := range in.New {
@@ -44,14 +56,31 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		r.hanTopic = hanTopic(all, len(in.Recent)+i, r.hanReferent)
 		r.hanAsked = hanAskedBefore(all, len(in.Recent)+i, r.hanReferent)
 		r.hanTalkedOf = hanTalkedOf(all, len(in.Recent)+i, r.hanReferent)
-		for _, fact := range r.facts() {
-			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
+		found := r.facts()
+		if len(found) == 0 {
+			continue
+		}
+		var before *memory.Utterance
+		if at := len(in.Recent) + i; at > 0 {
+			before = &all[at-1]
+		}
+		said := traitsOf(&u, before, r.talksToAgent)
+		for j, fact := range found {
+			if key := text.Fold(fact); !seen[key] {
 				seen[key] = true
-				out.Facts = append(out.Facts, fact)
+				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, promise: r.agent, answer: j < r.answers})
 			}
 		}
 	}
 	return out
+}
+
+// factSpeaker returns how a fact names the speaker.
+func (r *utteranceReader) factSpeaker(fact string) string {
+	if isHan(fact) {
+		return r.speakerName("用户", "助手")
+	}
+	return r.speakerName("the user", "the assistant")
 }
 
 // utteranceReader extracts the facts of one utterance.
@@ -69,6 +98,7 @@ type utteranceReader struct {
 	hanBefore    [][]referent   // what Chinese pronouns may refer to, by sentence
 	hanTalkedOf  string         // whom the speaker talked of in Chinese before; "": not known
 	hanAsked     string         // whom a Chinese question without a subject is about; "": not known
+	answers      int            // how many facts at the beginning are answers
 	hanTopic     string         // whom a Chinese sentence without a subject is about; "": not known
 }
 
@@ -119,6 +149,7 @@ func (r *utteranceReader) facts() []string {
 	if said != "" && !r.agent && !comparesWithListener.MatchString(said) {
 		if said = r.withoutReferences(said); said != "" {
 			out = append(out, r.stated(said)...)
+			r.answers = len(out)
 			r.hear(said)
 			if topic != "" && !isHan(said) {
 				r.mentions[len(r.mentions)-1] = mentionsIn(topic, "")

@@ -73,8 +73,10 @@ const (
 	maxOwnRequest = 300
 )
 
-// isPasted reports whether a message holds a text that is not about the person who sends it.
+// isPasted reports whether a message holds a text that is not about the person who sends it. Code says nothing about
+// that.
 func isPasted(s string) bool {
+	s = codeFence.ReplaceAllString(s, "\n")
 	n := utf8.RuneCountInString(s)
 	return n > maxOwnWords || n > maxOwnRequest && asksToCompose.MatchString(s) || labeled.MatchString(s)
 }
