@@ -18,7 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
-// train writes the weights of worth.tsv anew.
+// train writes the weights of worth.tsv again.
 var train = flag.Bool("train", false, "learn the weights of worth.tsv from the judged facts in the sets of EVAL_DATA")
 
 // example is a judged candidate.
@@ -117,7 +117,7 @@ func judged(t *testing.T, dir string) []example {
 			if turn.Role == memory.RoleUser {
 				for _, c := range candidates(mem0.ExtractInput{Recent: before, New: []memory.Utterance{turn.Utterance}}) {
 					class := verdicts[d.id+" "+turn.id+" "+drawn{text: c.fact}.hash()]
-					if class == "" || standing.MatchString(c.fact) { // these are wanted, whatever the verdict
+					if class == "" || standing.MatchString(c.fact) { // these are wanted in any case
 						continue
 					}
 					out = append(out, newExample(setOf(d.id), d.id, class, &c))
@@ -129,7 +129,7 @@ func judged(t *testing.T, dir string) []example {
 	}
 	t.Logf("%d of %d judged facts are still found", len(out), len(verdicts))
 	if 5*len(out) < 4*len(verdicts) {
-		t.Errorf("the rules find %d of %d facts that were judged: judge anew", len(out), len(verdicts))
+		t.Errorf("the rules find %d of %d facts that were judged: judge again", len(out), len(verdicts))
 	}
 	return append(out, ownExamples(t)...)
 }
