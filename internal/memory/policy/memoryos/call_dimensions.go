@@ -6,10 +6,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// catalogVersion is the version of the catalog of profile dimensions. It increases when a
-// dimension is added, removed or renamed.
-const catalogVersion = 1
-
 // DimensionGroup is one of the three groups of profile dimensions.
 type DimensionGroup string
 
