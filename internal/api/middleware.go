@@ -193,7 +193,7 @@ func (s *Server) noRoute(c *gin.Context) {
 func (s *Server) noMethod(c *gin.Context) {
 	refusesAsOpenAI(c)
 	chooseErrors(c)
-	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s", clip.Runes(c.Request.Method, maxProblemText)))
+	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s; it supports %s", clip.Runes(c.Request.Method, maxProblemText), c.Writer.Header().Get("Allow")))
 }
 
 // authenticate finds the principal of a request.

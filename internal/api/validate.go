@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,11 +60,8 @@ func checkSchema(schema *openapi3.Schema, value any, size int, prefix string) er
 		fields = []fault.Field{{Field: prefix, Reason: "does not match the contract"}}
 	}
 	slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Field, b.Field) })
-	msg := fields[0].Reason
-	if fields[0].Field != "" {
-		msg = fields[0].Field + ": " + msg
-	}
-	return &fault.Error{Code: fault.Invalid, Message: msg, Fields: fields}
+	at := cmp.Or(fields[0].Field, "the body")
+	return &fault.Error{Code: fault.Invalid, Message: at + ": " + fields[0].Reason, Fields: fields}
 }
 
 // schemaFields flattens the validator's errors. Only reasons are shown; they contain no values.

@@ -16,6 +16,7 @@ func TestRefusalsSayWhatIsWanted(t *testing.T) {
 	const search = "/v1/collections/research/search"
 	for _, tt := range []struct{ path, body, want string }{
 		{search, `{"query":"a","k":"ten"}`, `k: must be a number or "auto"`},
+		{search, `[]`, "the body: value must be an object"},
 		{search, `{"query":""}`, "query: must not be empty"},
 		{search, `{"queries":[]}`, "queries: must not be empty"},
 		{notesPath, `{"content":"a","occurred_at":"yesterday"}`, "occurred_at: must be a time in RFC 3339, or YYYYMMDDHHmm"},
@@ -28,6 +29,16 @@ func TestRefusalsSayWhatIsWanted(t *testing.T) {
 		if p := b.problem(t, b.do(r)); p.Detail == nil || *p.Detail != tt.want {
 			t.Errorf("%s %s: %+v, want %q", tt.path, tt.body, p, tt.want)
 		}
+	}
+}
+
+// A refused method comes with those that the route has.
+func TestRefusedMethodNamesTheOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, DefaultConfig(), echoes)
+	const want = "the route does not support PUT; it supports GET, HEAD, POST"
+	if p := b.problem(t, b.do(request(http.MethodPut, notesPath, nil))); p.Detail == nil || *p.Detail != want {
+		t.Errorf("%+v, want %q", p, want)
 	}
 }
 
