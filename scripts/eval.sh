@@ -2,7 +2,8 @@
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
 # parts: recall, noise, growth, ablation, leftout, load. EVAL_TRACKS chooses the tracks of recall
-# and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SIZES the numbers of notes of growth. Each
+# and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SYSTEMS chooses among the
+# memory systems of the tracks systems and sample-systems, EVAL_SIZES the numbers of notes of growth. Each
 # run of recall leaves a JSON file in EVAL_RESULTS and fails when a metric is worse than in
 # the committed one. DATABASE_URL makes it a gateway over Postgres.
 set -euo pipefail
@@ -28,7 +29,7 @@ for part in "${parts[@]}"; do
 	printf '=== %s\n' "$part"
 	flags=()
 	case $part in
-	recall) flags+=(--results "$results" --compare "$committed" ${oracle:+--oracle "$oracle"}) ;;
+	recall) flags+=(--results "$results" --compare "$committed" ${oracle:+--oracle "$oracle"} ${EVAL_SYSTEMS:+--systems "$EVAL_SYSTEMS"}) ;;
 	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
 	esac
 	if [[ $part == leftout ]]; then

@@ -188,7 +188,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	}
 	hits = hits[:min(len(hits), sr.q.K)]
 	if len(hits) > 0 && sr.mode != Lexical {
-		sr.answerable = sr.estimateAnswerable(hits)
+		sr.answerable = sr.estimateAnswerable(hits, found)
 	}
 	return hits, nil
 }
@@ -199,52 +199,6 @@ func (sr *searchRun) class() fair.Class {
 		return fair.Background
 	}
 	return fair.Foreground
-}
-
-// estimateAnswerable returns how well the hits fit the query, 0..1: how well the best one matches, by late interaction,
-// else by the cosine; and if the query names one of several speakers, the mean of that and of how many of the first
-// hits are that speaker's. A question about one person that another one answers is the usual trap. The best score counts
-// for a third: it has what the notes around say, on which late interaction of one note is silent. docs/recall.md has
-// the figures. It is nil when nothing was compared by meaning.
-func (sr *searchRun) estimateAnswerable(hits []search.Hit) *float64 {
-	var match float64
-	switch best := &hits[0]; {
-	case best.Values[search.Late] > 0:
-		match = best.Values[search.Late]
-	case best.Dense:
-		match = max(best.Values[search.Vector], 0)
-	default:
-		return nil
-	}
-	if share, ok := sr.speakerShare(hits); ok {
-		match = (match + share) / 2
-	}
-	out := (2*match + min(max(hits[0].Score, 0), 1)) / 3
-	return &out
-}
-
-// answerableHits is how many hits speakerShare looks at.
-const answerableHits = 5
-
-// speakerShare returns the share of the first hits that are by the speaker whom the query names; the n-th counts 1/n.
-// ok is false when the query names no speaker, or several.
-func (sr *searchRun) speakerShare(hits []search.Hit) (share float64, ok bool) {
-	for _, key := range []string{memory.AttrName, "speaker"} {
-		named, isNamed := sr.namedAttributes[key]
-		if !isNamed {
-			continue
-		}
-		var all float64
-		for i := range hits[:min(len(hits), answerableHits)] {
-			weight := 1 / float64(i+1)
-			all += weight
-			if _, r, found := sr.index.Record(hits[i].Note); found && r.Attributes[key] == named {
-				share += weight
-			}
-		}
-		return share / all, true
-	}
-	return 0, false
 }
 
 // expand follows links in both directions from the best notes.

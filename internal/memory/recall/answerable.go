@@ -1,0 +1,84 @@
+package recall
+
+import (
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// estimateAnswerable returns how well the hits fit the query, 0..1: the mean of how well the best hit matches by late
+// interaction and of the highest cosine of what was found. If the query names one of several speakers, only the cosines
+// of that speaker's notes count, and how many of the first hits are that speaker's: a question about one person that
+// another one answers is the usual trap. The best score counts for a third. It has what the notes around say, on which
+// the measures of one note are silent. docs/recall.md has the figures. It is nil when nothing was compared by meaning.
+func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candidate) *float64 {
+	best := &hits[0]
+	late := best.Values[search.Late]
+	if late <= 0 && !best.Dense {
+		return nil
+	}
+	key, named := sr.namedSpeaker()
+	match := 0.0
+	for i := range found {
+		if c := &found[i]; c.Dense && (key == "" || sr.isBy(c.Note, key, named)) {
+			match = max(match, c.Values[search.Vector])
+		}
+	}
+	if late > 0 {
+		match = (match + sr.lateAboveFloor(late)) / 2
+	}
+	if key != "" {
+		match = (match + sr.speakerShare(hits, key, named)) / 2
+	}
+	out := (2*match + min(max(best.Score, 0), 1)) / 3
+	return &out
+}
+
+// The encoder for languages other than English puts all its texts near each other: any two have a late interaction of
+// about .85, where the one for English has .3. Above foreignFloor both measure alike. A note that the other encoder
+// read is below foreignFrom. Both were chosen on sentences of our own.
+const (
+	foreignFloor = 0.8
+	foreignFrom  = 0.6
+)
+
+// lateAboveFloor returns a late interaction on the scale of English.
+func (sr *searchRun) lateAboveFloor(late float64) float64 {
+	if lang, _ := text.Guess(sr.words); lang == text.English || late < foreignFrom {
+		return late
+	}
+	return max(late-foreignFloor, 0) / (1 - foreignFloor)
+}
+
+// namedSpeaker returns the speaker whom the query names, and the attribute that has the name; "" when it names none, or
+// several.
+func (sr *searchRun) namedSpeaker() (key, name string) {
+	for _, key := range []string{memory.AttrName, "speaker"} {
+		if name, ok := sr.namedAttributes[key]; ok {
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+// isBy reports whether an attribute of a note has a value.
+func (sr *searchRun) isBy(note search.ID, key, name string) bool {
+	_, r, found := sr.index.Record(note)
+	return found && r.Attributes[key] == name
+}
+
+// answerableHits is how many hits speakerShare looks at.
+const answerableHits = 5
+
+// speakerShare returns the share of the first hits that are by a speaker; the n-th counts 1/n.
+func (sr *searchRun) speakerShare(hits []search.Hit, key, name string) float64 {
+	var share, all float64
+	for i := range hits[:min(len(hits), answerableHits)] {
+		weight := 1 / float64(i+1)
+		all += weight
+		if sr.isBy(hits[i].Note, key, name) {
+			share += weight
+		}
+	}
+	return share / all
+}
