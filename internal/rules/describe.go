@@ -85,7 +85,8 @@ func joinEnds(words []grammar.Word) []grammar.Word {
 	var out []grammar.Word
 	for i, w := range words {
 		from := len(out)
-		if hanNameEnds[w.Text] && !(i+1 < len(words) && hanAspects[words[i+1].Text]) {
+		isVerb := i+1 < len(words) && hanAspects[words[i+1].Text] // 画了
+		if hanNameEnds[w.Text] && !isVerb {
 			for end := w.Start; from > 0 && out[from-1].End == end && len(out)-from < 2 && joinsEnd(out[from-1]); from-- {
 				end = out[from-1].Start
 				if utf8.RuneCountInString(out[from-1].Text) > 1 {

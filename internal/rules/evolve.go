@@ -228,20 +228,6 @@ func isWeakAlone(stem string) bool {
 
 var hanKinWord = regexp.MustCompile(`^(?:` + hanKin + `)$`)
 
-// abstractEndings are endings of nouns of qualities and processes.
-var abstractEndings = []string{"ness", "ity", "ance", "ence", "tion", "sion", "ment", "ship", "ism"}
-
-// isAbstract reports whether an English word is a noun of a quality or a process by its ending.
-func isAbstract(w string) bool {
-	return len(w) > 6 && slices.ContainsFunc(abstractEndings, func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(w, "s"), e) }) && !concreteNouns[strings.TrimSuffix(w, "s")]
-}
-
-// concreteNouns end as abstract ones do, and name things and activities.
-var concreteNouns = wordSet(`meditation vacation station apartment basement instrument competition exhibition auction plantation mansion television university city charity ambulance
-	insurance cement pavement monument ornament supplement medication prescription operation injection vaccination graduation audition election immigration adoption installation
-	foundation tournament ointment conference audience science marathon tourism violence championship scholarship internship battleship friendship constellation fashion mission pension reception collection donation
-	renovation illustration animation documentation translation conservation pollution irrigation fermentation dehydration malnutrition nutrition infection inflammation hypertension depression autism journalism photosynthesis equipment`)
-
 // hanWeakAlone are Chinese words of that kind.
 var hanWeakAlone = wordSet(`学校 公园 比赛 活动 礼物 生日 房间 感觉 家里 家中 时间 城市 周末 公司 工作 课堂 好友 计划 作业 小朋友 东西 机会 问题 方法 事情 心情 情绪 压力 支持 鼓励 能力 努力 生活 情况
 	建议 故事 视频 照片 手机 电脑 同学 朋友 老师 同事 家人 孩子 大家 经历 过程 结果 成绩 班主任 同学们 好朋友 班级 学生 项目 游戏 玩具 节日 地方 商场 户外 兴趣 信心 机 店 人 会 班 时 书 车 彩色 红色 蓝色 绿色 黄色 粉色 白色 黑色 同班 制作 森 课 名次`)
@@ -275,11 +261,7 @@ func speakerNames(in amem.EvolveInput) map[string]bool {
 
 // keywordStems are the stems of the words of a note's keywords, by which notes are related.
 type keywordStems struct {
-	// heads are the stems of what the keywords are, not of what belongs to it: two notes that share only the
-	// "dance" of a studio and of a film need not be about the same thing.
-	heads   map[string]bool
-	people  map[string]bool // of whom sentences tell
-	order   []string        // most important first
+	order   []string // most important first
 	known   map[string]bool
 	content map[string]bool
 	text    string
@@ -294,22 +276,13 @@ type keywordStems struct {
 // union would make the next one more likely, until all notes were related.
 func stemKeywords(n memory.Described, names map[string]bool) keywordStems {
 	lang, _ := text.Guess(n.Content)
-	out := keywordStems{heads: map[string]bool{}, people: map[string]bool{}, known: map[string]bool{}, content: map[string]bool{}, text: n.Content, lang: lang}
+	out := keywordStems{known: map[string]bool{}, content: map[string]bool{}, text: n.Content, lang: lang}
 	for _, w := range linkWords(n.Content, lang) {
 		out.content[text.Stem(w, lang)] = true
 	}
-	if lang == text.English {
-		for name := range peopleIn([]string{n.Content}) {
-			out.people[text.Stem(name, lang)] = true
-		}
-	}
 	grown := len(n.Keywords) > maxKeywords
 	for _, k := range n.Keywords {
-		words := linkWords(k, lang)
-		for i, w := range words {
-			if (i == len(words)-1 || isName(k) || lang == text.Chinese) && !topicNouns[w] && !metaNouns[w] && !genericNouns[w] && !hollowNouns[w] && (lang != text.English || !isAbstract(w)) {
-				out.heads[text.Stem(w, lang)] = true
-			}
+		for _, w := range linkWords(k, lang) {
 			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) && lang != text.Chinese || numberWords[w] || abstractNouns[w] || vagueNouns[w] {
 				continue
 			}
@@ -362,16 +335,6 @@ func (k *keywordStems) shared(other *keywordStems) []string {
 		}
 	}
 	return out
-}
-
-// isName reports whether all words of a phrase start with a capital.
-func isName(p string) bool {
-	for w := range strings.FieldsSeq(p) {
-		if !startsUpper(w) {
-			return false
-		}
-	}
-	return true
 }
 
 // isGenericWord reports whether a word says too little to relate two notes that share it, such as

@@ -378,7 +378,8 @@ func modifiesNoun(words []grammar.Word, i int) bool {
 	}
 	switch w.Tag {
 	case "JJ", "VBN":
-		return !isPassive(words, i) && !(w.Tag == "VBN" && i > 0 && haveForms[strings.ToLower(words[i-1].Text)])
+		isVerb := w.Tag == "VBN" && i > 0 && haveForms[strings.ToLower(words[i-1].Text)]
+		return !isPassive(words, i) && !isVerb
 	case "VBG": // "a burning building", but not "painting landscapes"
 		return i > 0 && (isDeterminer(&words[i-1]) || words[i-1].Tag == "JJ" || words[i-1].Tag == "IN" && words[i+1].Tag == "NN")
 	}

@@ -84,6 +84,19 @@ func TestKeywordsOfTitlesAndRequests(t *testing.T) {
 	}
 }
 
+// The same kind of event of two people links none; of the same person it does. Somebody in common links none either.
+func TestLinksOfPeople(t *testing.T) {
+	t.Parallel()
+	checkLinks(t, []linkCase{
+		{"Otto visited the aquarium with the class.", "Mira visited the aquarium on a rainy day.", false},
+		{"Otto visited the aquarium with the class.", "Otto wanted to see the seals in the aquarium again.", true},
+		{"Otto painted a fence with his friend Timo.", "Otto lent his friend Timo a tent.", false},
+		{"Otto在水族馆看到了海豹。", "Mira在水族馆迷了路。", false},
+		{"Otto在水族馆看到了海豹。", "Otto又想去水族馆看海豹。", true},
+		{"Otto和好友Timo去爬山。", "Otto借给好友Timo一顶帐篷。", false},
+	})
+}
+
 // A piece of a context is as long in Chinese as in English (C034).
 func TestPiecesOfContextsByScript(t *testing.T) {
 	t.Parallel()

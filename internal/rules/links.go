@@ -139,7 +139,7 @@ func personTold(content string) string {
 	if isHan(body) {
 		return text.Fold(strings.TrimSpace(body[:max(0, hanNameAt(body, ""))]))
 	}
-	if m := openingName.FindStringSubmatch(body); m != nil && isSubjectName(m[1]) && !text.IsStopWord(strings.ToLower(m[1]), text.English) {
+	if m := openingName.FindStringSubmatch(body); len(m) > 1 && isSubjectName(m[1]) && !text.IsStopWord(strings.ToLower(m[1]), text.English) {
 		return text.Fold(m[1])
 	}
 	return ""
