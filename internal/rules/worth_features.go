@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -297,9 +298,10 @@ func (c *candidate) englishFeatures(add func(string, float64)) {
 func (c *candidate) shape(s string, words []grammar.Word, add func(string, float64)) {
 	n := countContentWords(lowerWords(s))
 	add("content words", min(1, float64(n)/12))
+	first, _ := utf8.DecodeRuneInString(s)
 	for _, bound := range []int{3, 5, 8} {
 		if n < bound {
-			add("under "+string(rune('0'+bound))+" content words", 1)
+			add("under "+strconv.Itoa(bound)+" content words", 1)
 		}
 	}
 	for _, f := range []struct {
@@ -310,7 +312,7 @@ func (c *candidate) shape(s string, words []grammar.Word, add func(string, float
 		{"quotes", quotations.MatchString(s)}, {"markup", markupSigns.MatchString(s)}, {"dash", strings.ContainsAny(s, "–—") || strings.Contains(s, " - ")},
 		{"ellipsis", strings.Contains(s, "...") || strings.Contains(s, "…")}, {"colon", strings.Contains(s, ":")},
 		{"second sentence", strings.Contains(strings.TrimRight(s, ".!"), ". ")}, {"capitals", strings.ToUpper(s) == s},
-		{"lower case first", s != "" && unicode.IsLower([]rune(s)[0])}, {"and", strings.Contains(s, " and ")}, {"but", strings.Contains(s, " but ")},
+		{"lower case first", unicode.IsLower(first)}, {"and", strings.Contains(s, " and ")}, {"but", strings.Contains(s, " but ")},
 		{"because", strings.Contains(s, " because ") || strings.Contains(s, " since ")}, {"so that", strings.Contains(s, " so ")},
 	} {
 		if f.is {

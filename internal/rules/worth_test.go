@@ -401,12 +401,13 @@ func logScores(t *testing.T, name string, sets map[string][]scored) {
 	t.Helper()
 	var pool []scored
 	row := func(set string, list []scored) {
-		line := fmt.Sprintf("%s | %s | %d | %.2f | %.3f", name, set, len(list), share(list), areaUnder(list))
+		var line strings.Builder
+		fmt.Fprintf(&line, "%s | %s | %d | %.2f | %.3f", name, set, len(list), share(list), areaUnder(list))
 		for _, threshold := range []float64{.3, .4, .5, .55, .6, .7} {
 			precision, recall := at(list, threshold)
-			line += fmt.Sprintf(" | %.2f / %.2f", precision, recall)
+			fmt.Fprintf(&line, " | %.2f / %.2f", precision, recall)
 		}
-		t.Log(line)
+		t.Log(line.String())
 	}
 	for _, set := range slices.Sorted(maps.Keys(sets)) {
 		row(set, sets[set])
@@ -441,7 +442,7 @@ func (m *worthModel) table() string {
 // What people say of themselves is kept, beside a person and beside an assistant. Nothing was learned from these.
 func TestWantedFactsAreKept(t *testing.T) {
 	t.Parallel()
-	said := strings.Split(`I live in Bremen.|I moved to Turin last month.|I'm allergic to shellfish.|My name is Tamsin.|I'm an electrician.|
+	said := strings.SplitSeq(`I live in Bremen.|I moved to Turin last month.|I'm allergic to shellfish.|My name is Tamsin.|I'm an electrician.|
 		I work at the post office in Tromsø.|My husband is called Bruno.|I have three daughters.|My grandmother turned ninety in May.|
 		I have type 2 diabetes.|I take warfarin every evening.|I had my appendix removed in 2014.|I'm vegan.|I love Thai food.|I can't stand jazz.|
 		I prefer the window seat.|My favorite color is teal.|I'm flying to Lima on the 9th of July.|I'm planning to open a bookshop in spring.|
@@ -449,7 +450,7 @@ func TestWantedFactsAreKept(t *testing.T) {
 		I graduated from Leiden University in 2008.|I was born in Zagreb.|I'm not vegetarian any more.|I no longer work at the harbor.|I quit the choir.|
 		I sold the boat.|I gave up coffee in April.|我住在青岛。|我搬到了南京。|我对海鲜过敏。|我是电工。|我在邮局工作。|我有三个女儿。|我有糖尿病。|
 		我不吃辣。|我最喜欢的颜色是蓝色。|我七月九号飞昆明。|我在准备考研。|我会说法语。|我每周二打羽毛球。|我出生在大连。|我不再吃素了。|我辞职了。|我戒酒了。`, "|")
-	for _, s := range said {
+	for s := range said {
 		for _, before := range []string{"", "Certainly! Here are some ideas:\n1. **Walk** more.\n2. **Sleep** longer.\nWhich one do you like best?"} {
 			s := strings.TrimSpace(s)
 			for _, c := range ownCandidates(before, s) {
