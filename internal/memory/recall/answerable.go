@@ -35,8 +35,8 @@ func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candid
 }
 
 // The encoder for languages other than English puts all its texts near each other: any two have a late interaction of
-// about .85, where the one for English has .3. Above foreignFloor both measure alike. A note that the other encoder
-// read is below foreignFrom. Both were chosen on sentences of our own.
+// about .85, where the one for English has .3. Above foreignFloor both measure alike. With a note that the encoder for
+// English read, it is below foreignFrom and means what it says. Both were chosen on sentences of our own.
 const (
 	foreignFloor = 0.8
 	foreignFrom  = 0.6
