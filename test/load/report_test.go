@@ -11,14 +11,14 @@ import (
 // The report compares what the flood does to a request with what it does to one that does nothing.
 func TestReportComparesWithEmptyRequest(t *testing.T) {
 	t.Parallel()
-	run := func(factor time.Duration) (all []sample) {
+	run := func(ofSearch, ofEmpty time.Duration) (all []sample) {
 		for range enough {
-			all = append(all, sample{kind: search, took: 2 * factor * factor * time.Millisecond, status: http.StatusOK}, sample{kind: empty, took: factor * time.Millisecond, status: http.StatusOK})
+			all = append(all, sample{kind: search, took: ofSearch, status: http.StatusOK}, sample{kind: empty, took: ofEmpty, status: http.StatusOK})
 		}
 		return all
 	}
 	var out bytes.Buffer
-	err := report(&out, &settings{most: 2}, run(1), run(3), &flood{})
+	err := report(&out, &settings{most: 2}, run(2*time.Millisecond, time.Millisecond), run(18*time.Millisecond, 3*time.Millisecond), &flood{})
 	if err == nil || !strings.Contains(err.Error(), "search: the p99 with the flood is 9.00") {
 		t.Errorf("the report of a search that takes 9 times as long ends with %v", err)
 	}
