@@ -88,14 +88,14 @@ type data struct {
 
 	rows       []entry
 	passages   []passage
-	to         []int64 // read and written under the lock
-	ends       []end   // of rows that have one; endsIn sorts them by revision
-	sorted     int     // how many of ends are in order
-	outOfOrder bool    // rows came out of order: revisions do not ascend along rows and hides
-	slotOf     []int32 // row → vector slot, or none; under the lock
-	last       idTable // note → the row of its newest version
-	hides      []hide  // in the order in which notes were added
-	hideOf     idTable // note → index into hides
+	to         []int64       // read and written under the lock
+	ends       []end         // of rows that have one; endsIn sorts them by revision
+	sorted     int           // how many of ends are in order
+	outOfOrder bool          // rows came out of order: revisions do not ascend along rows and hides
+	slotOf     []int32       // row → vector slot, or none; under the lock
+	last       map[ID]uint32 // note → the row of its newest version
+	hides      []hide        // in the order in which notes were added
+	hideOf     map[ID]uint32 // note → index into hides
 	terms      lexicon
 	sessions   []session
 	sessionOf  map[string]int32
@@ -112,18 +112,18 @@ type data struct {
 
 func newData() *data {
 	return &data{
+		last: map[ID]uint32{}, hideOf: map[ID]uint32{},
 		terms: lexicon{own: map[string]*[]posting{}}, sessionOf: map[string]int32{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
 		facets: facets{number: map[facet]int{}, values: map[string]int{}},
 	}
 }
 
-func (d *data) rowID(row uint32) *ID { return &d.rows[row].note }
-
-func (d *data) hideID(i uint32) *ID { return &d.hides[i].note }
-
 // newest returns the row of a note's newest version. The caller holds the lock.
-func (d *data) newest(note ID) (row uint32, ok bool) { return d.last.find(note, d.rowID) }
+func (d *data) newest(note ID) (row uint32, ok bool) {
+	row, ok = d.last[note]
+	return row, ok
+}
 
 // findVersion returns the row of a note's version. The caller holds the lock.
 func (d *data) findVersion(note ID, from int64) (uint32, bool) {
@@ -248,7 +248,7 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 		newer, older = older, d.rows[older].prev
 	}
 	if newer == none {
-		d.last.set(note, row, d.rowID)
+		d.last[note] = row
 	} else {
 		d.rows[newer].prev = int32(row) //nolint:gosec // see add
 	}
@@ -257,11 +257,11 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 
 // markHeld records the first revision at which the layer holds a note.
 func (d *data) markHeld(note ID, from int64) {
-	if i, ok := d.hideOf.find(note, d.hideID); ok {
+	if i, ok := d.hideOf[note]; ok {
 		d.hides[i].from = min(d.hides[i].from, from)
 		return
 	}
-	d.hideOf.set(note, uint32(len(d.hides)), d.hideID) //nolint:gosec // no more than rows
+	d.hideOf[note] = uint32(len(d.hides)) //nolint:gosec // no more than rows
 	d.hides = append(d.hides, hide{note, from})
 }
 

@@ -556,7 +556,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	}
 	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
 	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
-	d.last.grow(m.hides+m.hides/2, d.rowID)
+	d.last = make(map[ID]uint32, m.hides)
 	ended := 0
 	for i := range d.rows {
 		b, e := s.section[sectionRows][i*rowBytes:][:rowBytes], &d.rows[i]
@@ -595,7 +595,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 		// The head of a note's versions is the one with the highest revision.
 		e := &d.rows[i]
 		if row, ok := d.newest(e.note); !ok || d.rows[row].from < e.from {
-			d.last.set(e.note, uint32(i), d.rowID)
+			d.last[e.note] = uint32(i)
 		}
 		if d.to[i] != 0 {
 			d.ends = append(d.ends, end{d.to[i], uint32(i)})
@@ -604,11 +604,11 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	slices.SortStableFunc(d.ends, func(a, b end) int { return cmp.Compare(a.to, b.to) })
 	d.sorted = len(d.ends)
 	d.hides = make([]hide, m.hides)
-	d.hideOf.grow(m.hides+m.hides/2, d.hideID)
+	d.hideOf = make(map[ID]uint32, m.hides)
 	for i := range d.hides {
 		b := s.section[sectionHides][24*i:]
 		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:])}
-		d.hideOf.set(d.hides[i].note, uint32(i), d.hideID)
+		d.hideOf[d.hides[i].note] = uint32(i)
 	}
 	if c.bad || records.bad {
 		return errSnapshotContent
