@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -34,7 +33,7 @@ var (
 
 // questionBefore returns the question that an utterance may answer: the last sentence of the
 // utterance before it, if another person says it; "" if there is none.
-func questionBefore(all []memory.Utterance, i int) string {
+func questionBefore(all []utterance, i int) string {
 	if i == 0 {
 		return ""
 	}
@@ -42,7 +41,7 @@ func questionBefore(all []memory.Utterance, i int) string {
 	if before.Role == u.Role && (before.Name == "" || strings.EqualFold(before.Name, u.Name)) {
 		return ""
 	}
-	sentences := utteredSentences(before.Content)
+	sentences := before.sentences
 	if len(sentences) == 0 {
 		return ""
 	}
@@ -105,6 +104,8 @@ func (f *questionFrame) completedBy(a string, explained bool) (said string, whol
 	switch {
 	case no != "" && rest == "":
 		return f.denied, true
+	case notSince.MatchString(a) && f.kind == gapNone && f.denied != "":
+		return f.denied + ", " + strings.ToLower(a[:1]) + a[1:], true
 	case no != "":
 		if f.kind == gapNone && f.denied != "" && finiteAnswer.MatchString(rest) {
 			return f.denied, false
@@ -123,6 +124,9 @@ func (f *questionFrame) completedBy(a string, explained bool) (said string, whol
 		rest = namedByPronoun.ReplaceAllString(answerOpening.ReplaceAllString(rest, ""), "")
 	}
 	value, whole := answerValue(rest)
+	if f.subject != "" && f.kind == gapNone && stateOfPerson.MatchString(value) {
+		return f.subject + " " + strings.ToLower(value[:1]) + value[1:], whole
+	}
 	words := grammar.English(value)
 	if len(words) > 1 && (words[0].Tag == "IN" || words[0].Tag == "TO") || len(words) > 0 && slices.Contains(f.options, lowText(&words[0])) {
 		value = strings.ToLower(value[:1]) + value[1:]
@@ -145,6 +149,13 @@ func (f *questionFrame) completedBy(a string, explained bool) (said string, whol
 	said = strings.Join(strings.Fields(f.before+" "+value+" "+f.after), " ")
 	return strings.ToUpper(said[:1]) + said[1:], whole
 }
+
+var (
+	// notSince matches an answer that says since when something is no longer so.
+	notSince = regexp.MustCompile(`(?i)^not (?:since|after|for (?:years|ages|the last)) \S`)
+	// stateOfPerson matches an answer that says what somebody is: "Vegan, since the summer".
+	stateOfPerson = regexp.MustCompile(`(?i)^(?:strictly |mostly |now )?(?:vegan|vegetarian|veggie|pescatarian|coeliac|diabetic|lactose intolerant|retired|unemployed|self-employed|single|married|divorced|widowed|engaged|teetotal|left-handed|colou?r-blind|pregnant)\b(?:,? (?:since|for|from|until|but)\b[^?]*)?$`)
+)
 
 // namedByPronoun matches the beginning of an answer that says what something is.
 var namedByPronoun = regexp.MustCompile(`(?i)^(?:(?:it|that)(?:'s| is| was|'d be| would be)|its|they(?:'re| are)) `)
@@ -196,6 +207,12 @@ func (f *questionFrame) fitted(value string, words []grammar.Word) string {
 	hasNumber := slices.ContainsFunc(words, isNumber) || low == "a" || low == "an" || low == "half"
 	if approximately[low] && hasNumber {
 		preposition = false
+	}
+	isOption := func(w string) bool {
+		return slices.ContainsFunc(f.options, func(o string) bool { return strings.EqualFold(o, w) })
+	}
+	if f.kind == gapManner && isOption(low) {
+		return value
 	}
 	if f.options != nil && !slices.ContainsFunc(lowerWords(value), func(w string) bool {
 		return !text.IsStopWord(w, text.English) && slices.ContainsFunc(f.options, func(o string) bool {

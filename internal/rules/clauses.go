@@ -76,8 +76,17 @@ func sentenceFacts(s, name string, saidAt time.Time) []string {
 // secondState matches what happened to somebody and what they do since then.
 var secondState = regexp.MustCompile(`^(\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?) ((?:just |recently |finally )?(\p{Ll}+) .+?),? (?:and|but) (?:now |currently )?((?:works (?:at|for|as|in)|lives in|studies) .+)$`)
 
-// splitEvent splits "Ana left Siemens and works at BMW now", which is of an event and of what holds.
+// twoStates matches two things that hold of one person.
+var twoStates = regexp.MustCompile(`^((?:\p{Lu}[\p{L}'-]+|The user)(?:'s (?:\p{Ll}+ ){0,2}\p{Ll}+)?(?: \p{Lu}[\p{L}-]+)?) (` + stateVerb + ` [^,;]+?),? and (?:also )?((?:works|lives|drives|owns|speaks) .+)$`)
+
+const stateVerb = `(?:works|lives|plays|has|studies|teaches|drives|sings|owns|speaks)`
+
+// splitEvent splits "Ana left Siemens and works at BMW now", which is of an event and of what holds, and "Ana works at BMW
+// and lives in Rome".
 func splitEvent(fact string) []string {
+	if m := twoStates.FindStringSubmatch(fact); len(m) > 0 && !openSubordinate.MatchString(m[2]) {
+		return []string{formatSentence(m[1] + " " + m[2]), m[1] + " " + m[3]}
+	}
 	m := secondState.FindStringSubmatch(fact)
 	if len(m) == 0 || openSubordinate.MatchString(m[2]) {
 		return []string{fact}
@@ -210,9 +219,9 @@ func startsInPast(s string) bool {
 // hanClauseStart matches the places where a Chinese sentence begins to say something else about
 // the speaker. The others are the counterparts of the English expressions above.
 var (
-	hanClauseStart     = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|(?:并且|而且|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*)(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再)`)
+	hanClauseStart     = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|(?:并且|而且|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*)(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再|每?(?:周|星期)[一二三四五六日天](?:早上|晚上|上午|下午|中午)?\p{Han})`)
 	hanConnective      = regexp.MustCompile(`^[，,；;、]?(?:也|还|并且|而且|但是|但|不过|同时|另外|还有)*`)
-	hanSpeakerSubject  = regexp.MustCompile(`^我(?:叫|是|住|吃|喜欢|最喜欢|在|今年|有|的名字|现在|不|爱|已|搬|养|来自|对|讨厌)`)
+	hanSpeakerSubject  = regexp.MustCompile(`^我(?:[周每]|叫|是|住|吃|喜欢|最喜欢|在|今年|有|的名字|现在|不|爱|已|搬|养|来自|对|讨厌)`)
 	hanOpenSubordinate = regexp.MustCompile(`因为|由于|所以|如果|当|的时候|以后|之前|之后|虽然|为了|觉得|希望|想|说|认为|让|不但|不仅|既|本来|原来|打算|计划|准备|一边`)
 	hanBackReference   = regexp.MustCompile(`^我?(?:很|非常|特别|太|也|都|就|才|又|一起)?(?:它|他|她|那|这|开心|高兴|就|才|觉得|也是|都)|它|他们|她们|那里|那儿|这个|那个`)
 )
@@ -258,7 +267,7 @@ func hanClauseFacts(s, name string, saidAt time.Time) []string {
 	}
 	var out []string
 	open := false // the clause belongs to the one before it
-	for _, clause := range clauses {
+	for i, clause := range clauses {
 		clause = strings.TrimSpace(clause)
 		belongs := open
 		open = hanCondition.MatchString(clause)
@@ -266,12 +275,22 @@ func hanClauseFacts(s, name string, saidAt time.Time) []string {
 		if belongs || open || !strings.HasPrefix(clause, "我") && !hanOwnKin.MatchString(clause) || hanBackReference.MatchString(clause) {
 			continue
 		}
+		for _, more := range clauses[i+1:] {
+			isOfSame := hanAgeOnly.MatchString(more) || startsPredicate(grammar.Chinese(more), false)
+			if !hanSaysMore(more) || !isOfSame || hanCondition.MatchString(more) {
+				break
+			}
+			clause += "，" + more // of the same subject
+		}
 		if fact := hanFact(clause, name, saidAt); fact != "" {
 			out = append(out, grammar.Statements(fact)...)
 		}
 	}
 	return out
 }
+
+// hanAgeOnly matches a clause that says how old somebody is.
+var hanAgeOnly = regexp.MustCompile(`^(?:今年|快|刚|已经|都)*[一二三四五六七八九十百\d]+(?:岁半?)?了?[。！!]*$`)
 
 // hanVisit matches the end of a plan to see the listener, hanClauseEnd what separates clauses.
 var (
@@ -346,9 +365,7 @@ func factClauses(fact string) []string {
 func splitAtSubject(fact string) []string {
 	subject := ""
 	if isHan(fact) {
-		if m := hanSubject.FindStringSubmatch(fact); m != nil {
-			subject = m[1]
-		}
+		subject = hanFactSubject(fact)
 	} else if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(fact, "") + " "); m != nil {
 		subject = m[1]
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -141,7 +140,7 @@ var (
 
 // mentionsBefore returns what the sentences before an utterance name, newest last: those of the same
 // speaker, and of what the others said directly before it.
-func mentionsBefore(all []memory.Utterance, i int) [][]mention {
+func mentionsBefore(all []utterance, i int) [][]mention {
 	var out [][]mention
 	for j := max(0, i-3); j < i; j++ {
 		u := all[j]
@@ -155,7 +154,7 @@ func mentionsBefore(all []memory.Utterance, i int) [][]mention {
 				owner = "the assistant"
 			}
 		}
-		sentences := utteredSentences(u.Content)
+		sentences := u.sentences
 		if !same && len(sentences) > maxHeard {
 			sentences = sentences[len(sentences)-maxHeard:]
 		}

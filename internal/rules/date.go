@@ -37,13 +37,19 @@ var (
 	agreed = wordSet("booked scheduled arranged reserved agreed rescheduled postponed invited registered")
 
 	hanAhead = regexp.MustCompile(`有(?:一?[个场次门节]|事|课|会|考|约)|打算|计划|准备|要|会|将|想|约好|安排|截止|提醒|考试|面试|开会|出发|[去飞见搬]|是.{0,6}(?:日|天|截止)`)
-	hanPast  = regexp.MustCompile(`[了过]|刚|已经|之前|很|非常|特别|太`)
+	// hanWeekly matches what takes place on the same day of each week, hanOnce says that it is one of these days.
+	hanWeekly     = regexp.MustCompile(`课|培训|训练|排练|值班|练|学`)
+	hanOneOfWeeks = regexp.MustCompile(`[这下上本那]个?(?:周|星期|礼拜|次|节)|今天|明天|考`)
+	hanPast       = regexp.MustCompile(`[了过]|刚|已经|之前|很|非常|特别|太`)
 )
 
 // tenseAt returns the tense of what a sentence says about the day named at start..end: that of the
 // nearest verb before it in the clause, else of the first verb behind it.
 func tenseAt(s string, start, end int) tense {
 	if isHan(s) {
+		if hanMovedTo.MatchString(s[:start]) {
+			return tenseAhead
+		}
 		switch past := hanPast.MatchString(s); {
 		case past && hanPlan.MatchString(s):
 			return tenseUnknown
@@ -132,7 +138,7 @@ func resolveDates(s string, saidAt time.Time) string {
 	found := when.Parse(s, saidAt)
 	for _, r := range slices.Backward(found) {
 		start, expression := r.Start, s[r.Start:r.End]
-		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) || namesAfterDay(s[:start]+expression, s[r.End:]) || bareWeekday.MatchString(expression) && hanDays.MatchString(s) {
+		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) || namesAfterDay(s[:start]+expression, s[r.End:]) || bareWeekday.MatchString(expression) && (isHanWeekly(s) || weekdayRange.MatchString(s)) {
 			continue
 		}
 		// A bound ("since last week") keeps its preposition; only the date behind it is replaced.
@@ -190,6 +196,17 @@ func saidOn(weekday string, saidAt time.Time) string {
 
 // hanDays matches several weekdays, which come again.
 var hanDays = regexp.MustCompile(`(?:周|星期|礼拜)[一二三四五六日天][、和到至与](?:周|星期|礼拜)?[一二三四五六日天]`)
+
+// weekdayRange matches the days of a week from one to another, which come again.
+var weekdayRange = regexp.MustCompile(`(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|until|till|through|and) (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b`)
+
+// hanMovedTo matches words in front of the day that something was moved to.
+var hanMovedTo = regexp.MustCompile(`(?:` + hanMoved + `)$`)
+
+// isHanWeekly reports whether a Chinese sentence tells what comes again every week.
+func isHanWeekly(s string) bool {
+	return hanDays.MatchString(s) || hanWeekly.MatchString(s) && !hanOneOfWeeks.MatchString(s)
+}
 
 // repeated matches words before a day that comes again and again: "every Sunday".
 var repeated = regexp.MustCompile(`(?i)\b(?:every|each|most|any|alternate|every (?:other|second|single))\s+$|(?:每个?|一般|通常|平时|总是|都是|经常)$`)

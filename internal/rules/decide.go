@@ -135,7 +135,10 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 			common++
 		}
 	}
-	if fact.hanEnds(&old) || fact.reschedules(&old) != "" {
+	if fact.hanEnds(&old) || fact.hanRetires(&old) || fact.reschedules(&old) != "" {
+		return mem0.OpDelete, fact.text
+	}
+	if ended, _ := fact.retires(&old); ended != "" {
 		return mem0.OpDelete, fact.text
 	}
 	if fact.subject != old.subject {
@@ -294,11 +297,26 @@ var (
 // The subjects of facts: a name, "the user" or "the assistant", or a relative of one of these.
 var (
 	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
-	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|把|周[一二三四五六日末天]|养|办|订|抽|喝|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|每|常|经常|从|离|加入|入职|辞|戒|卖|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
+	hanKinSubject  = regexp.MustCompile(`^((?:用户|\p{Han}{2,3}?|[A-Za-z]+)的(?:` + hanKin + `))`)
+	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|把|周[一二三四五六日末天]|养|办|订|抽|喝|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|每|常|经常|从|离|加入|入职|辞|戒|卖|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|开|报|换|停|关|[一二三四五六七八九十]{1,3}[月日号]|\d))`)
 )
 
 // jointSubject matches the first of two subjects: "Paul and Ana got divorced" is about Ana too.
 var jointSubject = regexp.MustCompile(`^((?:\p{Lu}[\p{L}-]*|(?:The user|\p{Lu}[\p{L}-]*)'s \p{Ll}+(?: \p{Lu}[\p{L}-]*)?) and )(?:[Tt]he user|\p{Lu}[\p{L}-]*) \p{Ll}`)
+
+// hanEventNoun matches what takes place on a day, and is nobody's name.
+var hanEventNoun = regexp.MustCompile(`^[^的]{1,3}(?:课|班|会|试|诊|术|礼|赛|展|检|训练|活动|航班|排练|演出|行程)$`)
+
+// hanFactSubject returns whom a Chinese fact is about; "" if it does not say.
+func hanFactSubject(s string) string {
+	if m := hanKinSubject.FindString(s); m != "" {
+		return m
+	}
+	if m := hanSubject.FindStringSubmatch(s); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 // parseFact parses a fact.
 func parseFact(s string) factFrame {
@@ -307,9 +325,10 @@ func parseFact(s string) factFrame {
 	if isHan(s) {
 		plain := normalizeHanLiking(s)
 		rest = plain
-		if m := hanSubject.FindStringSubmatch(plain); m != nil {
-			f.subject, rest = m[1], plain[len(m[1]):]
+		if f.subject = hanFactSubject(plain); hanEventNoun.MatchString(f.subject) {
+			f.subject = "" // "瑜伽课改到周五了"
 		}
+		rest = plain[len(f.subject):]
 		f.negated = hanNegation.MatchString(rest)
 		f.ended = f.negated
 		f.slots = hanSlots(rest)

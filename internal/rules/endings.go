@@ -75,7 +75,8 @@ func (f *factFrame) endsHabit(old *factFrame) bool {
 	if f.endsEngagement(old) != "" {
 		return true
 	}
-	if m := loses.FindStringSubmatch(f.rest); m != nil && owning[old.verb] {
+	isListed := strings.Contains(old.rest, " and ")
+	if m := loses.FindStringSubmatch(f.rest); m != nil && owning[old.verb] && !isListed {
 		return namesObject(m[1], old.plain)
 	}
 	return false

@@ -35,6 +35,65 @@ var (
 	hanCouple = regexp.MustCompile(`(?:女朋友|男朋友|女友|男友|对象|恋爱|交往|在一起)`)
 )
 
+var (
+	// hanJob matches what somebody works as or at, hanJobEnds that this ended, without saying what.
+	hanJob     = regexp.MustCompile(`在\p{Han}{1,12}(?:工作|上班|任职|当|做|教|打工|实习|值班)|^ ?(?:是|当|做)(?:了|着)?(?:一?[名位个])?\p{Han}{0,8}(?:员|师|生|家|工|匠|会计|护士|司机|教练|经理|编辑|翻译|保安|保姆|兽医|主任|警察|导游)(?:[，,。！]|$)|的(?:工作|职业)是`)
+	hanJobEnds = regexp.MustCompile(`^ ?(?:(?:上|这|前|去|今|昨)\p{Han}{0,3}|\d+年|\d+月|\d+日|那一周|已经|刚刚?|又|也|就|都)*(?:从\p{Han}{1,10})?(?:辞职|离职|退休|失业|下岗|被裁(?:员|掉)?|不干|转行|改行)了`)
+	// hanGone matches a place where somebody no longer is.
+	hanGone = regexp.MustCompile(`(?:已经|早就|现在|早)*不在(?P<v>\p{Han}{1,10}?)(?:工作|上班|住|读书|上学|干|做|待)?了`)
+	// hanReplaced matches what something else took the place of.
+	hanReplaced = regexp.MustCompile(`^(?:的|把|将)*(?P<v>[\p{Han}A-Za-z]{1,10}?)(?:已经|又|也|被|给)*(?:换成|换为|改成|改为|换了)`)
+	// hanOver matches what of somebody's ended by itself.
+	hanOver = regexp.MustCompile(`^的(?:家里?的)?(?P<v>[\p{Han}A-Za-z]{1,10}?)(?:已经|上\p{Han}{1,2}|都|也|被|给)*(?:关|倒闭|结束|停办|解散|上完|学完|停|死|去世|丢|送人|卖)(?:掉)?了`)
+	// hanDateMoved matches what somebody does, with the day it was moved to, hanDayDone the same of a day.
+	hanDateMoved = regexp.MustCompile(`^ ?的?(?:` + hanMoved + `)(?P<v>` + hanNumeralDay + `)(?P<k>\p{Han}{1,8}?)了?$`)
+	hanDayDone   = regexp.MustCompile(`^ ?(?P<v>(?:` + hanDay + `|` + hanNumeralDay + `)+)(?:晚上|早上|上午|下午)?(?P<k>\p{Han}{1,8}?)了?$`)
+)
+
+// hanRetires reports whether a Chinese fact says of the same person that what an older one tells ended or was replaced,
+// without the words of the older one.
+func (f *factFrame) hanRetires(old *factFrame) bool {
+	if !isHan(f.text) || !isHan(old.text) || old.negated || !f.isOf(old.subject) || hanNoEnd.MatchString(strings.ReplaceAll(f.rest, "没了", "")) && !hanGone.MatchString(f.rest) {
+		return false
+	}
+	rest, before := strings.TrimRight(f.rest, "。！! "), strings.TrimRight(old.rest, "。！!了 ")
+	if hanJobEnds.MatchString(rest) && hanJob.MatchString(before) && !besideOther.MatchString(old.text) {
+		return true
+	}
+	if m := hanGone.FindStringSubmatch(rest); m != nil && strings.Contains(before, "在"+m[1]) {
+		return true
+	}
+	for _, form := range []*regexp.Regexp{hanReplaced, hanOver} {
+		if m := form.FindStringSubmatch(rest); m != nil && hanNamesLast(before, m[1]) {
+			return true
+		}
+	}
+	was := hanDayDone.FindStringSubmatch(before)
+	if was == nil {
+		return false
+	}
+	if thing, day := f.scheduled(hanMovedIt, hanMovedThing); thing != "" && strings.HasSuffix(was[2], thing) && !strings.HasPrefix(day, was[1]) {
+		return true
+	}
+	moved := hanDateMoved.FindStringSubmatch(rest)
+	return moved != nil && moved[2] == was[2] && moved[1] != was[1]
+}
+
+// isOf reports whether a Chinese fact is about somebody, or about a thing whose owner it does not say.
+func (f *factFrame) isOf(subject string) bool {
+	if f.subject == "" {
+		return subject != "" && !strings.Contains(subject, "的") && hanNewsOfDay.MatchString(f.text)
+	}
+	return f.subject == subject
+}
+
+// hanNamesLast reports whether a Chinese fact is of one thing, and that is what is named.
+func hanNamesLast(s, name string) bool {
+	first, _, _ := strings.Cut(s, "，")
+	isListed := strings.ContainsAny(first, "和跟、与")
+	return !isListed && (strings.HasSuffix(first, name) || strings.HasSuffix(strings.TrimRight(first, "课班药店铺"), name))
+}
+
 // hanEnds reports whether a Chinese fact says that what an older one tells of the same person ended.
 func (f *factFrame) hanEnds(old *factFrame) bool {
 	if old.subject == "" || !isHan(old.text) || old.negated {

@@ -46,23 +46,20 @@ func candidates(in mem0.ExtractInput) []candidate {
 	personSpeaks := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	var out []candidate
 	seen := map[string]bool{}
-	all := slices.Concat(in.Recent, in.New)
+	all := conversationOf(in.Recent, in.New)
 	for i, u := range in.New {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := utteranceReader{u: u, question: questionBefore(all, len(in.Recent)+i), questions: lastQuestions(all, len(in.Recent)+i), asked: questionsBefore(all, len(in.Recent)+i), agent: !personSpeaks, talksToAgent: !hasOtherName(all, u.Name), mentions: mentionsBefore(all, len(in.Recent)+i), listeners: listenersOf(all, u.Name), listener: onlyOther(all, u)}
-		r.before, r.hanBefore = referentsBefore(all, len(in.Recent)+i)
-		r.hanTopic = hanTopic(all, len(in.Recent)+i, r.hanReferent)
-		r.hanAsked = hanAskedBefore(all, len(in.Recent)+i, r.hanReferent)
-		r.hanTalkedOf = hanTalkedOf(all, len(in.Recent)+i, r.hanReferent)
+		r := readerOf(all, len(in.Recent)+i)
+		r.agent = !personSpeaks
 		found := r.facts()
 		if len(found) == 0 {
 			continue
 		}
 		var before *memory.Utterance
 		if at := len(in.Recent) + i; at > 0 {
-			before = &all[at-1]
+			before = &all[at-1].Utterance
 		}
 		said := traitsOf(&u, before, r.talksToAgent)
 		for j, fact := range found {
@@ -86,6 +83,7 @@ func (r *utteranceReader) factSpeaker(fact string) string {
 // utteranceReader extracts the facts of one utterance.
 type utteranceReader struct {
 	u            memory.Utterance
+	sentences    []string       // of the utterance
 	question     string         // what the utterance may answer; "": nothing
 	agent        bool           // read the assistant's promises and advice
 	talksToAgent bool           // no other person takes part
@@ -99,19 +97,42 @@ type utteranceReader struct {
 	hanTalkedOf  string         // whom the speaker talked of in Chinese before; "": not known
 	hanAsked     string         // whom a Chinese question without a subject is about; "": not known
 	answers      int            // how many facts at the beginning are answers
+	planned      plannedThing   // what was told to be on a day
 	hanTopic     string         // whom a Chinese sentence without a subject is about; "": not known
 }
 
+// readerOf returns the reader of the utterance at i, with what those before it say of whom and what it talks.
+func readerOf(all []utterance, i int) utteranceReader {
+	u := &all[i]
+	r := utteranceReader{
+		u:            u.Utterance,
+		sentences:    u.sentences,
+		question:     questionBefore(all, i),
+		questions:    lastQuestions(all, i),
+		asked:        questionsBefore(all, i),
+		talksToAgent: !hasOtherName(all, u.Name),
+		mentions:     mentionsBefore(all, i),
+		listeners:    listenersOf(all, u.Name),
+		listener:     onlyOther(all, u),
+		planned:      plannedBefore(all, i),
+	}
+	r.before, r.hanBefore = referentsBefore(all, i)
+	r.hanTopic = hanTopic(all, i, r.hanReferent)
+	r.hanAsked = hanAskedBefore(all, i, r.hanReferent)
+	r.hanTalkedOf = hanTalkedOf(all, i, r.hanReferent)
+	return r
+}
+
 // hasOtherName reports whether a person of another name takes part in a conversation.
-func hasOtherName(all []memory.Utterance, name string) bool {
-	return slices.ContainsFunc(all, func(u memory.Utterance) bool {
+func hasOtherName(all []utterance, name string) bool {
+	return slices.ContainsFunc(all, func(u utterance) bool {
 		return u.Role == memory.RoleUser && u.Name != "" && !strings.EqualFold(u.Name, name)
 	})
 }
 
 // onlyOther returns the name of the one other person who takes part in a conversation; "" if there is none or more
 // than one.
-func onlyOther(all []memory.Utterance, u memory.Utterance) string {
+func onlyOther(all []utterance, u *utterance) string {
 	name := ""
 	for _, o := range all {
 		if o.Role != memory.RoleUser || o.Name == "" || strings.EqualFold(o.Name, u.Name) || strings.EqualFold(o.Name, name) {
@@ -127,7 +148,7 @@ func onlyOther(all []memory.Utterance, u memory.Utterance) string {
 
 // listenersOf matches the names of the other people at the beginning or end of a sentence, where
 // they are addressed.
-func listenersOf(all []memory.Utterance, speaker string) *regexp.Regexp {
+func listenersOf(all []utterance, speaker string) *regexp.Regexp {
 	var names []string
 	for _, u := range all {
 		name := strings.TrimSpace(u.Name)
@@ -145,12 +166,18 @@ func listenersOf(all []memory.Utterance, speaker string) *regexp.Regexp {
 // facts returns the facts of the utterance in order.
 func (r *utteranceReader) facts() []string {
 	var out []string
+	for _, over := range r.overByAnswer() {
+		out = append(out, r.stated(over)...)
+	}
 	said, topic, left, used := r.answered()
 	if said != "" && !r.agent && !comparesWithListener.MatchString(said) {
 		if said = r.withoutReferences(said); said != "" {
 			out = append(out, r.stated(said)...)
 			r.answers = len(out)
 			r.hear(said)
+			if who := asksWho.FindString(r.question); who != "" && startsUpper(said) && !strings.HasPrefix(said, "My ") {
+				r.before[len(r.before)-1] = append(r.before[len(r.before)-1], referent{firstWord(said), anyone})
+			}
 			if topic != "" && !isHan(said) {
 				r.mentions[len(r.mentions)-1] = mentionsIn(topic, "")
 			}
@@ -166,7 +193,7 @@ func (r *utteranceReader) facts() []string {
 	if said != "" && isHan(said) && used > 0 && topic != "" {
 		hanTopic = topic
 	}
-	sentences := utteredSentences(r.u.Content)
+	sentences := r.sentences
 	sentences = sentences[min(used, len(sentences)):]
 	if left != "" {
 		sentences = append([]string{left}, sentences...)
@@ -182,6 +209,11 @@ func (r *utteranceReader) facts() []string {
 		if m := hanCallMe.FindStringSubmatch(s); len(m) > 1 && (m[1] == r.u.Name || !r.talksToAgent) {
 			continue
 		}
+		s = withoutImpersonal(s)
+		if moved := movedPlan(s, r.planned); moved != "" && !r.agent {
+			out, lastIsFact = append(out, r.stated(moved)...), false
+			continue
+		}
 		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
 			out, lastIsFact = append(out, r.stated(said)...), false
 			continue
@@ -189,14 +221,16 @@ func (r *utteranceReader) facts() []string {
 		if isHan(s) {
 			lastIsFact = false
 			if !r.agent {
+				s = r.hanWithPlace(s)
 				resolved, ok := hanResolvePronoun(hanDoneThere.ReplaceAllString(s, "$1"), r.hanBefore)
 				if found := hanReferentsIn(resolved, "", r.listener); len(found) > 0 {
 					r.hanBefore = append(slices.Clip(r.hanBefore), found)
 				}
 				resolved, hanTopic = hanWithSubject(resolved, hanTopic, counts)
 				counts = false
+				resolved = hanUpToDangling(resolved)
 				if ok && hanStandsAlone(resolved) {
-					found := hanSentenceFacts(resolved, r.speakerName("用户", "助手"), r.u.Time)
+					found := r.hanFactsOf(resolved)
 					out, lastIsFact = append(out, found...), len(found) > 0
 				}
 			}
@@ -221,6 +255,9 @@ func (r *utteranceReader) facts() []string {
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
 }
+
+// asksWho matches a question for a person, whom the next sentence may be about.
+var asksWho = regexp.MustCompile(`(?i)^(?:and |so )?who\b`)
 
 // eventful matches a remark in front of what happened, wildTime one that says when it happened.
 var (
@@ -251,8 +288,16 @@ func (r *utteranceReader) stated(said string) []string {
 // hanDoneThere matches what somebody is at a place that another sentence names; it is true without the place.
 var hanDoneThere = regexp.MustCompile(`在那(?:儿|里|边)(当|做|教|开)`)
 
-// hanReferent is referent for Chinese.
+// hanReferent is referent for Chinese. A name is one who was spoken of.
 func (r *utteranceReader) hanReferent(pronoun string) string {
+	if hanSheHe[pronoun] == nil {
+		for _, found := range slices.Backward(r.hanBefore) {
+			if slices.ContainsFunc(found, func(f referent) bool { return f.phrase == pronoun }) {
+				return pronoun
+			}
+		}
+		return ""
+	}
 	if found, ok := fitting(r.hanBefore, hanSheHe[pronoun]); ok {
 		return found.phrase
 	}
@@ -265,10 +310,13 @@ func (r *utteranceReader) answered() (said, topic, left string, used int) {
 		if first, _, _ := strings.Cut(r.u.Content, "."); r.listener != "" && strings.Contains(first, firstWord(r.listener)) && !strings.Contains(r.question, "name") {
 			return "", "", "", 0 // it addresses the listener
 		}
+		if tellsOfKnown(r.u.Content, r.before) {
+			return "", "", "", 0 // "Evan fences." after "Do they have hobbies?"
+		}
 		said, topic, used = answered(r.question, r.u.Content, r.referent)
 		return said, topic, "", used
 	}
-	sentences := utteredSentences(r.u.Content)
+	sentences := r.sentences
 	if len(sentences) == 0 || strings.ContainsAny(sentences[0], "?？") || injectedInstructions.MatchString(r.u.Content) {
 		return "", "", "", 0
 	}
@@ -281,6 +329,46 @@ func (r *utteranceReader) answered() (said, topic, left string, used int) {
 	}
 	said, topic, used = answered(r.question, r.u.Content, r.referent)
 	return said, topic, "", used
+}
+
+// overByAnswer returns what the utterance says that is no longer so, as the answer to a question with "still".
+func (r *utteranceReader) overByAnswer() []string {
+	if r.question == "" || r.agent {
+		return nil
+	}
+	over := ""
+	if isHan(r.question) {
+		if still := hanStillSaid(r.question, r.u.Content, r.hanReferent); still != "" {
+			return []string{still}
+		}
+		over = hanNoLongerSaid(r.question, r.u.Content, r.hanReferent)
+	} else {
+		over = noLongerSaid(r.question, r.u.Content, r.referent)
+	}
+	if over == "" {
+		return nil
+	}
+	return []string{over}
+}
+
+// hanFactsOf returns the facts of a Chinese sentence with its subject. Of somebody who was spoken of by name it is read as
+// if they told it themselves.
+func (r *utteranceReader) hanFactsOf(s string) []string {
+	n := hanKnownName(s, r.hanReferent)
+	if n == 0 || strings.ContainsAny(s, "我咱") || !startsPredicate(grammar.Chinese(s[n:]), true) {
+		return hanSentenceFacts(s, r.speakerName("用户", "助手"), r.u.Time)
+	}
+	return hanSentenceFacts(speakerTopic+strings.ReplaceAll(s[n:], s[:n], speakerTopic), s[:n], r.u.Time)
+}
+
+// hanWithPlace returns a sentence with the place for "there", where the question before asks whether somebody is still
+// at that place, without the answer to it.
+func (r *utteranceReader) hanWithPlace(s string) string {
+	m := hanStillAsked.FindStringSubmatch(hanQuestionCore(r.question))
+	if m == nil || !strings.HasPrefix(m[2], "在") {
+		return s
+	}
+	return hanThere.ReplaceAllString(hanStillYes.ReplaceAllString(s, ""), m[2])
 }
 
 // referent returns what a pronoun, or "the" with a noun, refers to at the beginning of the utterance; "" if that is
@@ -329,11 +417,11 @@ func (r *utteranceReader) lastAsked() string {
 }
 
 // lastQuestions returns the questions at the end of the utterance before, if another person asks them.
-func lastQuestions(all []memory.Utterance, i int) []string {
+func lastQuestions(all []utterance, i int) []string {
 	if questionBefore(all, i) == "" {
 		return nil
 	}
-	sentences := utteredSentences(all[i-1].Content)
+	sentences := all[i-1].sentences
 	first := len(sentences)
 	for first > 0 && strings.ContainsAny(sentences[first-1], "?？") {
 		first--
@@ -342,13 +430,13 @@ func lastQuestions(all []memory.Utterance, i int) []string {
 }
 
 // questionsBefore returns what others asked before an utterance, but for its own question.
-func questionsBefore(all []memory.Utterance, i int) []string {
+func questionsBefore(all []utterance, i int) []string {
 	var out []string
 	for j := max(0, i-maxFocus); j < i; j++ {
 		if u := all[j]; u.Role == all[i].Role && strings.EqualFold(u.Name, all[i].Name) || !strings.Contains(u.Content, "?") {
 			continue
 		}
-		for _, s := range utteredSentences(all[j].Content) {
+		for _, s := range all[j].sentences {
 			if strings.HasSuffix(strings.TrimSpace(s), "?") {
 				out = append(out, s)
 			}
@@ -445,10 +533,15 @@ func (r *utteranceReader) clauseFacts(s, name string) []string {
 	if without := thereAtEnd.ReplaceAllString(s, "$1$2"); without != s {
 		s = without
 	}
+	s = withAskedTopic(s, r.question)
 	if completed, ok := complete(stripFiller(s), mentions); ok {
 		return sentenceFacts(completed, name, r.u.Time)
 	}
-	return sentenceFacts(s, name, r.u.Time)
+	found := sentenceFacts(s, name, r.u.Time)
+	if len(found) == 0 && tellsOfKnown(s, before) {
+		return r.stated(stripFiller(s))
+	}
+	return found
 }
 
 var (
@@ -673,7 +766,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	s = restoreSubject(s)
 	words := lowerWords(s)
-	if len(words) < 2 || addressesListener(words) || isUnclear(s) && !newsOfDay.MatchString(s) {
+	if len(words) < 2 || addressesListener(words) || isUnclear(s) && !newsOfDay.MatchString(s) && !onCalendar.MatchString(s) {
 		return ""
 	}
 	n := countContentWords(words)
@@ -858,7 +951,7 @@ var (
 var clippedGoal = regexp.MustCompile(`(?i)^(?:to|of|about|on|for|forward|my|a|an|the|some)\b`)
 
 // namedSubject matches the beginning of a statement about somebody else by name.
-var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came|left|sold|cancell?ed|divorced|retired|switched|dropped|stopped|became|resigned|speaks|spoke|drives|drove|runs|ran|takes|needs|met|opened|wrote|grew|turned|will|won't|doesn't|didn't|isn't|hasn't|no longer|just|recently|finally)\b`)
+var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|have|run|own|teach|keep|grow|sell|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came|left|sold|cancell?ed|divorced|retired|switched|dropped|stopped|became|resigned|speaks|spoke|drives|drove|runs|ran|takes|needs|met|opened|wrote|grew|turned|will|won't|doesn't|didn't|isn't|hasn't|no longer|just|recently|finally)\b`)
 
 // notNames are words that begin a sentence with a capital and are not names.
 var notNames = wordSet(`it that this these those there here he she they who what which when where why how everyone everything nothing something
@@ -874,7 +967,7 @@ func isAboutNamedSubject(s string, words []string) bool {
 // isScheduled reports whether a sentence is a statement about something on a date relative to
 // today, or about what was moved to another date.
 func isScheduled(s string, saidAt time.Time) bool {
-	if newsOfDay.MatchString(s) {
+	if newsOfDay.MatchString(s) || onCalendar.MatchString(s) {
 		return true
 	}
 	if saidAt.IsZero() || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !finiteVerb.MatchString(s) {
@@ -882,6 +975,9 @@ func isScheduled(s string, saidAt time.Time) bool {
 	}
 	return slices.ContainsFunc(when.Parse(s, saidAt), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
 }
+
+// onCalendar matches a statement that something is on a day of the calendar.
+var onCalendar = regexp.MustCompile(`^(?:The|Our) (?:[\p{L}'-]+ ){0,5}?(?:is|are|takes place|will be|starts) (?:on |set for |planned for )` + calendarDay)
 
 // continuesLastFact reports whether a sentence says more about the person or thing of the
 // sentence before.

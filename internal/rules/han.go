@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/grammar"
 )
 
 var (
@@ -16,7 +18,7 @@ var (
 	hanReactions = regexp.MustCompile(`^(?:我(?:也|都|真|很|太|非常|好)*(?:知道了|明白|懂|同意|理解|相信|希望|觉得|猜|认为|感谢|谢谢|高兴听到|羡慕|没事|还好|很好|可以|也是)|太(?:好|棒|可惜)|真(?:好|棒|可惜|的)|谢谢|感谢|再见|晚安|加油|恭喜|祝)`)
 	hanSupposed  = regexp.MustCompile(`如果|要是|假如|假设|万一|也许|可能会|说不定|要不是|本来`)
 	hanQuestion  = regexp.MustCompile(`[?？]|(?:吗|呢|么)[。！!~]*$|^(?:什么|怎么|为什么|哪|谁|几点|多少)|是不是|有没有|好不好`)
-	hanKin       = `姐夫|妹夫|嫂子|女婿|妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母|婆婆|公公|岳父|岳母|丈母娘|闺女|外甥女?|侄子|侄女|孙子|孙女|老伴|爱人|媳妇`
+	hanKin       = `大伯|伯伯|伯父|伯母|[二三四小大]叔|叔父|婶婶|婶|[大二三小]姨|姨妈|姨父|[大二小]姑|姑父|姑妈|[大二小]舅|舅妈|舅父|儿媳妇?|外孙女|外孙|弟媳|弟妹|嫂嫂|姐夫|妹夫|嫂子|女婿|妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母|婆婆|公公|岳父|岳母|丈母娘|闺女|外甥女?|侄子|侄女|孙子|孙女|老伴|爱人|媳妇`
 	hanOwnKin    = regexp.MustCompile(`^(?:` + hanKin + `)`)
 	hanOthers    = regexp.MustCompile(`^\p{Han}{2,3}(?:住在|喜欢|搬到|爱吃|是我|在\p{Han}{1,8}(?:工作|上班|上学|读书))`)
 	hanClipped   = regexp.MustCompile(`^(?:(?:昨天|前天|今天|今早|昨晚|上周\p{Han}?|上个月|去年|刚刚|刚|最近|上周末|周末|明天|下周\p{Han}?|下个月|明年)[，, ]?)?(?:和\p{Han}{1,6}(?:一起)?)?(?:去了|买了|吃了|看了|参加了|打算|准备|计划|刚去|刚买|搬到|学会了|开始|完成了|收到了|要去|想去|决定)`)
@@ -39,7 +41,7 @@ func hanFact(s, name string, saidAt time.Time) string {
 		s = name + "的" + s
 	case hanClipped.MatchString(s):
 		s = name + s
-	case !hanOthers.MatchString(s) && !hanNewsOfDay.MatchString(s):
+	case !hanOthers.MatchString(s) && !hanNewsOfDay.MatchString(s) && !hanTellsOfNamed(s):
 		return ""
 	}
 	if utf8.RuneCountInString(hanEmpty.ReplaceAllString(s, "")) < 2 {
@@ -47,6 +49,25 @@ func hanFact(s, name string, saidAt time.Time) string {
 	}
 	return hanRetell(resolveDates(s, saidAt), name)
 }
+
+// hanTellsOfNamed reports whether a sentence begins with the name of somebody and says what they are, have or do.
+func hanTellsOfNamed(s string) bool {
+	n := hanNameAt(s, "")
+	if n == 0 || isLatin(s[:n]) || hanNotNamed.MatchString(s) {
+		return false
+	}
+	rest := s[n:]
+	return hanOfPerson.MatchString(rest) && !hanUrges.MatchString(rest) && startsPredicate(grammar.Chinese(rest), true)
+}
+
+var (
+	// hanOfPerson matches what lasts of a person or an animal, or ended.
+	hanOfPerson = regexp.MustCompile(`^(?:今年|现在|以前|之前|上周|上个月|去年|明年|最近|也|都|还|刚|已经|早就|平时|八月|五月)*(?:是|在|住|对|当|做|开|养|有|喜欢|爱|会|学|教|辞|离|退|搬|调|结|离婚|生|怀|考|上|读|毕业|从|打过|练|吃|怕|不吃|不喜欢|\d+岁|[一二三四五六七八九十]{1,3}(?:岁|个月))`)
+	// hanUrges matches the end of a proposal or a question.
+	hanUrges = regexp.MustCompile(`(?:吧|呗|啊|呀|哦|嘛|哈|呢)[。！!~]*$`)
+	// hanNotNamed matches words that begin like a name.
+	hanNotNamed = regexp.MustCompile(`^(?:小时|小学|小区|小孩|小心|老家|老是|老板|老师|老人|老公|老婆|老伴|阿姨|高中|高兴|周末|周[一二三四五六日天]|平时|明年|明天|时间|白天|单位|房租|房子|金额|石头|花[了费]|温度|成绩|安全|方便|方法|车[子票]|马上|黄金|江[里边]|毛[病衣]|包[括子]|应该|终于|于是)`)
+)
 
 // hanWithoutLeadIns returns a sentence without what introduces it, of which there may be several.
 func hanWithoutLeadIns(s string) string {

@@ -174,6 +174,9 @@ func hanAskedSubject(q, topic, asked string, resolve func(string) string) (subje
 			return resolve(p), behind
 		}
 	}
+	if n := hanKnownName(q, resolve); n > 0 {
+		return q[:n], q[n:]
+	}
 	if m := hanAskedAlone.FindStringSubmatch(q); m != nil {
 		return speakerTopic + "的" + m[1], q[len(m[0]):]
 	}

@@ -40,7 +40,7 @@ var (
 
 // hanTopic returns whom the utterance at i is about where it names nobody: "我" for the speaker, "我的妈妈" for a
 // relative whom the question before asks about; "" if that is not certain.
-func hanTopic(all []memory.Utterance, i int, resolve func(string) string) string {
+func hanTopic(all []utterance, i int, resolve func(string) string) string {
 	question := strings.TrimRight(questionBefore(all, i), "?？ ")
 	if question == "" || !isHan(question) {
 		return ""
@@ -52,6 +52,9 @@ func hanTopic(all []memory.Utterance, i int, resolve func(string) string) string
 	}
 	if m := hanAskedPronoun.FindString(core); m != "" {
 		return resolve(lastRune(m))
+	}
+	if n := hanKnownName(core, resolve); n > 0 {
+		return core[:n]
 	}
 	if m := hanAskedAlone.FindStringSubmatch(core); len(m) > 0 && (all[i-1].Role == memory.RoleAssistant || hanGenderOf(m[1]) != anyone || m[1] == "孩子") {
 		return speakerTopic + "的" + m[1]
@@ -77,7 +80,7 @@ func lastRune(s string) string {
 
 // hanAskedBefore returns whom a question that names nobody is about; "" if that is not certain. An assistant continues about
 // whom it asked before, a person also about whom the answer named.
-func hanAskedBefore(all []memory.Utterance, i int, resolve func(string) string) string {
+func hanAskedBefore(all []utterance, i int, resolve func(string) string) string {
 	if i < 1 || all[i-1].Role != memory.RoleAssistant {
 		return hanTalkedOf(all, i, resolve)
 	}
@@ -96,13 +99,13 @@ func hanAskedBefore(all []memory.Utterance, i int, resolve func(string) string) 
 
 // hanTalkedOf returns whom the last words of the speaker of the utterance at i are about, for a question that names nobody;
 // "" if that is not certain.
-func hanTalkedOf(all []memory.Utterance, i int, resolve func(string) string) string {
+func hanTalkedOf(all []utterance, i int, resolve func(string) string) string {
 	for j := i - 1; j >= max(0, i-3); j-- {
 		u := all[j]
 		if u.Role != all[i].Role || !strings.EqualFold(u.Name, all[i].Name) || !isHan(u.Content) {
 			continue
 		}
-		sentences := utteredSentences(u.Content)
+		sentences := u.sentences
 		for _, s := range slices.Backward(sentences) {
 			if hanQuestion.MatchString(s) {
 				continue
@@ -155,10 +158,36 @@ func hanWithSubject(s, topic string, counts bool) (said, next string) {
 		}
 		return plain, topic
 	}
+	if hanEndedFirst.MatchString(plain) {
+		return topic + "的" + plain, topic
+	}
 	if !startsPredicate(grammar.Chinese(plain), counts) {
 		return plain, topic
 	}
 	return topic + plain, topic
+}
+
+// hanEndedFirst matches a sentence that begins with what ended: "降压药停了".
+var hanEndedFirst = regexp.MustCompile(`^[\p{Han}A-Za-z]{2,7}?(?:已经|早就)?(?:停了|停掉了|换成|换了|不吃了|不用了|戒了|卖了|退了|送人了|关了)`)
+
+// hanKnownName returns the length of the name at the beginning of a question of somebody who was spoken of; 0 if there is
+// none.
+func hanKnownName(q string, resolve func(string) string) int {
+	for n := 3; n >= 2; n-- {
+		if name := firstHan(q, n); utf8.RuneCountInString(name) == n && len(name) < len(q) && resolve(name) == name {
+			return len(name)
+		}
+	}
+	return 0
+}
+
+// hanUpToDangling returns a sentence up to a last clause that refers to what it does not name.
+func hanUpToDangling(s string) string {
+	at := strings.LastIndex(s, "，")
+	if at < 0 || hanStandsAlone(s) || !hanStandsAlone(s[:at]) || hanOpenSubordinate.MatchString(s[:at]) {
+		return s
+	}
+	return s[:at] + "。"
 }
 
 // hanThen follow a noun for a time, hanThenWord matches such times.

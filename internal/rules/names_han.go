@@ -27,7 +27,7 @@ var (
 	hanTwoNamed = regexp.MustCompile(`^(?:` + hanTwoSurnames + `)\p{Han}{1,2}?`)
 	latinName   = regexp.MustCompile(`^(?:\p{Lu}[\p{Latin}'-]*)(?: \p{Lu}[\p{Latin}'-]*)?`)
 	// hanBehindName matches what follows the name of whom a clause is about.
-	hanBehindName = regexp.MustCompile(`^(?:$|[，,。！!；;、 ]|\d|[的在是有也都还就不没住搬去来到从对把跟和与养开买卖做当学喜热酷爱想要打会能负每今明后上下前现已刚最被给让说叫姓戒辞离结参加读吃喝弹拉唱跳练带陪得报收拿换用教写画又常总曾将入任毕出考约定取退订计准决希讨受迷放担生昨周一老特非很真才只早平正先终自以家名七八九十两三四五六])`)
+	hanBehindName = regexp.MustCompile(`^(?:$|[，,。！!；;、 ]|\d|[的在是有也都还就不没住搬去来到从对把跟和与养开买卖做当学喜热酷爱想要打会能负每今明后上下前现已刚最被给让说叫姓戒辞离结参加读吃喝弹拉唱跳练带陪得报收拿换用教写画又常几多调总曾将入任毕出考约定取退订计准决希讨受迷放担生昨周一老特非很真才只早平正先终自以家名七八九十两三四五六])`)
 )
 
 // hanNameAt returns the length in bytes of the name at the beginning of a text; 0 if there is none. user is a name

@@ -40,6 +40,7 @@ type questionFrame struct {
 	what          bool     // it asks what something is
 	bare          bool     // the answer needs no preposition
 	adverbial     bool     // a place, a time or a manner completes it too
+	subject       string   // whom it is about, with the form of "be": "I am"
 }
 
 // grammaticalPerson is the grammatical person and number of the subject of a statement.
@@ -336,7 +337,7 @@ func ownerOf(subject string) string {
 // statement builds the frame from the subject and the words behind it.
 func (p *questionParser) statement(a asked, aux, subject string, who grammaticalPerson) (f questionFrame, ok bool) {
 	rest := p.words[p.at:]
-	f = questionFrame{kind: a.kind, noun: a.noun, owner: ownerOf(subject), what: a.kind != gapNone}
+	f = questionFrame{kind: a.kind, noun: a.noun, owner: ownerOf(subject), what: a.kind != gapNone, subject: subject + " " + beForm("is", who)}
 	if strings.HasPrefix(a.noun, "of ") || hasClause(rest) {
 		return f, false
 	}
@@ -505,6 +506,8 @@ func (p *questionParser) around(f questionFrame, a asked, head, denied string, t
 			f.kind, f.before, f.lasting, f.options = gapThing, head, false, strings.Fields(joinWords(tail))
 			if first := lowText(&tail[0]); tail[0].Tag == "IN" && len(tail) > 1 {
 				f.before += " " + first
+			} else if tail[or+1].Tag == "IN" {
+				f.kind = gapManner // "alone or with your parents"
 			}
 			return f, true
 		}
@@ -531,7 +534,7 @@ func (p *questionParser) around(f questionFrame, a asked, head, denied string, t
 			return f, true
 		}
 		at := 0
-		for at < len(tail) && (tail[at].Tag == "RP" || tail[at].Tag == "TO" && at+1 < len(tail) || at > 0 && tail[at-1].Tag == "TO" || tail[at].Tag == "VBG" && at == 0) {
+		for at < len(tail) && (tail[at].Tag == "RP" || tail[at].Tag == "TO" && at+1 < len(tail) && tail[at+1].Tag[0] == 'V' || at > 0 && tail[at-1].Tag == "TO" || tail[at].Tag == "VBG" && at == 0) {
 			at++
 		}
 		if at < len(tail) && (tail[at].Tag == "PRP" || tail[at].Tag == "DT" && lowText(&tail[at]) != "the" && (at+1 == len(tail) || !text.IsTimeWord(tail[at+1].Text) && !timeNouns[lowText(&tail[at+1])])) {
@@ -541,6 +544,9 @@ func (p *questionParser) around(f questionFrame, a asked, head, denied string, t
 		f.after = p.mine(joinWords(tail[at:]))
 		return f, true
 	default:
+		if n := len(tail); a.kind == gapPlace && n > 2 && lowText(&tail[n-2]) == "this" && (text.IsTimeWord(lowText(&tail[n-1])) || timeNouns[lowText(&tail[n-1])]) {
+			tail = tail[:n-2] // "off to this year"
+		}
 		f.before = strings.TrimSpace(head + " " + p.mine(joinWords(tail)))
 		if a.prep != "" && a.prep != "since" {
 			f.before += " " + a.prep
@@ -609,7 +615,8 @@ func (p *questionParser) subjectQuestion(a asked) (f questionFrame, ok bool) {
 	if suits := a.kind == gapTime && suitsMe.MatchString(joinWords(rest)); suits {
 		return questionFrame{kind: gapTime, after: p.mine(joinWords(rest)), bare: true}, true
 	}
-	if a.kind != gapPerson || len(rest) < 2 || rest[0].Tag[0] != 'V' || slices.ContainsFunc(rest, func(w grammar.Word) bool {
+	isVerb := len(rest) > 1 && (rest[0].Tag[0] == 'V' || rest[0].Tag == "MD")
+	if a.kind != gapPerson || !isVerb || slices.ContainsFunc(rest, func(w grammar.Word) bool {
 		low := lowText(&w)
 		return low == "i" || low == "we" || low == "me" || low == "us" || low == "my" || low == "our" || low == "it" || low == "that" || low == "this" || low == "there" || low == "she" || low == "he"
 	}) {

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -52,7 +51,7 @@ var (
 		pup kitty pony goat snake lizard goldfish`)
 
 	ownPeople = regexp.MustCompile(`\b([Mm]y|[Oo]ur|[Yy]our) ((?:[\p{Ll}-]+ ){0,2}?)(` + kinWords + `|granny|doctor|dentist|landlord|landlady|therapist|manager|supervisor|professor|trainer|sister-in-law|brother-in-law|mother-in-law|father-in-law|hamster|rabbit|parrot|beagle|poodle|labrador)\b(?:,? (?:is |named |called |is called |is named )?(\p{Lu}[\p{L}'.-]*(?: \p{Lu}[\p{L}-]+)?))?`)
-	ownPet    = regexp.MustCompile(`\b(?:have|has|had|got|adopted|bought|own|rescued|get|getting) (?:an?|another|our|my) ((?:[\p{Ll}-]+ ){0,2}?)([\p{Ll}-]+)\b(?:,? (?:named|called) (\p{Lu}[\p{L}-]*))?`)
+	ownPet    = regexp.MustCompile(`\b(?:have|has|had|got|adopted|bought|own|rescued|get|getting) (?:an?|another|our|my) ((?:[\p{Ll}-]+ ){0,2}?)([\p{Ll}-]+)\b(?:(?:,| named|, named| called|, called) (\p{Lu}[\p{L}-]*))?`)
 	metPeople = regexp.MustCompile(`\b(?:met|with|invited|helped|married|dating|know|named|called|friend|colleague|neighbor|boss) (?:Mr\.? |Mrs\.? |Ms\.? |Dr\.? )?(\p{Lu}\p{Ll}+)\b`)
 	ownThing  = regexp.MustCompile(`\b(?:I|We|we)(?:'ve| have)? (?:just |recently |finally |also )?(?:bought|have|own|rented|built|wrote|painted|opened|moved into|live in) (?:an?|my|our) `)
 	leading   = regexp.MustCompile(`^(She|He|It|Her|His|Its)('s|'ll|'d|'ve)?(\s+)`)
@@ -146,6 +145,17 @@ func referentsIn(s, owner, listener string) []referent {
 			add(name, anyone)
 		}
 	}
+	for _, m := range jointNames.FindAllStringSubmatch(s, 2) {
+		add(m[1], anyone)
+		add(m[2], anyone)
+	}
+	if strings.Contains(s, "?") {
+		for _, m := range askedOfName.FindAllStringSubmatch(s, 4) {
+			if low := strings.ToLower(m[1]); !notNames[low] && !selfWords[low] && !text.IsTimeWord(m[1]) && !interjections[low] && !strings.EqualFold(m[1], listener) {
+				add(m[1], anyone)
+			}
+		}
+	}
 	for _, name := range laterSubjects(s) {
 		if !slices.ContainsFunc(out, func(r referent) bool { return r.phrase == name || strings.HasSuffix(r.phrase, " "+name) }) {
 			add(name, anyone)
@@ -153,7 +163,7 @@ func referentsIn(s, owner, listener string) []referent {
 	}
 	for _, m := range ownRelative.FindAllStringSubmatch(s, 4) {
 		if owner == "" {
-			add("my "+strings.ToLower(m[1])+m[2], genderOf(strings.ToLower(m[2])))
+			add(strings.TrimSpace("my "+strings.ToLower(m[1])+m[2]+" "+m[3]), genderOf(strings.ToLower(m[2])))
 		}
 	}
 	for _, at := range someone.FindAllStringSubmatchIndex(s, 4) {
@@ -182,20 +192,20 @@ func referentsIn(s, owner, listener string) []referent {
 	return out
 }
 
-// laterName matches a name behind the beginning of a sentence, and what may be its verb.
-var laterName = regexp.MustCompile(`[\p{L},;] (\p{Lu}\p{Ll}+)(?:'s)? \p{Ll}`)
+// laterName matches a name in a sentence, and what may be its verb.
+var laterName = regexp.MustCompile(`(?:^|[\p{L},;] )(\p{Lu}\p{Ll}+)(?:'s)? \p{Ll}`)
 
-// laterSubjects returns the names of those of whom a sentence tells behind its beginning, as in "Ana is nine and Ben is six".
+// laterSubjects returns the names of those of whom a sentence tells, as in "Ana is nine and Ben is six".
 func laterSubjects(s string) []string {
 	if !laterName.MatchString(s) {
 		return nil
 	}
 	var out []string
 	words := grammar.English(s)
-	for i := 1; i+1 < len(words); i++ {
+	for i := 0; i+1 < len(words); i++ {
 		w, next := &words[i], words[i+1].Tag
 		low := lowText(w)
-		if !strings.HasPrefix(w.Tag, "NNP") || strings.HasPrefix(words[i-1].Tag, "NNP") || words[i-1].Tag == "DT" || words[i-1].Tag == "IN" ||
+		if !strings.HasPrefix(w.Tag, "NNP") || i > 0 && (strings.HasPrefix(words[i-1].Tag, "NNP") || words[i-1].Tag == "DT" || words[i-1].Tag == "IN") ||
 			next != "VBZ" && next != "VBD" && next != "VBP" && next != "MD" || notNames[low] || selfWords[low] || interjections[low] || text.IsTimeWord(low) {
 			continue
 		}
@@ -208,7 +218,7 @@ var (
 	// ownGroup matches several relatives or pets.
 	ownGroup = regexp.MustCompile(`\b([Mm]y|[Oo]ur|[Yy]our) ((?:(?:two|three|four|five|six|older|younger|little|twin|other|grown-up|own|old) )*(?:parents|children|kids|twins|sons|daughters|sisters|brothers|siblings|grandparents|grandchildren|in-laws|cousins|neighbou?rs|cats|dogs|chickens|hens|ducks|horses|rabbits|goats|sheep|bees|birds|guinea pigs))\b`)
 	// ownRelative matches a relative whom the speaker has.
-	ownRelative = regexp.MustCompile(`\b(?:I|[Ww]e)(?:'ve| have| also have| still have)(?: got)? an? ((?:(?:older|younger|little|big|twin|baby|half|step) ){0,2})(` + kinWords + `)\b`)
+	ownRelative = regexp.MustCompile(`\b(?:I|[Ww]e)(?:'ve| have| also have| still have)(?: got)? an? ((?:(?:older|younger|little|big|twin|baby|half|step) ){0,2})(` + kinWords + `)\b(?:(?: as well| too)?, (\p{Lu}\p{Ll}+))?`)
 	// someone matches a person whom the sentence does not name.
 	someone = regexp.MustCompile(`\b([Aa]n?|[Tt]he|[Tt]hat|[Tt]his|[Hh]is|[Hh]er|[Tt]heir|[Oo]ne) (?:[\p{Ll}-]+ ){0,2}?(man|woman|boy|girl|lady|gentleman|guy|` + kinWords + `|doctor|dentist|landlord|landlady|nurse|vet|instructor|trainer|manager|student|plumber|therapist|lawyer|baby)\b`)
 )
@@ -242,17 +252,17 @@ func lastSentences(s string) []string {
 
 // referentsBefore returns what was spoken of before an utterance, by sentence, as its speaker calls it: in Chinese sentences, and in
 // others.
-func referentsBefore(all []memory.Utterance, i int) (others, han [][]referent) {
-	listener := onlyOther(all, all[i])
+func referentsBefore(all []utterance, i int) (others, han [][]referent) {
+	listener := onlyOther(all, &all[i])
 	for j := max(0, i-maxFocus); j < i; j++ {
-		u := all[j]
+		u := &all[j]
 		owner := ""
 		if u.Role != all[i].Role || !strings.EqualFold(u.Name, all[i].Name) {
 			if owner = strings.Join(strings.Fields(u.Name), " "); owner == "" {
 				owner = theAssistant
 			}
 		}
-		for _, s := range lastSentences(u.Content) {
+		for _, s := range u.lastSentences() {
 			if len(s) > maxFactRunes {
 				continue
 			}
@@ -260,12 +270,35 @@ func referentsBefore(all []memory.Utterance, i int) (others, han [][]referent) {
 				if found := hanReferentsIn(s, owner, listener); len(found) > 0 {
 					han = append(han, found)
 				}
-			} else if found := referentsIn(s, owner, listener); len(found) > 0 || j >= i-1 {
+			} else if found := namedAsBefore(referentsIn(s, owner, listener), others); len(found) > 0 || j >= i-1 {
 				others = append(others, found)
 			}
 		}
 	}
 	return others, han
+}
+
+var (
+	// jointNames matches two people who do something together, askedOfName somebody of whom a question asks by name.
+	jointNames  = regexp.MustCompile(`\b(\p{Lu}\p{Ll}+) and (\p{Lu}\p{Ll}+) \p{Ll}`)
+	askedOfName = regexp.MustCompile(`(?:\b(?:[Ii]s|[Aa]re|[Ww]as|[Dd]oes|[Dd]id|[Hh]as|[Ww]ill|[Cc]an|[Aa]bout)|'s|you and) (\p{Lu}\p{Ll}+)\b`)
+)
+
+// namedAsBefore returns referents with those of a name alone as they were introduced: "my sister Lotte" for "Lotte".
+func namedAsBefore(found []referent, before [][]referent) []referent {
+	for i, f := range found {
+		if f.phrase == "" || strings.Contains(f.phrase, " ") {
+			continue
+		}
+		for _, sentence := range slices.Backward(before) {
+			at := slices.IndexFunc(sentence, func(r referent) bool { return strings.HasSuffix(r.phrase, " "+f.phrase) || r.phrase == f.phrase })
+			if at >= 0 {
+				found[i] = sentence[at]
+				break
+			}
+		}
+	}
+	return found
 }
 
 // fitting returns the last referent that agrees with a pronoun; ok is false if there is none, if the
@@ -344,8 +377,8 @@ var (
 
 // hanKinGroups lists the Chinese words for relatives by gender.
 var (
-	hanFemale  = wordSet("妈妈 母亲 妈 奶奶 外婆 姥姥 姐姐 姐 妹妹 妹 妻子 老婆 女朋友 女友 女儿 表姐 表妹 堂姐 堂妹 阿姨 姑姑 婆婆 岳母 丈母娘 闺女 外甥女 侄女 孙女 嫂子 媳妇 太太")
-	hanMale    = wordSet("爸爸 父亲 爸 爷爷 外公 姥爷 哥哥 哥 弟弟 弟 丈夫 老公 男朋友 男友 儿子 表哥 表弟 堂哥 堂弟 叔叔 舅舅 公公 岳父 外甥 侄子 孙子 姐夫 妹夫 女婿 先生")
+	hanFemale  = wordSet("妈妈 母亲 妈 奶奶 外婆 姥姥 姐姐 姐 妹妹 妹 妻子 老婆 女朋友 女友 女儿 表姐 表妹 堂姐 堂妹 阿姨 姑姑 婆婆 岳母 丈母娘 闺女 外甥女 侄女 孙女 嫂子 媳妇 太太 伯母 婶婶 婶 大姨 二姨 三姨 小姨 姨妈 大姑 二姑 小姑 姑妈 舅妈 儿媳 儿媳妇 外孙女 弟媳 弟妹 嫂嫂")
+	hanMale    = wordSet("爸爸 父亲 爸 爷爷 外公 姥爷 哥哥 哥 弟弟 弟 丈夫 老公 男朋友 男友 儿子 表哥 表弟 堂哥 堂弟 叔叔 舅舅 公公 岳父 外甥 侄子 孙子 姐夫 妹夫 女婿 先生 大伯 伯伯 伯父 二叔 三叔 四叔 小叔 大叔 叔父 姨父 姑父 大舅 二舅 小舅 舅父 外孙")
 	hanSeveral = wordSet("家人 父母")
 )
 
@@ -419,7 +452,13 @@ func hanReferentsIn(s, owner, listener string) []referent {
 		}
 		out = append(out, r)
 	}
-	for _, clause := range hanClauseBreak.Split(s, -1) {
+	for _, m := range hanNamedPet.FindAllStringSubmatch(s, 2) {
+		out = append(out, referent{m[1], animal})
+	}
+	for _, m := range hanNamedChild.FindAllStringSubmatch(s, 2) {
+		out = append(out, referent{m[2], hanGenderOf(m[1])})
+	}
+	for _, clause := range hanClauseBreak.Split(hanWithoutLeadIns(hanNewcomer.ReplaceAllString(s, "")), -1) {
 		if n := hanNameAt(clause, ""); n > 0 && !strings.HasPrefix(clause, "我") && !strings.HasPrefix(clause, "用户") {
 			out = append(out, referent{clause[:n], anyone})
 		}
@@ -433,6 +472,15 @@ func hanReferentsIn(s, owner, listener string) []referent {
 	}
 	return out
 }
+
+var (
+	// hanNamedPet matches an animal by the name that it is given before what it is.
+	hanNamedPet = regexp.MustCompile(`(?:我家的?|这是我家的?|它叫|这是)(\p{Han}{2,3})，?(?:是|一)?[一]?[只条匹]\p{Han}`)
+	// hanNamedChild matches a relative with a name.
+	hanNamedChild = regexp.MustCompile(`(?:一个|有个|个)(儿子|女儿|弟弟|妹妹|哥哥|姐姐|孙子|孙女)[，,]?(?:名字|小名)?叫(\p{Han}{2,3})(?:[，,。]|$)`)
+	// hanNewcomer matches words before the name of a colleague.
+	hanNewcomer = regexp.MustCompile(`^(?:我们|你们|咱们)?(?:组|部门|公司|单位|店里?|班)?(?:里)?(?:新来)?的`)
+)
 
 // isOwnKin reports whether a relative at the beginning of a clause is the speaker's: "妈妈住在…".
 func isOwnKin(kin string) bool {

@@ -19,7 +19,7 @@ const (
 
 var (
 	// movedThing matches what was moved to another day, movedBySomebody who moved it.
-	movedThing      = regexp.MustCompile(`^(?:'s|The|the|Our|our|My|my)? ?(?P<k>[\p{L}\d' -]{3,40}?) (?:is being|is|was|were|has been|have been|got|had to be) ` + movedWord + ` (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
+	movedThing      = regexp.MustCompile(`^(?:'s|The|the|Our|our|My|my)? ?(?P<k>[\p{L}\d' -]{3,40}?)(?: (?:is being|is|was|were|has been|have been|got|had to be|has|have))? ` + movedWord + ` (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
 	movedBySomebody = regexp.MustCompile(`^ ` + endingAdverbs + movedWord + ` (?:the|their|his|her|our) (?P<k>[\p{L}\d' -]{3,40}?)(?: back| forward| up)? (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
 	// scheduledThing matches what is on a day.
 	scheduledThing = regexp.MustCompile(`^(?:'s| ?(?:has|have|had) (?:an?|the|their|our|another)|The|the)? ?(?P<k>[\p{L}\d' -]{3,40}?)(?: (?:is|are|was|were|takes place|starts|is due|got|has been))?(?: now| set| due| scheduled| planned| ` + movedWord + `)?(?: to| until)? (?P<v>` + dayOrDate + `.*)`)
@@ -29,7 +29,7 @@ var (
 	hanScheduledThing = regexp.MustCompile(`^的?(?P<k>[\p{Han}A-Za-z]{2,10}?)(?:时间|日期)?(?:是|在|定在|定于|安排在|约在|` + hanMoved + `)(?P<v>` + hanDay + `.*)`)
 
 	// newsOfDay matches a sentence that says that something was moved to another day.
-	newsOfDay    = regexp.MustCompile(`(?i)^(?:the|our|my) (?:\p{L}+ ){1,4}?(?:is being|was|were|has been|have been|got|had to be) ` + movedWord + ` (?:to|until|till) ` + dayOrDate)
+	newsOfDay    = regexp.MustCompile(`(?i)^(?:the|our|my) (?:\p{L}+ ){1,4}?(?:(?:is being|was|were|has been|have been|got|had to be|has|have) )?` + movedWord + ` (?:to|until|till) ` + dayOrDate)
 	hanNewsOfDay = regexp.MustCompile(`^[\p{Han}A-Za-z]{2,10}?(?:被|已经|又|也|时间|日期)*` + hanMoved + hanDay)
 )
 
@@ -94,6 +94,9 @@ func endsSeveral(f *factFrame, memories []parsedMemory) bool {
 			ended := f.reschedules(old)
 			if ended == "" && f.subject == old.subject {
 				ended = f.endsEngagement(old)
+			}
+			if thing, onlyOne := f.retires(old); ended == "" && onlyOne {
+				ended = thing
 			}
 			switch {
 			case ended == "" || ended == found:
