@@ -56,9 +56,6 @@ var generalNouns = func() map[string]bool {
 	return out
 }()
 
-// drivenAtWork are the stems of vehicles that somebody drives for a living.
-var drivenAtWork = map[string]bool{"bus": true, "taxi": true, "cab": true, "tram": true, "train": true, "ambul": true, "minibus": true}
-
 // namedThing is a thing as a sentence names it.
 type namedThing struct {
 	class  thingClass // "" if the noun says none

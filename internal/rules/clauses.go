@@ -275,14 +275,15 @@ func hanClauseFacts(s, name string, saidAt time.Time) []string {
 		if belongs || open || !strings.HasPrefix(clause, "我") && !hanOwnKin.MatchString(clause) || hanBackReference.MatchString(clause) {
 			continue
 		}
+		same := []string{clause}
 		for _, more := range clauses[i+1:] {
 			isOfSame := hanAgeOnly.MatchString(more) || startsPredicate(grammar.Chinese(more), false)
 			if !hanSaysMore(more) || !isOfSame || hanCondition.MatchString(more) {
 				break
 			}
-			clause += "，" + more // of the same subject
+			same = append(same, more)
 		}
-		if fact := hanFact(clause, name, saidAt); fact != "" {
+		if fact := hanFact(strings.Join(same, "，"), name, saidAt); fact != "" {
 			out = append(out, grammar.Statements(fact)...)
 		}
 	}

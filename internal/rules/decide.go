@@ -324,7 +324,6 @@ func parseFact(s string) factFrame {
 	var rest string
 	if isHan(s) {
 		plain := normalizeHanLiking(s)
-		rest = plain
 		if f.subject = hanFactSubject(plain); hanEventNoun.MatchString(f.subject) {
 			f.subject = "" // "瑜伽课改到周五了"
 		}

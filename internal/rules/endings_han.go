@@ -60,11 +60,11 @@ func (f *factFrame) hanRetires(old *factFrame) bool {
 	if hanJobEnds.MatchString(rest) && hanJob.MatchString(before) && !besideOther.MatchString(old.text) {
 		return true
 	}
-	if m := hanGone.FindStringSubmatch(rest); m != nil && strings.Contains(before, "在"+m[1]) {
+	if m := hanGone.FindStringSubmatch(rest); len(m) > 0 && strings.Contains(before, "在"+m[1]) {
 		return true
 	}
 	for _, form := range []*regexp.Regexp{hanReplaced, hanOver} {
-		if m := form.FindStringSubmatch(rest); m != nil && hanNamesLast(before, m[1]) {
+		if m := form.FindStringSubmatch(rest); len(m) > 0 && hanNamesLast(before, m[1]) {
 			return true
 		}
 	}
@@ -76,7 +76,7 @@ func (f *factFrame) hanRetires(old *factFrame) bool {
 		return true
 	}
 	moved := hanDateMoved.FindStringSubmatch(rest)
-	return moved != nil && moved[2] == was[2] && moved[1] != was[1]
+	return len(moved) > 0 && moved[2] == was[2] && moved[1] != was[1]
 }
 
 // isOf reports whether a Chinese fact is about somebody, or about a thing whose owner it does not say.

@@ -336,7 +336,7 @@ func (r *utteranceReader) overByAnswer() []string {
 	if r.question == "" || r.agent {
 		return nil
 	}
-	over := ""
+	var over string
 	if isHan(r.question) {
 		if still := hanStillSaid(r.question, r.u.Content, r.hanReferent); still != "" {
 			return []string{still}
@@ -365,7 +365,7 @@ func (r *utteranceReader) hanFactsOf(s string) []string {
 // at that place, without the answer to it.
 func (r *utteranceReader) hanWithPlace(s string) string {
 	m := hanStillAsked.FindStringSubmatch(hanQuestionCore(r.question))
-	if m == nil || !strings.HasPrefix(m[2], "在") {
+	if len(m) == 0 || !strings.HasPrefix(m[2], "在") {
 		return s
 	}
 	return hanThere.ReplaceAllString(hanStillYes.ReplaceAllString(s, ""), m[2])

@@ -19,7 +19,7 @@ var impersonalForms = []impersonalForm{
 	{regexp.MustCompile(`^(?:[^,]{0,30}(?:called|rang|phoned|wrote), )(the [\p{Ll}' ]{3,40} is (?:on )?.* instead)`), "$1"},
 	{regexp.MustCompile(`^` + theyHave + `(?:took|taken) me off `), "I was taken off "},
 	{regexp.MustCompile(`^` + theyHave + `put me on `), "I was put on "},
-	{regexp.MustCompile(`^` + theyHave + `(prescribed|gave|given) me `), "I was prescribed "},
+	{regexp.MustCompile(`^` + theyHave + `prescribed me `), "I was prescribed "},
 	{regexp.MustCompile(`^` + theyHave + `(?:switched|changed|moved) me (from|to) `), "I was switched $1 "},
 }
 

@@ -34,7 +34,7 @@ var (
 		{classJob, regexp.MustCompile(`^ ` + endingAdverbs + `(?:quit|resigned|retired|was laid off|got laid off|was fired|was made redundant|lost (?:their|his|her) job|stopped working|handed in (?:their|his|her) notice|left (?:their|his|her) job|gave up (?:their|his|her) job|quit (?:their|his|her) job)(?: (?:in|on|at the end|last|this|early|a|two|because|after|when)\b.*|[,;].*|\.?$)`)},
 		{classHome, regexp.MustCompile(`^ ` + endingAdverbs + `(?:moved (?:house|home|out|into|to|in with|back)|lives (?:in|at|with|on) .* now\b|is living (?:in|at|with|on) .* now\b|now lives)\b`)},
 		{classPartner, regexp.MustCompile(`^ ` + endingAdverbs + `(?:(?:is|are) (?:not|no longer) (?:together|engaged|with \p{Lu})|(?:isn't|aren't) (?:together|engaged|with \p{Lu})|split up|broke up|separated|divorced|called off (?:the|their) (?:wedding|engagement)|broke off (?:the|their) engagement)\b`)},
-		{classTrip, regexp.MustCompile(`^ ` + endingAdverbs + `(?:got back|came back|came home|returned|is back|are back|got home|cancell?ed (?:the |their )?(?:trip|holiday|flight|\p{Lu}\p{L}+)(?:[.,;!]|$)|(?:didn't|did not) go(?:[.,;!]| after all|$))`)},
+		{classTrip, regexp.MustCompile(`^ ` + endingAdverbs + `(?:(?:got|came) (?:back|home)|returned|(?:is|are) back|cancell?ed (?:the |their )?(?:trip|holiday|flight|\p{Lu}\p{L}+)(?:[.,;!]|$)|(?:didn't|did not) go(?:[.,;!]| after all|$))`)},
 		{classCourse, regexp.MustCompile(`^'s (?:\p{L}+ ){0,2}(?:course|class|training|lessons) (?:is|are|was) (?:over|finished|done)\b`)},
 	}
 	// endsThing matches what ended, where the fact names it in words of its own.
