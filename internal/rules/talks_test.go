@@ -140,8 +140,8 @@ func TestTalksAreKept(t *testing.T) {
 	for file, want := range map[string]talkCounts{
 		"talks_chosen.tsv":     {kept: 69, wanted: 85},
 		"talks_believed.tsv":   {kept: 68, wanted: 96, ended: 1, trapped: 2},
-		"endings_chosen.tsv":   {kept: 77, wanted: 92, retired: 16, ended: 21},
-		"endings_believed.tsv": {kept: 76, wanted: 101, retired: 8, ended: 18, trapped: 1},
+		"endings_chosen.tsv":   {kept: 75, wanted: 92, retired: 16, ended: 21},
+		"endings_believed.tsv": {kept: 75, wanted: 101, retired: 8, ended: 18, trapped: 1},
 	} {
 		n := countTalks(t, file)
 		if n.kept < want.kept || n.wanted != want.wanted || n.retired < want.retired || n.ended < want.ended || n.trapped > want.trapped {
