@@ -13,7 +13,7 @@ import (
 )
 
 // This file decides whether two notes are about the same thing, event or interest. The decision is a logistic regression
-// over a few features. Its weights are learned from judged pairs of notes by [TestLinkWeights] (docs/reviews/links.md).
+// over a few features. Its weights are learned from judged pairs of notes by TestLinkWeights (docs/reviews/links.md).
 
 // linkFeatures are the features of two notes, each from 0 to 1, with their weights.
 var linkFeatures = []struct {
