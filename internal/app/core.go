@@ -52,7 +52,7 @@ import (
 const ephemeralTTL = 24 * time.Hour
 
 // embeddedBatch is the number of notes in a changeset of a bulk on the embedded store, which has
-// one writer: they hold it for about 5 ms, and not for 70 ms as 500 would.
+// one writer: they hold it for about 5 ms, as long as an fsync may take, and not for 70 ms as 500 would.
 const embeddedBatch = 32
 
 // core is the part that a gateway and a worker share: Redis, the models, and the use-cases

@@ -24,13 +24,3 @@ func diskBytes(path string) int64 {
 	}
 	return int64(min(st.Blocks, math.MaxInt64/uint64(st.Bsize))) * st.Bsize //nolint:gosec // bounded; a block has a positive size
 }
-
-// syncData waits until the data of a file is on disk, and its size.
-func syncData(f *os.File) error {
-	for {
-		err := syscall.Fdatasync(int(f.Fd()))
-		if !errors.Is(err, syscall.EINTR) {
-			return os.NewSyscallError("fdatasync", err)
-		}
-	}
-}

@@ -9,6 +9,3 @@ func allocate(f *os.File, size int64) error { return fill(f, size) }
 
 // diskBytes returns the size of the file system that has a file; 0: unknown.
 func diskBytes(string) int64 { return 0 }
-
-// syncData waits until the data of a file is on disk, and its size.
-func syncData(f *os.File) error { return f.Sync() }

@@ -20,7 +20,7 @@ const (
 	checkpointPages = 1000
 	// restartPages is the length of the WAL from which on the writer has a turn to begin it again. A shorter
 	// one may be begun again by itself, when the writer pauses.
-	restartPages = 4 * checkpointPages
+	restartPages = 2 * checkpointPages
 	// restartWait is how long that turn waits for readers, in milliseconds. Most need less; with others, the
 	// next checkpoint tries it again.
 	restartWait = 5

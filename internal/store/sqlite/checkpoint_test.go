@@ -26,7 +26,7 @@ func TestCheckpoints(t *testing.T) {
 		}
 		return info.Size()
 	}
-	for range 20 {
+	for range 12 {
 		_, err := d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 			for range notes {
 				if _, err := tx.Put(ctx, memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)}); err != nil {

@@ -2,8 +2,7 @@
 // nothing else to install. It embeds store.Base and implements store.Session; its neighbor
 // internal/store/postgres does the same for servers.
 //
-// The file is in WAL mode with synchronous=NORMAL. A write returns after the WAL was synced, so a transaction
-// that has returned is on disk; the writer does not wait for it (sync.go).
+// The file is in WAL mode with synchronous=FULL, so a transaction that has returned is on disk.
 // Writes take BEGIN IMMEDIATE on a single connection. Reads use a pool of connections and are
 // bounded by the revisions of their view, so they need no transaction of their own. Several
 // processes may use the file at once.

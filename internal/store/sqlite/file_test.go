@@ -144,7 +144,7 @@ func TestPragmas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1", "secure_delete": "1", "busy_timeout": "10000", "temp_store": "2"} {
+		for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1", "busy_timeout": "10000", "temp_store": "2"} {
 			var got string
 			if _, err := q.get(t.Context(), "PRAGMA "+name, nil, &got); err != nil || got != want {
 				t.Errorf("%s is %s (%v), want %s", name, got, err, want)

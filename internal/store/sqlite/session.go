@@ -280,35 +280,12 @@ func (s *Store) writing(ctx context.Context, t turn, fn func(context.Context, *s
 
 // writingOr is writing, or with frees, for what frees space, a write that succeeds on a full disk.
 func (s *Store) writingOr(ctx context.Context, t turn, frees bool, fn func(context.Context, *session) error) error {
-	if err := s.committing(ctx, t, frees, fn); err != nil {
-		return err
-	}
-	if err := s.synced.wait(); err != nil {
-		return fault.Wrap(s.atPath(err), fault.Unavailable, "the disk failed, so the write may be lost; the disk must be checked")
-	}
-	return nil
-}
-
-// noting is writing without an fsync of its own, for what a loss of power may undo: the leases and the
-// progress of jobs. It is on disk with the next write. A process that dies loses nothing: the operating
-// system has the pages. The file stays whole in any case: a WAL is read up to its last whole commit, and
-// it is synced before a checkpoint.
-func (s *Store) noting(ctx context.Context, t turn, fn func(context.Context, *session) error) error {
-	return s.committing(ctx, t, false, fn)
-}
-
-// committing runs fn in one write transaction, which others see when it returns, and which a loss of power may
-// undo until the WAL is synced.
-func (s *Store) committing(ctx context.Context, t turn, frees bool, fn func(context.Context, *session) error) error {
 	q, leave, err := s.enterWriter(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	defer s.write.give(q)
-	if err := s.mendWAL(ctx, q); err != nil {
-		return err
-	}
 	return s.guarded(ctx, q, frees, fn)
 }
 
@@ -323,6 +300,33 @@ func (s *Store) enterWriter(ctx context.Context, t turn) (q *session, leave func
 		return nil, nil, s.translate(err)
 	}
 	return q, leave, nil
+}
+
+// noting is writing without an fsync of its own, for what a loss of power may undo: the leases and the
+// progress of jobs. It is on disk with the next write. A process that dies loses nothing: the operating
+// system has the pages. The file stays whole in any case: a WAL is read up to its last whole commit, and
+// it is synced before a checkpoint.
+func (s *Store) noting(ctx context.Context, t turn, fn func(context.Context, *session) error) error {
+	q, leave, err := s.enterWriter(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	bare := context.WithoutCancel(ctx)
+	// A pragma works when it is prepared, so these statements are not kept.
+	if _, err := q.conn.ExecContext(bare, "PRAGMA synchronous=NORMAL"); err != nil {
+		s.write.give(q)
+		return s.translate(err)
+	}
+	defer func() {
+		if _, e := q.conn.ExecContext(bare, "PRAGMA synchronous=FULL"); e != nil {
+			s.log.WarnContext(bare, "the connection of the writer is opened again: it could not be set to sync each commit", "error", e)
+			s.write.discard(q)
+			return
+		}
+		s.write.give(q)
+	}()
+	return s.guarded(ctx, q, false, fn)
 }
 
 // transaction runs fn in one write transaction of a session.
@@ -358,7 +362,6 @@ func (s *Store) transaction(ctx context.Context, q *session, fn func(context.Con
 		return s.translate(err)
 	}
 	done = true
-	s.synced.committed.Add(1)
 	return nil
 }
 

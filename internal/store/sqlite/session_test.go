@@ -2,10 +2,53 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/store"
 )
+
+// TestNoting: a transaction of noting is not synced, and the next one of writing is, however noting ended.
+func TestNoting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const normal, full = 1, 2 // of PRAGMA synchronous
+	level := func(q *session) (n int) {
+		if _, err := q.get(t.Context(), "PRAGMA synchronous", nil, &n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	refused := errors.New("refused")
+	for name, end := range map[string]func() error{
+		"done": func() error { return nil }, "refused": func() error { return refused }, "rolled back": func() error { return store.ErrRollback },
+		"panicked": func() error { panic(refused) },
+	} {
+		func() {
+			defer func() { _ = recover() }()
+			err := b.noting(t.Context(), ofJob(uuid.Nil), func(_ context.Context, q *session) error {
+				if got := level(q); got != normal {
+					t.Errorf("%s: noting writes at level %d", name, got)
+				}
+				return end()
+			})
+			if name == "refused" && !errors.Is(err, refused) || name != "refused" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}()
+		err := b.writing(t.Context(), ofCaller(uuid.Nil), func(_ context.Context, q *session) error {
+			if got := level(q); got != full {
+				t.Errorf("after noting was %s, writing writes at level %d", name, got)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(name, err)
+		}
+	}
+}
 
 // TestDiscard: the place of a discarded session is taken by a new connection, with the settings of the first.
 func TestDiscard(t *testing.T) {
@@ -23,7 +66,7 @@ func TestDiscard(t *testing.T) {
 	b.add(t, plain(2))
 	err = b.writing(t.Context(), ofCaller(uuid.Nil), func(ctx context.Context, now *session) error {
 		var n int
-		if _, err := now.get(ctx, "PRAGMA synchronous", nil, &n); err != nil || now == q || n != 1 {
+		if _, err := now.get(ctx, "PRAGMA synchronous", nil, &n); err != nil || now == q || n != 2 {
 			t.Errorf("the same session: %v, level %d, %v", now == q, n, err)
 		}
 		return nil

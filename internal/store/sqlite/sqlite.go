@@ -65,7 +65,6 @@ type Store struct {
 
 	reserve     reserve
 	checkpoints checkpoints
-	synced      walSync
 	walLimit    int64 // in bytes
 }
 
@@ -94,7 +93,6 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{path: c.Path, busy: c.BusyTimeout, walLimit: walLimit, clock: d.Clock, log: d.Logger, turns: fair.NewGate(1, 0), closed: make(chan struct{})}
-	s.synced.sync = func() error { return syncWAL(s.path + "-wal") }
 	s.Base = store.NewBase(transactions{s}, s.now)
 	if err := s.prepareFile(c); err != nil {
 		return nil, err
@@ -176,7 +174,7 @@ func dsn(c Config, readOnly bool) string {
 	for _, p := range []string{
 		fmt.Sprintf("busy_timeout(%d)", c.BusyTimeout.Milliseconds()),
 		"journal_mode(WAL)",
-		"synchronous(NORMAL)", // see walSync
+		"synchronous(FULL)",
 		"foreign_keys(1)",
 		"secure_delete(1)",
 		"temp_store(MEMORY)",
