@@ -766,7 +766,7 @@ func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	}
 	s = restoreSubject(s)
 	words := lowerWords(s)
-	if len(words) < 2 || addressesListener(words) || isUnclear(s) && !newsOfDay.MatchString(s) && !onCalendar.MatchString(s) {
+	if len(words) < 2 || addressesListener(words) || isUnclear(s) && !newsOfDay.MatchString(s) && !onCalendar.MatchString(s) && !partedWays.MatchString(s) {
 		return ""
 	}
 	n := countContentWords(words)
@@ -975,6 +975,9 @@ func isScheduled(s string, saidAt time.Time) bool {
 	}
 	return slices.ContainsFunc(when.Parse(s, saidAt), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
 }
+
+// partedWays matches a couple's end, which says enough without who the other is.
+var partedWays = regexp.MustCompile(`(?i)^we(?:'ve| have)? (?:just |recently )?(?:split up|broken? up|separated|divorced|got divorced)(?:[.!]| in | last | two | a )`)
 
 // onCalendar matches a statement that something is on a day of the calendar.
 var onCalendar = regexp.MustCompile(`^(?:The|Our) (?:[\p{L}'-]+ ){0,5}?(?:is|are|takes place|will be|starts) (?:on |set for |planned for )` + calendarDay)
