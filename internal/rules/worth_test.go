@@ -448,10 +448,10 @@ func TestWantedFactsAreKept(t *testing.T) {
 		I prefer the window seat.|My favorite color is teal.|I'm flying to Lima on the 9th of July.|I'm planning to open a bookshop in spring.|
 		My driving test is on 14 March.|I'm getting divorced.|I speak Portuguese.|I play badminton every Tuesday.|We adopted a greyhound named Nelly.|
 		I graduated from Leiden University in 2008.|I was born in Zagreb.|I'm not vegetarian any more.|I no longer work at the harbor.|I quit the choir.|
-		I sold the boat.|I gave up coffee in April.|我住在青岛。|我搬到了南京。|我对海鲜过敏。|我是电工。|我在邮局工作。|我有三个女儿。|我有糖尿病。|
+		I sold the boat.|I gave up coffee in April.|I play the cello.|I run every morning.|My phone number is 555-1234.|我住在青岛。|我搬到了南京。|我对海鲜过敏。|我是电工。|我在邮局工作。|我有三个女儿。|我有糖尿病。|
 		我不吃辣。|我最喜欢的颜色是蓝色。|我七月九号飞昆明。|我在准备考研。|我会说法语。|我每周二打羽毛球。|我出生在大连。|我不再吃素了。|我辞职了。|我戒酒了。`, "|")
 	for s := range said {
-		for _, before := range []string{"", "Certainly! Here are some ideas:\n1. **Walk** more.\n2. **Sleep** longer.\nWhich one do you like best?"} {
+		for _, before := range []string{"", "I see.", "Certainly! Here are some ideas:\n1. **Walk** more.\n2. **Sleep** longer.\nWhich one do you like best?"} {
 			s := strings.TrimSpace(s)
 			for _, c := range ownCandidates(before, s) {
 				if !loadWorth().keeps(&c) {
