@@ -22,8 +22,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
-// reviewSeed selects what the pages of docs/reviews judge.
-const reviewSeed = 20261207
+// reviewSeeds selects what the pages of docs/reviews judge. A page gets a new seed once a rule was chosen on what was drawn.
+var reviewSeeds = map[string]uint64{"facts": 20261208, "links": 20261208, "edges": 20261207, "keywords": 20261207}
 
 // draw is a folder in which TestUnderReview writes what is to be judged, with the texts. The data
 // may not be passed on, so the folder is outside of the tree.
@@ -335,7 +335,7 @@ func TestUnderReview(t *testing.T) {
 		add("links", linksBetween(t, set))
 	}
 	for name, sets := range items {
-		if page, verdicts, ok := reviewOf(t, name, perSet(reviewSeed, sets)); ok {
+		if page, verdicts, ok := reviewOf(t, name, perSet(reviewSeeds[name], sets)); ok {
 			checkReview(t, name, page, verdicts, slices.Concat(sets...))
 		}
 	}
