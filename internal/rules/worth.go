@@ -73,23 +73,7 @@ func (m *worthModel) keeps(c *candidate) bool {
 	if keep, decided := c.byRule(); decided {
 		return keep
 	}
-	threshold := m.threshold
-	if c.said.alone() {
-		threshold = min(threshold, aloneThreshold)
-	}
-	return m.probability(c) >= threshold
-}
-
-// aloneThreshold is the probability from which on a fact is kept that is all that was said. Who says one sentence
-// about oneself means to tell it, and nothing around it helps to decide. Too few of the judged facts are of this kind to learn it.
-const aloneThreshold = 0.45
-
-// ownBeginning matches the beginning of a sentence about the speaker.
-var ownBeginning = regexp.MustCompile(`^(?:(?:I|My|We|Our)\b|我|俺)`)
-
-// alone reports whether an utterance is one sentence about the speaker.
-func (s *saidTraits) alone() bool {
-	return len(s.sentences) == 1 && ownBeginning.MatchString(strings.TrimSpace(s.content))
+	return m.probability(c) >= m.threshold
 }
 
 // byRule decides about the candidates that need no weights. What answers a question, what the assistant promised or was

@@ -567,7 +567,7 @@ func TestMem0Repeats(t *testing.T) {
 	if got := w.texts(memory.KindFact); len(got) != 1 {
 		t.Errorf("live are %q", got)
 	}
-	long := strings.TrimSpace(strings.Repeat("The weather was mild and nothing much happened all day. ", 1050)) + " I bought a red bicycle."
+	long := strings.TrimSpace(strings.Repeat("I stayed at home all day and nothing much happened to us. ", 1050)) + " I bought a red bicycle."
 	in := notes.NewMessages{Messages: []notes.NewMessage{{Role: memory.RoleUser, Content: long}, {Role: memory.RoleAssistant, Content: long}}}
 	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
 		t.Fatal(err)
