@@ -129,7 +129,7 @@ func (a *Analyst) tags(s string) []string {
 		return []string{}
 	}
 	lang, _ := text.Guess(s)
-	out := a.topics.topTopics(s, lang, maxTopics)
+	out := topicLexicon().topTopics(s, lang, maxTopics)
 	cue := " " + strings.Join(words, " ") + " "
 	if len(out) == 0 {
 		if containsAny(cue, firstPerson) {

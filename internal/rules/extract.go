@@ -48,17 +48,18 @@ func candidates(in mem0.ExtractInput) []candidate {
 		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		r := readerOf(all, len(in.Recent)+i)
+		at := len(in.Recent) + i
+		r := readerOf(all, at)
 		r.agent = !personSpeaks
 		found := r.facts()
 		if len(found) == 0 {
 			continue
 		}
-		var before *memory.Utterance
-		if at := len(in.Recent) + i; at > 0 {
-			before = &all[at-1].Utterance
+		var before *utterance
+		if at > 0 {
+			before = &all[at-1]
 		}
-		said := traitsOf(&u, before, r.talksToAgent)
+		said := traitsOf(&all[at], before, r.talksToAgent)
 		for j, fact := range found {
 			if key := text.Fold(fact); !seen[key] {
 				seen[key] = true

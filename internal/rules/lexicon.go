@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -136,6 +137,9 @@ type lexicon struct {
 	stems map[text.Language]map[string][]int // indexes in topicWords
 	han   map[string][]int
 }
+
+// topicLexicon is read when it is first asked for.
+var topicLexicon = sync.OnceValue(newLexicon)
 
 func newLexicon() *lexicon {
 	l := &lexicon{stems: map[text.Language]map[string][]int{}, han: map[string][]int{}}

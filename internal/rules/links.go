@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func (p *linkedPair) probability() float64 {
 	for i, x := range p.features {
 		sum += linkFeatures[i].weight * x
 	}
-	return 1 / (1 + math.Exp(-sum))
+	return logistic(sum)
 }
 
 // linkedNote is what two notes are compared by.
@@ -93,20 +92,18 @@ func linkedPairs(in amem.EvolveInput) []linkedPair {
 			}
 		}
 		p.features = []float64{
-			oneIf(own.about != "" && o.about != "" && own.about != o.about),
-			oneIf(in.New.Time.Sub(n.Time).Abs() < 24*time.Hour),
+			indicator(own.about != "" && o.about != "" && own.about != o.about),
+			indicator(in.New.Time.Sub(n.Time).Abs() < 24*time.Hour),
 			rarity,
-			oneIf(n.Score == top),
+			indicator(n.Score == top),
 			float64(min(len(p.telling), manyTelling)) / manyTelling,
-			oneIf(sharePhrase(in.New.Keywords, n.Keywords)),
+			indicator(sharePhrase(in.New.Keywords, n.Keywords)),
 			float64(common) / float64(max(1, min(len(own.terms), len(o.terms)))),
 		}
 		slices.SortStableFunc(p.shared, func(a, b string) int { return notesWith[a] - notesWith[b] })
 	}
 	return pairs
 }
-
-func oneIf(b bool) float64 { return float64(boolInt(b)) }
 
 // readLinked reads a note for a comparison. names are those of speakers, people the stems of those that notes tell of.
 func readLinked(n memory.Described, names, people map[string]bool) linkedNote {

@@ -25,18 +25,7 @@ type judgedPair struct {
 
 // set returns the set of conversations that the pair is of.
 func (p *judgedPair) set() string {
-	prefix, _, _ := strings.Cut(strings.Fields(p.newer)[0], "-")
-	switch prefix {
-	case "conv":
-		return "LoCoMo"
-	case "beam":
-		return "BEAM"
-	case "madial":
-		return "MADial, English"
-	case "madialzh":
-		return "MADial, Chinese"
-	}
-	return "RealMem"
+	return setOf(strings.Fields(p.newer)[0])
 }
 
 var linkLabels = filepath.Join("testdata", "links.tsv")

@@ -1,7 +1,5 @@
 package rules
 
-import "math"
-
 // The training of learned decisions.
 const (
 	trainSteps = 800
@@ -42,5 +40,5 @@ func probability(bias float64, weights, row []float64) float64 {
 	for i, x := range row {
 		sum += weights[i] * x
 	}
-	return 1 / (1 + math.Exp(-sum))
+	return logistic(sum)
 }

@@ -89,9 +89,7 @@ func chosenSets(t *testing.T, dir string) map[string][]reviewedDialogue {
 		set := "RealMem"
 		if strings.HasPrefix(d.id, "conv-") {
 			set = "LoCoMo"
-			for i := range d.turns {
-				d.turns[i].Role = memory.RoleUser // both are people
-			}
+			d.betweenPeople()
 		}
 		out[set] = append(out[set], d)
 	}
@@ -101,7 +99,7 @@ func chosenSets(t *testing.T, dir string) map[string][]reviewedDialogue {
 			out[d.id] = append(out[d.id], d)
 		}
 	}
-	out["BEAM"] = beamNotes(t, dir)
+	out["BEAM"] = beamChats(t, dir)
 	return out
 }
 
@@ -114,8 +112,8 @@ func alternate(turns []reviewedTurn, first int) []reviewedTurn {
 	return out
 }
 
-// beamNotes returns the chats of BEAM.
-func beamNotes(t *testing.T, dir string) []reviewedDialogue {
+// beamChats returns the chats of BEAM.
+func beamChats(t *testing.T, dir string) []reviewedDialogue {
 	t.Helper()
 	var set []struct {
 		Chat     int `json:"chat"`

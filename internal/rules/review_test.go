@@ -97,9 +97,7 @@ func reviewedSets(t *testing.T, dir string) (talks, notes [][]reviewedDialogue) 
 			at = 1 // a persona of RealMem
 		}
 		if at == 0 {
-			for i := range d.turns {
-				d.turns[i].Role = memory.RoleUser // both are people
-			}
+			d.betweenPeople()
 		}
 		if strings.HasPrefix(prefix, "madial") {
 			d.turns = alternate(d.turns, 0) // links are learned from the others

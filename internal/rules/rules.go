@@ -28,13 +28,12 @@ const Name = "heuristic@1"
 // from the structured input of a call, not from its prompt, and is
 // deterministic. The zero Analyst is not usable.
 type Analyst struct {
-	topics *lexicon
-	rules  map[string]rule // by the call's name
+	rules map[string]rule // by the call's name
 }
 
 // New returns an Analyst. It is safe for concurrent use.
 func New() *Analyst {
-	a := &Analyst{topics: newLexicon()}
+	a := &Analyst{}
 	a.rules = a.rulesByCall()
 	return a
 }

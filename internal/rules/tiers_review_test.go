@@ -24,6 +24,13 @@ type reviewedDialogue struct {
 	turns []reviewedTurn
 }
 
+// betweenPeople makes both speakers users: nobody is an assistant.
+func (d *reviewedDialogue) betweenPeople() {
+	for i := range d.turns {
+		d.turns[i].Role = memory.RoleUser
+	}
+}
+
 type reviewedTurn struct {
 	id string
 	memory.Utterance

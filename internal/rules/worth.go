@@ -2,7 +2,6 @@ package rules
 
 import (
 	_ "embed" // the weights
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func parseWorth(table string) (*worthModel, error) {
 func (m *worthModel) probability(c *candidate) float64 {
 	sum := 0.0
 	c.features(func(name string, value float64) { sum += m.weights[name] * value })
-	return 1 / (1 + math.Exp(-sum))
+	return logistic(sum)
 }
 
 // keeps reports whether a candidate is worth keeping.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -45,8 +44,8 @@ var (
 )
 
 // traitsOf returns the features of an utterance; before is the one before it, nil if there is none.
-func traitsOf(u, before *memory.Utterance, talksToAgent bool) *saidTraits {
-	s := &saidTraits{content: u.Content, sentences: utteredSentences(u.Content), pasted: isPasted(u.Content)}
+func traitsOf(u, before *utterance, talksToAgent bool) *saidTraits {
+	s := &saidTraits{content: u.Content, sentences: u.sentences, pasted: isPasted(u.Content)}
 	for _, sentence := range s.sentences {
 		s.words = append(s.words, wordsOf(sentence))
 	}
@@ -113,13 +112,6 @@ func isOrder(sentence string) bool {
 	return orders.MatchString(sentence) || hanOrders.MatchString(sentence)
 }
 
-func indicator(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 // scale maps a count to 0 … 1 by its logarithm; 1 is what has the size of whole.
 func scale(n, whole float64) float64 { return min(1, math.Log1p(n)/math.Log1p(whole)) }
 
@@ -140,7 +132,7 @@ func (c *candidate) features(add func(name string, value float64)) {
 	add("every fact", 1)
 	words := wordsOf(strings.ReplaceAll(c.fact, c.speaker, " "))
 	c.place(words, add)
-	for _, topic := range worthLexicon().topTopics(c.fact, c.language(), 3) {
+	for _, topic := range topicLexicon().topTopics(c.fact, c.language(), 3) {
 		add("topic "+topic, 1)
 	}
 	if isHan(c.fact) {
@@ -149,8 +141,6 @@ func (c *candidate) features(add func(name string, value float64)) {
 	}
 	c.englishFeatures(add)
 }
-
-var worthLexicon = sync.OnceValue(newLexicon)
 
 // place adds features of the sentence that a fact is most likely from, and of the words that were said before.
 func (c *candidate) place(words map[string]bool, add func(string, float64)) {

@@ -37,13 +37,16 @@ func judgedSets(t *testing.T, dir string) []reviewedDialogue {
 	var out []reviewedDialogue
 	for _, d := range reviewedDialogues(t, dir, true) {
 		if strings.HasPrefix(d.id, "conv") {
-			for i := range d.turns {
-				d.turns[i].Role = memory.RoleUser // both are people
-			}
+			d.betweenPeople()
 		}
 		out = append(out, d)
 	}
-	out = append(out, beamChats(t, dir)...)
+	for _, d := range beamChats(t, dir) {
+		for i := range d.turns {
+			d.turns[i].Time = tierTime // that of the facts that were judged
+		}
+		out = append(out, d)
+	}
 	for _, file := range []string{"madial_dev.json.gz", "madial_zh_dev.json.gz"} {
 		for _, d := range madialTalks(t, dir, file) {
 			if learnsFrom(d.id) {
@@ -54,45 +57,23 @@ func judgedSets(t *testing.T, dir string) []reviewedDialogue {
 	return out
 }
 
-// beamChats returns the chats of BEAM.
-func beamChats(t *testing.T, dir string) []reviewedDialogue {
-	t.Helper()
-	var chats []struct {
-		Chat     any `json:"chat"`
-		Messages []struct {
-			ID      any    `json:"id"`
-			Role    string `json:"role"`
-			Content string `json:"content"`
-		} `json:"messages"`
-	}
-	readGzip(t, filepath.Join(dir, "beam100k_14.json.gz"), &chats)
-	var out []reviewedDialogue
-	for _, c := range chats {
-		d := reviewedDialogue{id: "beam-" + fmt.Sprint(c.Chat)}
-		for _, m := range c.Messages {
-			d.turns = append(d.turns, reviewedTurn{fmt.Sprint(m.ID), memory.Utterance{Role: memory.Role(m.Role), Content: m.Content, Time: tierTime}})
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
 // learnsFrom reports whether the weights may be learned from a dialogue of MADial-Bench: every second one.
 func learnsFrom(id string) bool {
 	n, err := strconv.Atoi(id[strings.LastIndex(id, "-")+1:])
 	return err == nil && n/2%2 == 1
 }
 
-// setOf returns the data set of a dialogue.
+// setOf returns the data set of a dialogue, as the pages of docs/reviews call it.
 func setOf(dialogue string) string {
-	prefix, _, _ := strings.Cut(dialogue, "-")
-	switch prefix {
+	switch prefix, _, _ := strings.Cut(dialogue, "-"); prefix {
 	case "conv":
 		return "LoCoMo"
 	case "beam":
 		return "BEAM"
-	case "madial", "madialzh":
-		return "MADial " + strings.TrimPrefix(prefix, "madial")
+	case "madial":
+		return "MADial, English"
+	case "madialzh":
+		return "MADial, Chinese"
 	}
 	return "RealMem"
 }
@@ -250,7 +231,7 @@ func (l *learner) fit(examples []example) map[string]float64 {
 				gradient, curve = 0, 1e-6
 			}
 			for _, c := range column {
-				p := 1 / (1 + math.Exp(-sums[c.row]))
+				p := logistic(sums[c.row])
 				weight := examples[c.row].weight()
 				gradient += weight * c.v * (indicator(examples[c.row].good) - p)
 				curve += weight * c.v * c.v * max(p*(1-p), .01)
@@ -277,7 +258,7 @@ func scoreOf(weights map[string]float64, e *example) float64 {
 	for _, f := range e.features {
 		sum += weights[f.name] * f.value
 	}
-	return 1 / (1 + math.Exp(-sum))
+	return logistic(sum)
 }
 
 type scored struct {
