@@ -114,3 +114,19 @@ func TestDemoCommandsWorkAsPrinted(t *testing.T) {
 		}
 	}
 }
+
+// A variable whose name is misspelled would be ignored silently. The start warns of it once, and doctor reports it.
+func TestMisspelledVariablesAreReported(t *testing.T) {
+	t.Parallel()
+	env := []string{"SLIPBOX_JOB_WORKRES=3", "SLIPBOX_COLOR=red"}
+	const want = "SLIPBOX_COLOR, SLIPBOX_JOB_WORKRES (did you mean SLIPBOX_JOB_WORKERS?)"
+	data := t.TempDir()
+	p := serve(t, data, env)
+	if log := p.Stderr.String(); strings.Count(log, want) != 1 || !strings.Contains(log, "WARN") {
+		t.Errorf("the start does not warn once of %s:\n%s", want, log)
+	}
+	out, _, code := run(t, env, "doctor", "--data", data)
+	if code != 0 || !strings.Contains(out, "note  settings") || !strings.Contains(out, want) {
+		t.Errorf("doctor: exit %d\n%s", code, out)
+	}
+}

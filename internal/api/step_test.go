@@ -105,7 +105,7 @@ func TestStepArguments(t *testing.T) {
 		"page 0":         {"conversation_search", args{"page": 0}, "page: must be an integer, 1 or more"},
 		"a far page":     {"conversation_search", args{"page": 1e9}, "there are only 1 pages"},
 		"top_k":          {"archival_search", args{"query": "x", "top_k": 21}, "top_k: must be an integer from 1 to 20"},
-		"tag_match":      {"archival_search", args{"query": "x", "tag_match": "some"}, "must be one of any, all"},
+		"tag_match":      {"archival_search", args{"query": "x", "tag_match": "some"}, "must be one of any or all"},
 		"a tag":          {"archival_insert", args{"content": "x", "tags": []any{1}}, "tags.0: must be a text"},
 		"a long passage": {"archival_insert", args{"content": strings.Repeat("x", 65<<10)}, "at most 65536 bytes"},
 	} {

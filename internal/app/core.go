@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,6 +112,9 @@ func (c *core) connect(ctx context.Context, service string) error {
 		return err
 	}
 	c.log = c.telemetry.Logger(c.log)
+	if unknown := c.cfg.UnknownVariables; len(unknown) > 0 {
+		c.log.WarnContext(ctx, "variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
+	}
 	opened, checks, err := openStore(ctx, c.cfg, c.log, c.telemetry)
 	if err != nil {
 		return err

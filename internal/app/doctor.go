@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -41,13 +42,22 @@ type Finding struct {
 // Doctor checks what a gateway with these settings needs. It changes nothing and waits at most a
 // few seconds for each endpoint.
 func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
-	out := []Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}}
+	out := []Finding{doctorSettings(cfg)}
 	if cfg.Servers() {
 		out = append(out, doctorServers(ctx, cfg, log)...)
 	} else {
 		out = append(out, doctorData(cfg), doctorStore(ctx, cfg, log))
 	}
 	return slices.Concat(out, []Finding{doctorAddress(ctx, cfg), doctorModel(ctx, cfg)}, doctorEmbedder(ctx, cfg))
+}
+
+func doctorSettings(cfg Settings) Finding {
+	f := Finding{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}
+	if len(cfg.UnknownVariables) > 0 {
+		f.State, f.Detail = Note, "no setting has the name "+strings.Join(cfg.UnknownVariables, ", ")
+		f.Fix = "correct the name of the variable, or unset it: it is ignored"
+	}
+	return f
 }
 
 func doctorData(cfg Settings) Finding {

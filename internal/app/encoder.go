@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // InstallEncoder installs the weights of the local encoders into the folder of cfg: of one, by the published name of its
@@ -25,7 +26,7 @@ func InstallEncoder(ctx context.Context, cfg Settings, model, from string, progr
 	if model != "" {
 		m, ok := encoder.ModelByName(model)
 		if !ok {
-			return "", false, fault.New(fault.Invalid, "--model: there is no model %q; name one of %s", model, strings.Join(EncoderModels(), ", "))
+			return "", false, fault.New(fault.Invalid, "--model: there is no model %q; name %s", model, wording.Or(EncoderModels()...))
 		}
 		models = []*encoder.Model{m}
 	}

@@ -65,7 +65,7 @@ func Map() []Package {
 	return []Package{
 		{"cmd", LayerCommand, "the binaries", []string{app, "internal/cli"}, false},
 		{"cmd/eval", LayerCommand, "the evaluation", []string{eval, app}, false},
-		{"internal/cli", LayerCommand, "slipbox, a client of the public API", nil, false},
+		{"internal/cli", LayerCommand, "slipbox, a client", nil, false},
 
 		{app, LayerApp, "builds, starts and stops everything",
 			[]string{layer(LayerConfig), edge, layer(LayerAdapter), core, grant}, false},
@@ -86,7 +86,7 @@ func Map() []Package {
 		{recall, LayerCore, "answers searches: views over indexes, fusion, hits", []string{memory, graph, recall + "/contexts", tenant}, false},
 		{recall + "/contexts", LayerCore, "the text of a context: what fits in a budget, parts, citations", []string{memory}, false},
 		{graph, LayerCore, "a graph of facts: entities, edges with intervals, triples", []string{memory}, false},
-		{policy, LayerCore, "shared by the memory systems: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
+		{policy, LayerCore, "shared by the memory systems: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when", "internal/wording"}, true},
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
 		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts, and a graph of them", policyMay(graph, "internal/grammar"), true},
 		{policy + "/memgpt", LayerCore, "MemGPT: instructions and tools of an agent", policyMay(block, "internal/search"), true},
@@ -142,8 +142,9 @@ func Map() []Package {
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
 		{"internal/packed", LayerLeaf, "reads embedded files", nil, false},
 		{"internal/clip", LayerLeaf, "shortened texts", nil, false},
+		{"internal/wording", LayerLeaf, "words of messages", nil, false},
 		{"internal/telemetry", LayerLeaf, "traces, metrics, names of attributes", nil, false},
-		{"migrations", LayerLeaf, "numbered SQL of each engine", nil, false},
+		{"migrations", LayerLeaf, "numbered SQL", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
 
 		{eval, LayerTool, "measuring through the public API", []string{"internal/clip"}, false},
@@ -163,7 +164,7 @@ func Map() []Package {
 // all policies share, and a few leaves; never another policy.
 func policyMay(more ...string) []string {
 	return append([]string{
-		"internal/memory", "internal/memory/policy", "internal/fault", "internal/filter", "internal/text", "internal/when",
+		"internal/memory", "internal/memory/policy", "internal/fault", "internal/filter", "internal/text", "internal/when", "internal/wording",
 	}, more...)
 }
 

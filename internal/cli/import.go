@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 const (
@@ -154,7 +155,7 @@ func (i *importing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("there is no file to import; files end in %s", strings.Join(importable, ", "))
+		return fmt.Errorf("there is no file to import; files end in %s", wording.Or(importable...))
 	}
 	for n, f := range files {
 		if ctx.Err() != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // mem0Platform is the address of mem0's own service.
@@ -201,7 +202,7 @@ func (in *mem0Import) asked(ctx context.Context) ([]mem0Entity, error) {
 		name, id, _ := strings.Cut(text, "=")
 		kind := slices.Index(idNames, name)
 		if kind < 0 || id == "" {
-			return nil, fmt.Errorf("--entity %q: want TYPE=ID with a type of %s", text, strings.Join(idNames, ", "))
+			return nil, fmt.Errorf("--entity %q: want TYPE=ID with a type of %s", text, wording.Or(idNames...))
 		}
 		out = append(out, mem0Entity{kind, id})
 	}

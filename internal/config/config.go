@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Config is every setting of a gateway or a worker. The zero value is not usable; Default returns
@@ -60,6 +61,10 @@ type Config struct {
 	Outbound Outbound         `yaml:"outbound"`
 	Jobs     Jobs             `yaml:"jobs"`
 	Limits   Limits           `yaml:"limits"`
+
+	// UnknownVariables are the variables of the environment and its file that begin as settings do and are none; each
+	// with the name that was probably meant.
+	UnknownVariables []string `yaml:"-"`
 }
 
 // Servers reports whether the store is the servers' Postgres, and not the embedded one.
@@ -362,7 +367,7 @@ func (c Config) Validate() error {
 		report("index.bytes", "must be 1048576 or more")
 	}
 	if !slices.Contains(search.Encodings(), c.Context.Encoding) {
-		report("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q is not one of %v", c.Context.Encoding, search.Encodings())
+		report("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q must be %s", c.Context.Encoding, wording.Or(search.Encodings()...))
 	}
 	if c.Chat.MaxChoices < 0 {
 		report("chat.max_choices (SLIPBOX_CHAT_MAX_CHOICES)", "must be 0 (no limit) or more")
@@ -411,7 +416,7 @@ func (c Config) Validate() error {
 			report("models."+name+".base_url", "is required, unless llm.base_url is set")
 		}
 		if m.Provider != "" && m.Provider != llm.ProviderOpenAI && m.Provider != llm.ProviderOllama {
-			report("models."+name+".provider", "unknown provider %q; valid are %s, %s", m.Provider, llm.ProviderOpenAI, llm.ProviderOllama)
+			report("models."+name+".provider", "unknown provider %q; use %s", m.Provider, wording.Or(llm.ProviderOpenAI, llm.ProviderOllama))
 		}
 	}
 	return errors.Join(problems...)
@@ -439,7 +444,7 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
 	}
 	if modes := []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}; !slices.Contains(modes, c.Database.ExecMode) {
-		report("database.exec_mode (SLIPBOX_DATABASE_EXEC_MODE)", "unknown mode %q; valid are %s", c.Database.ExecMode, strings.Join(modes[1:], ", "))
+		report("database.exec_mode (SLIPBOX_DATABASE_EXEC_MODE)", "unknown mode %q; use %s", c.Database.ExecMode, wording.Or(modes[1:]...))
 	}
 	if c.Database.Connections < 0 || c.Database.Connections > 10_000 {
 		report("database.connections (SLIPBOX_DATABASE_CONNECTIONS)", "must be 0 (4 per CPU, at least 16) to 10000")
@@ -474,11 +479,11 @@ func (j Jobs) validate(report func(name, format string, args ...any)) {
 		}
 	}
 	if len(j.Stages) == 0 {
-		report("jobs.stages (SLIPBOX_JOB_STAGES)", "must name at least one of %s", strings.Join(stages, ", "))
+		report("jobs.stages (SLIPBOX_JOB_STAGES)", "must name %s", wording.Or(stages...))
 	}
 	for _, s := range j.Stages {
 		if !slices.Contains(stages, s) {
-			report("jobs.stages (SLIPBOX_JOB_STAGES)", "unknown stage %q; valid are %s", s, strings.Join(stages, ", "))
+			report("jobs.stages (SLIPBOX_JOB_STAGES)", "unknown stage %q; use %s", s, wording.Or(stages...))
 		}
 	}
 	if j.SweepInterval < time.Second {

@@ -167,7 +167,7 @@ func TestServersSettings(t *testing.T) {
 		"prefix":      {func(c *Config) { c.Redis.Prefix = "a*b" }, []string{"redis.prefix"}},
 		"cache":       {func(c *Config) { c.Cache.Bytes, c.Redis.CacheTTL, c.Redis.Timeout = -1, 0, time.Minute }, []string{"cache.bytes", "redis.cache_ttl", "redis.timeout"}},
 		"jobs": {func(c *Config) { c.Jobs.Decides, c.Jobs.Tasks, c.Jobs.Stages = -1, 0, []string{"dance"} }, []string{
-			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide, task",
+			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide or task",
 		}},
 		"no stage":       {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
 		"worker address": {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},
@@ -201,7 +201,7 @@ func TestServersSettings(t *testing.T) {
 var withoutDefault = []string{
 	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "LLM.EmbedImages", "Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
-	"Limits.SingleTenant", "Limits.ModelTokensPerDay",
+	"Limits.SingleTenant", "Limits.ModelTokensPerDay", "UnknownVariables",
 }
 
 func emptyFields(v reflect.Value, path string) (names []string) {
@@ -275,5 +275,29 @@ func TestInForceIsAFile(t *testing.T) {
 	}
 	if diff := cmp.Diff(used, read.InForce(), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A variable that looks like a setting and is none is reported with the name that was probably meant. Variables of clients,
+// of the composition and of Kubernetes are none of ours to report.
+func TestUnknownVariables(t *testing.T) {
+	t.Parallel()
+	c, err := Load(Sources{
+		EnvFile: write(t, "env", "SLIPBOX_LOG_LEVELS=debug\n"),
+		Environ: map[string]string{
+			"SLIPBOX_JOB_WORKRES": "3", "slipbox_addr": "x", "SLIPBOX_COLOR": "red", "SLIPBOX_EMPTY": "", "DATABASE_URI": "x", "SLIPBOX_DATA": "d",
+			"SLIPBOX_KEY": "k", "SLIPBOX_URL": "u", "SLIPBOX_PORT": "8080", "SLIPBOX_SERVICE_HOST": "h", "SLIPBOX_SERVICE_PORT_HTTP": "1",
+			"SLIPBOX_PORT_8080_TCP_ADDR": "h", "HOME": "/",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"SLIPBOX_COLOR", "SLIPBOX_JOB_WORKRES (did you mean SLIPBOX_JOB_WORKERS?)", "SLIPBOX_LOG_LEVELS (did you mean SLIPBOX_LOG_LEVEL?)",
+		"slipbox_addr (did you mean SLIPBOX_ADDR?)",
+	}
+	if !slices.Equal(c.UnknownVariables, want) {
+		t.Errorf("%q, want %q", c.UnknownVariables, want)
 	}
 }

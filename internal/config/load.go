@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"reflect"
@@ -54,6 +55,7 @@ func Load(src Sources) (Config, error) {
 	}
 	maps.Copy(environ, src.Environ)
 	problems = append(problems, readEnviron(environ, &c)...)
+	c.UnknownVariables = unknownVariables(environ)
 	if c.LLM.APIKey == "" {
 		c.LLM.APIKey = environ["OPENAI_API_KEY"] // used only when a model or base URL is set
 	}
@@ -118,8 +120,9 @@ func unreadable(p env.ParseError, environ map[string]string) error {
 		want = "number"
 	}
 	var reasons []string
-	for _, name := range variables(reflect.TypeFor[Config](), p) {
-		if v, ok := environ[name]; ok {
+	for name, f := range settingFields(reflect.TypeFor[Config]()) {
+		// The parser's error has the name and the type of the field, and not of which struct.
+		if v, ok := environ[name]; ok && f.Name == p.Name && f.Type == p.Type {
 			reasons = append(reasons, fmt.Sprintf("%s: %q is not a %s", name, v, want))
 		}
 	}
@@ -129,18 +132,25 @@ func unreadable(p env.ParseError, environ map[string]string) error {
 	return errors.New(reasons[0])
 }
 
-// variables lists the variables that set a field of the name and type in the parser's error.
-func variables(t reflect.Type, p env.ParseError) (names []string) {
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
-		switch {
-		case name != "" && f.Name == p.Name && f.Type == p.Type:
-			names = append(names, name)
-		case f.Type.Kind() == reflect.Struct:
-			names = append(names, variables(f.Type, p)...)
+// settingFields lists the fields of the settings that a variable sets, by variable.
+func settingFields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+			switch {
+			case name != "":
+				if !yield(name, f) {
+					return
+				}
+			case f.Type.Kind() == reflect.Struct:
+				for name, inner := range settingFields(f.Type) {
+					if !yield(name, inner) {
+						return
+					}
+				}
+			}
 		}
 	}
-	return names
 }
 
 // redacted is printed in place of a secret.

@@ -28,8 +28,8 @@ var fieldTypes = map[Field][]Type{
 
 // fieldNames and opNames are listed in refusals.
 const (
-	fieldNames = "kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>"
-	opNames    = "eq, ne, gt, gte, lt, lte, in, contains, icontains, exists"
+	fieldNames = "kind, tags, keywords, category, importance, occurred_at, created_at, state or attributes.<path>"
+	opNames    = "eq, ne, gt, gte, lt, lte, in, contains, icontains or exists"
 )
 
 // Parse parses a filter from JSON. Absent input (no bytes, or null) is the nil Expr. An invalid
@@ -213,7 +213,7 @@ func parseOperator(raw json.RawMessage, f Field, at string) (Op, error) {
 		return op, nil
 	case Gt, Gte, Lt, Lte:
 		if f == Tags || f == Keywords {
-			return "", fault.InvalidField(at, "%s does not support %s; want eq, ne, in, contains, icontains, exists", f, op)
+			return "", fault.InvalidField(at, "%s does not support %s; want eq, ne, in, contains, icontains or exists", f, op)
 		}
 		return op, nil
 	case Contains, IContains:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // The providers of completion.
@@ -278,7 +279,7 @@ func (c Config) Validate() error {
 
 	switch {
 	case c.Provider != "" && !slices.Contains(providers(), c.Provider):
-		problem("provider", "unknown provider %q; valid are %s", c.Provider, strings.Join(providers(), ", "))
+		problem("provider", "unknown provider %q; use %s", c.Provider, wording.Or(providers()...))
 	case (c.Provider == ProviderOpenAI || c.Provider == ProviderOllama) && !c.UsesModel():
 		problem("model", "provider %q needs a model or a base URL: a model is used only if one of them is set", c.Provider)
 	}
@@ -290,7 +291,7 @@ func (c Config) Validate() error {
 	embed := c.embedProvider()
 	switch {
 	case !slices.Contains(embedProviders(), embed):
-		problem("embedder", "unknown embedder %q; valid are %s", c.EmbedProvider, strings.Join(embedProviders(), ", "))
+		problem("embedder", "unknown embedder %q; use %s", c.EmbedProvider, wording.Or(embedProviders()...))
 	case embed == ProviderOpenAI || embed == ProviderOllama:
 		if c.embedKey() == "" && isOpenAI(c.embedURL()) {
 			problem("embed_api_key", "missing: %s needs a key (SLIPBOX_LLM_API_KEY or OPENAI_API_KEY); a server of your own is named by embed_base_url", DefaultOpenAIURL)

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // AttrItem is the attribute that holds the Item of a note.
@@ -103,7 +105,7 @@ func (it *Item) Line() string {
 // Item checks an item. field names it in the fault.
 func (r *Validation) Item(field string, it *Item) {
 	if !slices.Contains(itemTypes(), it.Type) {
-		r.Addf(field+".type", "must be one of %v", itemTypes())
+		r.Addf(field+".type", "must be one of %s", wording.Or(itemTypes()...))
 	}
 	r.Text(field+".url", it.URL, MaxItemURLBytes)
 	r.Text(field+".media_type", it.MediaType, MaxTermBytes)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Limits of what callers write; those of a note's fields are in note.go.
@@ -231,7 +232,7 @@ func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 func (n *Note) Check() error {
 	var r Validation
 	if !slices.Contains(Kinds(), n.Kind) {
-		r.Addf("kind", "must be one of %v", Kinds())
+		r.Addf("kind", "must be one of %s", wording.Or(Kinds()...))
 	}
 	r.Text("key", n.Key, MaxKeyBytes)
 	if n.Kind != KindBlock || n.Content != "" { // a block may be empty

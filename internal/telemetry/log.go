@@ -32,7 +32,7 @@ func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
 	case "error":
 		opts.Level = slog.LevelError
 	default:
-		return nil, fmt.Errorf("log level %q is unknown; valid are debug, info, warn and error", cfg.Level)
+		return nil, fmt.Errorf("log level %q is unknown; use debug, info, warn or error", cfg.Level)
 	}
 	switch strings.ToLower(cfg.Format) {
 	case "", "text":
@@ -40,7 +40,7 @@ func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
 	case "json":
 		return slog.New(contextHandler{slog.NewJSONHandler(w, opts)}), nil
 	default:
-		return nil, fmt.Errorf("log format %q is unknown; valid are text and json", cfg.Format)
+		return nil, fmt.Errorf("log format %q is unknown; use text or json", cfg.Format)
 	}
 }
 

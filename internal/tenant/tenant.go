@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Scope is the tenant, agent and permissions on whose behalf a call is made.
@@ -55,7 +56,7 @@ func ParsePermissions(field string, names []string) ([]Permission, error) {
 	for _, n := range names {
 		p := Permission(n)
 		if !slices.Contains(valid, p) {
-			return nil, fault.InvalidField(field, "unknown scope %q; valid are %v", n, valid)
+			return nil, fault.InvalidField(field, "unknown scope %q; use %s", n, wording.Or(valid...))
 		}
 		if !slices.Contains(out, p) {
 			out = append(out, p)

@@ -1,10 +1,9 @@
 package mem0
 
 import (
-	"strings"
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // The names of the ids, in the order of memory.External.IDs: in bodies and filters, and as attributes of the memories
@@ -118,5 +117,5 @@ func malformed(format string, args ...any) error { return fault.New(fault.Malfor
 
 // errNoEntity refuses what would concern every user.
 func errNoEntity() error {
-	return malformed("at least one of %s must be given with a value; \"*\" alone is not enough", strings.Join(idNames[:], ", "))
+	return malformed("at least one of %s must be given with a value; \"*\" alone is not enough", wording.Or(idNames[:]...))
 }

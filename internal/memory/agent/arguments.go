@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // argHeartbeat is the argument that every tool takes.
@@ -195,7 +196,7 @@ func (a *arguments) choice(name string, choices ...string) string {
 		return choices[0]
 	}
 	if !slices.Contains(choices, s) {
-		a.problems.Addf(name, "must be one of %s", strings.Join(choices, ", "))
+		a.problems.Addf(name, "must be one of %s", wording.Or(choices...))
 	}
 	return s
 }

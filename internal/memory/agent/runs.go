@@ -123,7 +123,7 @@ func stepJob(run uuid.UUID) memory.Job {
 func (a *Service) checkEvent(e *NewEvent) error {
 	var r memory.Validation
 	if !slices.Contains([]memory.EventType{memory.EventMessage, memory.EventAlert, memory.EventTimer, memory.EventHeartbeat}, e.Type) {
-		r.Addf("type", "must be one of message, alert, timer, heartbeat")
+		r.Addf("type", "must be one of message, alert, timer or heartbeat")
 	}
 	if e.Role == memory.RoleTool || e.Role == memory.RoleAssistant {
 		r.Addf("role", "must be user, system or developer")

@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Sizes of pages. A search finds at most maxFound notes.
@@ -39,7 +40,7 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 	allowed := []string{string(memory.RoleUser), string(memory.RoleAssistant), string(memory.RoleSystem), string(memory.RoleDeveloper)}
 	for i, role := range roles {
 		if !slices.Contains(allowed, role) {
-			r.args.problems.Addf(memory.ElementField("roles", i), "must be one of %s", strings.Join(allowed, ", "))
+			r.args.problems.Addf(memory.ElementField("roles", i), "must be one of %s", wording.Or(allowed...))
 		}
 	}
 	from, until := r.args.dates()

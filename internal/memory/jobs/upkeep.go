@@ -3,11 +3,11 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Store is what upkeep requires of a store.
@@ -88,7 +88,7 @@ func (u Upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder strin
 	}
 	em, ok := u.Embedders.ByName(embedder)
 	if !ok {
-		return memory.Job{}, fault.InvalidField("embedder", "unknown embedder %q; valid are %s", embedder, strings.Join(u.Embedders.Names(), ", "))
+		return memory.Job{}, fault.InvalidField("embedder", "unknown embedder %q; use %s", embedder, wording.Or(u.Embedders.Names()...))
 	}
 	if em.Name() == c.Embedder && em.Dim() != c.Dim {
 		return memory.Job{}, fault.InvalidField("embedder", "%q has %d dimensions now, the collection's vectors have %d; give it another name", c.Embedder, em.Dim(), c.Dim)

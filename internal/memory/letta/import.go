@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // metaFile is the member of a collection's metadata that keeps what an imported file says of its agent.
@@ -101,7 +102,7 @@ func (im *importRun) run(ctx context.Context) error {
 		for i, n := range im.a.slipbox.Notes {
 			kind, _ := n[lineKind].(string)
 			if !slices.Contains(carriedKinds(), memory.Kind(kind)) {
-				return fault.InvalidField(memory.ElementField("metadata.slipbox.notes", i)+".kind", "must be one of %v", carriedKinds())
+				return fault.InvalidField(memory.ElementField("metadata.slipbox.notes", i)+".kind", "must be one of %s", wording.Or(carriedKinds()...))
 			}
 			if kind == string(memory.KindMessage) {
 				im.report.Messages++

@@ -248,7 +248,7 @@ func (r *reader) message(m *messagePart, field string) error {
 		r.approval++
 		return nil
 	default:
-		return fault.InvalidField(field+".role", "must be one of user, assistant, tool, system, function, approval, summary")
+		return fault.InvalidField(field+".role", "must be one of user, assistant, tool, system, function, approval or summary")
 	}
 	attributes[memory.AttrRole] = string(role)
 	if m.Name != nil && *m.Name != "" {

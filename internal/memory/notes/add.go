@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Add stores a note and enqueues its job in the same transaction. The vector is stored with it when
@@ -313,7 +314,7 @@ func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note,
 		out.Kind = memory.KindNote
 	}
 	if !slices.Contains(memory.Kinds(), out.Kind) {
-		r.Addf("kind", "must be one of %v", memory.Kinds())
+		r.Addf("kind", "must be one of %s", wording.Or(memory.Kinds()...))
 	}
 	checkOnDuplicate(&r, in.OnDuplicate)
 	r.Add(block.CheckNote(out.Kind))

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // readField reads one field of a note.
@@ -37,7 +38,7 @@ func (n *NewNote) readField(r *reader, field string, raw json.RawMessage) {
 	case "kind":
 		n.Kind = memory.Kind(readMember[string](r, field, wantText, raw))
 		if n.Kind == "" {
-			r.Addf(field, "must be one of %v", memory.Kinds())
+			r.Addf(field, "must be one of %s", wording.Or(memory.Kinds()...))
 		}
 	case "infer":
 		n.Infer = new(readMember[bool](r, field, wantBool, raw))

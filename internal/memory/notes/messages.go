@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // NewMessage is a message as a caller sends it.
@@ -237,7 +238,7 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 		m.role = memory.RoleUser
 	}
 	if !slices.Contains(memory.Roles(), m.role) {
-		r.Addf("role", "must be one of %v", memory.Roles())
+		r.Addf("role", "must be one of %s", wording.Or(memory.Roles()...))
 	}
 	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: in.Content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
 	for k, v := range in.Attributes {

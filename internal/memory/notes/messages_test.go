@@ -296,7 +296,7 @@ func TestMessagesAreRefused(t *testing.T) {
 		d.is(err, x.code, x.field)
 	}
 	_, err := d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{by("narrator", "x")}}, memory.Request{})
-	if err == nil || !strings.Contains(err.Error(), "user assistant system developer tool") {
+	if err == nil || !strings.Contains(err.Error(), "user, assistant, system, developer or tool") {
 		t.Errorf("the refusal %v does not list the roles", err)
 	}
 	list := notes.NewMessages{Messages: []notes.NewMessage{user("x")}}

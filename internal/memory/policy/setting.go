@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // The analysts that a collection can ask for.
@@ -20,7 +21,10 @@ const (
 // CheckModel refuses a model that the gateway's settings do not name.
 func CheckModel(name string, models []string) error {
 	if name != "" && !slices.Contains(models, name) {
-		return fault.InvalidField("policy_config.model", "no model is named %q; named are [%s]", name, strings.Join(models, ", "))
+		if len(models) == 0 {
+			return fault.InvalidField("policy_config.model", "no model is named %q; the settings of the gateway name none", name)
+		}
+		return fault.InvalidField("policy_config.model", "no model is named %q; use %s", name, wording.Or(models...))
 	}
 	return nil
 }
@@ -142,7 +146,7 @@ func (s *Setting[C]) set(c *C, raw json.RawMessage) error {
 		}
 	case *string:
 		if s.Choices != nil && !slices.Contains(s.Choices, *v) {
-			return fault.InvalidField(field, "must be one of %s", strings.Join(s.Choices, ", "))
+			return fault.InvalidField(field, "must be one of %s", wording.Or(s.Choices...))
 		}
 	}
 	return nil

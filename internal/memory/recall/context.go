@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall/contexts"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Order is the order in which a context shows its notes.
@@ -140,7 +141,7 @@ func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, apply
 		q.Encoding = encoding
 	}
 	if !slices.Contains(search.Encodings(), q.Encoding) {
-		return candidates, "", fault.InvalidField("encoding", "must be one of %v", search.Encodings())
+		return candidates, "", fault.InvalidField("encoding", "must be one of %s", wording.Or(search.Encodings()...))
 	}
 	return candidates, words, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // LayersQuery asks for items of the layers of a memory.
@@ -121,7 +122,7 @@ func (r *Service) findLayers(ctx context.Context, s tenant.Scope, v memory.View,
 	if q.Layer != "" {
 		i := slices.IndexFunc(layers, func(l memory.LayerReading) bool { return l.Name == q.Layer })
 		if i < 0 {
-			return out, fault.InvalidField("layer", "must be one of %s", strings.Join(layerNames(layers), ", "))
+			return out, fault.InvalidField("layer", "must be one of %s", wording.Or(layerNames(layers)...))
 		}
 		layers = layers[i : i+1]
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/schema"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Bounds and defaults of tools.
@@ -96,7 +97,7 @@ func (c *Change) apply(spec *memory.HTTPToolSpec, secrets map[string]string) err
 		r.Addf("parameters", "must not have the property %s, which every tool takes", argHeartbeat)
 	}
 	if !slices.Contains(Methods(), spec.Method) {
-		r.Addf("method", "must be one of %s", strings.Join(Methods(), ", "))
+		r.Addf("method", "must be one of %s", wording.Or(Methods()...))
 	}
 	if spec.TimeoutMS < MinTimeout || spec.TimeoutMS > MaxTimeout {
 		r.Addf("timeout_ms", "must be %d to %d", MinTimeout, MaxTimeout)

@@ -161,7 +161,7 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 	}
 	mode, ok := execModes[c.ExecMode]
 	if !ok {
-		return nil, fault.InvalidField("database_exec_mode", "unknown mode %q; valid are cache_statement, cache_describe, describe_exec, exec and simple_protocol", c.ExecMode)
+		return nil, fault.InvalidField("database_exec_mode", "unknown mode %q; use cache_statement, cache_describe, describe_exec, exec or simple_protocol", c.ExecMode)
 	}
 	pc.ConnConfig.DefaultQueryExecMode = mode
 	pc.ConnConfig.Tracer = d.Tracer

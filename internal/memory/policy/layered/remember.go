@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // RememberArgs are the arguments of TaskRemember.
@@ -42,7 +43,7 @@ func (a *RememberArgs) check() error {
 	case len(a.Content) > memory.MaxContentBytes:
 		return fault.InvalidField("content", "at most %d bytes; it has %d", memory.MaxContentBytes, len(a.Content))
 	case a.Role != "" && !slices.Contains(memory.Roles(), a.Role):
-		return fault.InvalidField("role", "must be one of %v", memory.Roles())
+		return fault.InvalidField("role", "must be one of %s", wording.Or(memory.Roles()...))
 	case a.Importance != nil && !(*a.Importance >= 0 && *a.Importance <= 1):
 		return fault.InvalidField("importance", "must be between 0 and 1")
 	}

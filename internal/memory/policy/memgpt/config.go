@@ -93,7 +93,7 @@ func (c *Config) checkRules() error {
 		case r.Rule == memory.RuleMost && r.Most < 1:
 			return fault.InvalidField(at+".most", "must be 1 or more")
 		case r.Rule != memory.RuleFirst && r.Rule != memory.RuleLast && r.Rule != memory.RuleAfter && r.Rule != memory.RuleMost:
-			return fault.InvalidField(at+".rule", "must be one of first, last, after, most")
+			return fault.InvalidField(at+".rule", "must be one of first, last, after or most")
 		}
 	}
 	return nil

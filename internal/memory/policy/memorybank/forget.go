@@ -124,7 +124,7 @@ func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config,
 	}
 	if args.Mode != nil {
 		if *args.Mode != ForgetThreshold && *args.Mode != ForgetRandom {
-			return set, "", fault.InvalidField("mode", "must be one of %s, %s", ForgetThreshold, ForgetRandom)
+			return set, "", fault.InvalidField("mode", "must be %s or %s", ForgetThreshold, ForgetRandom)
 		}
 		set.Forgetting = *args.Mode
 	}
