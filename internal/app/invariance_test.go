@@ -250,7 +250,7 @@ func (v *invariance) check() []rankedLists {
 		words := corpus.New(uint64(i) + 7)
 		notes := make([]eval.Note, 500)
 		for j := range notes {
-			notes[j] = eval.Note{Content: words.Note(), Kind: "message", Infer: new(false)}
+			notes[j] = eval.Note{Content: words.Query(), Kind: "message", Infer: new(false)}
 		}
 		if _, err := v.client(h).AddNotes(v.t.Context(), "talk", notes); err != nil {
 			v.t.Fatal(err)
