@@ -4,9 +4,12 @@
 package enginetest
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +27,11 @@ func Open(tb testing.TB, clock func() time.Time, log *slog.Logger) store.Store {
 	var err error
 	switch engine := os.Getenv("SLIPBOX_TEST_ENGINE"); engine {
 	case "", "sqlite":
-		s, err = sqlite.Open(tb.Context(), sqlite.Config{Path: filepath.Join(tb.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock, Logger: log})
+		path := filepath.Join(tb.TempDir(), "slipbox.db")
+		if err := os.WriteFile(path, template(tb), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		s, err = sqlite.Open(tb.Context(), sqlite.Config{Path: path}, sqlite.Deps{Clock: clock, Logger: log})
 	case "postgres":
 		s, err = postgres.Open(tb.Context(), postgres.Config{URL: postgrestest.New(tb).URL}, postgres.Deps{Clock: clock, Logger: log})
 	default:
@@ -40,3 +47,31 @@ func Open(tb testing.TB, clock func() time.Time, log *slog.Logger) store.Store {
 	})
 	return s
 }
+
+// template returns the file of an empty embedded store with the newest schema. To migrate takes six times as long as to
+// open a copy. The tests of internal/store/sqlite migrate.
+func template(tb testing.TB) []byte {
+	tb.Helper()
+	file, err := migrated()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return file
+}
+
+var migrated = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "slipbox-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "slipbox.db")
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Path: path}, sqlite.Deps{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil { // moves the log into the file
+		return nil, err
+	}
+	return os.ReadFile(path) //nolint:gosec // a folder of our own
+})
