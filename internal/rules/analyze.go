@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // maxTopics is the number of topics that a note gets.

@@ -2,13 +2,13 @@ package rules
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads short answers together with the question that they answer: "Peter." after

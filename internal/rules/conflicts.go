@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // singleValuedRelations are the relations that have one value at a time.

@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // The limits of continuity by rules. The longer the time between two pages, the more they must have in

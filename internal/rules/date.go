@@ -2,13 +2,13 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 

@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file finds what a Chinese fact ends. What ends may come before the verb (把摩托车卖了, 降压药我停了), behind a

@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // The bounds of graphs by rules.

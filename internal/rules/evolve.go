@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // The bounds of evolution by rules.

@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads a Chinese question as the statement that its answer completes. Chinese asks at the place of the

@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file finds whom a Chinese sentence without a subject is about. Chinese leaves out a subject that is

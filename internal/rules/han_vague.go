@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file finds Chinese sentences that name something and still say nothing that lasts, as vague.go does for

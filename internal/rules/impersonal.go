@@ -1,6 +1,6 @@
 package rules
 
-import "regexp"
+import regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 
 // This file rewrites sentences whose "they" is nobody in particular, such as a surgery or an office: "they took me off
 // amlodipine" is "I was taken off amlodipine".

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // knowledge takes facts about the person from what the person says, and what the assistant did or

@@ -1,11 +1,11 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads what is told of somebody who was named before, and what is said of the topic of a question.

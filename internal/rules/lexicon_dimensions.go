@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // dimensionCue is what shows a dimension of a profile in a sentence.

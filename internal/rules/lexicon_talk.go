@@ -1,6 +1,6 @@
 package rules
 
-import "regexp"
+import regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 
 // This file holds the vocabulary of English talk: introductory words, reactions, requests and
 // suppositions, and the forms of verbs.

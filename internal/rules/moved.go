@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file completes what was agreed on without saying what: "It's settled, 8 November" after "the launch is on 25

@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file finds names of people at the beginning of Chinese text. A dictionary has few names, and no space or

@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // promiseForms matches promises, reports and advice of an assistant.

@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads a question as the statement that its answer completes: "Which plot do you have?" is "My

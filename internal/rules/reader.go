@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads one utterance, with what was said before it, sentence by sentence.
@@ -92,7 +92,7 @@ func listenersOf(all []utterance, speaker string) *regexp.Regexp {
 		return nil
 	}
 	list := strings.Join(names, "|")
-	return regexp.MustCompile(`^(?:` + list + `)[,!]\s+|,\s+(?:` + list + `)(\s*[.!]*)$`)
+	return regexp.Build(`^(?:` + list + `)[,!]\s+|,\s+(?:` + list + `)(\s*[.!]*)$`)
 }
 
 // facts returns the facts of the utterance in order.

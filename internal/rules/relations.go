@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // statement is a relation that a fact states.

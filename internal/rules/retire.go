@@ -1,11 +1,11 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file finds what a fact ends without naming it in the words of the older fact: "sold the van" ends "drives a 2009

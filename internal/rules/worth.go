@@ -2,10 +2,11 @@ package rules
 
 import (
 	_ "embed" // the weights
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file decides whether a fact that the rules found is worth keeping. Rules say what a sentence says; whether it

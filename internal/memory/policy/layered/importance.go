@@ -1,10 +1,10 @@
 package layered
 
 import (
-	"regexp"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // Importance is how important an item is, with the rules that said so.

@@ -1,8 +1,9 @@
 package layered
 
 import (
-	"regexp"
 	"strings"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // Intent is the layer that answers a query best.

@@ -1,11 +1,11 @@
 package layered
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // The parts of the English phrases: what may be before the subject, and between it and the verb.

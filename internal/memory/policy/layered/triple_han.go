@@ -1,10 +1,11 @@
 package layered
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // The parts of the Chinese phrases.

@@ -1,11 +1,11 @@
 package layered
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads enumerations: "I like apples, bananas and pears", 我喜欢苹果、香蕉和橙子.
