@@ -123,7 +123,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.Store, c.checks = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.room)), checks
+	c.Store, c.checks = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits)), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix, Timeout: c.cfg.Redis.Timeout}, deps); err != nil {
@@ -398,8 +398,8 @@ func (c *core) publishDelta() func(memory.RunDelta) {
 	return func(h memory.RunDelta) { c.bus.Publish(context.Background(), redis.News{Delta: &h}) } // does not block
 }
 
-// room returns the limits of a tenant that is near one of them.
-func (c *core) room(ctx context.Context, s tenant.Scope) (*memory.Room, error) {
+// storageLimits returns the limits of a tenant that is near one of them.
+func (c *core) storageLimits(ctx context.Context, s tenant.Scope) (*memory.StorageLimits, error) {
 	if c.quotas == nil {
 		return nil, nil //nolint:nilnil // nothing serves yet
 	}
@@ -407,7 +407,7 @@ func (c *core) room(ctx context.Context, s tenant.Scope) (*memory.Room, error) {
 	if err != nil || !near {
 		return nil, err
 	}
-	return &memory.Room{Notes: l.Notes, Collections: l.Collections, Forks: l.Forks, StoredBytes: l.StoredBytes}, nil
+	return &memory.StorageLimits{Notes: l.Notes, Collections: l.Collections, Forks: l.Forks, StoredBytes: l.StoredBytes}, nil
 }
 
 // limits returns the limits of tenants that have none of their own.

@@ -56,7 +56,7 @@ func (s PolicySet) Names() []string {
 }
 
 // Quota refuses writes that would exceed a tenant's limits, with QuotaExceeded, before work is spent
-// on them. It takes no lock on the tenant; near a limit the store checks again (Room).
+// on them. It takes no lock on the tenant; near a limit the store checks again (StorageLimits).
 type Quota interface {
 	// CheckNotes asks for room for n more notes with this many bytes in total.
 	CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) error

@@ -89,7 +89,7 @@ type NewCollection struct {
 	// Attach are blocks of shared collections that the new one shows; Collection is set. NotFound when one is
 	// not visible, Exists when two of them, or one and a block of its own, have one label.
 	Attach []Attachment
-	Room   *Room // QuotaExceeded when the tenant would have more collections; nil: not checked
+	Limits *StorageLimits // QuotaExceeded when the tenant would have more collections; nil: not checked
 }
 
 // CollectionCreated is the answer of CreateCollection. Replay is set when the idempotency key was
@@ -292,14 +292,14 @@ type WriteOptions struct {
 	Trigger     uuid.UUID
 	Undoes      Revision // Conflict when another changeset undoes it
 	Idempotency *Idempotency
-	Audit       []AuditEntry // written with it; the store sets Actor and At
-	System      bool         // jobs: may write while the collection is copying
-	Room        *Room        // QuotaExceeded when the tenant would store more; nil: not checked
+	Audit       []AuditEntry   // written with it; the store sets Actor and At
+	System      bool           // jobs: may write while the collection is copying
+	Limits      *StorageLimits // QuotaExceeded when the tenant would store more; nil: not checked
 }
 
-// Room is how much a tenant may store; 0 is no limit. The store checks it in the transaction that adds
+// StorageLimits are how much a tenant may store; 0 is no limit. The store checks it in the transaction that adds
 // something, one such transaction of a tenant after the other.
-type Room struct {
+type StorageLimits struct {
 	Notes, Collections, Forks, StoredBytes int64
 }
 

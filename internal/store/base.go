@@ -62,9 +62,9 @@ type Locks interface {
 	LockAgent(tenantID, id uuid.UUID)
 	// LockKey waits for all who change the key.
 	LockKey(tenantID, id uuid.UUID)
-	// LockRoom waits for all who add to what the tenant stores under a limit. It is the last lock of a
+	// LockUsage waits for all who add to what the tenant stores under a limit. It is the last lock of a
 	// transaction. The next statement sees what they added.
-	LockRoom(tenantID uuid.UUID)
+	LockUsage(tenantID uuid.UUID)
 	// LockTool waits for all who change the tool, or attach it.
 	LockTool(tenantID, id uuid.UUID)
 	// LockSigningKeys waits for all who add a signing key.

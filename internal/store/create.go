@@ -130,8 +130,8 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 			return out, err
 		}
 	}
-	if n.Room != nil {
-		if err := checkRoom(ctx, q, s.Tenant(), uuid.Nil, memory.TenantUsage{}, n.Room, now); err != nil {
+	if n.Limits != nil {
+		if err := checkLimits(ctx, q, s.Tenant(), uuid.Nil, memory.TenantUsage{}, n.Limits, now); err != nil {
 			return out, err
 		}
 	}

@@ -60,7 +60,7 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 			return h, r, false, err
 		}
 	}
-	if err := t.checkRoom(o.Room); err != nil {
+	if err := t.checkLimits(o.Limits); err != nil {
 		return h, r, false, err
 	}
 	for _, e := range o.Audit {

@@ -79,7 +79,7 @@ const recheckJobs = 2 * time.Second
 // settleLag is how long use may take until a sum holds it: it is written once a second.
 const settleLag = 3 * time.Second
 
-// Room that is left, below which each write is checked in its transaction. Above it, that happens
+// What is left of a limit, below which each write is checked in its transaction. Above it, that happens
 // when this process has admitted an eighth of what the last sum left.
 const (
 	nearNotes       = 1000

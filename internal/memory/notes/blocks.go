@@ -117,7 +117,7 @@ func (b *Blocks) create(ctx context.Context, s tenant.Scope, ref, label string, 
 	if r.Guard != nil {
 		return BlockWritten{}, fault.New(fault.Precondition, "there is no block %q, so it has no entity tag", label)
 	}
-	if err := b.checkRoom(ctx, s, &coll, "label"); err != nil {
+	if err := b.checkBlockCount(ctx, s, &coll, "label"); err != nil {
 		return BlockWritten{}, err
 	}
 	note, err := b.first(ctx, s, label, c)
@@ -135,8 +135,8 @@ func (b *Blocks) create(ctx context.Context, s tenant.Scope, ref, label string, 
 	return written(&w, true), err
 }
 
-// checkRoom returns Invalid with the field when a collection shows as many blocks as it may.
-func (b *Blocks) checkRoom(ctx context.Context, s tenant.Scope, c *memory.Collection, field string) error {
+// checkBlockCount returns Invalid with the field when a collection shows as many blocks as it may.
+func (b *Blocks) checkBlockCount(ctx context.Context, s tenant.Scope, c *memory.Collection, field string) error {
 	v, err := b.notes.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
 		return err

@@ -213,7 +213,7 @@ func (b *Blocks) Attach(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	if _, held, err := b.attachedBlock(ctx, s, &c, id); err != nil || !held {
 		if err == nil {
-			err = b.checkRoom(ctx, s, &c, "block")
+			err = b.checkBlockCount(ctx, s, &c, "block")
 		}
 		if err != nil {
 			return memory.Note{}, 0, err

@@ -94,9 +94,9 @@ func (b bench) put(tb testing.TB, collection uuid.UUID, n memory.Note) memory.No
 }
 
 // Two gateways keep to the limits of a tenant together.
-func TestTwoGatewaysKeepToRoom(t *testing.T) {
+func TestTwoGatewaysKeepToLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	storetest.KeepsToRoom(t, b.scope, b.Store, b.beside(t, time.Second).Store)
+	storetest.KeepsToLimits(t, b.scope, b.Store, b.beside(t, time.Second).Store)
 	b.sound(t)
 }

@@ -31,8 +31,8 @@ func (q *session) LockTool(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM tools WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
 }
 
-// LockRoom implements store.Locks.
-func (q *session) LockRoom(tenantID uuid.UUID) { q.lockByName(lockRoom, tenantID.String()) }
+// LockUsage implements store.Locks.
+func (q *session) LockUsage(tenantID uuid.UUID) { q.lockByName(lockUsage, tenantID.String()) }
 
 // LockSigningKeys implements store.Locks. Readers are not kept waiting.
 func (q *session) LockSigningKeys() {
@@ -63,7 +63,7 @@ func (q *session) LockJob(tenantID, id uuid.UUID) {
 const (
 	lockDecide = iota + 1
 	lockAnswer
-	lockRoom
+	lockUsage
 )
 
 // lockByName waits for the transactions that hold the name. Two names with the same hash wait for

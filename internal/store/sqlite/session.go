@@ -390,7 +390,7 @@ func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}
 func (noLocks) LockTool(uuid.UUID, uuid.UUID)           {}
-func (noLocks) LockRoom(uuid.UUID)                      {}
+func (noLocks) LockUsage(uuid.UUID)                     {}
 func (noLocks) LockSigningKeys()                        {}
 func (noLocks) HoldCollections(uuid.UUID, ...uuid.UUID) {}
 func (noLocks) LockCollection(uuid.UUID, uuid.UUID)     {}

@@ -25,7 +25,7 @@ func writeCases() []testCase {
 		{"VersionCompare", versionCompare},
 		{"Canceled", canceledWrite},
 		{"Panics", panickingClosure},
-		{"Room", keepsToRoom},
+		{"Limits", keepsToLimits},
 		{"Seed", seededCollection},
 	}
 }

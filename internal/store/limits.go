@@ -11,11 +11,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// checkRoom returns QuotaExceeded when a tenant stores more than it may: what is stored in other
+// checkLimits returns QuotaExceeded when a tenant stores more than it may: what is stored in other
 // collections than one, and added, which is what that one stores. It makes other transactions of the
 // tenant that check wait until this one ends, so that together they keep to the limit.
-func checkRoom(ctx context.Context, q Session, tenantID, except uuid.UUID, added memory.TenantUsage, room *memory.Room, now time.Time) error {
-	q.LockRoom(tenantID)
+func checkLimits(ctx context.Context, q Session, tenantID, except uuid.UUID, added memory.TenantUsage, limits *memory.StorageLimits, now time.Time) error {
+	q.LockUsage(tenantID)
 	u, err := q.StoredBeside(ctx, tenantID, except, now)
 	if err != nil {
 		return err
@@ -24,10 +24,10 @@ func checkRoom(ctx context.Context, q Session, tenantID, except uuid.UUID, added
 		name        string
 		limit, used int64
 	}{
-		{"notes", room.Notes, u.Notes + added.Notes},
-		{"collections", room.Collections, u.Collections + added.Collections},
-		{"forks", room.Forks, u.Forks + added.Forks},
-		{"stored_bytes", room.StoredBytes, u.StoredBytes + added.StoredBytes},
+		{"notes", limits.Notes, u.Notes + added.Notes},
+		{"collections", limits.Collections, u.Collections + added.Collections},
+		{"forks", limits.Forks, u.Forks + added.Forks},
+		{"stored_bytes", limits.StoredBytes, u.StoredBytes + added.StoredBytes},
 	} {
 		if x.limit > 0 && x.used > x.limit {
 			return fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s", x.name)
@@ -36,34 +36,34 @@ func checkRoom(ctx context.Context, q Session, tenantID, except uuid.UUID, added
 	return nil
 }
 
-// checkRoom checks the room of the tenant when the changeset added notes or bytes. Collections are
+// checkLimits checks the limits of the tenant when the changeset added notes or bytes. Collections are
 // checked where they are created.
-func (t *Tx) checkRoom(room *memory.Room) error {
-	if room == nil || t.head.Stored.Notes <= t.before.Notes && t.head.Stored.Bytes <= t.before.Bytes {
+func (t *Tx) checkLimits(limits *memory.StorageLimits) error {
+	if limits == nil || t.head.Stored.Notes <= t.before.Notes && t.head.Stored.Bytes <= t.before.Bytes {
 		return nil
 	}
-	only := memory.Room{Notes: room.Notes, StoredBytes: room.StoredBytes}
+	only := memory.StorageLimits{Notes: limits.Notes, StoredBytes: limits.StoredBytes}
 	here := memory.TenantUsage{Notes: t.head.Stored.Notes, StoredBytes: t.head.Stored.Bytes}
-	return checkRoom(t.ctx, t.q, t.scope.Tenant(), t.row.ID, here, &only, t.now)
+	return checkLimits(t.ctx, t.q, t.scope.Tenant(), t.row.ID, here, &only, t.now)
 }
 
-// LimitWrites returns a store that checks the room of a tenant in each transaction in which a caller or
-// an import adds notes or a collection. room returns nil while the tenant is far from its limits.
-func LimitWrites(s Store, room func(context.Context, tenant.Scope) (*memory.Room, error)) Store {
-	return &limiting{Store: s, room: room}
+// LimitWrites returns a store that checks the limits of a tenant in each transaction in which a caller or
+// an import adds notes or a collection. limits returns nil while the tenant is far from its limits.
+func LimitWrites(s Store, limits func(context.Context, tenant.Scope) (*memory.StorageLimits, error)) Store {
+	return &limiting{Store: s, limits: limits}
 }
 
 type limiting struct {
 	Store
 
-	room func(context.Context, tenant.Scope) (*memory.Room, error)
+	limits func(context.Context, tenant.Scope) (*memory.StorageLimits, error)
 }
 
 // Write implements memory.Writer. Notes of jobs are not checked: they follow from what was added.
 func (l *limiting) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error) {
 	if o.Cause == memory.CauseAdd || o.Cause == memory.CauseImport {
 		var err error
-		if o.Room, err = l.room(ctx, s); err != nil {
+		if o.Limits, err = l.limits(ctx, s); err != nil {
 			return memory.Written{}, err
 		}
 	}
@@ -73,7 +73,7 @@ func (l *limiting) Write(ctx context.Context, s tenant.Scope, collection uuid.UU
 // CreateCollection implements memory.CollectionStore.
 func (l *limiting) CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (memory.CollectionCreated, error) {
 	var err error
-	if c.Room, err = l.room(ctx, s); err != nil {
+	if c.Limits, err = l.limits(ctx, s); err != nil {
 		return memory.CollectionCreated{}, err
 	}
 	return l.Store.CreateCollection(ctx, s, c)
