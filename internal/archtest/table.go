@@ -14,8 +14,8 @@ const (
 	tableEnd   = "<!-- end of package map -->\n"
 )
 
-// Table returns the map as a Markdown table: below each layer its packages, in the order of the map.
-func Table() string {
+// table returns the map as a Markdown table: below each layer its packages, in the order of the map.
+func table() string {
 	var b strings.Builder
 	b.WriteString("| package | owns | may import, besides leaves |\n|---|---|---|\n")
 	byLayer := map[Layer][]Package{}
@@ -66,5 +66,5 @@ func ReplaceTable(document string) (string, error) {
 	if !ok {
 		return "", errors.New("the mark after the package map is missing")
 	}
-	return before + tableBegin + "\n" + Table() + "\n" + tableEnd + after, nil
+	return before + tableBegin + "\n" + table() + "\n" + tableEnd + after, nil
 }

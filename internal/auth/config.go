@@ -22,8 +22,8 @@ const (
 	// MaxKeyTTL is the maximum lifetime that can be requested for a key. A key
 	// without expiry is valid until it is revoked.
 	MaxKeyTTL = 100 * 365 * 24 * time.Hour
-	// MinSecret is the minimum length of Config.Secret in bytes.
-	MinSecret = 32
+	// minSecret is the minimum length of Config.Secret in bytes.
+	minSecret = 32
 )
 
 // Config configures the credentials. A zero field means its default.
@@ -87,8 +87,8 @@ func (c Config) withDefaults() (Config, error) {
 	if !envText.MatchString(c.Env) {
 		errs = append(errs, fmt.Errorf("auth: Env must match %s", envText))
 	}
-	if len(c.Secret) < MinSecret {
-		errs = append(errs, fmt.Errorf("auth: Secret must have at least %d bytes", MinSecret))
+	if len(c.Secret) < minSecret {
+		errs = append(errs, fmt.Errorf("auth: Secret must have at least %d bytes", minSecret))
 	}
 	if c.StatusSize == 0 {
 		c.StatusSize = 10_000

@@ -47,7 +47,7 @@ func TestSecretFile(t *testing.T) {
 	}
 	wg.Wait()
 	for _, s := range got {
-		if s != got[0] || len(s) < MinSecret {
+		if s != got[0] || len(s) < minSecret {
 			t.Errorf("secrets differ or are short: %d bytes", len(s))
 		}
 	}

@@ -22,8 +22,8 @@ func SecretFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the token secret: %w", err)
 	}
-	if len(secret) < MinSecret {
-		return nil, fmt.Errorf("the token secret in %s has %d bytes, at least %d are required; remove the file to create another", path, len(secret), MinSecret)
+	if len(secret) < minSecret {
+		return nil, fmt.Errorf("the token secret in %s has %d bytes, at least %d are required; remove the file to create another", path, len(secret), minSecret)
 	}
 	return secret, nil
 }

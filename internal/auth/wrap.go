@@ -15,7 +15,7 @@ var errWrapped = fmt.Errorf("the signing key was %w", seal.ErrSealed)
 
 // newSecret generates a random value for Config.Secret.
 func newSecret() ([]byte, error) {
-	secret := make([]byte, MinSecret)
+	secret := make([]byte, minSecret)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("read random bytes: %w", err)
 	}

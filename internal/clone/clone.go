@@ -44,8 +44,8 @@ type Config struct {
 	EphemeralTTL time.Duration
 }
 
-// MaxBatchSize bounds the notes per step of a copy.
-const MaxBatchSize = 10_000
+// maxBatchSize bounds the notes per step of a copy.
+const maxBatchSize = 10_000
 
 // Mode is the kind of a clone.
 type Mode string
@@ -106,8 +106,8 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if cfg.RemoveBatch == 0 {
 		cfg.RemoveBatch = 5_000
 	}
-	if cfg.BatchSize < 1 || cfg.BatchSize > MaxBatchSize || cfg.RemoveBatch < 1 {
-		return nil, fault.New(fault.Internal, "clone: batch size must be 1..%d, remove batch at least 1", MaxBatchSize)
+	if cfg.BatchSize < 1 || cfg.BatchSize > maxBatchSize || cfg.RemoveBatch < 1 {
+		return nil, fault.New(fault.Internal, "clone: batch size must be 1..%d, remove batch at least 1", maxBatchSize)
 	}
 	c := &Service{
 		store: deps.Store, agents: deps.Agents, clock: deps.Clock, quota: deps.Quota,
@@ -232,8 +232,8 @@ func (c *Service) validate(in *Input) error {
 	if in.BatchSize == 0 {
 		in.BatchSize = c.cfg.BatchSize
 	}
-	if in.BatchSize < 1 || in.BatchSize > MaxBatchSize {
-		return fault.InvalidField("batch_size", "must be between 1 and %d", MaxBatchSize)
+	if in.BatchSize < 1 || in.BatchSize > maxBatchSize {
+		return fault.InvalidField("batch_size", "must be between 1 and %d", maxBatchSize)
 	}
 	if err := in.External.Check("external."); err != nil || in.Name == "" {
 		return err

@@ -64,7 +64,7 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, logf func(format string, 
 		return out
 	}
 	summary := func(rows []Row) map[string]Interval {
-		return each(func(m int) Interval { return Bootstrap(column(rows, m, whole)) })
+		return each(func(m int) Interval { return bootstrap(column(rows, m, whole)) })
 	}
 	out := &Ablation{Track: b.Data.Name, Embedder: b.Embedder, Whole: summary(base), Took: tookOf(base)}
 	for i := range base {
@@ -96,23 +96,23 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, logf func(format string, 
 		}
 		out.Signals = append(out.Signals, AblatedSignal{
 			Name: s.Name,
-			Off:  each(func(m int) Interval { return Paired(without, base, m, whole) }), OffTook: tookOf(without),
+			Off:  each(func(m int) Interval { return paired(without, base, m, whole) }), OffTook: tookOf(without),
 			Alone: summary(only), AloneTook: tookOf(only),
 		})
 	}
 	return out, nil
 }
 
-func (b *Bench) metric(name string) int { return slices.Index(Metrics(b.Data.Budgets), name) }
+func (b *Bench) metric(name string) int { return slices.Index(metrics(b.Data.Budgets), name) }
 
-// Paired returns the mean and the interval of the difference of two runs over the same questions:
+// paired returns the mean and the interval of the difference of two runs over the same questions:
 // first minus second.
-func Paired(first, second []Row, metric int, keep func(*Row) bool) Interval {
+func paired(first, second []Row, metric int, keep func(*Row) bool) Interval {
 	a, b := column(first, metric, keep), column(second, metric, keep)
 	for i := range a {
 		a[i] -= b[i]
 	}
-	return Bootstrap(a)
+	return bootstrap(a)
 }
 
 func tookOf(rows []Row) Latency {

@@ -52,7 +52,7 @@ func TestReadRealMem(t *testing.T) {
 	if len(q.Dialogue) != 3 || q.Dialogue[0].Role != "user" || q.Dialogue[0].Name != "Ann" || q.Dialogue[1].Role != "assistant" {
 		t.Errorf("dialogue %+v", q.Dialogue)
 	}
-	scale := NewScale(c.Turns, d.Budgets)
+	scale := newScale(c.Turns, d.Budgets)
 	if got := scale.sessionRecall([]string{"2", "0"}, q.GoldSessions); got != 1 {
 		t.Errorf("a turn of the gold session counts %v", got)
 	}

@@ -332,7 +332,7 @@ func (c *Client) removed(ctx context.Context, collection, name string) error {
 	}
 	for {
 		if _, err := c.Collection(ctx, name); err != nil {
-			if HasCode(err, "not_found") {
+			if hasCode(err, "not_found") {
 				return nil
 			}
 			return err

@@ -42,8 +42,8 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// HasCode reports whether err is a Problem with the code.
-func HasCode(err error, code string) bool {
+// hasCode reports whether err is a Problem with the code.
+func hasCode(err error, code string) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && p.Code == code
 }
@@ -138,7 +138,7 @@ type Query struct {
 	Text     string             `json:"query,omitempty"`
 	Messages []Message          `json:"messages,omitempty"` // a dialogue, instead of Text
 	Mode     string             `json:"mode"`               // lexical, vector, hybrid
-	K        any                `json:"k"`                  // a number, or KAuto
+	K        any                `json:"k"`                  // a number, or kAuto
 	Rerank   string             `json:"rerank,omitempty"`   // "model": the two-stage noise filter
 	Profile  string             `json:"profile,omitempty"`  // of the ranking; "" lets the gateway choose
 	Weights  map[string]float64 `json:"weights,omitempty"`  // of signals that differ from the profile

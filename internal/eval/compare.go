@@ -471,7 +471,7 @@ func (u *unit) create(ctx context.Context) (Collection, error) {
 // removeOld removes what a run that was cut off has left under the name of the part's collection.
 func (u *unit) removeOld(ctx context.Context) error {
 	old, err := u.Client.Collection(ctx, u.name())
-	if HasCode(err, "not_found") {
+	if hasCode(err, "not_found") {
 		return nil
 	}
 	if err != nil {
@@ -500,7 +500,7 @@ func (u *unit) measure(ctx context.Context) (_ *Part, err error) {
 			return nil, err
 		}
 		collection = l.Collection
-		m = &policyMemory{client: u.Client, loaded: l, origins: NewOrigins(u.Client, l)}
+		m = &policyMemory{client: u.Client, loaded: l, origins: newOrigins(u.Client, l)}
 		if u.Policy == noPolicy {
 			*u.base = l
 		}
@@ -527,7 +527,7 @@ func (u *unit) measure(ctx context.Context) (_ *Part, err error) {
 		defer func() { err = errors.Join(err, u.Client.remove(context.WithoutCancel(ctx), collection)) }()
 	}
 	p.Seconds = time.Since(began).Seconds()
-	if p.Stored, err = CountStored(ctx, u.Client, collection); err != nil {
+	if p.Stored, err = countStored(ctx, u.Client, collection); err != nil {
 		return nil, err
 	}
 	if p.Costs, err = u.settledCosts(ctx, collection); err != nil {

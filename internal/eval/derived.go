@@ -20,8 +20,8 @@ type Origins struct {
 	notes  map[string][]string // sources of the notes read so far
 }
 
-// NewOrigins returns the Origins of a loaded conversation.
-func NewOrigins(c *Client, l *Loaded) *Origins {
+// newOrigins returns the Origins of a loaded conversation.
+func newOrigins(c *Client, l *Loaded) *Origins {
 	return &Origins{client: c, loaded: l, notes: map[string][]string{}}
 }
 
@@ -51,7 +51,7 @@ func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 		if !ok {
 			n, err := o.client.Note(ctx, o.loaded.Collection, id)
 			if err != nil {
-				if HasCode(err, "not_found") { // a source that was deleted
+				if hasCode(err, "not_found") { // a source that was deleted
 					continue
 				}
 				return nil, err
@@ -64,9 +64,9 @@ func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 	return out, nil
 }
 
-// DerivedMetrics returns the metrics for hits that may be derived notes: recall within each budget
+// derivedMetrics returns the metrics for hits that may be derived notes: recall within each budget
 // of tokens, and the share of the answer in the first ten texts.
-func DerivedMetrics(budgets []int) []string {
+func derivedMetrics(budgets []int) []string {
 	var out []string
 	for _, b := range budgets {
 		out = append(out, budgetMetric(b))
@@ -122,9 +122,9 @@ func (n *FoundNote) rendered() string {
 	return "[" + when + "] " + who + n.Content
 }
 
-// ContextMetrics returns the metrics of contexts: recall, the share of the answer, and the tokens
+// contextMetrics returns the metrics of contexts: recall, the share of the answer, and the tokens
 // used, for each budget.
-func ContextMetrics(budgets []int) []string {
+func contextMetrics(budgets []int) []string {
 	var out []string
 	for _, b := range budgets {
 		out = append(out, budgetMetric(b), fmt.Sprintf("answer@%dt", b), fmt.Sprintf("tokens@%dt", b))
@@ -171,7 +171,7 @@ func (b *Bench) askCovered(ask func(l *Loaded, o *Origins, q *Question) (Ranking
 	var out []Row
 	for i := range b.Data.Conversations {
 		c := &b.Data.Conversations[i]
-		origins := NewOrigins(b.Client, &b.Loaded[i])
+		origins := newOrigins(b.Client, &b.Loaded[i])
 		for j := range c.Questions {
 			q := &c.Questions[j]
 			if len(q.Gold) == 0 {

@@ -68,7 +68,7 @@ func TestOrigins(t *testing.T) {
 		"fact": {"m1", "m2"}, "summary": {"fact", "m2", "m3", "gone"}, "loop": {"loop", "m4"}, "wide": many, "twelve": many[:12], "page": {"summary", "loop"}, "none": nil,
 	}}
 	b := f.bench(t)
-	o := NewOrigins(b.Client, &b.Loaded[0])
+	o := newOrigins(b.Client, &b.Loaded[0])
 	for id, want := range map[string][]string{
 		"m7": {"D1:7"}, "fact": {"D1:1", "D1:2"}, "summary": {"D1:2", "D1:3", "D1:1"}, "loop": {"D1:4"}, "wide": nil, "none": nil,
 		"page": {"D1:2", "D1:3", "D1:4", "D1:1"},
@@ -117,7 +117,7 @@ func TestAskContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := rows[0].Score, (Score{0.5, 1, 9, 0.5, 1, 9}); !slices.Equal(got, want) {
-		t.Errorf("%v are %v, want %v", ContextMetrics(b.Data.Budgets), got, want)
+		t.Errorf("%v are %v, want %v", contextMetrics(b.Data.Budgets), got, want)
 	}
 	f.tokens = 11
 	if _, err := b.AskContext(t.Context()); err == nil || !strings.Contains(err.Error(), "11 tokens for a budget of 10") {

@@ -12,7 +12,7 @@ import (
 // at returns one metric of a score by name.
 func at(t *testing.T, s Score, budgets []int, name string) float64 {
 	t.Helper()
-	i := slices.Index(Metrics(budgets), name)
+	i := slices.Index(metrics(budgets), name)
 	if i < 0 {
 		t.Fatalf("no metric is named %s", name)
 	}
@@ -28,7 +28,7 @@ func TestMeasureWorkedExample(t *testing.T) {
 		ranked = append(ranked, "filler"+string(rune('A'+i)))
 	}
 	ranked = append(ranked, "c")
-	s := NewScale(nil, nil).Measure(ranked, []string{"a", "b", "c"}, "")
+	s := newScale(nil, nil).Measure(ranked, []string{"a", "b", "c"}, "")
 	for name, want := range map[string]float64{
 		"recall@5": 2.0 / 3, "recall@50": 1, "all@10": 0, "any@5": 1, "any@10": 1, "all@50": 1, "MRR": 0.5, "nDCG@10": 0.4776,
 	} {
@@ -43,9 +43,9 @@ func TestMeasureWorkedExample(t *testing.T) {
 
 func TestMeasureNothingFound(t *testing.T) {
 	t.Parallel()
-	for i, v := range NewScale(nil, []int{500}).Measure(nil, []string{"a"}, "a word") {
+	for i, v := range newScale(nil, []int{500}).Measure(nil, []string{"a"}, "a word") {
 		if v != 0 {
-			t.Errorf("%s of an empty list is %v, want 0", Metrics([]int{500})[i], v)
+			t.Errorf("%s of an empty list is %v, want 0", metrics([]int{500})[i], v)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestMeasureTokens(t *testing.T) {
 		{ID: "d", Rendered: "[x] six"},           // 4
 	}
 	budgets := []int{10, 14, 15}
-	s := NewScale(turns, budgets)
+	s := newScale(turns, budgets)
 	if s.Total() != 19 {
 		t.Fatalf("%d tokens in all, want 19", s.Total())
 	}
@@ -90,18 +90,18 @@ func TestBootstrap(t *testing.T) {
 	for i := range 400 {
 		values = append(values, boolToFloat(i%4 == 0))
 	}
-	got := Bootstrap(append(values, math.NaN()))
+	got := bootstrap(append(values, math.NaN()))
 	// The normal approximation of a share of 0.25 over 400: 0.25 ± 1.96·0.02165.
 	if got.Mean != 0.25 || math.Abs(got.Low-0.2076) > 0.006 || math.Abs(got.High-0.2924) > 0.006 {
 		t.Errorf("interval %+v, want 0.25 from about 0.208 to 0.292", got)
 	}
-	if again := Bootstrap(values); again != got {
+	if again := bootstrap(values); again != got {
 		t.Errorf("again %+v, want %+v", again, got)
 	}
-	if got := Bootstrap(nil); got != (Interval{}) {
+	if got := bootstrap(nil); got != (Interval{}) {
 		t.Errorf("of nothing %+v", got)
 	}
-	if got := Bootstrap([]float64{0.3, 0.3, 0.3}); math.Abs(got.Low-0.3) > 1e-12 || math.Abs(got.High-0.3) > 1e-12 {
+	if got := bootstrap([]float64{0.3, 0.3, 0.3}); math.Abs(got.Low-0.3) > 1e-12 || math.Abs(got.High-0.3) > 1e-12 {
 		t.Errorf("of equal values %+v", got)
 	}
 }
@@ -138,7 +138,7 @@ func TestLeaveOneOut(t *testing.T) {
 		}
 		return out
 	}
-	held := LeaveOneOut(d, [][]Row{run(1, 0, 0.2), run(0, 0.5, 0.4)}, 0)
+	held := leaveOneOut(d, [][]Row{run(1, 0, 0.2), run(0, 0.5, 0.4)}, 0)
 	if want := []int{1, 0, 0}; !slices.Equal(held.Chosen, want) {
 		t.Errorf("chosen %v, want %v", held.Chosen, want)
 	}
@@ -245,7 +245,7 @@ func TestResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Summarize(d, rows, Metrics(d.Budgets))
+	r := Summarize(d, rows, metrics(d.Budgets))
 	r.Variant, r.Embedder = "bm25", "none"
 	if r.Overall.N != 18 || r.Groups["adversarial"].N != 2 || r.AUROC == nil {
 		t.Fatalf("%d questions, %+v apart", r.Overall.N, r.Groups["adversarial"])

@@ -74,7 +74,7 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 		}
 		p := GrowthPoint{
 			Notes: have, Loading: loading, Took: tookOf(rows), Wall: latency(wall),
-			Recall10: Bootstrap(column(rows, b.metric("recall@10"), whole)), NDCG10: Bootstrap(column(rows, b.metric("nDCG@10"), whole)),
+			Recall10: bootstrap(column(rows, b.metric("recall@10"), whole)), NDCG10: bootstrap(column(rows, b.metric("nDCG@10"), whole)),
 		}
 		logf("growth: %d notes: recall@10 %.4f, nDCG@10 %.4f, p50 %.2f ms, p95 %.2f ms", have, p.Recall10.Mean, p.NDCG10.Mean, p.Took.P50, p.Took.P95)
 		out = append(out, p)

@@ -29,12 +29,12 @@ func (i *Interval) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Bootstrap returns the mean of values and the 95% percentile interval of 10,000 resamples (Efron
+// bootstrap returns the mean of values and the 95% percentile interval of 10,000 resamples (Efron
 // and Tibshirani, 1993). The draws depend only on the number of values, so figures are
 // reproducible. NaN is left out. Without values the result is zero.
 //
 // For a difference of two runs, pass the differences by question (paired bootstrap).
-func Bootstrap(values []float64) Interval {
+func bootstrap(values []float64) Interval {
 	vs := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(vs) == 0 {
 		return Interval{}

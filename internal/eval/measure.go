@@ -32,9 +32,9 @@ type Row struct {
 	Audited      Score // the same against the audited labels
 }
 
-// Measure asks every question of a data set and measures the answers. with prepares conversation i
+// measure asks every question of a data set and measures the answers. with prepares conversation i
 // and returns what answers its questions.
-func Measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
+func measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
 	var out []Row
 	for i := range d.Conversations {
 		c := &d.Conversations[i]
@@ -42,7 +42,7 @@ func Measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.ID, err)
 		}
-		scale := NewScale(c.Turns, d.Budgets)
+		scale := newScale(c.Turns, d.Budgets)
 		for j := range c.Questions {
 			q := &c.Questions[j]
 			if len(q.Gold) == 0 {
@@ -102,7 +102,7 @@ func References() []Reference {
 
 // Ask measures the scorer over a data set.
 func (r Reference) Ask(d *Dataset) ([]Row, error) {
-	return Measure(d, func(i int) (Asker, error) { return r.asker(&d.Conversations[i]), nil })
+	return measure(d, func(i int) (Asker, error) { return r.asker(&d.Conversations[i]), nil })
 }
 
 func (r Reference) asker(c *Conversation) Asker {

@@ -29,7 +29,7 @@ var depths = []int{5, 10, 20, 50}
 // cutOff is the last rank that counts.
 const cutOff = 50
 
-// Metrics returns the metrics of one ranked list, in the order of a Score:
+// metrics returns the metrics of one ranked list, in the order of a Score:
 //
 //   - recall@k: the share of gold turns among the first k; all@k, any@k: 1 if all, or at
 //     least one, are among the first k.
@@ -39,7 +39,7 @@ const cutOff = 50
 //     whole conversation.
 //   - recall@Bt: recall of the first turns that fit in B tokens, for each budget B.
 //   - answer@10: the share of the gold answer's terms that occur in the first ten.
-func Metrics(budgets []int) []string {
+func metrics(budgets []int) []string {
 	var out []string
 	for _, name := range []string{"recall", "all", "any"} {
 		for _, k := range depths {
@@ -65,7 +65,7 @@ const sessionMetric = "sessions@10"
 
 // Metrics returns the metrics of a search in the data set.
 func (d *Dataset) Metrics() []string {
-	out := Metrics(d.Budgets)
+	out := metrics(d.Budgets)
 	if d.Sessions {
 		out = append(out, sessionMetric)
 	}
@@ -88,7 +88,7 @@ func (s *Scale) sessionRecall(ranked, sessions []string) float64 {
 
 func budgetMetric(b int) string { return fmt.Sprintf("recall@%dt", b) }
 
-// A Score holds the metrics of one ranked list, in the order of Metrics. It is NaN where a metric
+// A Score holds the metrics of one ranked list, in the order of metrics. It is NaN where a metric
 // does not apply: the share of an answer without terms.
 type Score []float64
 
@@ -101,8 +101,8 @@ type Scale struct {
 	session map[string]string          // by turn
 }
 
-// NewScale counts the tokens and terms of a conversation's turns.
-func NewScale(turns []Turn, budgets []int) *Scale {
+// newScale counts the tokens and terms of a conversation's turns.
+func newScale(turns []Turn, budgets []int) *Scale {
 	s := &Scale{budgets: budgets, tokens: make(map[string]int, len(turns)), terms: make(map[string]map[string]bool, len(turns)), session: make(map[string]string, len(turns))}
 	for _, t := range turns {
 		s.tokens[t.ID] = Tokens(t.Rendered)

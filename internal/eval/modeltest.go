@@ -212,7 +212,7 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Dura
 			return err
 		}
 	}
-	derived, problems, err := CheckStored(ctx, t.Client, col.ID)
+	derived, problems, err := checkStored(ctx, t.Client, col.ID)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func TestReferencesBEAM(t *testing.T) {
 
 func checkPublished(t *testing.T, d *Dataset, table []published) {
 	t.Helper()
-	names := Metrics(d.Budgets)
+	names := metrics(d.Budgets)
 	for _, p := range table {
 		i := slices.IndexFunc(References(), func(r Reference) bool { return r.Name == p.scorer })
 		rows, err := References()[i].Ask(d)

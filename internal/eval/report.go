@@ -208,7 +208,7 @@ func (r *comparing) sum(s *contender, parts []*Part) SystemReport {
 	out.Stored.Tokens = out.Stored.MessageTokens + out.Stored.DerivedTokens
 	out.Stored.Share = out.Stored.DerivedTokens / max(history/n, 1)
 	out.AddMs, out.SearchMs, out.AnswerMs = latency(adds), latency(search), latency(answered)
-	out.Prompt, out.OfFull, out.Terms, out.Questions = mean(prompts), mean(shares), Bootstrap(terms), len(rows)
+	out.Prompt, out.OfFull, out.Terms, out.Questions = mean(prompts), mean(shares), bootstrap(terms), len(rows)
 	out.Model.Name = r.reader.model
 	if len(adds) > 0 {
 		out.Model.CallsPerAdd, out.Model.TokensPerAdd = float64(out.Model.Calls)/float64(len(adds)), float64(out.Model.Tokens)/float64(len(adds))
@@ -224,7 +224,7 @@ func (r *comparing) sum(s *contender, parts []*Part) SystemReport {
 		name := strconv.Itoa(budget)
 		out.Context[name] = mean(tokens)
 		if len(recall) > 0 {
-			out.Intervals[name] = Bootstrap(recall)
+			out.Intervals[name] = bootstrap(recall)
 			out.Recall[name] = round(out.Intervals[name].Mean)
 		}
 	}
@@ -263,14 +263,14 @@ func (r *comparing) sumCategory(out *SystemReport, category string, rows []*Aske
 		}
 	}
 	if len(recall) > 0 && category != Overall {
-		out.ByCategory[category] = Bootstrap(recall)
+		out.ByCategory[category] = bootstrap(recall)
 	}
 	if len(f1) == 0 {
 		return
 	}
-	score := AnswerScore{N: len(f1), F1: Bootstrap(f1), BLEU1: Bootstrap(bleu)}
+	score := AnswerScore{N: len(f1), F1: bootstrap(f1), BLEU1: bootstrap(bleu)}
 	if len(judged) > 0 {
-		score.Judge = new(Bootstrap(judged))
+		score.Judge = new(bootstrap(judged))
 	}
 	out.Answers[category] = score
 }

@@ -143,7 +143,7 @@ func group(rows []Row, metrics []string, keep func(*Row) bool) Group {
 		g.Audited = map[string]Interval{}
 	}
 	for m, name := range metrics {
-		g.Metrics[name] = Bootstrap(column(rows, m, keep))
+		g.Metrics[name] = bootstrap(column(rows, m, keep))
 		if differs {
 			var values []float64
 			for i := range rows {
@@ -151,7 +151,7 @@ func group(rows []Row, metrics []string, keep func(*Row) bool) Group {
 					values = append(values, rows[i].Audited[m])
 				}
 			}
-			g.Audited[name] = Bootstrap(values)
+			g.Audited[name] = bootstrap(values)
 		}
 	}
 	return g

@@ -72,7 +72,7 @@ func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, log
 
 // Ask asks every question with a variant and measures the answers.
 func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
-	return Measure(b.Data, func(i int) (Asker, error) {
+	return measure(b.Data, func(i int) (Asker, error) {
 		l := &b.Loaded[i]
 		return func(q *Question) (Ranking, error) {
 			start := time.Now()
@@ -82,7 +82,7 @@ func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
 			}
 			query := Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights, Fields: idsOnly, AsOf: asOf}
 			if v.Auto {
-				query.K = KAuto
+				query.K = kAuto
 			}
 			if v.Dialogue {
 				query.Text, query.Messages = "", q.Dialogue

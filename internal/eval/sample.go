@@ -47,8 +47,8 @@ func SampleChat() (*Dataset, error) {
 
 // The categories of SampleLanguages: the language of a question and that of the memory that answers it.
 const (
-	ChineseForEnglish = "a Chinese question, an English memory"
-	EnglishForChinese = "an English question, a Chinese memory"
+	chineseForEnglish = "a Chinese question, an English memory"
+	englishForChinese = "an English question, a Chinese memory"
 )
 
 // pairText is a text of the bundled pairs in both languages.
@@ -68,7 +68,7 @@ func SampleLanguages() (*Dataset, error) {
 	if err := json.Unmarshal(sampleLanguages, &pairs); err != nil {
 		return nil, fmt.Errorf("decode the bundled pairs: %w", err)
 	}
-	d := &Dataset{Name: "sample-languages", Budgets: []int{500, 1000, 2000}, Categories: []string{ChineseForEnglish, EnglishForChinese}}
+	d := &Dataset{Name: "sample-languages", Budgets: []int{500, 1000, 2000}, Categories: []string{chineseForEnglish, englishForChinese}}
 	d.recordHash("languages.json", sampleLanguages)
 	day := time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
 	for _, kind := range []struct {
@@ -81,9 +81,9 @@ func SampleLanguages() (*Dataset, error) {
 	} {
 		c := Conversation{ID: kind.id}
 		for i, p := range pairs {
-			text, question, category := p.Memory.Zh, p.Question.En, EnglishForChinese
+			text, question, category := p.Memory.Zh, p.Question.En, englishForChinese
 			if kind.isEnglish(i) {
-				text, question, category = p.Memory.En, p.Question.Zh, ChineseForEnglish
+				text, question, category = p.Memory.En, p.Question.Zh, chineseForEnglish
 			}
 			id := strconv.Itoa(i)
 			c.Turns = append(c.Turns, Turn{ID: id, At: day, Text: text, Rendered: "[" + day.Format(time.DateOnly) + "] " + text})

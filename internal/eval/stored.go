@@ -45,10 +45,10 @@ var rawAnswer = regexp.MustCompile("(?s)```|</?think>|^\\s*[\\[{].*[\\]}]\\s*$")
 // nothingKnown is the fixed text of a summary without content. It has no author and no sources.
 const nothingKnown = "No key facts are known yet."
 
-// CheckStored checks all notes of a collection. A derived note must have content that is not a raw
+// checkStored checks all notes of a collection. A derived note must have content that is not a raw
 // answer, an analyst, and existing notes as sources; links must have both ends. It returns the
 // number of derived notes and the problems.
-func CheckStored(ctx context.Context, c *Client, collection string) (derived int, problems []string, err error) {
+func checkStored(ctx context.Context, c *Client, collection string) (derived int, problems []string, err error) {
 	notes := map[string]storedNote{}
 	var order []string
 	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {

@@ -74,8 +74,8 @@ func sumStored(all []Stored) Stored {
 // kindMessage is the kind of messages, which are not derived.
 const kindMessage = "message"
 
-// CountStored counts the notes of a collection.
-func CountStored(ctx context.Context, c *Client, collection string) (Stored, error) {
+// countStored counts the notes of a collection.
+func countStored(ctx context.Context, c *Client, collection string) (Stored, error) {
 	out := Stored{Conversations: 1, Derived: map[string]int{}}
 	err := c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
 		var n FoundNote
@@ -110,7 +110,7 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
 		}
-		stored, err := CountStored(ctx, c, l.Collection)
+		stored, err := countStored(ctx, c, l.Collection)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
 		}

@@ -14,10 +14,10 @@ type HeldOut struct {
 	Chosen []int // index of the choice, by conversation
 }
 
-// LeaveOneOut takes runs over the same questions, one for each choice of constants. For each
+// leaveOneOut takes runs over the same questions, one for each choice of constants. For each
 // conversation it chooses the run with the best mean over the questions of all other conversations
 // (the first of equal ones), and keeps that run's answers. The category Apart does not count.
-func LeaveOneOut(d *Dataset, runs [][]Row, metric int) HeldOut {
+func leaveOneOut(d *Dataset, runs [][]Row, metric int) HeldOut {
 	var out HeldOut
 	for c := range d.Conversations {
 		best, chosen := -1.0, 0
@@ -66,13 +66,13 @@ func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, 
 		}
 		row(fmt.Sprint(weight), runs[i])
 	}
-	held := LeaveOneOut(b.Data, runs, ndcg)
+	held := leaveOneOut(b.Data, runs, ndcg)
 	row("chosen by the others", held.Rows)
 	for i, c := range held.Chosen {
 		fmt.Fprintf(&out, "\nchosen for %s: %g", b.Data.Conversations[i].ID, weights[c])
 	}
 	for _, name := range []string{"recall@10", "nDCG@10"} {
-		d := Paired(held.Rows, base, b.metric(name), whole)
+		d := paired(held.Rows, base, b.metric(name), whole)
 		fmt.Fprintf(&out, "\n%s, chosen by the others less as it is: %+.4f (%+.4f to %+.4f)", name, d.Mean, d.Low, d.High)
 	}
 	out.WriteByte('\n')

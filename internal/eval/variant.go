@@ -34,8 +34,8 @@ const (
 	Context = "context"
 )
 
-// KAuto asks for as many hits as score clearly above the rest.
-const KAuto = "auto"
+// kAuto asks for as many hits as score clearly above the rest.
+const kAuto = "auto"
 
 // attributeSignal is the name of the boost that NoAttribute leaves out, in explanations.
 const attributeSignal = "attribute"
@@ -54,8 +54,8 @@ func variants() []Variant {
 	}
 }
 
-// VariantNamed returns a variant that searches; Context is none.
-func VariantNamed(name string) (Variant, error) {
+// variantNamed returns a variant that searches; Context is none.
+func variantNamed(name string) (Variant, error) {
 	for _, v := range variants() {
 		if v.Name == name {
 			return v, nil
@@ -118,14 +118,14 @@ func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 	var err error
 	var metrics []string
 	if name == Context {
-		metrics = ContextMetrics(b.Data.Budgets)
+		metrics = contextMetrics(b.Data.Budgets)
 		rows, err = b.AskContext(ctx)
 	} else {
-		if v, err = VariantNamed(name); err != nil {
+		if v, err = variantNamed(name); err != nil {
 			return nil, err
 		}
 		if b.mayBeDerived() {
-			metrics = DerivedMetrics(b.Data.Budgets)
+			metrics = derivedMetrics(b.Data.Budgets)
 			rows, err = b.AskDerived(ctx, v)
 		} else {
 			metrics = b.Data.Metrics()

@@ -17,10 +17,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// SnapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
+// snapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
 // changes: the layout here, how a text is cut into terms and passages, marks, roles, or how vectors are
 // encoded. A test compares the bytes of a snapshot.
-const SnapshotFormat = 2
+const snapshotFormat = 2
 
 // ErrSnapshot is returned for bytes that are no whole snapshot of this format. The layer has to be filled
 // from the log.
@@ -333,7 +333,7 @@ func (f *frozen) write(w *snapshotWriter) {
 		}
 	})
 	w.section(sectionMeta, func(write func([]byte)) {
-		buf := binary.AppendUvarint(nil, SnapshotFormat)
+		buf := binary.AppendUvarint(nil, snapshotFormat)
 		buf = binary.AppendVarint(buf, f.revision)
 		buf = append(buf, boolByte(f.outOfOrder))
 		for _, n := range []int{
@@ -495,7 +495,7 @@ type snapshotMeta struct {
 
 func (s *snapshot) meta(dimensions int) (m snapshotMeta, err error) {
 	c := &cursor{rest: s.section[sectionMeta]}
-	if format := c.uvarint(); c.bad || format != SnapshotFormat {
+	if format := c.uvarint(); c.bad || format != snapshotFormat {
 		return m, fmt.Errorf("%w: another format", ErrSnapshot)
 	}
 	m.revision, m.outOfOrder = c.varint(), c.byte() != 0

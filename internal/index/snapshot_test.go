@@ -320,7 +320,7 @@ func FuzzSnapshot(f *testing.F) {
 }
 
 // The bytes of a snapshot of fixed rows. When they change, the layout has changed, or what is computed
-// from a text or a vector: raise SnapshotFormat, so that no file of an older build is used, and set the
+// from a text or a vector: raise snapshotFormat, so that no file of an older build is used, and set the
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
@@ -329,7 +329,7 @@ func TestSnapshotFormat(t *testing.T) {
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)
 	sum := sha256.Sum256(data)
-	if got := hex.EncodeToString(sum[:]); got != want || SnapshotFormat != format {
-		t.Errorf("format %d with %s, want format %d with %s", SnapshotFormat, got, format, want)
+	if got := hex.EncodeToString(sum[:]); got != want || snapshotFormat != format {
+		t.Errorf("format %d with %s, want format %d with %s", snapshotFormat, got, format, want)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// MaxExternalBytes is the maximum length in bytes of an id of an application.
-const MaxExternalBytes = 256
+// maxExternalBytes is the maximum length in bytes of an id of an application.
+const maxExternalBytes = 256
 
 // External is what an application calls a collection by: its own ids of a user, an agent, a program and a
 // run, in any spelling. "" is an id that is not set. A set of ids belongs to at most one collection of a tenant.
@@ -74,8 +74,8 @@ func CheckExternalID(field, id string) error {
 	switch {
 	case id == "":
 		return fault.InvalidField(field, "must not be empty; leave it out when there is none")
-	case len(id) > MaxExternalBytes:
-		return fault.InvalidField(field, "must have at most %d bytes; it has %d", MaxExternalBytes, len(id))
+	case len(id) > maxExternalBytes:
+		return fault.InvalidField(field, "must have at most %d bytes; it has %d", maxExternalBytes, len(id))
 	case !utf8.ValidString(id):
 		return fault.InvalidField(field, "must be valid UTF-8")
 	case strings.ContainsFunc(id, unicode.IsControl):

@@ -28,8 +28,8 @@ func itemTypes() []ItemType { return []ItemType{ItemImage, ItemCode, ItemResult}
 
 // Limits of an item, in bytes. An image of more bytes is named by an https URL.
 const (
-	MaxItemURLBytes         = 12 << 10
-	MaxItemDescriptionBytes = 2 << 10
+	maxItemURLBytes         = 12 << 10
+	maxItemDescriptionBytes = 2 << 10
 )
 
 // Item says that a note is an image, code or the result of a function. The content of the note is the text that
@@ -107,11 +107,11 @@ func (r *Validation) Item(field string, it *Item) {
 	if !slices.Contains(itemTypes(), it.Type) {
 		r.Addf(field+".type", "must be one of %s", wording.Or(itemTypes()...))
 	}
-	r.Text(field+".url", it.URL, MaxItemURLBytes)
+	r.Text(field+".url", it.URL, maxItemURLBytes)
 	r.Text(field+".media_type", it.MediaType, MaxTermBytes)
 	r.Text(field+".language", it.Language, MaxTermBytes)
 	r.Text(field+".name", it.Name, MaxTermBytes)
-	r.Text(field+".description", it.Description, MaxItemDescriptionBytes)
+	r.Text(field+".description", it.Description, maxItemDescriptionBytes)
 	u, err := url.Parse(it.URL)
 	switch {
 	case it.URL == "" && it.Type == ItemImage && strings.TrimSpace(it.Description) == "":

@@ -24,7 +24,7 @@ import (
 
 // Bounds of a request that no setting changes.
 const (
-	MaxURL       = 2_048 // bytes, without what a call adds to the query
+	maxURL       = 2_048 // bytes, without what a call adds to the query
 	maxHeaders   = 64 << 10
 	maxRedirects = 3
 	dialTimeout  = 5 * time.Second
@@ -84,8 +84,8 @@ func (c *Client) Check(raw string, hosts Hosts) error {
 }
 
 func (c *Client) parse(raw string, hosts Hosts) (*url.URL, error) {
-	if len(raw) > MaxURL {
-		return nil, fault.InvalidField("url", "at most %d bytes", MaxURL)
+	if len(raw) > maxURL {
+		return nil, fault.InvalidField("url", "at most %d bytes", maxURL)
 	}
 	u, err := url.Parse(raw)
 	switch {

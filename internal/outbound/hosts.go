@@ -13,8 +13,8 @@ import (
 // All is the entry for every host.
 const All = "*"
 
-// MaxHosts bounds a list of hosts.
-const MaxHosts = 1_000
+// maxHosts bounds a list of hosts.
+const maxHosts = 1_000
 
 // Hosts is a list of hosts. The zero value has none.
 type Hosts struct{ entries []entry }
@@ -26,8 +26,8 @@ type entry struct{ host, port string }
 // "[2001:db8::1]:8443", or All.
 func ParseHosts(list ...string) (Hosts, error) {
 	var h Hosts
-	if len(list) > MaxHosts {
-		return h, fmt.Errorf("at most %d hosts are possible", MaxHosts)
+	if len(list) > maxHosts {
+		return h, fmt.Errorf("at most %d hosts are possible", maxHosts)
 	}
 	for _, s := range list {
 		if s = strings.TrimSpace(s); s == "" {

@@ -49,7 +49,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if _, err := ParseHosts(make([]string, MaxHosts+1)...); err == nil {
+	if _, err := ParseHosts(make([]string, maxHosts+1)...); err == nil {
 		t.Error("a list that is too long")
 	}
 }

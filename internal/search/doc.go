@@ -21,7 +21,7 @@
 // positive weights are scaled to the sum 1. The table of signals in signal.go is the only place
 // that defines their names, their weights in each profile, and how they become comparable: BM25 and
 // cosine are divided by the largest of the candidates, with negatives as 0; the others are used as
-// they are. [DefaultPrior] holds the constants of the prior. docs/recall.md describes how all of
+// they are. [defaultPrior] holds the constants of the prior. docs/recall.md describes how all of
 // them were chosen and what each adds.
 //
 // Where an assistant speaks, sessions are ranked and their notes after that: see session.go.
@@ -35,9 +35,9 @@
 //	SpellingVector   0.1      weight of Vector when the embedder compares spellings, not meanings
 //	Config.HalfLife  720h     age at which recency is one half
 //	Config.LinkShare 0.5      how far a linked note moves towards the score of the hit that links it
-//	MinDepth         200      candidates per signal; no k asks for more, so k never changes an order
+//	minDepth         200      candidates per signal; no k asks for more, so k never changes an order
 //	LateDepth        200      candidates that late interaction measures
-//	ReservedPlace    5        place of the best of the notes that only words found, at the latest
+//	reservedPlace    5        place of the best of the notes that only words found, at the latest
 //	LinkedFrom       20       best notes whose links are followed, for any k
 //	LinkedMost       200      notes that these links lead to at most
 //	NoiseFloor       0.7      cosine at or below which the two-stage filter drops a hit; embedders may define their own

@@ -22,9 +22,9 @@ const (
 // Mem0Depth returns how many of the nearest notes are candidates for k hits.
 func Mem0Depth(k int) int { return max(4*k, 60) }
 
-// Logistic maps a BM25 score to 0..1: 1 / (1 + exp(-steepness · (raw - middle))). Scores grow with
+// logistic maps a BM25 score to 0..1: 1 / (1 + exp(-steepness · (raw - middle))). Scores grow with
 // the number of terms of a query, so the curve rises later and slower for longer queries.
-func Logistic(raw float64, terms int) float64 {
+func logistic(raw float64, terms int) float64 {
 	middle, steepness := 12.0, 0.5
 	switch {
 	case terms <= 3:
@@ -54,7 +54,7 @@ func mem0Measure(s Signal, x float64, terms int) float64 {
 		if x <= 0 {
 			return 0
 		}
-		return Logistic(x, terms)
+		return logistic(x, terms)
 	}
 	return min(max(x, 0), 1)
 }

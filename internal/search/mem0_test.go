@@ -24,7 +24,7 @@ func TestLogistic(t *testing.T) {
 		{16, 12, 0.62245933, 0.00247262, 0.81757448},
 	} {
 		for raw, want := range map[float64]float64{c.middle: 0.5, c.middle + 1: c.oneAbove, 0: c.nothing, c.middle + 3: c.threeMore} {
-			if got := Logistic(raw, c.terms); math.Abs(got-want) > 1e-8 {
+			if got := logistic(raw, c.terms); math.Abs(got-want) > 1e-8 {
 				t.Errorf("%v of a query of %d terms is worth %.8f, want %.8f", raw, c.terms, got, want)
 			}
 		}

@@ -18,12 +18,12 @@ type Prior struct {
 	Exponent  float64 // at least 0
 }
 
-// DefaultPrior fits both short turns and messages of several pages, and both who asks for what they said
+// defaultPrior fits both short turns and messages of several pages, and both who asks for what they said
 // and who asks for what they were told. docs/recall.md describes how it was chosen.
-var DefaultPrior = Prior{Assistant: 0.8, From: 60, Exponent: 0.1}
+var defaultPrior = Prior{Assistant: 0.8, From: 60, Exponent: 0.1}
 
-// NoPrior considers all notes equally likely.
-var NoPrior = Prior{Assistant: 1, From: 1, Exponent: 0}
+// noPrior considers all notes equally likely.
+var noPrior = Prior{Assistant: 1, From: 1, Exponent: 0}
 
 func (p Prior) check() error {
 	if !(p.Assistant > 0 && p.Assistant <= 1) || !(p.From >= 1) || !(p.Exponent >= 0) || math.IsInf(p.From+p.Exponent, 0) {

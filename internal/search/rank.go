@@ -12,19 +12,19 @@ import (
 // ID is a note id. It is an alias, so any named 16-byte id can be assigned to it.
 type ID = [16]byte
 
-// MinDepth is the least number of candidates asked of each signal.
-const MinDepth = 200
+// minDepth is the least number of candidates asked of each signal.
+const minDepth = 200
 
 // LateDepth is the number of best candidates that late interaction measures.
 const LateDepth = 200
 
-// ReservedPlace is where a note that only words found is ranked at the latest: the best by words of those
+// reservedPlace is where a note that only words found is ranked at the latest: the best by words of those
 // without a vector, or the best by words of all, if it is not among the [Depth] nearest. The place does
 // not depend on k, so k never changes an order.
-const ReservedPlace = 5
+const reservedPlace = 5
 
 // Depth returns how many candidates to ask of each signal for k hits.
-func Depth(k int) int { return max(k, MinDepth) }
+func Depth(k int) int { return max(k, minDepth) }
 
 // Mode selects the signals of a search.
 type Mode string
@@ -47,9 +47,9 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults of a profile.
 func DefaultConfig(p Profile) Config {
-	c := Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: DefaultPrior}
+	c := Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: defaultPrior}
 	if p == Mem0 {
-		c.Mem0, c.Prior = true, NoPrior
+		c.Mem0, c.Prior = true, noPrior
 	}
 	return c
 }
@@ -376,8 +376,8 @@ func (r *Ranker) newHit(c Candidate, o Options, s *scale, repeat float64) Hit {
 // moveReserved moves the note with the reserved place there, if it is ranked behind it. Without it,
 // mediocre cosines would displace the one note that has the rare word.
 func moveReserved[H any](ranked []H, reserved func(H) bool) {
-	const at = ReservedPlace - 1
-	for i := ReservedPlace; i < len(ranked); i++ {
+	const at = reservedPlace - 1
+	for i := reservedPlace; i < len(ranked); i++ {
 		if reserved(ranked[i]) {
 			h := ranked[i]
 			copy(ranked[at+1:i+1], ranked[at:i])

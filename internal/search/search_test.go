@@ -366,8 +366,8 @@ func TestRankProperties(t *testing.T) {
 			t.Fatalf("k %d: %v, more: %v", k, notes(hits), notes(longer))
 		}
 		unreserved := slices.Clone(hits)
-		if len(unreserved) >= ReservedPlace {
-			unreserved = slices.Delete(unreserved, ReservedPlace-1, ReservedPlace)
+		if len(unreserved) >= reservedPlace {
+			unreserved = slices.Delete(unreserved, reservedPlace-1, reservedPlace)
 		}
 		if !slices.IsSortedFunc(unreserved, compareHits) {
 			t.Fatalf("k %d: %v", k, notes(hits))
@@ -380,8 +380,8 @@ func TestRankProperties(t *testing.T) {
 			seen[h.Note] = true
 		}
 		words := func(c Candidate) bool { return c.Values[Lexical] > 0 && !c.Dense }
-		if slices.ContainsFunc(in, words) && k >= ReservedPlace &&
-			!slices.ContainsFunc(hits[:min(ReservedPlace, len(hits))], func(h Hit) bool { return h.Values[Lexical] > 0 && !h.ByVector }) {
+		if slices.ContainsFunc(in, words) && k >= reservedPlace &&
+			!slices.ContainsFunc(hits[:min(reservedPlace, len(hits))], func(h Hit) bool { return h.Values[Lexical] > 0 && !h.ByVector }) {
 			t.Fatalf("C318: a note is found by words only, hits %v", notes(hits))
 		}
 	})
@@ -440,7 +440,7 @@ func TestScoresAreNumbers(t *testing.T) {
 	for _, tiny := range []float64{5e-324, 1e-300, 1e-6, -5e-324} {
 		c := DefaultConfig(General)
 		set := map[string]float64{}
-		for _, name := range SignalNames() {
+		for _, name := range signalNames() {
 			set[name] = 0
 		}
 		set["lexical"], set["question"] = tiny, -maxWeight

@@ -14,12 +14,12 @@ import (
 
 // How sessions count.
 const (
-	// PooledNotes is how many notes speak for a session. Of a shorter one, all.
-	PooledNotes = 3
-	// RepeatInSession is the factor of a note for each better candidate of its session.
-	RepeatInSession = 0.75
-	// RepeatMost is how many better candidates count.
-	RepeatMost = 4
+	// pooledNotes is how many notes speak for a session. Of a shorter one, all.
+	pooledNotes = 3
+	// repeatInSession is the factor of a note for each better candidate of its session.
+	repeatInSession = 0.75
+	// repeatMost is how many better candidates count.
+	repeatMost = 4
 )
 
 // sessionGroups are candidates by session.
@@ -54,7 +54,7 @@ type pools struct {
 	highest   float64 // cosine of the candidates
 }
 
-// pool sets Pooled of the candidates: the mean of the best PooledNotes of their session, by the mean of cosine and
+// pool sets Pooled of the candidates: the mean of the best pooledNotes of their session, by the mean of cosine and
 // late interaction with the notes around. Of a note without a session it is its own value. Without sessions it
 // is 0 for all, so it does not count.
 func pool(found []Candidate, g sessionGroups) pools {
@@ -65,7 +65,7 @@ func pool(found []Candidate, g sessionGroups) pools {
 	for i := range found {
 		p.highest = max(p.highest, found[i].Values[Vector])
 	}
-	best := make([][PooledNotes]float64, g.n)
+	best := make([][pooledNotes]float64, g.n)
 	for i := range found {
 		if g.of[i] < 0 {
 			continue
@@ -100,7 +100,7 @@ func pool(found []Candidate, g sessionGroups) pools {
 }
 
 // speakers returns how many notes speak for a note's session.
-func speakers(c *Candidate) float64 { return float64(min(max(c.SessionNotes, 1), PooledNotes)) }
+func speakers(c *Candidate) float64 { return float64(min(max(c.SessionNotes, 1), pooledNotes)) }
 
 // match returns how a note matches the query in meaning, 0..1.
 func (p *pools) match(c *Candidate) float64 {
@@ -122,9 +122,9 @@ func (p *pools) of(c *Candidate) float64 {
 	return min(p.match(c), 1) / speakers(c)
 }
 
-// repeats returns the factor of each candidate: RepeatInSession for each better one of its session, up to RepeatMost.
+// repeats returns the factor of each candidate: repeatInSession for each better one of its session, up to repeatMost.
 func repeats(found []Candidate, g sessionGroups, scores []float64) []float64 {
-	best := make([][RepeatMost]int, g.n) // places of the best, each one more than it is
+	best := make([][repeatMost]int, g.n) // places of the best, each one more than it is
 	better := func(a, b int) bool {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:])) < 0
 	}
@@ -149,7 +149,7 @@ func repeats(found []Candidate, g sessionGroups, scores []float64) []float64 {
 			if x == i+1 {
 				break
 			}
-			out[i] *= RepeatInSession
+			out[i] *= repeatInSession
 		}
 	}
 	return out

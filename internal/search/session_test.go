@@ -46,7 +46,7 @@ func TestSessionsAreRanked(t *testing.T) {
 	}
 }
 
-// TestRepeatsOfASession: the factor of a repeat falls up to RepeatMost, the parts of a score explain it, and other
+// TestRepeatsOfASession: the factor of a repeat falls up to repeatMost, the parts of a score explain it, and other
 // modes and profiles have none.
 func TestRepeatsOfASession(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestRepeatsOfASession(t *testing.T) {
 	}
 	for _, h := range rank(AssistantTalk, ModeHybrid) {
 		n := notes([]Hit{h})[0]
-		want := math.Pow(RepeatInSession, float64(min(n, RepeatMost)))
+		want := math.Pow(repeatInSession, float64(min(n, repeatMost)))
 		if n == 8 {
 			want = 1
 		}

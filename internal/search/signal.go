@@ -78,8 +78,8 @@ var table = [signals]property{
 // String returns the name that explanations and requests use.
 func (s Signal) String() string { return table[s].name }
 
-// SignalNames returns the names of all signals, in the order of the table.
-func SignalNames() []string {
+// signalNames returns the names of all signals, in the order of the table.
+func signalNames() []string {
 	out := make([]string, signals)
 	for i := range table {
 		out[i] = table[i].name
@@ -136,7 +136,7 @@ func (v *Values) Override(weights map[string]float64) error {
 	for _, name := range slices.Sorted(maps.Keys(weights)) {
 		i := slices.IndexFunc(table[:], func(p property) bool { return p.name == name })
 		if i < 0 {
-			return fmt.Errorf("%s: no such signal; the signals are %s", name, strings.Join(SignalNames(), ", "))
+			return fmt.Errorf("%s: no such signal; the signals are %s", name, strings.Join(signalNames(), ", "))
 		}
 		w := weights[name]
 		if math.IsNaN(w) || math.Abs(w) > maxWeight {

@@ -32,9 +32,9 @@ func ScanAgent(row Scanner) (a tenant.Agent, err error) {
 	return a, err
 }
 
-// NewAgent checks the names of an agent and sets its id.
-func NewAgent(name, display string, now time.Time) (a tenant.Agent, err error) {
-	if err := CheckName("name", name); err != nil {
+// newAgent checks the names of an agent and sets its id.
+func newAgent(name, display string, now time.Time) (a tenant.Agent, err error) {
+	if err := checkName("name", name); err != nil {
 		return a, err
 	}
 	if err := Text("display_name", display); err != nil {
@@ -88,10 +88,10 @@ func (b *Base) EnsureAgent(ctx context.Context, s tenant.Scope, name string) (a 
 	if _, e := uuid.Parse(name); e == nil {
 		return a, err // an id names nothing new
 	}
-	if err := CheckName("agent", name); err != nil {
+	if err := checkName("agent", name); err != nil {
 		return a, err
 	}
-	if a, err = NewAgent(name, "", b.now()); err != nil {
+	if a, err = newAgent(name, "", b.now()); err != nil {
 		return a, err
 	}
 	err = b.insertAgent(ctx, s, a)
@@ -109,7 +109,7 @@ func (b *Base) CreateAgent(ctx context.Context, s tenant.Scope, n tenant.Agent) 
 	if err := s.Check(); err != nil {
 		return tenant.Agent{}, err
 	}
-	a, err := NewAgent(n.Name, n.DisplayName, b.now())
+	a, err := newAgent(n.Name, n.DisplayName, b.now())
 	if err != nil {
 		return tenant.Agent{}, err
 	}

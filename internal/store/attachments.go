@@ -33,8 +33,8 @@ func ScanAttachment(row Scanner) (a memory.Attachment, err error) {
 	return a, err
 }
 
-// LabelTaken is the fault for a label that another block of a collection has.
-func LabelTaken(label string) error {
+// labelTaken is the fault for a label that another block of a collection has.
+func labelTaken(label string) error {
 	return fault.New(fault.Exists, "the collection shows another block with the label %q", label)
 }
 
@@ -98,7 +98,7 @@ func (t *Tx) checkLabel(n *memory.Note) error {
 	}
 	shown, err := t.q.Attachments(t.ctx, t.scope.Tenant(), tenant.Scope{}, memory.AttachmentQuery{Collection: t.row.ID}, t.now)
 	if slices.ContainsFunc(shown, func(a memory.Attachment) bool { return a.Label == n.Key }) {
-		err = LabelTaken(n.Key)
+		err = labelTaken(n.Key)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Atta
 		case shown[i].Block == a.Block:
 			a.At = shown[i].At
 		case shown[i].Label == a.Label:
-			return a, LabelTaken(a.Label)
+			return a, labelTaken(a.Label)
 		}
 	}
 	layers, err := q.Layers(ctx, to, to.Head)
@@ -174,7 +174,7 @@ func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Atta
 		return a, err
 	}
 	if taken {
-		return a, LabelTaken(a.Label)
+		return a, labelTaken(a.Label)
 	}
 	return a, q.PutAttachment(ctx, s.Tenant(), a)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// CheckNote returns Invalid for a note whose texts or numbers cannot be stored, and cleans what the
-// platform itself wrote, its error and its actor. Object checks attributes, Half the vector.
-func CheckNote(n *memory.Note) error {
+// checkNote returns Invalid for a note whose texts or numbers cannot be stored, and cleans what the
+// platform itself wrote, its error and its actor. Object checks attributes, half the vector.
+func checkNote(n *memory.Note) error {
 	if math.IsNaN(n.Importance) || math.IsInf(n.Importance, 0) {
 		return fault.InvalidField("importance", "is not a number")
 	}
@@ -32,16 +32,16 @@ func CheckNote(n *memory.Note) error {
 		{"tags", n.Tags},
 		{"supplied", n.Supplied},
 	} {
-		if err := Texts(f.name, f.texts); err != nil {
+		if err := texts(f.name, f.texts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// CheckVector returns Invalid for a vector that the collection cannot hold, and sets the
+// checkVector returns Invalid for a vector that the collection cannot hold, and sets the
 // collection's embedder where the note names none.
-func CheckVector(c *memory.Collection, n *memory.Note) error {
+func checkVector(c *memory.Collection, n *memory.Note) error {
 	if n.Embedder == "" {
 		n.Embedder = c.Embedder
 	}
@@ -53,28 +53,28 @@ func CheckVector(c *memory.Collection, n *memory.Note) error {
 	case len(n.Vector) == 0:
 		return fault.InvalidField("vector", "is empty")
 	}
-	if err := CheckTokens(n.Tokens); err != nil {
+	if err := checkTokens(n.Tokens); err != nil {
 		return err
 	}
 	return Text("embedder", n.Embedder)
 }
 
-// CheckTokens returns Invalid "tokens" for bytes that are not directions of tokens.
-func CheckTokens(b []byte) error {
+// checkTokens returns Invalid "tokens" for bytes that are not directions of tokens.
+func checkTokens(b []byte) error {
 	if len(b)%memory.TokenDim != 0 || len(b) > memory.MaxTokens*memory.TokenDim {
 		return fault.InvalidField("tokens", "has %d bytes; %d for each of at most %d tokens are stored", len(b), memory.TokenDim, memory.MaxTokens)
 	}
 	return nil
 }
 
-// WrongTokens returns the SQL condition for rows that CheckTokens would refuse.
+// WrongTokens returns the SQL condition for rows that checkTokens would refuse.
 func WrongTokens(column string) string {
 	return fmt.Sprintf("(length(%[1]s) %% %[2]d <> 0 OR length(%[1]s) > %[3]d)", column, memory.TokenDim, memory.MaxTokens*memory.TokenDim)
 }
 
-// CheckLink returns Invalid for a link whose identity or numbers cannot be stored, and sets the
+// checkLink returns Invalid for a link whose identity or numbers cannot be stored, and sets the
 // default relation where the link names none.
-func CheckLink(l *memory.Link) error {
+func checkLink(l *memory.Link) error {
 	if l.Source == l.Target {
 		return fault.InvalidField("target", "a note cannot be linked to itself")
 	}
@@ -87,9 +87,9 @@ func CheckLink(l *memory.Link) error {
 	return Text("relation", l.Relation)
 }
 
-// CheckName returns Invalid for a name that could be taken for an id. The caller checks its
+// checkName returns Invalid for a name that could be taken for an id. The caller checks its
 // alphabet.
-func CheckName(field, name string) error {
+func checkName(field, name string) error {
 	if name == "" {
 		return fault.InvalidField(field, "is required")
 	}
@@ -99,8 +99,8 @@ func CheckName(field, name string) error {
 	return Text(field, name)
 }
 
-// CheckPart returns Invalid "part" or "data" for a part of a spool that cannot be stored.
-func CheckPart(n int, data []byte) error {
+// checkPart returns Invalid "part" or "data" for a part of a spool that cannot be stored.
+func checkPart(n int, data []byte) error {
 	if n < 0 {
 		return fault.InvalidField("part", "must not be negative")
 	}
@@ -110,5 +110,5 @@ func CheckPart(n int, data []byte) error {
 	return nil
 }
 
-// CheckKey returns Invalid for an idempotency key that cannot be stored.
-func CheckKey(k memory.Idempotency) error { return Text("Idempotency-Key", k.Key) }
+// checkKey returns Invalid for an idempotency key that cannot be stored.
+func checkKey(k memory.Idempotency) error { return Text("Idempotency-Key", k.Key) }

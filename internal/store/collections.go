@@ -107,9 +107,9 @@ type CollectionRemoval interface {
 	DeleteCollectionRows(ctx context.Context, r CollectionRow, limit int) (gone bool, err error)
 }
 
-// Visible reports whether callers that reach a collection can see it: it is neither being removed
+// visible reports whether callers that reach a collection can see it: it is neither being removed
 // nor expired.
-func Visible(c *memory.Collection, now time.Time) bool {
+func visible(c *memory.Collection, now time.Time) bool {
 	return c.State != memory.CollectionDeleting && (c.ExpiresAt.IsZero() || c.ExpiresAt.After(now))
 }
 
@@ -153,7 +153,7 @@ func Reach(ctx context.Context, q CollectionRows, s tenant.Scope, id uuid.UUID) 
 // expired; NotFound.
 func ReachVisible(ctx context.Context, q CollectionRows, s tenant.Scope, id uuid.UUID, now time.Time) (CollectionRow, error) {
 	r, err := Reach(ctx, q, s, id)
-	if err == nil && !Visible(&r.Collection, now) {
+	if err == nil && !visible(&r.Collection, now) {
 		err = fault.Missing("collection")
 	}
 	if err != nil {
@@ -192,7 +192,7 @@ func (b *Base) CollectionByExternal(ctx context.Context, s tenant.Scope, e memor
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 || !s.Reaches(found[0].Agent) || !Visible(&found[0].Collection, b.now()) {
+		if len(found) == 0 || !s.Reaches(found[0].Agent) || !visible(&found[0].Collection, b.now()) {
 			return fault.Missing("collection")
 		}
 		c = found[0].Collection
@@ -236,8 +236,8 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 	return out, err
 }
 
-// EqualConfig reports whether two settings of a policy are equal; no settings are an empty object.
-func EqualConfig(a, b json.RawMessage) bool {
+// equalConfig reports whether two settings of a policy are equal; no settings are an empty object.
+func equalConfig(a, b json.RawMessage) bool {
 	plain := func(raw json.RawMessage) string {
 		var b bytes.Buffer
 		if len(raw) == 0 || string(raw) == "null" || json.Compact(&b, raw) != nil || b.Len() == 0 {
@@ -271,7 +271,7 @@ func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUI
 		if err := Text("display_name", n.DisplayName); err != nil {
 			return err
 		}
-		if !EqualConfig(r.PolicyConfig, n.PolicyConfig) {
+		if !equalConfig(r.PolicyConfig, n.PolicyConfig) {
 			if err := q.LogConfig(ctx, s, r.Collection, now); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ func (t Tally) AddTo(c *memory.Counts) {
 	}
 }
 
-// CountNote adds (by 1) or subtracts (by -1) a note of so many bytes.
-func CountNote(c *memory.Counts, n *memory.Note, bytes, by int64) {
+// countNote adds (by 1) or subtracts (by -1) a note of so many bytes.
+func countNote(c *memory.Counts, n *memory.Note, bytes, by int64) {
 	Tally{n.Kind, n.State == memory.StatePending || n.Embedder == "", n.State == memory.StateInReview, by, by * bytes}.AddTo(c)
 }

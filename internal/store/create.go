@@ -12,9 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// CheckNewCollection returns an error for a collection that the scope cannot create.
-func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
-	if err := CheckName("name", n.Name); err != nil {
+// checkNewCollection returns an error for a collection that the scope cannot create.
+func checkNewCollection(s tenant.Scope, n *memory.NewCollection) error {
+	if err := checkName("name", n.Name); err != nil {
 		return err
 	}
 	if err := Text("display_name", n.DisplayName); err != nil {
@@ -35,10 +35,10 @@ func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	return nil
 }
 
-// CheckFork returns an error for a fork that its parent cannot have, and sets what the fork shares
+// checkFork returns an error for a fork that its parent cannot have, and sets what the fork shares
 // with the parent: the embedder with its vectors, and the floor, below which the fork cannot be
 // read either.
-func CheckFork(fork, parent *memory.Collection) error {
+func checkFork(fork, parent *memory.Collection) error {
 	if err := CheckRevision("at_revision", parent, fork.ParentRevision); err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func CheckFork(fork, parent *memory.Collection) error {
 	return nil
 }
 
-// CreatedIDs returns what is stored under the idempotency key of a request that created a
+// createdIDs returns what is stored under the idempotency key of a request that created a
 // collection. The job may be nil.
-func CreatedIDs(n *memory.NewCollection, made uuid.UUID, job *memory.Job) []byte {
+func createdIDs(n *memory.NewCollection, made uuid.UUID, job *memory.Job) []byte {
 	ids := memory.AnswerIDs{Collection: n.Source, Made: made}
 	if job != nil {
 		ids.Job = &job.ID
@@ -70,7 +70,7 @@ func (b *Base) CreateCollection(ctx context.Context, s tenant.Scope, n memory.Ne
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	if err := CheckNewCollection(s, &n); err != nil {
+	if err := checkNewCollection(s, &n); err != nil {
 		return out, err
 	}
 	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
@@ -124,7 +124,7 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 		k := *n.Idempotency
 		if k.IDs == nil {
 			// The answer is rebuilt from the id.
-			k.IDs = CreatedIDs(&n, c.ID, out.Job)
+			k.IDs = createdIDs(&n, c.ID, out.Job)
 		}
 		if err := remember(ctx, q, s, k, now); err != nil {
 			return out, err
@@ -225,7 +225,7 @@ func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memor
 		return err
 	}
 	for i := range found {
-		if Visible(&found[i].Collection, now) {
+		if visible(&found[i].Collection, now) {
 			return NameTaken(c.Name)
 		}
 		if err := q.RenameCollection(ctx, tenantID, found[i].ID, found[i].ID.String()); err != nil {
@@ -246,7 +246,7 @@ func freeExternal(ctx context.Context, q CollectionRows, tenantID uuid.UUID, e m
 		return err
 	}
 	for i := range found {
-		if Visible(&found[i].Collection, now) {
+		if visible(&found[i].Collection, now) {
 			return ExternalTaken()
 		}
 		if err := q.ClearExternal(ctx, tenantID, found[i].ID); err != nil {
@@ -279,7 +279,7 @@ func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Coll
 	if err != nil {
 		return h, false, err
 	}
-	if err := CheckFork(fork, &p.Collection); err != nil {
+	if err := checkFork(fork, &p.Collection); err != nil {
 		return h, false, err
 	}
 	layers, err := q.Layers(ctx, p, fork.ParentRevision)

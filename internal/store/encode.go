@@ -38,8 +38,8 @@ func Text(field, s string) error {
 	return nil
 }
 
-// Texts checks every text of a list as Text does.
-func Texts(field string, l []string) error {
+// texts checks every text of a list as Text does.
+func texts(field string, l []string) error {
 	for _, s := range l {
 		if err := Text(field, s); err != nil {
 			return err
@@ -105,12 +105,12 @@ func ObjectOf(s string) (map[string]any, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
-	ConvertNumbers(m)
+	convertNumbers(m)
 	return m, nil
 }
 
-// ConvertNumbers converts the numbers of a decoded object, in place, as ObjectOf does.
-func ConvertNumbers(m map[string]any) {
+// convertNumbers converts the numbers of a decoded object, in place, as ObjectOf does.
+func convertNumbers(m map[string]any) {
 	for k, v := range m {
 		m[k] = convertNumber(v)
 	}
@@ -125,7 +125,7 @@ func convertNumber(v any) any {
 		}
 		return f
 	case map[string]any:
-		ConvertNumbers(v)
+		convertNumbers(v)
 	case []any:
 		for i, e := range v {
 			v[i] = convertNumber(e)
@@ -134,9 +134,9 @@ func convertNumber(v any) any {
 	return v
 }
 
-// Half rounds a vector to binary16, so that what is returned equals what will be read. Invalid
+// half rounds a vector to binary16, so that what is returned equals what will be read. Invalid
 // "vector" for elements that do not fit.
-func Half(v []float32) ([]float32, error) {
+func half(v []float32) ([]float32, error) {
 	rounded := make([]float32, len(v))
 	for i, x := range v {
 		h := float16.Fromfloat32(x)
@@ -148,7 +148,7 @@ func Half(v []float32) ([]float32, error) {
 	return rounded, nil
 }
 
-// HalfBytes encodes a vector that Half has rounded as little-endian binary16.
+// HalfBytes encodes a vector that half has rounded as little-endian binary16.
 func HalfBytes(rounded []float32) []byte {
 	b := make([]byte, 0, 2*len(rounded))
 	for _, x := range rounded {

@@ -34,7 +34,7 @@ type LedgerRows interface {
 // answered finds the answer that was stored under an idempotency key. A key that was used with
 // another body is IdempotencyReuse.
 func answered(ctx context.Context, q LedgerRows, s tenant.Scope, k memory.Idempotency, now time.Time) (memory.Idempotency, bool, error) {
-	if CheckKey(k) != nil {
+	if checkKey(k) != nil {
 		return k, false, nil //nolint:nilerr // nothing is stored under such a key
 	}
 	found, ok, err := q.Answer(ctx, s, k, now.Add(-memory.IdempotencyTTL))
@@ -49,7 +49,7 @@ func answered(ctx context.Context, q LedgerRows, s tenant.Scope, k memory.Idempo
 
 // remember stores an answer under an idempotency key.
 func remember(ctx context.Context, q LedgerRows, s tenant.Scope, k memory.Idempotency, now time.Time) error {
-	if err := CheckKey(k); err != nil {
+	if err := checkKey(k); err != nil {
 		return err
 	}
 	return q.InsertAnswer(ctx, s, k, now, now.Add(-memory.IdempotencyTTL))
@@ -161,7 +161,7 @@ func (b *Base) PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if err := CheckPart(n, data); err != nil {
+	if err := checkPart(n, data); err != nil {
 		return err
 	}
 	if data == nil {

@@ -75,7 +75,7 @@ func (t *Tx) Link(ctx context.Context, l memory.Link) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if err := CheckLink(&l); err != nil {
+	if err := checkLink(&l); err != nil {
 		return false, err
 	}
 	attributes, err := Object("attributes", l.Attributes)

@@ -46,7 +46,7 @@ const (
 	KindTexts  Kind = "texts"  // []string
 	KindBytes  Kind = "bytes"  // []byte
 	KindHalf   Kind = "half"   // []byte: a vector as HalfBytes writes it
-	KindCodes  Kind = "codes"  // []byte: token directions, see CheckTokens
+	KindCodes  Kind = "codes"  // []byte: token directions, see checkTokens
 )
 
 // Column is a column of a table.

@@ -162,7 +162,7 @@ func kindOf(c *Column, raw json.RawMessage) (any, error) {
 	case KindTexts:
 		l, err := as[[]string](raw)
 		if err == nil {
-			err = Texts(c.Name, l)
+			err = texts(c.Name, l)
 		}
 		return l, err
 	default: // the others are texts in JSON
@@ -187,7 +187,7 @@ func kindOf(c *Column, raw json.RawMessage) (any, error) {
 			err = checkHalf(b)
 		}
 		if err == nil && c.Kind == KindCodes {
-			err = CheckTokens(b)
+			err = checkTokens(b)
 		}
 		return b, err
 	case KindJSON:
@@ -208,6 +208,6 @@ func checkHalf(b []byte) error {
 	if len(b) == 0 || len(b)%2 != 0 {
 		return fmt.Errorf("a vector has two bytes for each of its elements")
 	}
-	_, err := Half(HalfOf(b))
+	_, err := half(HalfOf(b))
 	return err
 }

@@ -18,8 +18,8 @@ type NoteReader struct {
 	Embedder   string    // whose vectors to read; "": none
 }
 
-// NewNoteReader returns the reader for notes of a collection.
-func NewNoteReader(c *memory.Collection, o memory.ReadOptions) NoteReader {
+// newNoteReader returns the reader for notes of a collection.
+func newNoteReader(c *memory.Collection, o memory.ReadOptions) NoteReader {
 	r := NoteReader{Collection: c.ID}
 	if o.Vector {
 		r.Embedder = c.Embedder
@@ -125,7 +125,7 @@ func (b *Base) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []u
 		return nil, err
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = visibleNotes(ctx, q, s.Tenant(), v.Layers, NewNoteReader(&v.Collection, o), ids)
+		out, err = visibleNotes(ctx, q, s.Tenant(), v.Layers, newNoteReader(&v.Collection, o), ids)
 		return err
 	})
 	return out, err
@@ -137,7 +137,7 @@ func (b *Base) NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kin
 		return n, err
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		n, err = noteByKey(ctx, q, s.Tenant(), v.Layers, NewNoteReader(&v.Collection, memory.ReadOptions{}), kind, key)
+		n, err = noteByKey(ctx, q, s.Tenant(), v.Layers, newNoteReader(&v.Collection, memory.ReadOptions{}), kind, key)
 		return err
 	})
 	return n, err
@@ -159,7 +159,7 @@ func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq 
 
 func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
 	return NotePage{
-		NoteReader: NewNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Lacks: q.Lacks, Filter: q.Filter,
+		NoteReader: newNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Lacks: q.Lacks, Filter: q.Filter,
 		After: q.After, ByTime: q.ByTime, Since: q.AfterTime, Newest: q.Newest, Limit: q.Limit,
 	}
 }

@@ -37,7 +37,7 @@ type NoteWrites interface {
 	EndNote(ctx context.Context, tenantID uuid.UUID, v memory.Version, at memory.Revision) error
 	// DeleteNote deletes a version and its vectors.
 	DeleteNote(ctx context.Context, tenantID uuid.UUID, v memory.Version) error
-	// InsertVector adds the vector of a version, rounded by Half, with its token directions.
+	// InsertVector adds the vector of a version, rounded by half, with its token directions.
 	InsertVector(ctx context.Context, tenantID uuid.UUID, v memory.Version, embedder string, vector []float32, tokens []byte) error
 	// VectorLimit is how many dimensions a vector may have; 0: any number.
 	VectorLimit() int
@@ -57,7 +57,7 @@ type ChangesetWrites interface {
 
 // encode checks a note and changes it into what will be read when it is stored.
 func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
-	if err := CheckNote(n); err != nil {
+	if err := checkNote(n); err != nil {
 		return r, err
 	}
 	if r.AttributesJSON, err = Object("attributes", n.Attributes); err != nil {
@@ -75,11 +75,11 @@ func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
 	n.OccurredAt, n.CreatedAt = Micros(n.OccurredAt), Micros(n.CreatedAt)
 	if n.Vector == nil {
 		n.Embedder, n.Tokens = "", nil
-	} else if err := CheckVector(&t.row.Collection, n); err != nil {
+	} else if err := checkVector(&t.row.Collection, n); err != nil {
 		return r, err
 	} else if most := t.q.VectorLimit(); most > 0 && len(n.Vector) > most {
 		return r, VectorTooLong(len(n.Vector), most)
-	} else if n.Vector, err = Half(n.Vector); err != nil {
+	} else if n.Vector, err = half(n.Vector); err != nil {
 		return r, err
 	}
 	r.Bytes, err = noteBytes(n, r.AttributesJSON)
@@ -171,7 +171,7 @@ func (t *Tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 // embedLater removes from a note a vector that the collection's embedder did not make, and
 // enqueues the job that makes the right one.
 func (t *Tx) embedLater(ctx context.Context, n *memory.Note) error {
-	job, err := ReplaceForeignVector(&t.row.Collection, n)
+	job, err := replaceForeignVector(&t.row.Collection, n)
 	if err != nil || job == nil {
 		return err
 	}
@@ -226,11 +226,11 @@ func (t *Tx) replace(old NoteVersion, had bool, n NoteRow) error {
 	t.logged = true
 	t.head.Stored.Bytes += n.Bytes
 	if wasVisible {
-		CountNote(&t.head.Counts, &old.Note, old.Bytes, -1)
+		countNote(&t.head.Counts, &old.Note, old.Bytes, -1)
 	}
 	if !n.Deleted {
 		t.head.Stored.Notes++
-		CountNote(&t.head.Counts, &n.Note, n.Bytes, 1)
+		countNote(&t.head.Counts, &n.Note, n.Bytes, 1)
 	}
 	if had && old.Deleted && !n.Deleted {
 		if links, err = t.q.CountLinksOf(t.ctx, t.scope.Tenant(), t.layers, n.ID); err != nil {

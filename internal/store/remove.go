@@ -92,7 +92,7 @@ func (b *Base) RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, lim
 		return false, err
 	}
 	if limit <= 0 {
-		limit = RemovalBatch
+		limit = removalBatch
 	}
 	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		q.LockHead(s.Tenant(), id)

@@ -83,11 +83,11 @@ func readChanges(r *memory.Review, changes []byte) error {
 	for _, c := range r.Changes {
 		for _, n := range []*memory.Note{c.Before, c.After} {
 			if n != nil {
-				ConvertNumbers(n.Attributes)
+				convertNumbers(n.Attributes)
 			}
 		}
 		for _, l := range c.Links {
-			ConvertNumbers(l.Attributes)
+			convertNumbers(l.Attributes)
 		}
 	}
 	return nil

@@ -38,8 +38,8 @@ type TenantRemoval interface {
 	DeleteTenantRows(ctx context.Context, id uuid.UUID, limit int) (gone bool, err error)
 }
 
-// RemovalBatch is how many rows one transaction of a removal deletes.
-const RemovalBatch = 2000
+// removalBatch is how many rows one transaction of a removal deletes.
+const removalBatch = 2000
 
 // ScanTenant reads the columns id, name, state, limits, allowed_hosts and created_at.
 func ScanTenant(row Scanner) (t tenant.Tenant, err error) {
@@ -47,9 +47,9 @@ func ScanTenant(row Scanner) (t tenant.Tenant, err error) {
 	return t, err
 }
 
-// NewTenant checks a tenant and sets the id and the state that it lacks.
-func NewTenant(t *tenant.Tenant, now time.Time) (err error) {
-	if err := CheckName("name", t.Name); err != nil {
+// newTenant checks a tenant and sets the id and the state that it lacks.
+func newTenant(t *tenant.Tenant, now time.Time) (err error) {
+	if err := checkName("name", t.Name); err != nil {
 		return err
 	}
 	if err := Text("allowed_hosts", t.AllowedHosts); err != nil {
@@ -114,7 +114,7 @@ func (b *Base) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.Te
 	if err := op.Check(); err != nil {
 		return tenant.Tenant{}, err
 	}
-	if err := NewTenant(&t, b.now()); err != nil {
+	if err := newTenant(&t, b.now()); err != nil {
 		return tenant.Tenant{}, err
 	}
 	err := b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error { return q.InsertTenant(ctx, t) })
@@ -162,7 +162,7 @@ func (b *Base) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUI
 	})
 	for gone := false; err == nil && !gone; {
 		err = b.transactions.Freeing(ctx, id, func(ctx context.Context, q Session) (err error) {
-			gone, err = q.DeleteTenantRows(ctx, id, RemovalBatch)
+			gone, err = q.DeleteTenantRows(ctx, id, removalBatch)
 			return err
 		})
 	}

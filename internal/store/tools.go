@@ -80,7 +80,7 @@ func (b *Base) CreateHTTPTool(ctx context.Context, s tenant.Scope, t memory.HTTP
 	if err := s.Check(); err != nil {
 		return t, err
 	}
-	if err := CheckName("name", t.Name); err != nil {
+	if err := checkName("name", t.Name); err != nil {
 		return t, err
 	}
 	spec, err := encodeSpec(&t)

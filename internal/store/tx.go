@@ -116,7 +116,7 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 // CheckWrite finds out whether a write to a collection may begin. It returns the answer that is
 // stored under the idempotency key, if there is one: then nothing is to be written.
 func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) (*memory.Idempotency, error) {
-	if !s.Reaches(r.Agent) || !Visible(&r.Collection, now) {
+	if !s.Reaches(r.Agent) || !visible(&r.Collection, now) {
 		return nil, fault.Missing("collection")
 	}
 	if o.Idempotency != nil {
@@ -164,12 +164,12 @@ func (t *Tx) Notes(ctx context.Context, ids []uuid.UUID, o memory.ReadOptions) (
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return visibleNotes(t.ctx, t.q, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, o), ids)
+	return visibleNotes(t.ctx, t.q, t.scope.Tenant(), t.layers, newNoteReader(&t.row.Collection, o), ids)
 }
 
 // NoteByKey implements memory.Tx.
 func (t *Tx) NoteByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, error) {
-	return noteByKey(t.ctx, t.q, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, memory.ReadOptions{}), kind, key)
+	return noteByKey(t.ctx, t.q, t.scope.Tenant(), t.layers, newNoteReader(&t.row.Collection, memory.ReadOptions{}), kind, key)
 }
 
 // ListNotes implements memory.Tx.
@@ -190,7 +190,7 @@ func (t *Tx) Duplicates(ctx context.Context, notes []memory.Note) ([]memory.Note
 		digests[i] = memory.DigestOf(&notes[i])
 	}
 	out := make([]memory.Note, len(notes))
-	found, err := t.q.NoteVersionsByDigest(t.ctx, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, memory.ReadOptions{}), digests)
+	found, err := t.q.NoteVersionsByDigest(t.ctx, t.scope.Tenant(), t.layers, newNoteReader(&t.row.Collection, memory.ReadOptions{}), digests)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (t *Tx) SetUsage(_ context.Context, note uuid.UUID, u memory.Usage) error {
 
 // SetEmbedder implements memory.Tx.
 func (t *Tx) SetEmbedder(_ context.Context, name string, dim int, job uuid.UUID) error {
-	if err := CheckEmbedder(name, dim); err != nil {
+	if err := checkEmbedder(name, dim); err != nil {
 		return err
 	}
 	if err := t.q.SetEmbedder(t.ctx, t.scope.Tenant(), t.row.ID, name, dim, job); err != nil {

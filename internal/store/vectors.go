@@ -19,14 +19,14 @@ var ErrLineage = fault.New(fault.Conflict, "the lineage of the collection has ch
 func CheckVersionVectors(v *memory.View, embedder string, vectors []memory.VersionVector) ([]memory.VersionVector, error) {
 	out := make([]memory.VersionVector, 0, len(vectors))
 	for _, x := range vectors {
-		if err := CheckEmbedder(embedder, len(x.Vector)); err != nil {
+		if err := checkEmbedder(embedder, len(x.Vector)); err != nil {
 			return nil, err
 		}
-		if err := CheckTokens(x.Tokens); err != nil {
+		if err := checkTokens(x.Tokens); err != nil {
 			return nil, err
 		}
 		var err error
-		if x.Vector, err = Half(x.Vector); err != nil {
+		if x.Vector, err = half(x.Vector); err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(v.Layers, func(l memory.Layer) bool { return l.Collection == x.Layer && x.From <= l.Bound }) {
@@ -36,8 +36,8 @@ func CheckVersionVectors(v *memory.View, embedder string, vectors []memory.Versi
 	return out, nil
 }
 
-// CheckEmbedder returns Invalid for an embedder to which no collection can be bound.
-func CheckEmbedder(name string, dim int) error {
+// checkEmbedder returns Invalid for an embedder to which no collection can be bound.
+func checkEmbedder(name string, dim int) error {
 	if name == "" {
 		return fault.InvalidField("embedder", "is required")
 	}
@@ -47,9 +47,9 @@ func CheckEmbedder(name string, dim int) error {
 	return Text("embedder", name)
 }
 
-// ReplaceForeignVector removes from a note a vector of another embedder than the collection's, and returns
+// replaceForeignVector removes from a note a vector of another embedder than the collection's, and returns
 // the job that makes the right one; nil: the note is not changed.
-func ReplaceForeignVector(c *memory.Collection, n *memory.Note) (*memory.Job, error) {
+func replaceForeignVector(c *memory.Collection, n *memory.Note) (*memory.Job, error) {
 	if c.Embedder == "" || n.Vector == nil || n.Embedder == "" || n.Embedder == c.Embedder {
 		return nil, nil //nolint:nilnil // nothing to do
 	}

@@ -126,7 +126,7 @@ func (s *Service) add(mode addMode) Handler {
 func (s *Service) ensure(ctx context.Context, scope tenant.Scope, home memory.External) (memory.Collection, error) {
 	c, err := s.Collections.ByExternal(ctx, scope, home)
 	if fault.Is(err, fault.NotFound) {
-		return s.Collections.Ensure(ctx, scope, home, Policy)
+		return s.Collections.Ensure(ctx, scope, home, policy)
 	}
 	return c, err
 }
@@ -271,7 +271,7 @@ func (in *additions) message(v any) (notes.NewMessage, error) {
 		out.Role = memory.RoleTool
 	}
 	if len(in.metadata) > 0 {
-		out.Attributes[AttrMetadata] = in.metadata
+		out.Attributes[attrMetadata] = in.metadata
 	}
 	// Messages of different runs are different conversations.
 	if in.ids.Run != "" && len(in.ids.Run) <= memory.MaxTermBytes && strings.TrimSpace(in.ids.Run) != "" {

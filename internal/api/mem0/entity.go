@@ -10,8 +10,8 @@ import (
 // whose collection has another id.
 var idNames = [...]string{"user_id", "agent_id", "app_id", "run_id"}
 
-// AttrMetadata is the attribute with the metadata of a memory.
-const AttrMetadata = "metadata"
+// attrMetadata is the attribute with the metadata of a memory.
+const attrMetadata = "metadata"
 
 // aliases are the names that the TypeScript client passes on in filters as its caller wrote them.
 var aliases = map[string]string{"userId": "user_id", "agentId": "agent_id", "appId": "app_id", "runId": "run_id"}

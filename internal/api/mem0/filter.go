@@ -240,7 +240,7 @@ func parseFilter(v any, path string, depth int) (condition, error) {
 		switch key {
 		case "AND", "OR", "NOT":
 			c, err = parseList(key, m[key], at, depth)
-		case AttrMetadata:
+		case attrMetadata:
 			c, err = parseMetadata(m[key], at)
 		default:
 			c, err = parseField(key, m[key], at)
@@ -311,7 +311,7 @@ func parseMetadata(v any, path string) (condition, error) {
 			return nil, malformed("%s: a name must not be empty", path)
 		}
 		c, err := parseTests(m[key], path+"."+key, func(op filter.Op, values []any) (condition, error) {
-			return testField(&filter.Leaf{Field: filter.Attributes, Path: []string{AttrMetadata, key}, Op: op}, values, path+"."+key)
+			return testField(&filter.Leaf{Field: filter.Attributes, Path: []string{attrMetadata, key}, Op: op}, values, path+"."+key)
 		})
 		if err != nil {
 			return nil, err

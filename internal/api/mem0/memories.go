@@ -100,9 +100,9 @@ func (b *updateBody) patch() (notes.NotePatch, error) {
 	}
 	attributes := object{}
 	if m, err := b.Metadata.Get(); err == nil {
-		attributes[AttrMetadata] = m
+		attributes[attrMetadata] = m
 	} else if b.Metadata.IsNull() {
-		attributes[AttrMetadata] = nil
+		attributes[attrMetadata] = nil
 	}
 	if day, err := b.ExpirationDate.Get(); err == nil {
 		end, err := endOf(day)
@@ -390,7 +390,7 @@ func historyOf(of memory.External, id uuid.UUID, versions []memory.HistoryEntry,
 		if shown != nil {
 			ids := idsOf(of, shown.Attributes)
 			e.UserID, e.AgentID, e.AppID, e.RunID = ids[0], ids[1], ids[2], ids[3]
-			e.Metadata, e.CreatedAt = shown.Attributes[AttrMetadata], formatTime(shown.CreatedAt)
+			e.Metadata, e.CreatedAt = shown.Attributes[attrMetadata], formatTime(shown.CreatedAt)
 		} else {
 			e.CreatedAt = e.UpdatedAt
 		}

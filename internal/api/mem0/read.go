@@ -64,7 +64,7 @@ type Memory struct {
 func render(c memory.External, n *memory.Note) Memory {
 	ids := idsOf(c, n.Attributes)
 	out := Memory{
-		ID: n.ID, Memory: n.Content, UserID: ids[0], AgentID: ids[1], AppID: ids[2], RunID: ids[3], Metadata: n.Attributes[AttrMetadata],
+		ID: n.ID, Memory: n.Content, UserID: ids[0], AgentID: ids[1], AppID: ids[2], RunID: ids[3], Metadata: n.Attributes[attrMetadata],
 		Categories: append([]string{}, n.Tags...), CreatedAt: formatTime(n.CreatedAt), UpdatedAt: formatTime(n.UpdatedAt),
 	}
 	if end, ok := memory.ExpiryOf(n.Attributes); ok {
@@ -192,7 +192,7 @@ func (b *readBody) condition() (condition, error) {
 		all = append(all, c)
 	}
 	if len(b.Metadata) > 0 {
-		c, err := parseMetadata(b.Metadata, AttrMetadata)
+		c, err := parseMetadata(b.Metadata, attrMetadata)
 		if err != nil {
 			return nil, err
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Policy is the memory system of the collections that are created here.
-const Policy = "mem0"
+// policy is the memory system of the collections that are created here.
+const policy = "mem0"
 
 // Jobs is the part of the store with the jobs. The store checks reach.
 type Jobs interface {

@@ -8,7 +8,7 @@
 // text, in a process of its own (internal/document), and writes the passages.
 //
 // A folder is attached to the collection of an agent as a row of attachments. Which views an agent has open is a
-// note of kind file in its own collection, under KeyOpen.
+// note of kind file in its own collection, under keyOpen.
 //
 // The package writes notes through internal/memory/notes and searches through internal/memory/recall.
 package files

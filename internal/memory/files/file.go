@@ -68,8 +68,8 @@ func Of(n *memory.Note) File {
 // maxName is how many characters the name of a file has.
 const maxName = 128
 
-// CheckName returns the name of a file without its folders, or Invalid "file".
-func CheckName(name string) (string, error) {
+// checkName returns the name of a file without its folders, or Invalid "file".
+func checkName(name string) (string, error) {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	var r memory.Validation
 	switch {

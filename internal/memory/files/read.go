@@ -25,8 +25,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// KeyOpen is the key of the note of kind file that lists the views that an agent has open.
-const KeyOpen = "open"
+// keyOpen is the key of the note of kind file that lists the views that an agent has open.
+const keyOpen = "open"
 
 // attrViews is the attribute of that note, a list of views.
 const attrViews = "views"
@@ -42,8 +42,8 @@ const (
 	maxText    = 100_000         // passages of a file that are read
 )
 
-// Views bounds the open views of an agent: how many, and characters of each.
-func Views(window int) (files, chars int) {
+// views bounds the open views of an agent: how many, and characters of each.
+func views(window int) (files, chars int) {
 	switch {
 	case window <= 8_192:
 		return 3, 5_000
@@ -130,7 +130,7 @@ func (f *Service) find(ctx context.Context, s tenant.Scope, collection uuid.UUID
 		return out, nil
 	}
 	for _, v := range folders {
-		list, err := f.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile}, Limit: MaxFiles})
+		list, err := f.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile}, Limit: maxFiles})
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (f *Service) Open(ctx context.Context, s tenant.Scope, v memory.View, names
 }
 
 func (f *Service) open(ctx context.Context, s tenant.Scope, v memory.View, names []string, line, window int, with func(text string) memory.With) (string, error) {
-	most, chars := Views(window)
+	most, chars := views(window)
 	if len(names) > most {
 		return "", fault.InvalidField("names", "at most %d files are open at once", most)
 	}
@@ -276,7 +276,7 @@ func (f *Service) open(ctx context.Context, s tenant.Scope, v memory.View, names
 
 // opened returns the note with the open views, nil when there is none, and the views.
 func (f *Service) opened(ctx context.Context, s tenant.Scope, v memory.View) (*memory.Note, []view, error) {
-	n, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, KeyOpen)
+	n, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, keyOpen)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil, nil
 	}
@@ -300,7 +300,7 @@ func (f *Service) keep(ctx context.Context, s tenant.Scope, v memory.View, note 
 	attributes, ref, no, r := map[string]any{attrViews: list}, v.Collection.ID.String(), false, memory.Request{With: with}
 	var err error
 	if note == nil {
-		_, err = f.notes.Add(ctx, s, ref, notes.NewNote{Kind: memory.KindFile, Key: KeyOpen, Content: "open files", Attributes: attributes, Infer: &no}, r)
+		_, err = f.notes.Add(ctx, s, ref, notes.NewNote{Kind: memory.KindFile, Key: keyOpen, Content: "open files", Attributes: attributes, Infer: &no}, r)
 	} else {
 		read := note.Version().ETag()
 		r.Guard = func(etag string) bool { return etag == read }
@@ -323,7 +323,7 @@ func (f *Service) Shown(ctx context.Context, s tenant.Scope, v memory.View, wind
 	if err != nil {
 		return "", err
 	}
-	_, chars := Views(window)
+	_, chars := views(window)
 	var out []string
 	for _, o := range open {
 		at := slices.IndexFunc(folders, func(v memory.View) bool { return v.Collection.ID == o.Folder })

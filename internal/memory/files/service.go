@@ -25,9 +25,9 @@ import (
 
 // Bounds of files.
 const (
-	ChunkTokens = 300    // of a passage at most
-	MaxFiles    = 10_000 // of a folder
-	MaxFolders  = 100    // attached to a collection
+	chunkTokens = 300    // of a passage at most
+	maxFiles    = 10_000 // of a folder
+	maxFolders  = 100    // attached to a collection
 )
 
 // Store is what Service requires of a store.
@@ -158,7 +158,7 @@ func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, 
 	if err != nil {
 		return File{}, memory.Job{}, err
 	}
-	if name, err = CheckName(name); err == nil {
+	if name, err = checkName(name); err == nil {
 		err = c.ScreenKey("file", name)
 	}
 	if err != nil {
@@ -178,8 +178,8 @@ func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, 
 	if err != nil {
 		return File{}, memory.Job{}, err
 	}
-	if counts.Kinds[memory.KindFile] >= MaxFiles {
-		return File{}, memory.Job{}, fault.InvalidField("file", "the folder has %d files, and no room for another", MaxFiles)
+	if counts.Kinds[memory.KindFile] >= maxFiles {
+		return File{}, memory.Job{}, fault.InvalidField("file", "the folder has %d files, and no room for another", maxFiles)
 	}
 	job, err := uuid.NewV7()
 	if err != nil {
@@ -394,7 +394,7 @@ func chunk(file uuid.UUID, pages []string) (out []notes.BulkLine, tokens int64) 
 	no := false
 	for n, page := range pages {
 		at := 0
-		for _, span := range text.Passages(page, ChunkTokens) {
+		for _, span := range text.Passages(page, chunkTokens) {
 			line += strings.Count(page[at:span.Start], "\n")
 			content := page[span.Start:span.End]
 			attributes := map[string]any{attrFile: file.String(), attrIndex: int64(len(out)), attrLine: int64(line)}
@@ -529,8 +529,8 @@ func (f *Service) attach(ctx context.Context, s tenant.Scope, ref, folder string
 		return v, err
 	}
 	list, err := f.attached(ctx, s, c.ID)
-	if err == nil && action == "folder.attach" && len(list) >= MaxFolders && !slices.Contains(list, v.Collection.ID) {
-		err = fault.InvalidField("folder", "the collection has %d folders, and no room for another; detach one first", MaxFolders)
+	if err == nil && action == "folder.attach" && len(list) >= maxFolders && !slices.Contains(list, v.Collection.ID) {
+		err = fault.InvalidField("folder", "the collection has %d folders, and no room for another; detach one first", maxFolders)
 	}
 	if err != nil {
 		return v, err

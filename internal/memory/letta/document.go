@@ -406,8 +406,8 @@ func (a *agentPart) readSlipbox(field string) error {
 	if err := decode(raw, a.slipbox, at); err != nil {
 		return err
 	}
-	if len(a.slipbox.Notes) > MaxMessages {
-		return fault.New(fault.TooLarge, "the file has more than %d passages", MaxMessages)
+	if len(a.slipbox.Notes) > maxMessages {
+		return fault.New(fault.TooLarge, "the file has more than %d passages", maxMessages)
 	}
 	return nil
 }

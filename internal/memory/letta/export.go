@@ -147,8 +147,8 @@ func (ex *exportRun) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(ex.messages) > MaxMessages || len(ex.own.Notes) > MaxMessages {
-		return fault.New(fault.Conflict, "the memory has more than %d messages or passages, too much for one file", MaxMessages)
+	if len(ex.messages) > maxMessages || len(ex.own.Notes) > maxMessages {
+		return fault.New(fault.Conflict, "the memory has more than %d messages or passages, too much for one file", maxMessages)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 // Bounds of agent files.
 const (
-	MaxMessages = 100_000  // and as many passages
+	maxMessages = 100_000  // and as many passages
 	maxExport   = 64 << 20 // bytes of text of one file, since it is built in memory
 )
 

@@ -122,7 +122,7 @@ func read(t *testing.T, agent string) (*reader, error) {
 
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
-	many := strings.Repeat(`{"id":"m","role":"user","content":"x"},`, MaxMessages)
+	many := strings.Repeat(`{"id":"m","role":"user","content":"x"},`, maxMessages)
 	for name, c := range map[string]struct {
 		messages string
 		code     fault.Code

@@ -36,7 +36,7 @@ func (b *Blocks) List(ctx context.Context, s tenant.Scope, v memory.View, after 
 		return nil, err
 	}
 	// Only stand-alone blocks have no key.
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}, Keyed: v.Collection.Name != BlocksCollection, After: after, Limit: limit}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}, Keyed: v.Collection.Name != blocksCollection, After: after, Limit: limit}
 	if limit == 0 {
 		q.Limit = block.MaxBlocks
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// BlocksCollection is the name of the shared collection that holds a tenant's stand-alone blocks. It is made
+// blocksCollection is the name of the shared collection that holds a tenant's stand-alone blocks. It is made
 // with the first of them.
-const BlocksCollection = "slipbox.blocks"
+const blocksCollection = "slipbox.blocks"
 
 // homeStore is what findHome requires of a store.
 type homeStore interface {
@@ -23,8 +23,8 @@ type homeStore interface {
 
 // findHome returns the collection of the tenant's stand-alone blocks; ok is false when there is none yet.
 func findHome(ctx context.Context, store homeStore, s tenant.Scope) (c memory.Collection, ok bool, err error) {
-	page, err := store.ListCollections(ctx, s, memory.CollectionQuery{Agent: new(uuid.Nil), After: nameCursor(BlocksCollection), Limit: 1})
-	if err != nil || len(page) == 0 || page[0].Name != BlocksCollection {
+	page, err := store.ListCollections(ctx, s, memory.CollectionQuery{Agent: new(uuid.Nil), After: nameCursor(blocksCollection), Limit: 1})
+	if err != nil || len(page) == 0 || page[0].Name != blocksCollection {
 		return memory.Collection{}, false, err
 	}
 	return page[0], true, nil
@@ -61,8 +61,8 @@ func (b *Blocks) makeHome(ctx context.Context, s tenant.Scope) (memory.Collectio
 	}
 	e := b.notes.embedders.Default()
 	_, err = b.notes.store.CreateCollection(ctx, s, memory.NewCollection{
-		Collection: memory.Collection{Name: BlocksCollection, Policy: memory.PolicyNone, Embedder: e.Name(), Dim: e.Dim()},
-		Audit:      memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": BlocksCollection}},
+		Collection: memory.Collection{Name: blocksCollection, Policy: memory.PolicyNone, Embedder: e.Name(), Dim: e.Dim()},
+		Audit:      memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": blocksCollection}},
 	})
 	if err != nil && !fault.Is(err, fault.Exists) { // else another request has made it meanwhile
 		return memory.Collection{}, err

@@ -79,7 +79,7 @@ func masker(secrets map[string]string) func(string) string {
 	for name, value := range secrets {
 		put := fmt.Sprintf("[secret %s]", name)
 		for _, part := range append(strings.Fields(value), value) {
-			if len(part) < MinSecret {
+			if len(part) < minSecret {
 				continue
 			}
 			quoted, err := json.Marshal(part)

@@ -92,12 +92,12 @@ func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Cha
 	if t.ID, err = uuid.NewV7(); err != nil {
 		return t, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
-	list, err := v.store.ListHTTPTools(ctx, s, "", MaxTools)
+	list, err := v.store.ListHTTPTools(ctx, s, "", maxTools)
 	if err != nil {
 		return t, err
 	}
-	if len(list) >= MaxTools {
-		return t, fault.InvalidField("name", "there are %d tools, and no room for another; delete one first", MaxTools)
+	if len(list) >= maxTools {
+		return t, fault.InvalidField("name", "there are %d tools, and no room for another; delete one first", maxTools)
 	}
 	hosts, err := v.hosts(ctx, s)
 	if err != nil {
@@ -193,8 +193,8 @@ func (v *Service) Attach(ctx context.Context, s tenant.Scope, ref, tool string, 
 			return t, nil
 		}
 	}
-	if len(list) >= MaxAttached {
-		return t, fault.InvalidField("tool", "the collection has %d tools, and no room for another; detach one first", MaxAttached)
+	if len(list) >= maxAttached {
+		return t, fault.InvalidField("tool", "the collection has %d tools, and no room for another; detach one first", maxAttached)
 	}
 	if err := check(append(list, t)); err != nil {
 		return t, err

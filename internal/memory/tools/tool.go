@@ -18,25 +18,25 @@ import (
 
 // Bounds and defaults of tools.
 const (
-	MaxTools       = 1_000 // of a tenant
-	MaxAttached    = 100   // to a collection
-	MaxDescription = 1_024 // characters, as model APIs take them
-	MaxHeaders     = 16
-	MinSecret      = 8 // bytes; a shorter text would be found in every answer
-	MaxValue       = 4 << 10
+	maxTools       = 1_000 // of a tenant
+	maxAttached    = 100   // to a collection
+	maxDescription = 1_024 // characters, as model APIs take them
+	maxHeaders     = 16
+	minSecret      = 8 // bytes; a shorter text would be found in every answer
+	maxValue       = 4 << 10
 
-	MinTimeout     = 100    // ms
-	DefaultTimeout = 10_000 // ms
-	MaxTimeout     = 60_000 // ms
-	DefaultBytes   = 256 << 10
-	MaxBytes       = 1 << 20
+	minTimeout     = 100    // ms
+	defaultTimeout = 10_000 // ms
+	maxTimeout     = 60_000 // ms
+	defaultBytes   = 256 << 10
+	maxBytes       = 1 << 20
 )
 
 // argHeartbeat is the argument that every tool of an agent takes. It is not sent.
 const argHeartbeat = "request_heartbeat"
 
-// Methods are the methods that a tool may have.
-func Methods() []string { return []string{"GET", "POST", "PUT", "PATCH", "DELETE"} }
+// methods are the methods that a tool may have.
+func methods() []string { return []string{"GET", "POST", "PUT", "PATCH", "DELETE"} }
 
 // inQuery are the methods that send arguments in the query.
 var inQuery = []string{"GET", "DELETE"}
@@ -53,7 +53,7 @@ type Change struct {
 	Parameters  json.RawMessage
 	URL         *string
 	Method      *string
-	// Headers replace all headers. A value names secrets as {{name}}. One of MinSecret bytes or more that names none is
+	// Headers replace all headers. A value names secrets as {{name}}. One of minSecret bytes or more that names none is
 	// itself kept as a secret, under the name of the header.
 	Headers map[string]string
 	// Secrets sets secrets by name; nil removes one.
@@ -66,7 +66,7 @@ type Change struct {
 // first returns the defaults of a tool.
 func first() memory.HTTPToolSpec {
 	return memory.HTTPToolSpec{
-		Parameters: json.RawMessage(`{"type":"object","properties":{}}`), Method: "POST", TimeoutMS: DefaultTimeout, MaxBytes: DefaultBytes, Approval: memory.ApproveNever,
+		Parameters: json.RawMessage(`{"type":"object","properties":{}}`), Method: "POST", TimeoutMS: defaultTimeout, MaxBytes: defaultBytes, Approval: memory.ApproveNever,
 	}
 }
 
@@ -85,8 +85,8 @@ func (c *Change) apply(spec *memory.HTTPToolSpec, secrets map[string]string) err
 	}
 	if strings.TrimSpace(spec.Description) == "" {
 		r.Addf("description", "is required: a model chooses the tool by it")
-	} else if n := utf8.RuneCountInString(spec.Description); n > MaxDescription {
-		r.Addf("description", "at most %d characters; it has %d", MaxDescription, n)
+	} else if n := utf8.RuneCountInString(spec.Description); n > maxDescription {
+		r.Addf("description", "at most %d characters; it has %d", maxDescription, n)
 	}
 	if !utf8.ValidString(spec.Description) || strings.ContainsRune(spec.Description, 0) {
 		r.Addf("description", "must be UTF-8 without the character U+0000")
@@ -96,14 +96,14 @@ func (c *Change) apply(spec *memory.HTTPToolSpec, secrets map[string]string) err
 	} else if p, _ := doc["properties"].(map[string]any); p[argHeartbeat] != nil {
 		r.Addf("parameters", "must not have the property %s, which every tool takes", argHeartbeat)
 	}
-	if !slices.Contains(Methods(), spec.Method) {
-		r.Addf("method", "must be one of %s", wording.Or(Methods()...))
+	if !slices.Contains(methods(), spec.Method) {
+		r.Addf("method", "must be one of %s", wording.Or(methods()...))
 	}
-	if spec.TimeoutMS < MinTimeout || spec.TimeoutMS > MaxTimeout {
-		r.Addf("timeout_ms", "must be %d to %d", MinTimeout, MaxTimeout)
+	if spec.TimeoutMS < minTimeout || spec.TimeoutMS > maxTimeout {
+		r.Addf("timeout_ms", "must be %d to %d", minTimeout, maxTimeout)
 	}
-	if spec.MaxBytes < 1 || spec.MaxBytes > MaxBytes {
-		r.Addf("max_bytes", "must be 1 to %d", MaxBytes)
+	if spec.MaxBytes < 1 || spec.MaxBytes > maxBytes {
+		r.Addf("max_bytes", "must be 1 to %d", maxBytes)
 	}
 	if spec.Approval != memory.ApproveNever && spec.Approval != memory.ApproveAlways {
 		r.Addf("approval", "must be %s or %s", memory.ApproveNever, memory.ApproveAlways)
@@ -130,8 +130,8 @@ func (c *Change) applySecrets(spec *memory.HTTPToolSpec, secrets map[string]stri
 			r.Addf(at, "has no name of letters, digits, _ and -, at most 64")
 		case value == nil:
 			delete(secrets, name)
-		case len(*value) < MinSecret || len(*value) > MaxValue:
-			r.Addf(at, "must have %d to %d bytes", MinSecret, MaxValue)
+		case len(*value) < minSecret || len(*value) > maxValue:
+			r.Addf(at, "must have %d to %d bytes", minSecret, maxValue)
 		case outbound.CheckHeader("X", *value) != "":
 			r.Addf(at, "has a value that a header cannot have")
 		default:
@@ -141,20 +141,20 @@ func (c *Change) applySecrets(spec *memory.HTTPToolSpec, secrets map[string]stri
 	if c.Headers != nil {
 		spec.Headers = map[string]string{}
 	}
-	if len(c.Headers) > MaxHeaders {
-		r.Addf("headers", "at most %d", MaxHeaders)
+	if len(c.Headers) > maxHeaders {
+		r.Addf("headers", "at most %d", maxHeaders)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		value := c.Headers[name]
-		if why := outbound.CheckHeader(name, value); why != "" || len(value) > MaxValue {
+		if why := outbound.CheckHeader(name, value); why != "" || len(value) > maxValue {
 			if why == "" {
-				why = fmt.Sprintf("has more than %d bytes", MaxValue)
+				why = fmt.Sprintf("has more than %d bytes", maxValue)
 			}
 			r.Addf("headers."+name, "%s", why)
 			continue
 		}
-		if len(value) >= MinSecret && !reference.MatchString(value) {
+		if len(value) >= minSecret && !reference.MatchString(value) {
 			if !secretName.MatchString(name) {
 				r.Addf("headers."+name, "must have a name of letters, digits, _ and -, because its value is a secret")
 				continue

@@ -79,7 +79,7 @@ func TestChange(t *testing.T) {
 	}
 	for name, c := range map[string]Change{
 		"description": {Description: new("  ")}, "parameters": {Parameters: json.RawMessage(`{"type":"object","properties":{"request_heartbeat":{}}}`)}, "method": {Method: new("HEAD")},
-		"timeout_ms": {TimeoutMS: new(MaxTimeout + 1)}, "max_bytes": {MaxBytes: new(0)}, "approval": {Approval: new(memory.ToolApproval("sometimes"))},
+		"timeout_ms": {TimeoutMS: new(maxTimeout + 1)}, "max_bytes": {MaxBytes: new(0)}, "approval": {Approval: new(memory.ToolApproval("sometimes"))},
 		"headers.Host": {Headers: map[string]string{"Host": "evil"}}, "headers.X": {Headers: map[string]string{"X": "a\nb"}}, "secrets.none": {Headers: map[string]string{"X": "{{none}}"}},
 		"secrets.a b": {Secrets: map[string]*string{"a b": new("12345678")}}, "secrets.key": {Secrets: map[string]*string{"key": new("short")}},
 		"secrets.other": {Secrets: map[string]*string{"other": new("not in a header")}},

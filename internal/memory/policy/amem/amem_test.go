@@ -45,7 +45,7 @@ func TestDecisions(t *testing.T) {
 	}{
 		{
 			name: "C028 the first note asks no model", near: nil,
-			want: want{tags: []string{"tag9"}, decision: DecisionAlone, noCall: true},
+			want: want{tags: []string{"tag9"}, decision: decisionAlone, noCall: true},
 		},
 		{
 			name: "C027 should_evolve false changes nothing, with anything else in the answer", near: five,
@@ -55,51 +55,51 @@ func TestDecisions(t *testing.T) {
 		{
 			name: "C020 C021 strengthen links real notes and sets the tags", near: five,
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[2,0],"tags_to_update":["physics"," physics ","#optics"],"confidence":0.95}`,
-			want:   want{links: []byte{3, 1}, tags: []string{"physics", "optics"}, evolved: true, decision: DecisionEvolve},
+			want:   want{links: []byte{3, 1}, tags: []string{"physics", "optics"}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "C021 an empty list of tags keeps them", near: five,
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0],"tags_to_update":[],"confidence":0.95}`,
-			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve},
+			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "the caller's tags win", near: five, new: func(n *memory.Note) { n.Supplied = []string{"tags"} },
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0],"tags_to_update":["other"],"confidence":0.95}`,
-			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve},
+			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "unknown handles and repeats are dropped and counted", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[7,-1,1,1,99999],"confidence":0.95}`,
-			want:   want{links: []byte{2}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve, dropped: Dropped{Handles: 3, Repeats: 1}},
+			want:   want{links: []byte{2}, tags: []string{"tag9"}, evolved: true, decision: decisionEvolve, dropped: Dropped{Handles: 3, Repeats: 1}},
 		},
 		{
 			name: "C032 no more than max_links links", near: five, config: `{"max_links":2}`,
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[4,3,2,1],"confidence":0.95}`,
-			want:   want{links: []byte{5, 4}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve, dropped: Dropped{OverLimit: 2}},
+			want:   want{links: []byte{5, 4}, tags: []string{"tag9"}, evolved: true, decision: decisionEvolve, dropped: Dropped{OverLimit: 2}},
 		},
 		{
 			name: "C031 strengthen works on a note without tags, keywords and context", near: five,
 			new:    func(n *memory.Note) { n.Tags, n.Keywords, n.Context = nil, nil, memory.DefaultContext },
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0],"tags_to_update":["new"],"confidence":0.95}`,
-			want:   want{links: []byte{1}, tags: []string{"new"}, evolved: true, decision: DecisionEvolve},
+			want:   want{links: []byte{1}, tags: []string{"new"}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "C022 C023 C024 update_neighbor changes context, tags and keywords of the i-th neighbour by id", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Context 1.","Changed."],"new_tags_neighborhood":[["tag1"],["t"]],"new_keywords_neighborhood":[["kw1","shared"],["k"]],"confidence":0.95}`,
-			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{2: {"Changed.", "t", "k"}}, applied: []byte{2}, evolved: true, decision: DecisionEvolve},
+			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{2: {"Changed.", "t", "k"}}, applied: []byte{2}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "C025 a short list keeps that neighbour's own context", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Changed."],"new_tags_neighborhood":[["tag1"],["t"]],"confidence":0.95}`,
 			want: want{
 				tags: []string{"tag9"}, puts: map[byte][]string{1: {"Changed.", "tag1", "kw1,shared"}, 2: {"Context 2.", "t", "kw2,shared"}},
-				applied: []byte{1, 2}, evolved: true, decision: DecisionEvolve,
+				applied: []byte{1, 2}, evolved: true, decision: decisionEvolve,
 			},
 		},
 		{
 			name: "C026 surplus entries are ignored and counted", near: policytest.Neighbors(1),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Changed.","x","y"],"confidence":0.95}`,
-			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{1: {"Changed.", "tag1", "kw1,shared"}}, applied: []byte{1}, evolved: true, decision: DecisionEvolve, dropped: Dropped{Surplus: 2}},
+			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{1: {"Changed.", "tag1", "kw1,shared"}}, applied: []byte{1}, evolved: true, decision: decisionEvolve, dropped: Dropped{Surplus: 2}},
 		},
 		{
 			name: "C317 an answer equal to what a neighbour has is no change; order and letter case of terms do not count", near: policytest.Neighbors(2),
@@ -116,33 +116,33 @@ func TestDecisions(t *testing.T) {
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Context 1.","b","c","d","e"],"confidence":0.95}`,
 			want: want{
 				tags: []string{"tag9"}, puts: map[byte][]string{2: {"b", "tag2", "kw2,shared"}, 3: {"c", "tag3", "kw3,shared"}, 4: {"d", "tag4", "kw4,shared"}},
-				applied: []byte{2, 3, 4}, evolved: true, decision: DecisionEvolve, dropped: Dropped{OverLimit: 1},
+				applied: []byte{2, 3, 4}, evolved: true, decision: decisionEvolve, dropped: Dropped{OverLimit: 1},
 			},
 		},
 		{
 			name: "C078 at the gate changes of old notes wait, links do not", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["strengthen","update_neighbor"],"suggested_connections":[1],"new_context_neighborhood":["Changed."],"confidence":0.9}`,
-			want:   want{links: []byte{2}, tags: []string{"tag9"}, proposed: []byte{1}, evolved: true, decision: DecisionEvolve},
+			want:   want{links: []byte{2}, tags: []string{"tag9"}, proposed: []byte{1}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "C078 far below the gates nothing is applied", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["strengthen","update_neighbor"],"suggested_connections":[1],"new_context_neighborhood":["Changed."],"confidence":0.2}`,
-			want:   want{tags: []string{"tag9"}, proposed: []byte{9, 1}, decision: DecisionReview},
+			want:   want{tags: []string{"tag9"}, proposed: []byte{9, 1}, decision: decisionReview},
 		},
 		{
 			name: "C078 without a confidence everything waits", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Changed."]}`,
-			want:   want{tags: []string{"tag9"}, proposed: []byte{1}, decision: DecisionReview},
+			want:   want{tags: []string{"tag9"}, proposed: []byte{1}, decision: decisionReview},
 		},
 		{
 			name: "a confidence out of range is none", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Changed."],"confidence":95}`,
-			want:   want{tags: []string{"tag9"}, proposed: []byte{1}, decision: DecisionReview},
+			want:   want{tags: []string{"tag9"}, proposed: []byte{1}, decision: decisionReview},
 		},
 		{
 			name: "C078 the gate is a setting", near: policytest.Neighbors(2), config: `{"confidence_gate":0.1}`,
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Changed."],"confidence":0.2}`,
-			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{1: {"Changed.", "tag1", "kw1,shared"}}, applied: []byte{1}, evolved: true, decision: DecisionEvolve},
+			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{1: {"Changed.", "tag1", "kw1,shared"}}, applied: []byte{1}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "C029 absent arrays and unknown actions change nothing", near: five,
@@ -152,13 +152,13 @@ func TestDecisions(t *testing.T) {
 		{
 			name: "C030 an answer of wrong types leaves the note unevolved and pending", near: five,
 			answer: `{"should_evolve":"yes","actions":7}`,
-			want:   want{tags: []string{"tag9"}, pending: true, decision: DecisionUnevolved},
+			want:   want{tags: []string{"tag9"}, pending: true, decision: decisionUnevolved},
 		},
 		{
 			name: "C017 no more than k neighbors, never the note itself", config: `{"k_neighbours":2}`,
 			near:   append([]memory.Neighbor{{Note: policytest.Note(9, "itself"), Score: 1}}, five...),
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0,1],"confidence":0.95}`,
-			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve, dropped: Dropped{Handles: 1}},
+			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: decisionEvolve, dropped: Dropped{Handles: 1}},
 		},
 	}
 	for _, r := range rows {

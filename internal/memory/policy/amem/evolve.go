@@ -51,7 +51,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 	}
 	near = usableNeighbors(near, n.ID, c.KNeighbors)
 	if len(near) == 0 {
-		return memory.Decision{Note: n, Outcome: encodeOutcome(&Outcome{Policy: "amem", Decision: DecisionAlone})}, nil
+		return memory.Decision{Note: n, Outcome: encodeOutcome(&Outcome{Policy: "amem", Decision: decisionAlone})}, nil
 	}
 	call, err := p.evolveCall(ctx, d, &c, &n, near)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 	}
 	answer, err := d.Ask(ctx, call)
 	if errors.Is(err, memory.ErrBadAnswer) {
-		o := Outcome{Policy: "amem", Decision: DecisionUnevolved, Prompt: p.evolve.Version, Considered: consideredNotes(near)}
+		o := Outcome{Policy: "amem", Decision: decisionUnevolved, Prompt: p.evolve.Version, Considered: consideredNotes(near)}
 		return memory.Decision{Note: n, Outcome: encodeOutcome(&o), Pending: "evolve: " + memory.ErrBadAnswer.Error()}, nil
 	}
 	if err != nil {
@@ -199,9 +199,9 @@ func (r *evolveRun) decide() memory.Decision {
 	}
 	switch {
 	case dec.Evolved:
-		r.out.Decision = DecisionEvolve
+		r.out.Decision = decisionEvolve
 	case dec.Review != nil:
-		r.out.Decision = DecisionReview
+		r.out.Decision = decisionReview
 	default:
 		r.out.Decision = policy.DecisionKeep
 	}

@@ -11,11 +11,11 @@ import (
 
 // The decisions of A-MEM as the outcome names them.
 const (
-	DecisionAlone     = "alone"     // no neighbors: no model was asked
-	DecisionEvolve    = "evolve"    // something was linked or changed
-	DecisionReview    = "review"    // everything that is proposed waits for review
-	DecisionUnevolved = "unevolved" // the answer could not be used
-	DecisionSplit     = "split"     // the note was divided
+	decisionAlone     = "alone"     // no neighbors: no model was asked
+	decisionEvolve    = "evolve"    // something was linked or changed
+	decisionReview    = "review"    // everything that is proposed waits for review
+	decisionUnevolved = "unevolved" // the answer could not be used
+	decisionSplit     = "split"     // the note was divided
 )
 
 // Outcome is a decision in a job's result: the notes that were considered, what was

@@ -51,7 +51,7 @@ func TestReadTriples(t *testing.T) {
 		`[["user","place","Rome"],["","likes","tea"],["likes"],3,["Bo","owns","a boat"],["Bo","owns","a boat"]]`,
 	} {
 		got, dropped, err := ReadTriples(lenientTriples(said), memory.AnalystModel)
-		want := []Triple{{SubjectUser, RelationPlace, "Rome", ModelConfidence}, {"Bo", "owns", "a boat", ModelConfidence}}
+		want := []Triple{{SubjectUser, relationPlace, "Rome", modelConfidence}, {"Bo", "owns", "a boat", modelConfidence}}
 		if err != nil || !slices.Equal(got, want) || dropped < 2 {
 			t.Errorf("%s\n%+v, %d dropped, %v", said, got, dropped, err)
 		}
@@ -61,7 +61,7 @@ func TestReadTriples(t *testing.T) {
 	}
 	long := strings.Repeat("x", 100)
 	got, dropped, err := ReadTriples(json.RawMessage(`{"triples":[{"subject":"user","relation":"likes","object":"`+long+`","confidence":1},{"subject":"user","relation":"likes","object":"`+long[1:]+`","confidence":1}]}`), memory.AnalystHeuristic)
-	if err != nil || len(got) != 1 || dropped != 1 || got[0].Confidence != RuleConfidence {
+	if err != nil || len(got) != 1 || dropped != 1 || got[0].Confidence != ruleConfidence {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
 }

@@ -12,18 +12,18 @@ import (
 
 // The confidence of a new triple, by who found it.
 const (
-	RuleConfidence  = 0.6
-	ModelConfidence = 0.8
+	ruleConfidence  = 0.6
+	modelConfidence = 0.8
 )
 
 // The bounds of triples.
 const (
-	MaxTriples       = 16 // of one message
-	MaxSubjectChars  = 64
-	MaxRelationChars = 64
-	MaxObjectChars   = 99 // 100 or more are refused
-	// OpenObjectChars is how long an object is that no punctuation ends.
-	OpenObjectChars = 50
+	maxTriples       = 16 // of one message
+	maxSubjectChars  = 64
+	maxRelationChars = 64
+	maxObjectChars   = 99 // 100 or more are refused
+	// openObjectChars is how long an object is that no punctuation ends.
+	openObjectChars = 50
 )
 
 // SubjectUser is the subject of triples about a person whose name is not known.
@@ -42,7 +42,7 @@ type TriplesAnswer struct {
 }
 
 // Triple is a piece of knowledge. The relation of what a user says about themselves is one of the
-// published eight (RelationName and so on) where one fits.
+// published eight (relationName and so on) where one fits.
 type Triple struct {
 	Subject    string  `json:"subject"` // SubjectUser, or a name
 	Relation   string  `json:"relation"`
@@ -58,7 +58,7 @@ func (c *Calls) Triples(in TriplesInput) (memory.Call, error) {
 		Name       string `json:"name,omitempty"`
 		Message    string `json:"message"`
 	}
-	m := material{MaxTriples, policy.FormatMinute(in.Message.Time), policy.CleanLine(in.Message.Name, MaxSubjectChars), text.Shorten(in.Message.Content, maxMessageChars)}
+	m := material{maxTriples, policy.FormatMinute(in.Message.Time), policy.CleanLine(in.Message.Name, maxSubjectChars), text.Shorten(in.Message.Content, maxMessageChars)}
 	call, err := build(CallTriples, &c.triples, m, 1, in, lenientTriples, policy.CheckTypes[TriplesAnswer])
 	call.Temperature = triplesTemperature
 	return call, err
@@ -78,15 +78,15 @@ func ReadTriples(raw json.RawMessage, by memory.Analyst) (triples []Triple, drop
 		t.Relation = canonicalRelation(t.Relation)
 		t.Object = strings.Trim(policy.CleanLine(t.Object, memory.MaxTermBytes), " .。\"'")
 		key := [3]string{text.Fold(t.Subject), t.Relation, text.Fold(t.Object)}
-		if t.Subject == "" || t.Relation == "" || policy.IsEmptyAnswer(t.Object) || seen[key] || len(triples) == MaxTriples ||
-			utf8.RuneCountInString(t.Subject) > MaxSubjectChars || utf8.RuneCountInString(t.Relation) > MaxRelationChars || utf8.RuneCountInString(t.Object) > MaxObjectChars {
+		if t.Subject == "" || t.Relation == "" || policy.IsEmptyAnswer(t.Object) || seen[key] || len(triples) == maxTriples ||
+			utf8.RuneCountInString(t.Subject) > maxSubjectChars || utf8.RuneCountInString(t.Relation) > maxRelationChars || utf8.RuneCountInString(t.Object) > maxObjectChars {
 			dropped++
 			continue
 		}
 		seen[key] = true
-		t.Confidence = ModelConfidence
+		t.Confidence = modelConfidence
 		if by == memory.AnalystHeuristic {
-			t.Confidence = RuleConfidence
+			t.Confidence = ruleConfidence
 		}
 		triples = append(triples, t)
 	}
@@ -99,7 +99,7 @@ var userWords = policy.WordSet("user i me myself my mine speaker 用户 我 本�
 // cleanSubject returns SubjectUser for a word that names the person who speaks, else the subject as
 // one line.
 func cleanSubject(s string) string {
-	s = strings.Trim(policy.CleanLine(s, 4*MaxSubjectChars), " .。\"'")
+	s = strings.Trim(policy.CleanLine(s, 4*maxSubjectChars), " .。\"'")
 	if userWords[strings.ReplaceAll(text.Fold(s), " ", "_")] {
 		return SubjectUser
 	}
@@ -124,7 +124,7 @@ func lenientTriples(said string) json.RawMessage {
 // tripleFrom reads a triple from an object, a list of three texts, or a text with separators. What is
 // missing stays empty, so that ReadTriples drops and counts it.
 func tripleFrom(v any) Triple {
-	t := Triple{Confidence: ModelConfidence}
+	t := Triple{Confidence: modelConfidence}
 	parts := []string{"", "", ""}
 	switch v := v.(type) {
 	case map[string]any:

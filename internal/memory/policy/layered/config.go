@@ -8,14 +8,14 @@ import (
 
 // The ways in which a full working layer makes room.
 const (
-	StrategyWindow = "sliding_window"   // the oldest item leaves
-	StrategyPrune  = "importance_prune" // the item with the lowest workingKeep leaves
+	strategyWindow = "sliding_window"   // the oldest item leaves
+	strategyPrune  = "importance_prune" // the item with the lowest workingKeep leaves
 )
 
 // The ways in which the episodic layer shrinks when it holds more than its capacity.
 const (
-	ShrinkRank   = "rank"   // to 70 % of its capacity, those with the lowest episodicKeep leave
-	ShrinkGentle = "gentle" // those that are unimportant and rarely used leave
+	shrinkRank   = "rank"   // to 70 % of its capacity, those with the lowest episodicKeep leave
+	shrinkGentle = "gentle" // those that are unimportant and rarely used leave
 )
 
 // Config holds the constants of the layers. A collection overrides some of them with its policy_config, by the
@@ -43,17 +43,17 @@ type Config struct {
 
 // The persons that a collection remembers.
 const (
-	PersonsOne     = "one"     // users of a second name are refused
-	PersonsSeveral = "several" // triples about a speaker have the speaker's name as subject
+	personsOne     = "one"     // users of a second name are refused
+	personsSeveral = "several" // triples about a speaker have the speaker's name as subject
 )
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
 		Analyst: policy.AnalystAuto, Temperature: 0.3, MaxTokens: 1000,
-		WorkingCapacity: 50, WorkingStrategy: StrategyPrune, EpisodicCapacity: 100, EpisodicStrategy: ShrinkRank, Threshold: 0.3,
+		WorkingCapacity: 50, WorkingStrategy: strategyPrune, EpisodicCapacity: 100, EpisodicStrategy: shrinkRank, Threshold: 0.3,
 		ConsolidateEvery: 5, ConsolidateFrom: 10, DecayDays: 7, Abstract: true, AbstractCosine: 0.6, RelevanceFloor: 0.4, RecentMessages: 20,
-		Persons: PersonsOne,
+		Persons: personsOne,
 	}
 }
 
@@ -62,10 +62,10 @@ func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
 		policy.NumberSetting("working_capacity", "items that the working layer holds at most", 1, 1000, func(c *Config) any { return &c.WorkingCapacity }),
 		policy.ChoiceSetting("working_strategy", "which item leaves a full working layer. sliding_window: the oldest; importance_prune: the one with the lowest 0.7 × importance + 0.3 × accesses/10",
-			[]string{StrategyWindow, StrategyPrune}, func(c *Config) any { return &c.WorkingStrategy }),
+			[]string{strategyWindow, strategyPrune}, func(c *Config) any { return &c.WorkingStrategy }),
 		policy.NumberSetting("episodic_capacity", "items above which a consolidation shrinks the episodic layer", 10, 100_000, func(c *Config) any { return &c.EpisodicCapacity }),
 		policy.ChoiceSetting("episodic_strategy", "how it shrinks. rank: to 70 % of the capacity, by 0.5 × importance + 0.5 × accesses/10; gentle: items with importance below 0.4 and fewer than 3 accesses leave",
-			[]string{ShrinkRank, ShrinkGentle}, func(c *Config) any { return &c.EpisodicStrategy }),
+			[]string{shrinkRank, shrinkGentle}, func(c *Config) any { return &c.EpisodicStrategy }),
 		policy.NumberSetting("importance_threshold", "importance below which an item does not become an episode", 0, 1, func(c *Config) any { return &c.Threshold }),
 		policy.NumberSetting("consolidate_every", "turns between two consolidations; 0: only on demand", 0, 1000, func(c *Config) any { return &c.ConsolidateEvery }),
 		policy.NumberSetting("consolidate_from", "items in the working layer from which a consolidation copies the important ones to the episodic layer",
@@ -76,7 +76,7 @@ func settings() []policy.Setting[Config] {
 		policy.NumberSetting("relevance_floor", "cosine at which knowledge is found whose subject and object the query does not name", -1, 1, func(c *Config) any { return &c.RelevanceFloor }),
 		policy.NumberSetting("recent_messages", "newest messages that a context shows", 0, 200, func(c *Config) any { return &c.RecentMessages }),
 		policy.ChoiceSetting("persons", "one: messages of a user with a second name are refused; several: they are accepted, and what a named user says of themselves is kept under that name",
-			[]string{PersonsOne, PersonsSeveral}, func(c *Config) any { return &c.Persons }),
+			[]string{personsOne, personsSeveral}, func(c *Config) any { return &c.Persons }),
 		policy.NumberSetting("temperature", "of the model, when it writes an abstract", 0, 2, func(c *Config) any { return &c.Temperature }),
 		policy.NumberSetting("max_tokens", "of one answer", 64, 32768, func(c *Config) any { return &c.MaxTokens }),
 		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),

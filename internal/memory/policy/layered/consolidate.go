@@ -180,7 +180,7 @@ func (w *writer) decay(all []*memory.Note, use map[uuid.UUID]memory.Usage) {
 		if u := use[n.ID]; !u.LastAccess.IsZero() {
 			last = u.LastAccess
 		}
-		is := Decayed(base, now.Sub(last), w.c.DecayDays)
+		is := decayed(base, now.Sub(last), w.c.DecayDays)
 		if math.Abs(is-n.Importance) < decayStep {
 			continue
 		}
@@ -234,7 +234,7 @@ func (w *writer) shrink(ctx context.Context, items []*memory.Note, use map[uuid.
 		return u.AccessCount
 	}
 	var leaving []*memory.Note
-	if w.c.EpisodicStrategy == ShrinkGentle {
+	if w.c.EpisodicStrategy == shrinkGentle {
 		for _, n := range items {
 			if n.Importance < gentleImportance && accesses(n) < gentleAccesses {
 				leaving = append(leaving, n)
@@ -282,12 +282,12 @@ func (w *writer) abstract(ctx context.Context, items []*memory.Note) error {
 
 // addAbstract writes an abstract and marks its sources.
 func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analyst) {
-	confidence := ModelConfidence
+	confidence := modelConfidence
 	if by == memory.AnalystHeuristic {
-		confidence = RuleConfidence
+		confidence = ruleConfidence
 	}
 	n := w.put(&memory.Note{
-		ID: w.d.NewID(), Kind: memory.KindKnowledge, Category: CategoryAbstract, Content: a.Summary, Context: memory.DefaultContext,
+		ID: w.d.NewID(), Kind: memory.KindKnowledge, Category: categoryAbstract, Content: a.Summary, Context: memory.DefaultContext,
 		Importance: memory.DefaultImportance, State: memory.StateEvolved, Analyst: by,
 		Attributes: map[string]any{memory.AttrConfidence: confidence, graph.AttrMentions: float64(len(a.Sources))},
 	})
@@ -309,7 +309,7 @@ func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analys
 // or is gone. The next consolidation may merge their other sources again.
 func (w *writer) dropAbstracts(ctx context.Context, items []uuid.UUID) error {
 	var abstracts []memory.Note
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.TextIs(filter.Category, CategoryAbstract)}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.TextIs(filter.Category, categoryAbstract)}
 	err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) {
 		if slices.ContainsFunc(items, func(id uuid.UUID) bool { return slices.Contains(n.Provenance.Sources, id) }) {
 			abstracts = append(abstracts, *n)

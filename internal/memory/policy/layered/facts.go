@@ -195,7 +195,7 @@ func (f *facts) assert(ctx context.Context, t Triple, source *memory.Note) error
 		f.support(e, source, at)
 		f.contest(e, rivals)
 		f.w.learned = append(f.w.learned, memory.Learned{
-			Memory: Sentence(subject.Content, relation, object.Content), Event: memory.LearnedAdd, Note: f.tripleOf(e).ID,
+			Memory: sentence(subject.Content, relation, object.Content), Event: memory.LearnedAdd, Note: f.tripleOf(e).ID,
 		})
 	}
 	n := f.tripleOf(e)
@@ -449,7 +449,7 @@ func (f *facts) write() {
 func (f *facts) writeTriple(e *edge) {
 	n := f.w.put(f.tripleOf(e))
 	subject, object := f.names[e.id.Source], f.names[e.id.Target]
-	n.Content = Sentence(subject.Content, e.id.Relation, object.Content)
+	n.Content = sentence(subject.Content, e.id.Relation, object.Content)
 	n.OccurredAt = e.ValidFrom
 	n.Attributes = graph.TripleAttributes(e.id, subject.Content, object.Content)
 	n.Attributes[memory.AttrConfidence], n.Attributes[graph.AttrMentions] = e.confidence, float64(e.Mentions)
@@ -461,18 +461,18 @@ func (f *facts) writeTriple(e *edge) {
 
 // sentences are how the relations of a user are said, in English and in Chinese. %s is the object.
 var sentences = map[string][2]string{
-	RelationName:     {"name is", "的名字是"},
-	RelationAddress:  {"wants to be called", "希望被称呼为"},
-	RelationJob:      {"works as", "的工作是"},
-	RelationPlace:    {"lives in", "住在"},
-	RelationLikes:    {"likes", "喜欢"},
-	RelationDislikes: {"dislikes", "不喜欢"},
-	RelationSkills:   {"is good at", "擅长"},
-	RelationGoals:    {"has the goal:", "的目标是"},
+	relationName:     {"name is", "的名字是"},
+	relationAddress:  {"wants to be called", "希望被称呼为"},
+	relationJob:      {"works as", "的工作是"},
+	relationPlace:    {"lives in", "住在"},
+	relationLikes:    {"likes", "喜欢"},
+	relationDislikes: {"dislikes", "不喜欢"},
+	relationSkills:   {"is good at", "擅长"},
+	relationGoals:    {"has the goal:", "的目标是"},
 }
 
-// Sentence returns a triple as a sentence, in Chinese if its object has Chinese characters, such as "Go 和 Python".
-func Sentence(subject, relation, object string) string {
+// sentence returns a triple as a sentence, in Chinese if its object has Chinese characters, such as "Go 和 Python".
+func sentence(subject, relation, object string) string {
 	said, known := sentences[relation]
 	if lang, _ := text.Guess(object); lang != text.Japanese && strings.ContainsFunc(object, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		if subject == SubjectUser {
@@ -486,7 +486,7 @@ func Sentence(subject, relation, object string) string {
 	}
 	verb := strings.ReplaceAll(relation, "_", " ")
 	switch {
-	case known && relation == RelationName:
+	case known && relation == relationName:
 		return subject + "'s " + said[0] + " " + object
 	case known:
 		verb = said[0]

@@ -16,12 +16,12 @@ type Importance struct {
 // ImportanceRule is a reason for importance.
 type ImportanceRule string
 
-// The rules of items, with what they add to BaseImportance, and the rules of what is said in a chat.
+// The rules of items, with what they add to baseImportance, and the rules of what is said in a chat.
 const (
 	RuleEmphasis   ImportanceRule = "emphasis"   // item +.3
 	RulePreference ImportanceRule = "preference" // item +.2
 	RuleTask       ImportanceRule = "task"       // item +.25
-	RuleLength     ImportanceRule = "length"     // item +.15, above LongItemChars
+	RuleLength     ImportanceRule = "length"     // item +.15, above longItemChars
 	RuleMemorize   ImportanceRule = "memorize"   // chat +.4: "remember", "my name is"
 	RuleRequest    ImportanceRule = "request"    // chat +.2
 	RulePersonal   ImportanceRule = "personal"   // chat +.2: who somebody is, likes, can, wants, where they live
@@ -30,9 +30,9 @@ const (
 
 // The constants of importance.
 const (
-	BaseImportance  = 0.1
-	ReplyImportance = 0.3 // of a reply to a message that was stored
-	LongItemChars   = 100
+	baseImportance  = 0.1
+	replyImportance = 0.3 // of a reply to a message that was stored
+	longItemChars   = 100
 )
 
 // The published word lists, extended by other forms of the words and of what they stand for.
@@ -78,7 +78,7 @@ func (t *tally) importance() Importance {
 }
 
 // itemImportance returns how important an item is: .1, +.3 for emphasis, +.2 for a preference, +.25 for
-// a task and +.15 above LongItemChars characters. A text of which a secret was redacted has the base alone: nobody is to
+// a task and +.15 above longItemChars characters. A text of which a secret was redacted has the base alone: nobody is to
 // treasure it.
 func itemImportance(content string) Importance {
 	t := newTally()
@@ -88,7 +88,7 @@ func itemImportance(content string) Importance {
 	t.add(emphasis.MatchString(content) || isAskedToRemember(content), 30, RuleEmphasis)
 	t.add(preference.MatchString(content) || likeVerb.MatchString(content), 20, RulePreference)
 	t.add(task.MatchString(content), 25, RuleTask)
-	t.add(utf8.RuneCountInString(content) > LongItemChars, 15, RuleLength)
+	t.add(utf8.RuneCountInString(content) > longItemChars, 15, RuleLength)
 	return t.importance()
 }
 
@@ -111,11 +111,11 @@ func chatImportance(content string) Importance {
 	return t.importance()
 }
 
-// replyTo returns how important an assistant's reply is: ReplyImportance if what it answers was stored, else
-// BaseImportance.
+// replyTo returns how important an assistant's reply is: replyImportance if what it answers was stored, else
+// baseImportance.
 func replyTo(inputStored bool) Importance {
 	if inputStored {
-		return Importance{ReplyImportance, []ImportanceRule{RuleReply}}
+		return Importance{replyImportance, []ImportanceRule{RuleReply}}
 	}
-	return Importance{BaseImportance, []ImportanceRule{}}
+	return Importance{baseImportance, []ImportanceRule{}}
 }

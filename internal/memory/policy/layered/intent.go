@@ -21,7 +21,7 @@ const (
 type Route struct {
 	Intent    Intent   `json:"intent"`
 	Subject   string   `json:"subject,omitempty"`   // SubjectUser if it is about the person who asks
-	Relations []string `json:"relations,omitempty"` // of the eight that it names, by RelationName and so on
+	Relations []string `json:"relations,omitempty"` // of the eight that it names, by relationName and so on
 }
 
 // relationQuestion is a form of questions about one of the eight relations.
@@ -31,14 +31,14 @@ type relationQuestion struct {
 }
 
 var relationQuestions = []relationQuestion{
-	{RelationAddress, regexp.MustCompile(`(?i)\b(?:how|what) (?:should|do|did|can|would|will) (?:you|i|u) (?:call|address|want to be called|like to be called|prefer to be called)\b|\bmy nickname\b|(?:怎么|如何|该|应该)(?:称呼|叫)我|我的(?:昵称|外号|小名)|叫我什么|称呼我什么`)},
-	{RelationName, regexp.MustCompile(`(?i)\bmy (?:full |first |last |real )?name\b|\bwho (?:am i|i am)\b|\bwhat am i called\b|我叫(?:什么|啥|甚么)|我的?(?:名字|姓名)|我是谁|我姓什么|(?:知道|记得)我叫`)},
-	{RelationJob, regexp.MustCompile(`(?i)\bmy (?:current |day )?(?:job|work|profession|occupation|career)\b|\bwhat (?:do|did) i do (?:for (?:a living|work)|at work|professionally)\b|\bwhat do i do[?.]*$|\bwhere (?:do|did) i work\b|\bi work as\b|我的?(?:工作|职业|职位)|我(?:是)?做什么(?:工作|的|职业)|我在哪里?(?:工作|上班)`)},
-	{RelationPlace, regexp.MustCompile(`(?i)\bwhere (?:do|did|am|was) i (?:live|living|based|located|stay|staying)\b|\bwhere i live\b|\bwhere am i\b|\bmy (?:home |street )?(?:address|city|town|location|hometown|home)\b|\bwhich (?:city|town|country) (?:do|am) i\b|我(?:现在|目前)?(?:住|家)?在(?:哪|什么地方|哪儿)|我住(?:哪|在哪)|我的(?:地址|住址|家|城市)|我家在`)},
-	{RelationDislikes, regexp.MustCompile(`(?i)\b(?:do(?:n't| not) i (?:like|enjoy)|i (?:don't|do not) (?:like|enjoy)|(?:do|did) i (?:dislike|hate)|i (?:dislike|hate)|my dislikes|can't i stand)\b|我(?:最)?(?:不喜欢|讨厌|反感|不爱)|我的(?:忌口|雷区)`)},
-	{RelationLikes, regexp.MustCompile(`(?i)\b(?:do|did|would) i (?:like|love|enjoy|prefer)\b|\b(?:what|which) .*\bi (?:like|love|enjoy|prefer)\b|\bmy (?:favou?rites?|hobby|hobbies|interests?|preferences?|likes|tastes?)\b|\bi(?:'d| would| might)? (?:like|enjoy)[?.]*$|\b(?:recommend|suggest)\b|我(?:最)?(?:喜欢|爱|偏爱|偏好)(?:什么|哪|吃什么|喝什么|看什么|听什么|的)|我的(?:爱好|兴趣|偏好|喜好|口味|最爱)|推荐|建议我`)},
-	{RelationSkills, regexp.MustCompile(`(?i)\b(?:what|which) .*\b(?:can i (?:do|speak|play|cook)|am i (?:good|great|skilled|best) at|i(?:'m| am) good at)\b|\bmy (?:skills?|strengths?|talents?|abilities)\b|我(?:会|擅长|能)(?:做|说|弹|玩)?(?:什么|哪)|我的(?:技能|强项|特长|优势|专长)`)},
-	{RelationGoals, regexp.MustCompile(`(?i)\bmy (?:\w+ )?(?:goals?|aims?|dreams?|ambitions?|objectives?|aspirations?)\b|\bwhat (?:do|did) i (?:want|hope|plan|aim) to (?:achieve|become|do|learn|be)\b|我的(?:目标|梦想|理想|愿望|计划)|我想(?:要)?(?:实现|达到|成为)什么|我(?:希望|打算)(?:达到|实现|做)什么`)},
+	{relationAddress, regexp.MustCompile(`(?i)\b(?:how|what) (?:should|do|did|can|would|will) (?:you|i|u) (?:call|address|want to be called|like to be called|prefer to be called)\b|\bmy nickname\b|(?:怎么|如何|该|应该)(?:称呼|叫)我|我的(?:昵称|外号|小名)|叫我什么|称呼我什么`)},
+	{relationName, regexp.MustCompile(`(?i)\bmy (?:full |first |last |real )?name\b|\bwho (?:am i|i am)\b|\bwhat am i called\b|我叫(?:什么|啥|甚么)|我的?(?:名字|姓名)|我是谁|我姓什么|(?:知道|记得)我叫`)},
+	{relationJob, regexp.MustCompile(`(?i)\bmy (?:current |day )?(?:job|work|profession|occupation|career)\b|\bwhat (?:do|did) i do (?:for (?:a living|work)|at work|professionally)\b|\bwhat do i do[?.]*$|\bwhere (?:do|did) i work\b|\bi work as\b|我的?(?:工作|职业|职位)|我(?:是)?做什么(?:工作|的|职业)|我在哪里?(?:工作|上班)`)},
+	{relationPlace, regexp.MustCompile(`(?i)\bwhere (?:do|did|am|was) i (?:live|living|based|located|stay|staying)\b|\bwhere i live\b|\bwhere am i\b|\bmy (?:home |street )?(?:address|city|town|location|hometown|home)\b|\bwhich (?:city|town|country) (?:do|am) i\b|我(?:现在|目前)?(?:住|家)?在(?:哪|什么地方|哪儿)|我住(?:哪|在哪)|我的(?:地址|住址|家|城市)|我家在`)},
+	{relationDislikes, regexp.MustCompile(`(?i)\b(?:do(?:n't| not) i (?:like|enjoy)|i (?:don't|do not) (?:like|enjoy)|(?:do|did) i (?:dislike|hate)|i (?:dislike|hate)|my dislikes|can't i stand)\b|我(?:最)?(?:不喜欢|讨厌|反感|不爱)|我的(?:忌口|雷区)`)},
+	{relationLikes, regexp.MustCompile(`(?i)\b(?:do|did|would) i (?:like|love|enjoy|prefer)\b|\b(?:what|which) .*\bi (?:like|love|enjoy|prefer)\b|\bmy (?:favou?rites?|hobby|hobbies|interests?|preferences?|likes|tastes?)\b|\bi(?:'d| would| might)? (?:like|enjoy)[?.]*$|\b(?:recommend|suggest)\b|我(?:最)?(?:喜欢|爱|偏爱|偏好)(?:什么|哪|吃什么|喝什么|看什么|听什么|的)|我的(?:爱好|兴趣|偏好|喜好|口味|最爱)|推荐|建议我`)},
+	{relationSkills, regexp.MustCompile(`(?i)\b(?:what|which) .*\b(?:can i (?:do|speak|play|cook)|am i (?:good|great|skilled|best) at|i(?:'m| am) good at)\b|\bmy (?:skills?|strengths?|talents?|abilities)\b|我(?:会|擅长|能)(?:做|说|弹|玩)?(?:什么|哪)|我的(?:技能|强项|特长|优势|专长)`)},
+	{relationGoals, regexp.MustCompile(`(?i)\bmy (?:\w+ )?(?:goals?|aims?|dreams?|ambitions?|objectives?|aspirations?)\b|\bwhat (?:do|did) i (?:want|hope|plan|aim) to (?:achieve|become|do|learn|be)\b|我的(?:目标|梦想|理想|愿望|计划)|我想(?:要)?(?:实现|达到|成为)什么|我(?:希望|打算)(?:达到|实现|做)什么`)},
 }
 
 var (
@@ -58,7 +58,7 @@ func routeQuery(query string) Route {
 		r.Subject = SubjectUser
 	}
 	for _, f := range relationQuestions {
-		if f.form.MatchString(q) && (f.relation != RelationLikes || len(r.Relations) == 0 || r.Relations[len(r.Relations)-1] != RelationDislikes) {
+		if f.form.MatchString(q) && (f.relation != relationLikes || len(r.Relations) == 0 || r.Relations[len(r.Relations)-1] != relationDislikes) {
 			r.Relations = append(r.Relations, f.relation)
 		}
 	}

@@ -40,8 +40,8 @@ const (
 	attrDecayed = "decayed_importance"
 )
 
-// CategoryAbstract is the category of abstracts.
-const CategoryAbstract = "abstract"
+// categoryAbstract is the category of abstracts.
+const categoryAbstract = "abstract"
 
 // The tasks.
 const (
@@ -113,7 +113,7 @@ func (*Policy) Reading(config json.RawMessage) memory.Reading {
 		Pinned: []memory.Pin{{Kind: memory.KindKnowledge, Filter: filter.AttributeIs(graph.AttrSubject, SubjectUser)}},
 		// What an episode is a copy of says the same, and says who said it.
 		Filter: filter.Not{Term: &filter.Leaf{Field: filter.Attributes, Path: []string{AttrOrigin}, Op: filter.Exists, Want: true}},
-		Recent: c.RecentMessages, K: recalled, ChatK: recalled, OnePerson: c.Persons == PersonsOne,
+		Recent: c.RecentMessages, K: recalled, ChatK: recalled, OnePerson: c.Persons == personsOne,
 		Layers: []memory.LayerReading{
 			{Name: Semantic, Kinds: []memory.Kind{memory.KindKnowledge}, Formula: semanticFormula(c.RelevanceFloor), Share: 3, Least: 3},
 			{Name: Episodic, Kinds: itemKinds(), Filter: filter.AttributeIs(AttrLayer, Episodic), Formula: episodicFormula(), Capacity: c.EpisodicCapacity},

@@ -164,7 +164,7 @@ func (w *writer) settle(ctx context.Context) error {
 	w.out.Stored = slices.DeleteFunc(w.out.Stored, func(s Stored) bool {
 		gone := s.Layer == Working && slices.Contains(left, s.Note)
 		if gone {
-			if w.c.WorkingStrategy == StrategyWindow {
+			if w.c.WorkingStrategy == strategyWindow {
 				w.skippedf(Working, "the layer is full, and this item is the oldest of all")
 			} else {
 				w.skippedf(Working, "the layer is full, and this item has the lowest score of all")
@@ -398,7 +398,7 @@ func (w *writer) triples(ctx context.Context, n *memory.Note) ([]Triple, error) 
 	default:
 		return nil, fmt.Errorf("%s: %w", CallTriples, err)
 	}
-	if w.c.Persons == PersonsSeveral && said.Name != "" {
+	if w.c.Persons == personsSeveral && said.Name != "" {
 		for i := range triples {
 			if triples[i].Subject == SubjectUser {
 				triples[i].Subject = said.Name

@@ -112,7 +112,7 @@ func TestNoRuleTriples(t *testing.T) {
 		}
 	}
 	open := triplesOf(memory.RoleUser, "I like "+strings.Repeat("wide ", 15)+"rivers")
-	if len(open) != 1 || len(open[0]) > len("likes: ")+OpenObjectChars || strings.HasSuffix(open[0], "wid") {
+	if len(open) != 1 || len(open[0]) > len("likes: ")+openObjectChars || strings.HasSuffix(open[0], "wid") {
 		t.Errorf("%q", open)
 	}
 }
@@ -144,7 +144,7 @@ func TestSecretsAreNotImportant(t *testing.T) {
 		"Important, remember: my API key is [redacted: API key]. It is a must!", "My name is Ana and my password is [redacted: password].",
 		"请务必记住，我的密码是[redacted: password]，很重要", "Please help me with my task: log in with [redacted: password]. " + strings.Repeat("I like it. ", 12),
 	} {
-		if item, chat := itemImportance(content), chatImportance(content); item.Value != BaseImportance || chat.Value != BaseImportance || len(item.Rules)+len(chat.Rules) > 0 {
+		if item, chat := itemImportance(content), chatImportance(content); item.Value != baseImportance || chat.Value != baseImportance || len(item.Rules)+len(chat.Rules) > 0 {
 			t.Errorf("%s: %v, %v", content, item, chat)
 		}
 	}
@@ -194,11 +194,11 @@ func TestRouteQuery(t *testing.T) {
 		if got.Intent != want.intent || strings.Join(got.Relations, " ") != want.relations {
 			t.Errorf("%s: %+v", query, got)
 		}
-		if slices.Contains(got.Relations, RelationName) && got.Subject != SubjectUser {
+		if slices.Contains(got.Relations, relationName) && got.Subject != SubjectUser {
 			t.Errorf("%s is about %q", query, got.Subject)
 		}
 	}
-	for said, want := range map[string]string{"lives_in": RelationPlace, "住在": RelationPlace, "Is Called": RelationName, "doesn’t like": RelationDislikes, "met at": "met at"} {
+	for said, want := range map[string]string{"lives_in": relationPlace, "住在": relationPlace, "Is Called": relationName, "doesn’t like": relationDislikes, "met at": "met at"} {
 		if got := canonicalRelation(said); got != want {
 			t.Errorf("%s is %s", said, got)
 		}

@@ -51,9 +51,9 @@ func episodicKeep(importance float64, accesses int64) float64 {
 	return .5*importance + .5*min(float64(accesses)/keepAccessCap, 1)
 }
 
-// Decayed returns the importance of an item that was idle for a time: after so many days, half of its base for each
+// decayed returns the importance of an item that was idle for a time: after so many days, half of its base for each
 // so many days. It depends on the base alone, so that computing it again changes nothing.
-func Decayed(base float64, idle time.Duration, days float64) float64 {
+func decayed(base float64, idle time.Duration, days float64) float64 {
 	span := idle.Hours() / 24 / days
 	if days <= 0 || span < 1 {
 		return base

@@ -15,8 +15,8 @@ import (
 // forms. A phrase counts at the beginning of a clause, behind what may introduce it, and adverbs may be
 // between its subject and its verb.
 
-// RuleTriples returns the triples of a message by rules: at most MaxTriples with the subject SubjectUser,
-// one of the eight relations and RuleConfidence. Questions, and what somebody else than a person says, give
+// RuleTriples returns the triples of a message by rules: at most maxTriples with the subject SubjectUser,
+// one of the eight relations and ruleConfidence. Questions, and what somebody else than a person says, give
 // none.
 func RuleTriples(in TriplesInput) []Triple {
 	out := []Triple{}
@@ -28,7 +28,7 @@ func RuleTriples(in TriplesInput) []Triple {
 		all := clauses(sentence)
 		for i, c := range all {
 			found := clauseTriple(c)
-			if last.relation == RelationName && found.relation == "" {
+			if last.relation == relationName && found.relation == "" {
 				found = jobBehindName(c)
 			}
 			last = found
@@ -36,8 +36,8 @@ func RuleTriples(in TriplesInput) []Triple {
 				continue
 			}
 			for _, object := range append([]string{found.object}, furtherObjects(&found, all[i:])...) {
-				t := Triple{SubjectUser, found.relation, object, RuleConfidence}
-				if len(out) < MaxTriples && !repeats(out, t) {
+				t := Triple{SubjectUser, found.relation, object, ruleConfidence}
+				if len(out) < maxTriples && !repeats(out, t) {
 					out = append(out, t)
 				}
 			}
@@ -88,7 +88,7 @@ func jobBehindName(c clause) ruleFinding {
 		accept = acceptHanJob
 	}
 	if object, ok := accept(object); ok {
-		return ruleFinding{relation: RelationJob, object: object}
+		return ruleFinding{relation: relationJob, object: object}
 	}
 	return ruleFinding{}
 }
@@ -125,7 +125,7 @@ func clauseTriple(c clause) ruleFinding {
 }
 
 // cleanObject returns the object of a triple: without particles and afterthoughts, at most
-// OpenObjectChars of a clause that nothing ends; "" when it is too long, or names nothing.
+// openObjectChars of a clause that nothing ends; "" when it is too long, or names nothing.
 func cleanObject(s string, open bool) string {
 	s = strings.TrimSpace(s)
 	if m := objectEnd.FindStringIndex(s); m != nil {
@@ -139,10 +139,10 @@ func cleanObject(s string, open bool) string {
 			break
 		}
 	}
-	if open && utf8.RuneCountInString(s) > OpenObjectChars {
+	if open && utf8.RuneCountInString(s) > openObjectChars {
 		s = cutObject(s)
 	}
-	if s == "" || utf8.RuneCountInString(s) > MaxObjectChars || pointsBack.MatchString(thisTime.ReplaceAllString(s, "")) || definiteThing(s) || vagueObject.MatchString(s) || addressesListener.MatchString(strings.ToLower(s)) {
+	if s == "" || utf8.RuneCountInString(s) > maxObjectChars || pointsBack.MatchString(thisTime.ReplaceAllString(s, "")) || definiteThing(s) || vagueObject.MatchString(s) || addressesListener.MatchString(strings.ToLower(s)) {
 		return ""
 	}
 	return s
@@ -163,11 +163,11 @@ func definiteThing(s string) bool {
 	return true
 }
 
-// cutObject returns the first OpenObjectChars characters of s, without a word that was cut.
+// cutObject returns the first openObjectChars characters of s, without a word that was cut.
 func cutObject(s string) string {
 	runes := []rune(s)
-	cut := string(runes[:OpenObjectChars])
-	if next := runes[OpenObjectChars]; unicode.IsLetter(next) && next < 0x2e80 {
+	cut := string(runes[:openObjectChars])
+	if next := runes[openObjectChars]; unicode.IsLetter(next) && next < 0x2e80 {
 		if at := strings.LastIndexByte(cut, ' '); at > 0 {
 			cut = cut[:at]
 		}

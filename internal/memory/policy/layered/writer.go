@@ -242,7 +242,7 @@ func (w *writer) prune(ctx context.Context) ([]uuid.UUID, error) {
 	if over <= 0 {
 		return nil, nil
 	}
-	if w.c.WorkingStrategy == StrategyPrune {
+	if w.c.WorkingStrategy == strategyPrune {
 		use, err := w.usage(ctx, items)
 		if err != nil {
 			return nil, err

@@ -9,24 +9,24 @@ import (
 
 // The values of Mem0's settings that are texts.
 const (
-	UnitMessages = "messages"
-	UnitPairs    = "pairs" // exchanges: a message and its answer
+	unitMessages = "messages"
+	unitPairs    = "pairs" // exchanges: a message and its answer
 
-	FromBoth      = "both"
-	FromUser      = "user"      // facts about a person, from the person's messages
-	FromAssistant = "assistant" // facts about an agent, from the agent's messages
+	fromBoth      = "both"
+	fromUser      = "user"      // facts about a person, from the person's messages
+	fromAssistant = "assistant" // facts about an agent, from the agent's messages
 
-	ModeDecide  = "decide"   // every fact is compared with similar memories
-	ModeAddOnly = "add_only" // every fact is added unless a memory has the same text
+	modeDecide  = "decide"   // every fact is compared with similar memories
+	modeAddOnly = "add_only" // every fact is added unless a memory has the same text
 
-	SummaryFull        = "full"
-	SummaryIncremental = "incremental"
+	summaryFull        = "full"
+	summaryIncremental = "incremental"
 
-	MemoryFacts      = "facts"
-	MemoryProcedural = "procedural"
+	memoryFacts      = "facts"
+	memoryProcedural = "procedural"
 
-	ScopeCollection = "collection"
-	ScopeSession    = "session" // memories of different sessions are kept apart
+	scopeCollection = "collection"
+	scopeSession    = "session" // memories of different sessions are kept apart
 )
 
 // Config holds the constants of Mem0 and Mem0g. A collection overrides some of them with
@@ -62,9 +62,9 @@ type Config struct {
 // DefaultConfig returns the documented defaults of mem0. Those of mem0g differ only in Graph.
 func DefaultConfig() Config {
 	return Config{
-		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: UnitMessages, RecentChars: 1000, MessageChars: 16_000,
-		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: FromBoth, Scope: ScopeCollection, Mode: ModeDecide,
-		MergeSimilarity: 0.95, MaxDeletes: 5, MemoryType: MemoryFacts, SummaryEvery: 10, SummaryMode: SummaryFull,
+		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: unitMessages, RecentChars: 1000, MessageChars: 16_000,
+		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: fromBoth, Scope: scopeCollection, Mode: modeDecide,
+		MergeSimilarity: 0.95, MaxDeletes: 5, MemoryType: memoryFacts, SummaryEvery: 10, SummaryMode: summaryFull,
 		SummaryChars: 2000, SummaryFacts: 300, EvoThreshold: 100, GraphConfig: defaultGraphConfig(),
 	}
 }
@@ -74,18 +74,18 @@ func DefaultConfig() Config {
 func settings() []policy.Setting[Config] {
 	return append([]policy.Setting[Config]{
 		policy.ChoiceSetting("memory_type", "facts: short facts of what is said; procedural: one record of an agent's run for each session",
-			[]string{MemoryFacts, MemoryProcedural}, func(c *Config) any { return &c.MemoryType }),
+			[]string{memoryFacts, memoryProcedural}, func(c *Config) any { return &c.MemoryType }),
 		policy.ChoiceSetting("mode", "decide: each fact is compared with similar memories and is added, is merged, replaces one, or is ignored; add_only: each is added unless a memory has the same text",
-			[]string{ModeDecide, ModeAddOnly}, func(c *Config) any { return &c.Mode }),
+			[]string{modeDecide, modeAddOnly}, func(c *Config) any { return &c.Mode }),
 		policy.ChoiceSetting("extract_from", "whose messages facts are taken from: user for facts about a person, assistant for facts about an agent",
-			[]string{FromBoth, FromUser, FromAssistant}, func(c *Config) any { return &c.ExtractFrom }),
+			[]string{fromBoth, fromUser, fromAssistant}, func(c *Config) any { return &c.ExtractFrom }),
 		policy.ChoiceSetting("scope", "collection: one memory; session: what was said in different sessions (runs) is kept apart",
-			[]string{ScopeCollection, ScopeSession}, func(c *Config) any { return &c.Scope }),
+			[]string{scopeCollection, scopeSession}, func(c *Config) any { return &c.Scope }),
 		policy.PlainSetting("graph", "entities and their relations are stored beside the facts", func(c *Config) any { return &c.Graph }),
 		policy.NumberSetting("recent_messages", "before the exchange, as background of the extraction, in recent_unit",
 			0, 100, func(c *Config) any { return &c.RecentMessages }),
 		policy.ChoiceSetting("recent_unit", "messages, or pairs: of a message and its answer",
-			[]string{UnitMessages, UnitPairs}, func(c *Config) any { return &c.RecentUnit }),
+			[]string{unitMessages, unitPairs}, func(c *Config) any { return &c.RecentUnit }),
 		policy.NumberSetting("recent_chars", "characters of each recent message in a prompt; 0: all",
 			0, memory.MaxContentBytes, func(c *Config) any { return &c.RecentChars }),
 		policy.NumberSetting("message_chars", "characters of each new message in a prompt",
@@ -100,7 +100,7 @@ func settings() []policy.Setting[Config] {
 		policy.NumberSetting("summary_every", "exchanges between two summaries; 0: none",
 			0, 1000, func(c *Config) any { return &c.SummaryEvery }),
 		policy.ChoiceSetting("summary_mode", "full: from all facts; incremental: from the last summary and what changed since",
-			[]string{SummaryFull, SummaryIncremental}, func(c *Config) any { return &c.SummaryMode }),
+			[]string{summaryFull, summaryIncremental}, func(c *Config) any { return &c.SummaryMode }),
 		policy.NumberSetting("summary_chars", "characters of the summary", 100, 8000, func(c *Config) any { return &c.SummaryChars }),
 		policy.NumberSetting("summary_facts", "newest facts that a summary is written from",
 			10, 1000, func(c *Config) any { return &c.SummaryFacts }),

@@ -25,10 +25,10 @@ const leastCosine = -1
 // be learned from, no model is asked. When an answer cannot be used, nothing is written
 // and the whole exchange is pending.
 func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages []memory.Note) (memory.Decision, error) {
-	out := Outcome{Policy: p.Name(), Decision: DecisionNothing}
+	out := Outcome{Policy: p.Name(), Decision: decisionNothing}
 	dec := memory.Decision{Cause: memory.CauseExtract}
 	x := newExchange(c, messages)
-	if c.MemoryType == MemoryProcedural {
+	if c.MemoryType == memoryProcedural {
 		dec.Follow = recordTasks(&x)
 		out.addFollows(dec.Follow...)
 		dec.Outcome = out.encode()
@@ -38,7 +38,7 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 	if len(x.messages) > 0 {
 		err := p.decideFacts(ctx, d, &l)
 		if errors.Is(err, memory.ErrBadAnswer) {
-			out = Outcome{Policy: p.Name(), Decision: DecisionUnlearned, Extract: out.Extract, Decide: out.Decide}
+			out = Outcome{Policy: p.Name(), Decision: decisionUnlearned, Extract: out.Extract, Decide: out.Decide}
 			return memory.Decision{Cause: memory.CauseMark, Pending: err.Error(), Outcome: out.encode()}, nil
 		}
 		if err != nil {
@@ -123,7 +123,7 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 			f.decision = FactDecision{Operation: OpNoop, Target: new(0)}
 			continue
 		}
-		if l.c.Mode == ModeAddOnly {
+		if l.c.Mode == modeAddOnly {
 			f.settled, f.decision = true, FactDecision{Operation: OpAdd}
 			continue
 		}

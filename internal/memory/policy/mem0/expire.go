@@ -91,7 +91,7 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 		return memory.Decision{}, fmt.Errorf("read facts that expire: %w", err)
 	}
 	if out.Expired = dec.Deletes; len(out.Expired) > 0 {
-		out.Decision = DecisionForgotten
+		out.Decision = decisionForgotten
 		if c.Graph {
 			if err := p.graph.update(ctx, d, c, factChange{removed: removed}, &dec, &out); err != nil {
 				return memory.Decision{}, err

@@ -53,7 +53,7 @@ func newExchange(c *Config, messages []memory.Note) exchange {
 			continue
 		}
 		role := memory.UtteranceOf(&m).Role
-		if c.ExtractFrom == FromUser && role != memory.RoleUser || c.ExtractFrom == FromAssistant && role != memory.RoleAssistant {
+		if c.ExtractFrom == fromUser && role != memory.RoleUser || c.ExtractFrom == fromAssistant && role != memory.RoleAssistant {
 			x.otherSide = append(x.otherSide, m)
 			continue
 		}
@@ -218,11 +218,11 @@ func recentMessages(ctx context.Context, d memory.Desk, c *Config, x *exchange) 
 	}
 	found = slices.DeleteFunc(found, func(n memory.Note) bool {
 		role := memory.UtteranceOf(&n).Role
-		inOtherSession := c.Scope == ScopeSession && n.Attributes[memory.AttrSession] != x.session
+		inOtherSession := c.Scope == scopeSession && n.Attributes[memory.AttrSession] != x.session
 		return inOtherSession || role != memory.RoleUser && role != memory.RoleAssistant
 	})
 	from := max(0, len(found)-c.RecentMessages)
-	if c.RecentUnit == UnitPairs {
+	if c.RecentUnit == unitPairs {
 		from = len(found)
 		for turns, turn := 0, any(nil); from > 0; from-- {
 			if t := found[from-1].Attributes[memory.AttrTurn]; t != turn || t == nil {
@@ -325,7 +325,7 @@ func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Ana
 // are kept apart, each of them may have a fact with the same text.
 func factKey(c *Config, n *memory.Note) string {
 	s := n.Content
-	if session, ok := n.Attributes[memory.AttrSession]; ok && c.Scope == ScopeSession {
+	if session, ok := n.Attributes[memory.AttrSession]; ok && c.Scope == scopeSession {
 		s = fmt.Sprint(session) + "\x00" + s
 	}
 	sum := md5.Sum([]byte(s)) //nolint:gosec // as above
@@ -335,7 +335,7 @@ func factKey(c *Config, n *memory.Note) string {
 // similarFilter returns the condition for memories that a fact of the exchange is compared
 // with; nil: none.
 func (x *exchange) similarFilter(c *Config) filter.Expr {
-	if c.Scope != ScopeSession {
+	if c.Scope != scopeSession {
 		return nil
 	}
 	leaf := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq}

@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// TaskGraph updates the graph from facts for which that failed when they were learned.
-const TaskGraph = "graph"
+// taskGraph updates the graph from facts for which that failed when they were learned.
+const taskGraph = "graph"
 
 // graphRetries are the waits before the retries. After the last one the graph stays
 // without these facts.
@@ -41,7 +41,7 @@ func newGraphPart() (*graphPart, error) {
 	return &g, nil
 }
 
-// retryArgs are the arguments of TaskGraph.
+// retryArgs are the arguments of taskGraph.
 type retryArgs struct {
 	Facts []uuid.UUID `json:"facts"`
 	Try   int         `json:"try"` // how often it failed so far
@@ -49,7 +49,7 @@ type retryArgs struct {
 
 // runTask runs a task of the graph; ok is false when there is none of that name.
 func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, ok bool, err error) {
-	if t.Name != TaskGraph {
+	if t.Name != taskGraph {
 		return dec, false, nil
 	}
 	var args retryArgs
@@ -68,7 +68,7 @@ func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t mem
 			return dec, true, err
 		}
 		if len(dec.Links) > 0 {
-			out.Decision = DecisionLearned
+			out.Decision = decisionLearned
 		}
 	}
 	out.addFollows(dec.Follow...)
@@ -137,7 +137,7 @@ func (u *graphUpdate) retryTask(failed int) (memory.Follow, bool) {
 		return memory.Follow{}, false
 	}
 	return memory.Follow{
-		Task:  memory.Task{Name: TaskGraph, Key: args.Facts[0].String(), Args: raw},
+		Task:  memory.Task{Name: taskGraph, Key: args.Facts[0].String(), Args: raw},
 		After: u.d.Now().Add(graphRetries[failed]),
 	}, true
 }

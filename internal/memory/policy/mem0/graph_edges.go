@@ -54,7 +54,7 @@ func (u *graphUpdate) endEdge(e *graphEdge, stated []*statement) {
 		return
 	}
 	e.edge.Valid, e.edge.InvalidatedAt = false, at
-	u.markChanged(e, EffectInvalidated)
+	u.markChanged(e, effectInvalidated)
 }
 
 // nextStart returns when an edge that is valid now first became valid after a time.
@@ -76,10 +76,10 @@ func (u *graphUpdate) assertStatement(s *statement) {
 	if e == nil {
 		e = &graphEdge{id: id, stated: true, edge: graph.Edge{Valid: true, ValidFrom: s.at, CreatedAt: now}}
 		u.edges[id] = e
-		u.markChanged(e, EffectNew)
+		u.markChanged(e, effectNew)
 		if !s.ended.IsZero() {
 			e.edge.Valid, e.edge.InvalidatedAt = false, s.ended
-			e.effect = EffectPast
+			e.effect = effectPast
 		}
 	} else {
 		u.reassert(e, s)
@@ -99,7 +99,7 @@ func (u *graphUpdate) reassert(e *graphEdge, s *statement) {
 	case x.Valid && !e.hadTriple:
 		// Its triple was deleted by a caller, so its old sources do not count.
 		x.ValidFrom, x.Sources, x.Mentions = s.at, nil, 0
-		u.markChanged(e, EffectRevived)
+		u.markChanged(e, effectRevived)
 		if !s.ended.IsZero() {
 			x.Valid, x.InvalidatedAt = false, s.ended
 		}
@@ -110,7 +110,7 @@ func (u *graphUpdate) reassert(e *graphEdge, s *statement) {
 		if s.at.Before(x.ValidFrom) && !slices.ContainsFunc(x.Earlier, endsLater) {
 			x.ValidFrom = s.at
 		}
-		u.markChanged(e, EffectMentioned)
+		u.markChanged(e, effectMentioned)
 	case s.at.Before(x.InvalidatedAt):
 		// The statement is older than the end of the edge.
 		u.addPastInterval(e, graph.Interval{From: s.at, To: x.InvalidatedAt})
@@ -119,7 +119,7 @@ func (u *graphUpdate) reassert(e *graphEdge, s *statement) {
 			x.Earlier = append(x.Earlier, x.Current())
 		}
 		x.Valid, x.ValidFrom, x.InvalidatedAt = true, s.at, time.Time{}
-		u.markChanged(e, EffectRevived)
+		u.markChanged(e, effectRevived)
 	}
 }
 
@@ -127,7 +127,7 @@ func (u *graphUpdate) reassert(e *graphEdge, s *statement) {
 // known interval.
 func (u *graphUpdate) addPastInterval(e *graphEdge, i graph.Interval) {
 	x := &e.edge
-	u.markChanged(e, EffectMentioned)
+	u.markChanged(e, effectMentioned)
 	if _, isKnown := x.At(i.From); isKnown {
 		return
 	}
@@ -164,14 +164,14 @@ func (u *graphUpdate) removeLostSources() {
 		left := slices.DeleteFunc(slices.Clone(e.edge.Sources), func(id uuid.UUID) bool {
 			return slices.Contains(e.lostSources, id) && !slices.Contains(e.newSources, id)
 		})
-		u.markChanged(e, EffectSource)
+		u.markChanged(e, effectSource)
 		if len(left) > 0 {
 			e.edge.Sources = left // an edge that ends keeps its sources
 			continue
 		}
 		if e.edge.Valid {
 			e.edge.Valid, e.edge.InvalidatedAt = false, laterTime(at, e.edge.ValidFrom)
-			u.markChanged(e, EffectInvalidated)
+			u.markChanged(e, effectInvalidated)
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 
 // The effects on an entity or an edge, as the outcome names them.
 const (
-	EffectNew         = "new"
-	EffectReused      = "reused"
-	EffectMentioned   = "mentioned"
-	EffectRevived     = "revived"
-	EffectInvalidated = "invalidated"
-	EffectPast        = "past"   // the edge is new and was valid before only
-	EffectSource      = "source" // the edge comes from fewer facts than before
+	effectNew         = "new"
+	effectReused      = "reused"
+	effectMentioned   = "mentioned"
+	effectRevived     = "revived"
+	effectInvalidated = "invalidated"
+	effectPast        = "past"   // the edge is new and was valid before only
+	effectSource      = "source" // the edge comes from fewer facts than before
 )
 
 // GraphOutcome is an update of the graph in a job's result: each call, what was done with

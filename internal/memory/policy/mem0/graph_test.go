@@ -330,7 +330,7 @@ func TestMem0gInvalidates(t *testing.T) {
 	}
 	n.learnFact("User lives in Beijing", day(2), "user|lives_in|Beijing")
 	o := n.learnFact("User moved to Shanghai", day(5), "user|lives_in|Shanghai")
-	if len(o.Calls) != 3 || o.Calls[2].Call != "conflicts" || len(o.Edges) != 2 || o.Edges[0].Effect != EffectInvalidated || o.Edges[1].Effect != EffectNew {
+	if len(o.Calls) != 3 || o.Calls[2].Call != "conflicts" || len(o.Edges) != 2 || o.Edges[0].Effect != effectInvalidated || o.Edges[1].Effect != effectNew {
 		t.Errorf("the outcome is %+v", o)
 	}
 	e, _ := n.edge("user|lives_in|beijing")
@@ -540,7 +540,7 @@ func TestMem0gFails(t *testing.T) {
 		if o.Skipped == "" || len(n.contents(memory.KindFact)) != 1 || len(n.contents(memory.KindEntity)) != 0 {
 			t.Errorf("%s: %+v, entities %q", call, o, n.contents(memory.KindEntity))
 		}
-		again := n.follow[slices.IndexFunc(n.follow, func(f memory.Follow) bool { return f.Task.Name == TaskGraph })]
+		again := n.follow[slices.IndexFunc(n.follow, func(f memory.Follow) bool { return f.Task.Name == taskGraph })]
 		if again.After.Sub(n.now) != 30*time.Second {
 			t.Errorf("%s: tried again after %v", call, again.After.Sub(n.now))
 		}
@@ -581,7 +581,7 @@ func TestMem0gFails(t *testing.T) {
 		t.Errorf("an endpoint that is down gave %v", err)
 	}
 	var f *fault.Error
-	if _, err := n.p.Decide(t.Context(), n.testDesk, policytest.TaskEvent(TaskGraph, "", `{"facts":"all"}`)); !errors.As(err, &f) || f.Code != fault.Invalid {
+	if _, err := n.p.Decide(t.Context(), n.testDesk, policytest.TaskEvent(taskGraph, "", `{"facts":"all"}`)); !errors.As(err, &f) || f.Code != fault.Invalid {
 		t.Errorf("a task without facts gave %v", err)
 	}
 }

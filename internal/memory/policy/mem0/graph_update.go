@@ -77,12 +77,12 @@ func (u *graphUpdate) addEdge(l *memory.Link) *graphEdge {
 }
 
 // markChanged records that an edge is written, with the effect for the outcome. A later
-// effect replaces EffectSource only.
+// effect replaces effectSource only.
 func (u *graphUpdate) markChanged(e *graphEdge, effect string) {
 	if e.effect == "" {
 		u.order = append(u.order, e)
 	}
-	if e.effect == "" || e.effect == EffectSource {
+	if e.effect == "" || e.effect == effectSource {
 		e.effect = effect
 	}
 }

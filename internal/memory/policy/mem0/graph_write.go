@@ -58,10 +58,10 @@ func (u *graphUpdate) putNodes(dec *memory.Decision) {
 			continue
 		}
 		note := n.note
-		o := NodeOutcome{Note: note.ID, Effect: EffectReused, Score: n.score}
+		o := NodeOutcome{Note: note.ID, Effect: effectReused, Score: n.score}
 		attributes := map[string]any{graph.AttrMentions: 1.0}
 		if note.From == 0 {
-			o.Effect = EffectNew
+			o.Effect = effectNew
 			note.Context, note.Category, note.Importance = memory.DefaultContext, n.kind, memory.DefaultImportance
 			note.OccurredAt, note.State, note.Analyst = memory.Instant(latest), memory.StateEvolved, u.analyst
 		} else {

@@ -308,7 +308,7 @@ func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
 	dec.Learned = l.learned()
 	if len(added)+len(removed) > 0 {
 		dec.Evolved = true
-		l.out.Decision = DecisionLearned
+		l.out.Decision = decisionLearned
 	} else if l.out.Extract != nil && len(l.out.Facts) > 0 {
 		l.out.Decision = policy.DecisionKeep
 	}

@@ -105,7 +105,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	if err != nil {
 		c = p.defaults
 	}
-	if c.MemoryType == MemoryProcedural {
+	if c.MemoryType == memoryProcedural {
 		return memory.Reading{Kinds: []memory.Kind{memory.KindSummary, memory.KindFact, memory.KindNote}, Recent: c.RecentMessages}
 	}
 	r := memory.Reading{

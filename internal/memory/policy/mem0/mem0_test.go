@@ -35,7 +35,7 @@ func TestMem0Facts(t *testing.T) {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 	if o.Extract == nil || o.Extract.Calls != 1 || o.Extract.Prompt != "mem0/extract@1" || o.Extract.Facts != 3 || o.Decide == nil ||
-		len(o.Facts) != 3 || o.Facts[0].Operation != OpAdd || o.Facts[0].Note == nil || o.Decision != DecisionLearned {
+		len(o.Facts) != 3 || o.Facts[0].Operation != OpAdd || o.Facts[0].Note == nil || o.Decision != decisionLearned {
 		t.Errorf("the outcome does not show both phases: %+v", o)
 	}
 	if len(k.called("decide")) != 0 {
@@ -176,7 +176,7 @@ func TestMem0NothingToLearn(t *testing.T) {
 		k := newTestDesk(t, newTestMem0(t), "")
 		k.answerWith("extract", answer)
 		o := readOutcome(t, k.userSays("Good morning! How are you?"))
-		if len(k.contents(memory.KindFact)) != 0 || o.Decision != DecisionNothing || len(k.called("decide")) != 0 {
+		if len(k.contents(memory.KindFact)) != 0 || o.Decision != decisionNothing || len(k.called("decide")) != 0 {
 			t.Errorf("%s: %+v", answer, o)
 		}
 	}
@@ -190,7 +190,7 @@ func TestMem0NothingToLearn(t *testing.T) {
 		k.addMessage(memory.RoleAssistant, "<SLIPBOX-MEMORY>User likes tea, and it does not end"),
 	}
 	o := readOutcome(t, k.learn(silent...))
-	if len(k.Asked) != 0 || o.Decision != DecisionNothing {
+	if len(k.Asked) != 0 || o.Decision != decisionNothing {
 		t.Errorf("somebody was asked: %+v", o)
 	}
 	k.answerExtract([]string{"User likes milk"})
@@ -240,7 +240,7 @@ func TestMem0Forms(t *testing.T) {
 		dec := k.userSays("I like green tea.")
 		o := readOutcome(t, dec)
 		if strings.Contains(answer, "confidence") {
-			if dec.Pending == "" || len(dec.Puts)+len(dec.Deletes) != 0 || o.Decision != DecisionUnlearned {
+			if dec.Pending == "" || len(dec.Puts)+len(dec.Deletes) != 0 || o.Decision != decisionUnlearned {
 				t.Errorf("%s: a failed decision wrote %+v", answer, o)
 			}
 			continue
@@ -397,7 +397,7 @@ func TestMem0OneSpeaker(t *testing.T) {
 // Sessions are kept apart if they are the scope.
 func TestMem0Scopes(t *testing.T) {
 	t.Parallel()
-	for from, want := range map[string][]string{FromBoth: {"I like tea.", "I am called Robby."}, FromUser: {"I like tea."}, FromAssistant: {"I am called Robby."}} {
+	for from, want := range map[string][]string{fromBoth: {"I like tea.", "I am called Robby."}, fromUser: {"I like tea."}, fromAssistant: {"I am called Robby."}} {
 		k := newTestDesk(t, newTestMem0(t), `{"extract_from":"`+from+`"}`)
 		k.answerExtract([]string{"Somebody likes tea and is called Robby"})
 		k.learn(k.addMessage(memory.RoleUser, "I like tea."), k.addMessage(memory.RoleAssistant, "I am called Robby."))

@@ -11,11 +11,11 @@ import (
 
 // The decisions of Mem0 as the outcome names them, besides policy.DecisionKeep.
 const (
-	DecisionNothing   = "nothing"   // there was nothing to learn from, or no fact
-	DecisionLearned   = "learned"   // something was added, changed or deleted
-	DecisionUnlearned = "unlearned" // an answer could not be used; nothing was written
-	DecisionSummary   = "summary"   // a summary or record was written
-	DecisionForgotten = "forgotten" // expired facts were deleted
+	decisionNothing   = "nothing"   // there was nothing to learn from, or no fact
+	decisionLearned   = "learned"   // something was added, changed or deleted
+	decisionUnlearned = "unlearned" // an answer could not be used; nothing was written
+	decisionSummary   = "summary"   // a summary or record was written
+	decisionForgotten = "forgotten" // expired facts were deleted
 )
 
 // Outcome is a decision in a job's result: both phases of an exchange, every candidate

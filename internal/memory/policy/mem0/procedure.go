@@ -54,7 +54,7 @@ func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, sess
 	if stale {
 		old.Content, old.Attributes, old.Provenance.Sources = "", nil, nil
 	}
-	out := Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryOutcome{Mode: MemoryProcedural}}
+	out := Outcome{Policy: p.Name(), Decision: decisionSummary, Summary: &SummaryOutcome{Mode: memoryProcedural}}
 	steps, err := sessionSteps(ctx, d, session, &old)
 	if err != nil {
 		return memory.Decision{}, err

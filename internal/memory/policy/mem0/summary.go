@@ -161,7 +161,7 @@ type summaryRun struct {
 // them the progress of the old summary is kept. With the key keyRefresh the summary is
 // written only if it is stale.
 func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, err error) {
-	s := summaryRun{c: c, out: Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryOutcome{Mode: c.SummaryMode}}}
+	s := summaryRun{c: c, out: Outcome{Policy: p.Name(), Decision: decisionSummary, Summary: &SummaryOutcome{Mode: c.SummaryMode}}}
 	if len(t.Args) > 0 {
 		if err := json.Unmarshal(t.Args, &s.progress); err != nil {
 			return dec, fault.InvalidField("args", `must be {"exchanges": n, "upto": id, "turn": text}`)
@@ -193,8 +193,8 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 	in := SummarizeInput{Chars: c.SummaryChars, Language: languageOf(s.facts)}
 	count := len(s.facts)
 	switch {
-	case c.SummaryMode == SummaryFull || !s.canContinue():
-		done.Mode, done.Changes = SummaryFull, 0
+	case c.SummaryMode == summaryFull || !s.canContinue():
+		done.Mode, done.Changes = summaryFull, 0
 		for i := range s.facts {
 			n := &s.facts[i]
 			in.Memories = append(in.Memories, n.Content)
@@ -266,7 +266,7 @@ func (s *summaryRun) canContinue() bool {
 // changes returns what changed since the old summary: "+" with facts that are newer, and
 // "-" with the old text of facts that it covers and that were deleted or changed.
 func (s *summaryRun) changes(ctx context.Context, d memory.Desk) ([]string, error) {
-	if s.c.SummaryMode != SummaryIncremental || !s.canContinue() {
+	if s.c.SummaryMode != summaryIncremental || !s.canContinue() {
 		return nil, nil
 	}
 	f, _ := s.current.Attributes[attrRevision].(float64)

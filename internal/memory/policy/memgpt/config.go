@@ -10,8 +10,8 @@ import (
 
 // The presets.
 const (
-	PresetPaper = "paper"
-	PresetLetta = "letta"
+	presetPaper = "paper"
+	presetLetta = "letta"
 )
 
 // Config holds the constants of MemGPT. A collection overrides some of them with its policy_config, by
@@ -42,7 +42,7 @@ type Config struct {
 // presetConfig returns the values of a preset.
 func presetConfig(name string) Config {
 	c := Config{Preset: name, Window: 8_192, Warn: 0.7, Flush: 1, Evict: 0.5, MaxSteps: 50, MaxCalls: 200, MaxTokens: 2_000_000, MaxSeconds: 3_600, Analyst: policy.AnalystAuto}
-	if name == PresetLetta {
+	if name == presetLetta {
 		c.Warn, c.Flush, c.Evict = 0.75, 0.9, 0.7
 	}
 	return c
@@ -55,7 +55,7 @@ const maxHeartbeat = 7 * 24 * 60
 func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
 		policy.ChoiceSetting("preset", "the defaults of warn, flush and evict: as the paper has them (0.7, 1, 0.5), or as Letta has them (0.75, 0.9, 0.7)",
-			[]string{PresetPaper, PresetLetta}, func(c *Config) any { return &c.Preset }),
+			[]string{presetPaper, presetLetta}, func(c *Config) any { return &c.Preset }),
 		policy.NumberSetting("window", "tokens of the model's context window; one that the instructions and tools fill is refused",
 			1, 10_000_000, func(c *Config) any { return &c.Window }),
 		policy.NumberSetting("warn", "share of the window at which the agent is warned, once until the next flush; at flush or above: never",
@@ -101,7 +101,7 @@ func (c *Config) checkRules() error {
 
 // parseConfig returns the values of the preset with a collection's overrides.
 func parseConfig(raw json.RawMessage) (Config, error) {
-	named, err := policy.ParseSettings(raw, presetConfig(PresetPaper), settings())
+	named, err := policy.ParseSettings(raw, presetConfig(presetPaper), settings())
 	if err != nil {
 		return named, err
 	}

@@ -82,7 +82,7 @@ func New(models ...string) (*Policy, error) {
 		Description: "For agents with a model of limited context: memory blocks that are always in the prompt, every message in recall storage, " +
 			"passages in archival storage, and tools that page between them.",
 	}
-	p.description.Defaults, p.description.Schema, err = policy.DescribeSettings(presetConfig(PresetPaper), settings())
+	p.description.Defaults, p.description.Schema, err = policy.DescribeSettings(presetConfig(presetPaper), settings())
 	if err != nil {
 		return nil, fmt.Errorf("memgpt: %w", err)
 	}
@@ -236,7 +236,7 @@ func (p *Policy) heartbeat(ctx context.Context, d memory.Desk) (memory.Decision,
 func (p *Policy) Paging(raw json.RawMessage) memory.Paging {
 	c, err := parseConfig(raw)
 	if err != nil { // it was checked when it was set
-		c = presetConfig(PresetPaper)
+		c = presetConfig(presetPaper)
 	}
 	return memory.Paging{
 		Instructions: p.instructions, Tools: slices.Clone(p.tools), Window: c.Window, Warn: c.Warn, Flush: c.Flush, Evict: c.Evict, MaxSteps: c.MaxSteps,

@@ -12,8 +12,8 @@ import (
 // CallSummary is the name of the call that sums up what leaves the window.
 const CallSummary = "queue_summary"
 
-// SummaryWords is how many words a summary may have. What is longer is cut.
-const SummaryWords = 100
+// summaryWords is how many words a summary may have. What is longer is cut.
+const summaryWords = 100
 
 // SummaryInput is the payload of CallSummary.
 type SummaryInput struct {
@@ -51,7 +51,7 @@ func (p *Policy) SummaryCall(old string, evicted []memory.Utterance) memory.Call
 			if err == nil && policy.IsBlank(said.Summary) {
 				err = errors.New("the summary is empty")
 			}
-			if err == nil && len(strings.Fields(said.Summary)) > 2*SummaryWords {
+			if err == nil && len(strings.Fields(said.Summary)) > 2*summaryWords {
 				err = errors.New("the summary must have at most 100 words")
 			}
 			return err

@@ -11,19 +11,19 @@ import (
 
 // The ways of forgetting.
 const (
-	ForgetOff       = "off"
-	ForgetThreshold = "threshold" // forgets pieces whose retention is below the floor
-	ForgetRandom    = "random"    // keeps a piece with the probability of its retention
+	forgetOff       = "off"
+	forgetThreshold = "threshold" // forgets pieces whose retention is below the floor
+	forgetRandom    = "random"    // keeps a piece with the probability of its retention
 )
 
 // The persons that a collection remembers.
 const (
-	PersonsOne     = "one"     // users of a second name are refused
-	PersonsSeveral = "several" // no portrait is drawn, since it would mix them
+	personsOne     = "one"     // users of a second name are refused
+	personsSeveral = "several" // no portrait is drawn, since it would mix them
 )
 
-// LanguageAuto takes the language of the prompts from the conversation.
-const LanguageAuto = "auto"
+// languageAuto takes the language of the prompts from the conversation.
+const languageAuto = "auto"
 
 // Config holds the constants of MemoryBank. A collection overrides some of them with its
 // policy_config, by the names in settings. The value after each is its default.
@@ -51,8 +51,8 @@ type Config struct {
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
-		Analyst: policy.AnalystAuto, Temperature: 0.7, MaxTokens: 400, Tau: 5, Forgetting: ForgetOff, ForgetHours: 24, Floor: 0.05,
-		SummaryDelay: 30, SummaryChars: 500, OverallChars: 1500, MaterialChars: 12_000, Language: LanguageAuto, RecentTurns: 7, Persons: PersonsOne,
+		Analyst: policy.AnalystAuto, Temperature: 0.7, MaxTokens: 400, Tau: 5, Forgetting: forgetOff, ForgetHours: 24, Floor: 0.05,
+		SummaryDelay: 30, SummaryChars: 500, OverallChars: 1500, MaterialChars: 12_000, Language: languageAuto, RecentTurns: 7, Persons: personsOne,
 	}
 }
 
@@ -62,7 +62,7 @@ func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
 		policy.NumberSetting("tau", "days in which a memory of strength 1 fades to 1/e", 0.001, 36500, func(c *Config) any { return &c.Tau }),
 		policy.ChoiceSetting("forgetting", "off: only when asked; threshold: every forget_hours, what is retained less than the floor is forgotten; random: every forget_hours, each is kept with the probability of its retention",
-			[]string{ForgetOff, ForgetThreshold, ForgetRandom}, func(c *Config) any { return &c.Forgetting }),
+			[]string{forgetOff, forgetThreshold, forgetRandom}, func(c *Config) any { return &c.Forgetting }),
 		policy.NumberSetting("forget_hours", "hours between two passes of forgetting", 1, 8760, func(c *Config) any { return &c.ForgetHours }),
 		policy.NumberSetting("floor", "retention below which threshold forgets", 0, 1, func(c *Config) any { return &c.Floor }),
 		policy.NumberSetting("summary_delay", "seconds from a turn to the summary of its day, so that several turns are summarized together",
@@ -73,7 +73,7 @@ func settings() []policy.Setting[Config] {
 		policy.NumberSetting("material_chars", "characters of the material of one prompt; a longer day is cut, its longest parts first",
 			500, memory.MaxContentBytes, func(c *Config) any { return &c.MaterialChars }),
 		policy.ChoiceSetting("language", "of prompts and summaries; auto: that of the conversation, Chinese or else English",
-			[]string{LanguageAuto, string(policy.English), string(policy.Chinese)}, func(c *Config) any { return &c.Language }),
+			[]string{languageAuto, string(policy.English), string(policy.Chinese)}, func(c *Config) any { return &c.Language }),
 		policy.PlainSetting("assistant_role", "what the companion is to the person, as prompts say it; empty: a warm and attentive companion",
 			func(c *Config) any { return &c.AssistantRole }),
 		policy.PlainSetting("user_name", "of the person in prompts; empty: as the messages say", func(c *Config) any { return &c.UserName }),
@@ -81,7 +81,7 @@ func settings() []policy.Setting[Config] {
 			func(c *Config) any { return &c.AssistantName }),
 		policy.NumberSetting("recent_turns", "newest turns that a context shows", 0, 50, func(c *Config) any { return &c.RecentTurns }),
 		policy.ChoiceSetting("persons", "one: messages of a user with a second name are refused; several: they are accepted, and days are summarized, but no portrait is drawn",
-			[]string{PersonsOne, PersonsSeveral}, func(c *Config) any { return &c.Persons }),
+			[]string{personsOne, personsSeveral}, func(c *Config) any { return &c.Persons }),
 		policy.NumberSetting("temperature", "of the model", 0, 2, func(c *Config) any { return &c.Temperature }),
 		policy.NumberSetting("max_tokens", "of one answer", 64, 32768, func(c *Config) any { return &c.MaxTokens }),
 		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),
@@ -100,10 +100,10 @@ func (c *Config) forgetInterval() time.Duration {
 	return time.Duration(c.ForgetHours) * time.Hour
 }
 
-// language returns the language of the setting, or for LanguageAuto that of a text:
+// language returns the language of the setting, or for languageAuto that of a text:
 // Chinese or else English.
 func (c *Config) language(content string) policy.Language {
-	if c.Language != LanguageAuto {
+	if c.Language != languageAuto {
 		return policy.Language(c.Language)
 	}
 	if guess, _ := text.Guess(content); guess == text.Chinese {

@@ -35,7 +35,7 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 	case len(day.messages) == 0:
 		o.Reason = "the day has no turns"
 		return memory.Decision{Outcome: o.encode()}, nil
-	case day.hasSummary && (day.hasProfile || c.Persons == PersonsSeveral) && day.uncovered == 0 && !day.stale:
+	case day.hasSummary && (day.hasProfile || c.Persons == personsSeveral) && day.uncovered == 0 && !day.stale:
 		o.Reason = "nothing was said since"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
@@ -52,7 +52,7 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 			dec.Deletes = append(dec.Deletes, day.summary.ID)
 		}
 	}
-	if c.Persons == PersonsOne {
+	if c.Persons == personsOne {
 		n, ok, err := p.askPersonality(ctx, d, c, &day, &o)
 		if err != nil {
 			return memory.Decision{}, err
@@ -66,7 +66,7 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 	}
 	if len(dec.Puts)+len(dec.Deletes) > 0 {
 		o.Decision, dec.Cause = "summarize", memory.CauseSummarize
-		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}
+		dec.Follow = []memory.Follow{{Task: memory.Task{Name: taskOverall}}}
 	} else {
 		o.Reason = "the analyst found nothing to say"
 	}
@@ -77,7 +77,7 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 // removeDerived deletes the summary and the profile of a day whose messages were deleted.
 func (day *dayRun) removeDerived(o *outcome) memory.Decision {
 	o.Decision, o.Reason = "remove", "the turns of the day were deleted"
-	dec := memory.Decision{Cause: memory.CauseSummarize, Follow: []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}}
+	dec := memory.Decision{Cause: memory.CauseSummarize, Follow: []memory.Follow{{Task: memory.Task{Name: taskOverall}}}}
 	if day.hasSummary {
 		dec.Deletes = append(dec.Deletes, day.summary.ID)
 	}

@@ -67,7 +67,7 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 		return memory.Decision{}, err
 	}
 	o := outcome{Decision: "forget", Mode: mode, Floor: set.Floor, Tau: set.Tau, Items: []fadedNote{}}
-	if mode == ForgetOff {
+	if mode == forgetOff {
 		o.Decision, o.Reason = "keep", "forgetting is off"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
@@ -83,7 +83,7 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 		p := &pieces[i]
 		kept := Retention(d.Now().Sub(p.recalled).Hours()/24, set.Tau, p.strength)
 		reason, forgotten := "below the floor", kept < set.Floor
-		if mode == ForgetRandom {
+		if mode == forgetRandom {
 			reason, forgotten = "by chance", d.Rand().Float64() > kept
 		}
 		switch {
@@ -110,11 +110,11 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 }
 
 // forgetSettings returns the settings and the mode of one pass. When a caller asks for a
-// pass without a mode, and scheduled forgetting is off, the mode is ForgetThreshold.
+// pass without a mode, and scheduled forgetting is off, the mode is forgetThreshold.
 func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config, mode string, err error) {
 	set = *c
-	if !scheduled && set.Forgetting == ForgetOff {
-		set.Forgetting = ForgetThreshold
+	if !scheduled && set.Forgetting == forgetOff {
+		set.Forgetting = forgetThreshold
 	}
 	var args forgetArgs
 	if len(raw) > 0 {
@@ -123,8 +123,8 @@ func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config,
 		}
 	}
 	if args.Mode != nil {
-		if *args.Mode != ForgetThreshold && *args.Mode != ForgetRandom {
-			return set, "", fault.InvalidField("mode", "must be %s or %s", ForgetThreshold, ForgetRandom)
+		if *args.Mode != forgetThreshold && *args.Mode != forgetRandom {
+			return set, "", fault.InvalidField("mode", "must be %s or %s", forgetThreshold, forgetRandom)
 		}
 		set.Forgetting = *args.Mode
 	}

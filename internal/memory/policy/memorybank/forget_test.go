@@ -61,7 +61,7 @@ func TestRetentionGrowsWithStrength(t *testing.T) {
 // retained returns the retention of each note, from a pass that forgets all and is not applied.
 func retained(t *testing.T, s *testDesk) map[uuid.UUID]float64 {
 	t.Helper()
-	dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", `{"mode":"threshold","floor":1}`))
+	dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskForget, "", `{"mode":"threshold","floor":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestStrength(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
 	said := sayDay(s)
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	sum := s.find(memory.KindSummary, "day/2023-05-01")
 	for i := range s.notes {
 		s.notes[i].OccurredAt = s.now.Add(-10 * daily)
@@ -153,14 +153,14 @@ func TestForgetThreshold(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)
 	sayDay(s)
-	s.task(TaskDay, "2023-05-01", "")
-	s.task(TaskOverall, "", "")
+	s.task(taskDay, "2023-05-01", "")
+	s.task(taskOverall, "", "")
 	alone := s.say(20, memory.RoleUser, "", "", "Said without a turn.", mayDay)
 	fresh := s.say(21, memory.RoleUser, "", "t21", "Said just now.", s.now)
 	sum := s.find(memory.KindSummary, "day/2023-05-01")
 	s.recall(policytest.ID(3))
 
-	dec := s.task(TaskForget, "", `{"floor":0.05,"tau":5}`)
+	dec := s.task(taskForget, "", `{"floor":0.05,"tau":5}`)
 	o := readOutcome(t, dec)
 	gone := []uuid.UUID{policytest.ID(1), policytest.ID(2), alone.ID, sum.ID}
 	if dec.Cause != memory.CauseForget || !slices.Equal(dec.Deletes, gone) || *o.Forgotten != 4 || *o.Pieces != 5 || len(dec.Follow) != 0 {
@@ -189,7 +189,7 @@ func TestForgetRandom(t *testing.T) {
 			n := uuid.UUID{0x01, 0x91, 6: 0x70, 8: 0x80, 14: byte(i >> 8), 15: byte(i)}
 			s.notes = append(s.notes, memory.Note{ID: n, Kind: memory.KindMessage, OccurredAt: s.now.Add(-5 * daily), Attributes: map[string]any{memory.AttrTurn: n.String()}})
 		}
-		dec := s.task(TaskForget, "", `{"mode":"random"}`)
+		dec := s.task(taskForget, "", `{"mode":"random"}`)
 		for _, item := range readOutcome(t, dec).Items {
 			if item.Reason != "by chance" || math.Abs(item.Retention-math.Exp(-1)) > 1e-9 {
 				t.Fatalf("item %+v", item)
@@ -215,20 +215,20 @@ func TestForgetSchedule(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold","forget_hours":6}`)
 	sayDay(s)
-	dec := s.task(TaskForget, forgetScheduled, "")
-	want := []memory.Follow{{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: policytest.Noon.Add(6 * time.Hour)}}
+	dec := s.task(taskForget, forgetScheduled, "")
+	want := []memory.Follow{{Task: memory.Task{Name: taskForget, Key: forgetScheduled}, After: policytest.Noon.Add(6 * time.Hour)}}
 	if len(dec.Deletes) != 4 || !cmp.Equal(dec.Follow, want) {
 		t.Errorf("got %+v", dec)
 	}
 	s = newTestDesk(t, "")
 	sayDay(s)
-	if dec := s.task(TaskForget, forgetScheduled, ""); len(dec.Deletes)+len(dec.Follow) != 0 {
+	if dec := s.task(taskForget, forgetScheduled, ""); len(dec.Deletes)+len(dec.Follow) != 0 {
 		t.Errorf("off: %+v", dec)
 	}
-	if dec := s.task(TaskForget, "", ""); len(dec.Deletes) != 4 || readOutcome(t, dec).Mode != ForgetThreshold {
+	if dec := s.task(taskForget, "", ""); len(dec.Deletes) != 4 || readOutcome(t, dec).Mode != forgetThreshold {
 		t.Errorf("asked for by hand: %+v", dec)
 	}
-	if s = newTestDesk(t, ""); len(s.task(TaskForget, "", "").Deletes) != 0 {
+	if s = newTestDesk(t, ""); len(s.task(taskForget, "", "").Deletes) != 0 {
 		t.Error("nothing was forgotten twice")
 	}
 }
@@ -240,7 +240,7 @@ func TestForgetArgs(t *testing.T) {
 		`{"mode":"off"}`: "mode", `{"mode":"all"}`: "mode", `{"floor":1.5}`: "floor", `{"floor":-1}`: "floor", `{"tau":0}`: "tau", `{"tau":1e9}`: "tau",
 	} {
 		s := newTestDesk(t, "")
-		_, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", args))
+		_, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskForget, "", args))
 		var f *fault.Error
 		if !errors.As(err, &f) || len(f.Fields) != 1 || f.Fields[0].Field != field {
 			t.Errorf("%s: %v", args, err)
@@ -248,12 +248,12 @@ func TestForgetArgs(t *testing.T) {
 	}
 	s := newTestDesk(t, "")
 	for _, args := range []string{`[]`, `{"floor":"x"}`} {
-		if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", args)); !fault.Is(err, fault.Invalid) {
+		if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskForget, "", args)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
 	var plain map[string]any
-	if err := json.Unmarshal(s.task(TaskForget, "", "").Outcome, &plain); err != nil {
+	if err := json.Unmarshal(s.task(taskForget, "", "").Outcome, &plain); err != nil {
 		t.Fatal(err)
 	}
 	if items, ok := plain["items"].([]any); !ok || len(items) != 0 || plain["forgotten"] != 0.0 {
@@ -269,11 +269,11 @@ func TestForgetMany(t *testing.T) {
 		n := uuid.UUID{0x01, 0x91, 6: 0x70, 8: 0x80, 14: byte(i >> 8), 15: byte(i)}
 		s.notes = append(s.notes, memory.Note{ID: n, Kind: memory.KindMessage, OccurredAt: mayDay})
 	}
-	dec := s.task(TaskForget, forgetScheduled, "")
+	dec := s.task(taskForget, forgetScheduled, "")
 	if o := readOutcome(t, dec); len(dec.Deletes) != maxForgotten || o.Left != 10 || !dec.Follow[0].After.IsZero() {
 		t.Errorf("%d deleted, %d left, next %v", len(dec.Deletes), o.Left, dec.Follow)
 	}
-	if dec := s.task(TaskForget, forgetScheduled, ""); len(dec.Deletes) != 10 {
+	if dec := s.task(taskForget, forgetScheduled, ""); len(dec.Deletes) != 10 {
 		t.Errorf("then %d", len(dec.Deletes))
 	}
 }
@@ -283,7 +283,7 @@ func TestForgetHoldsNoText(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)
 	sayDay(s)
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	pieces, err := loadPieces(t.Context(), s)
 	if err != nil || len(pieces) < 2 {
 		t.Fatal(len(pieces), err)

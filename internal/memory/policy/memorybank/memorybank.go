@@ -21,9 +21,9 @@ var files embed.FS
 // The tasks of MemoryBank. The key of "day" is its date; the key of a scheduled
 // forgetting pass is "scheduled".
 const (
-	TaskDay     = "day"
-	TaskOverall = "overall"
-	TaskForget  = "forget"
+	taskDay     = "day"
+	taskOverall = "overall"
+	taskForget  = "forget"
 
 	forgetScheduled = "scheduled"
 )
@@ -127,9 +127,9 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
 		},
-		Recent: 2 * c.RecentTurns, K: 3, ByDate: true, PieceChars: pieceChars, OnePerson: c.Persons == PersonsOne,
+		Recent: 2 * c.RecentTurns, K: 3, ByDate: true, PieceChars: pieceChars, OnePerson: c.Persons == personsOne,
 	}
-	if c.Forgetting != ForgetOff {
+	if c.Forgetting != forgetOff {
 		r.K = 6
 	}
 	return r
@@ -187,11 +187,11 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 		return memory.Decision{Note: e.Note, Outcome: (&outcome{Decision: "keep"}).encode()}, nil
 	case e.Kind == memory.EventExchange:
 		return decideExchange(d, &c, e.Messages), nil
-	case e.Kind == memory.EventTask && e.Task.Name == TaskDay:
+	case e.Kind == memory.EventTask && e.Task.Name == taskDay:
 		return p.summarizeDay(ctx, d, &c, e.Task.Key)
-	case e.Kind == memory.EventTask && e.Task.Name == TaskOverall:
+	case e.Kind == memory.EventTask && e.Task.Name == taskOverall:
 		return p.summarizeOverall(ctx, d, &c)
-	case e.Kind == memory.EventTask && e.Task.Name == TaskForget:
+	case e.Kind == memory.EventTask && e.Task.Name == taskForget:
 		return forget(ctx, d, &c, e.Task)
 	}
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
@@ -209,9 +209,9 @@ func decideExchange(d memory.Desk, c *Config, messages []memory.Note) memory.Dec
 	slices.Sort(days)
 	out := memory.Decision{Outcome: (&outcome{Decision: "keep", Days: days, Messages: len(messages)}).encode()}
 	for _, day := range days {
-		out.Follow = append(out.Follow, memory.Follow{Task: memory.Task{Name: TaskDay, Key: day}, After: d.Now().Add(c.summaryDelay())})
+		out.Follow = append(out.Follow, memory.Follow{Task: memory.Task{Name: taskDay, Key: day}, After: d.Now().Add(c.summaryDelay())})
 	}
-	if c.Forgetting != ForgetOff {
+	if c.Forgetting != forgetOff {
 		out.Follow = append(out.Follow, nextForget(d, c))
 	}
 	return out
@@ -226,9 +226,9 @@ func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 		switch {
 		case n == nil:
 		case n.Kind == memory.KindMessage:
-			out = append(out, memory.Follow{Task: memory.Task{Name: TaskDay, Key: DayOf(n.OccurredAt)}})
+			out = append(out, memory.Follow{Task: memory.Task{Name: taskDay, Key: DayOf(n.OccurredAt)}})
 		case (n.Kind == memory.KindSummary || n.Kind == memory.KindProfile) && dateOf(n) != "":
-			out = append(out, memory.Follow{Task: memory.Task{Name: TaskOverall}})
+			out = append(out, memory.Follow{Task: memory.Task{Name: taskOverall}})
 		}
 	}
 	return out
@@ -236,7 +236,7 @@ func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 
 // nextForget returns the next scheduled forgetting pass.
 func nextForget(d memory.Desk, c *Config) memory.Follow {
-	return memory.Follow{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: d.Now().Add(c.forgetInterval())}
+	return memory.Follow{Task: memory.Task{Name: taskForget, Key: forgetScheduled}, After: d.Now().Add(c.forgetInterval())}
 }
 
 // maxTries is how often a call is made, each time with half the material, before it fails.

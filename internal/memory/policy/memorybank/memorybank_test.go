@@ -43,9 +43,9 @@ func TestBankExchange(t *testing.T) {
 	recalled.Attributes[memory.AttrRecall] = true
 	dec := s.decide(memory.Event{Kind: memory.EventExchange, Messages: append(said, late, system, recalled)})
 	want := []memory.Follow{
-		{Task: memory.Task{Name: TaskDay, Key: "2023-05-01"}, After: policytest.Noon.Add(time.Minute)},
-		{Task: memory.Task{Name: TaskDay, Key: "2023-05-02"}, After: policytest.Noon.Add(time.Minute)},
-		{Task: memory.Task{Name: TaskForget, Key: "scheduled"}, After: policytest.Noon.Add(2 * time.Hour)},
+		{Task: memory.Task{Name: taskDay, Key: "2023-05-01"}, After: policytest.Noon.Add(time.Minute)},
+		{Task: memory.Task{Name: taskDay, Key: "2023-05-02"}, After: policytest.Noon.Add(time.Minute)},
+		{Task: memory.Task{Name: taskForget, Key: "scheduled"}, After: policytest.Noon.Add(2 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, dec.Follow); diff != "" {
 		t.Errorf("follow (-want +got):\n%s", diff)
@@ -67,8 +67,8 @@ func TestBankDay(t *testing.T) {
 	said := sayDay(s)
 	ids := []uuid.UUID{said[0].ID, said[1].ID, said[2].ID, said[3].ID}
 
-	dec := s.task(TaskDay, "2023-05-01", "")
-	if dec.Cause != memory.CauseSummarize || len(dec.Follow) != 1 || dec.Follow[0].Task.Name != TaskOverall {
+	dec := s.task(taskDay, "2023-05-01", "")
+	if dec.Cause != memory.CauseSummarize || len(dec.Follow) != 1 || dec.Follow[0].Task.Name != taskOverall {
 		t.Errorf("cause %q, follow %+v", dec.Cause, dec.Follow)
 	}
 	sum, profile := s.find(memory.KindSummary, "day/2023-05-01"), s.find(memory.KindProfile, "day/2023-05-01")
@@ -86,9 +86,9 @@ func TestBankDay(t *testing.T) {
 
 	s.say(5, memory.RoleUser, "Ann", "t3", "Mia is asleep.", mayDay.AddDate(0, 0, 1))
 	s.Answers[callDay] = `{"summary":"Mia slept.","events":[]}`
-	s.task(TaskDay, "2023-05-02", "")
+	s.task(taskDay, "2023-05-02", "")
 	s.Asked = nil
-	s.task(TaskOverall, "", "")
+	s.task(taskOverall, "", "")
 	history, portrait := s.find(memory.KindSummary, KeyOverall), s.find(memory.KindProfile, KeyOverall)
 	if history.Content != "In May Ann adopted a cat." || history.Attributes[AttrPeriod] != "global" || len(history.Provenance.Sources) != 2 {
 		t.Errorf("history %+v", history)
@@ -114,8 +114,8 @@ func TestBankDay(t *testing.T) {
 	s.Answers[callDay] = `{"summary":"Mia caught a mouse.","events":[]}`
 	s.Answers[callHistory] = `{"summary":"Ann's cat hunts."}`
 	s.Answers[callPortrait] = `{"portrait":"Ann loves her cat.","reply_strategy":"Ask about mice."}`
-	s.task(TaskDay, "2023-05-02", "")
-	s.task(TaskOverall, "", "")
+	s.task(taskDay, "2023-05-02", "")
+	s.task(taskOverall, "", "")
 	if n := s.find(memory.KindSummary, KeyOverall); n.Content != "Ann's cat hunts." || n.ID != history.ID {
 		t.Errorf("history %+v", n)
 	}
@@ -130,14 +130,14 @@ func TestBankOfSeveral(t *testing.T) {
 	s := newTestDesk(t, `{"persons":"several"}`)
 	sayDay(s)
 	for range 2 {
-		dec := s.task(TaskDay, "2023-05-01", "")
+		dec := s.task(taskDay, "2023-05-01", "")
 		for i := range dec.Puts {
 			if dec.Puts[i].Kind != memory.KindSummary {
 				t.Errorf("wrote %+v", dec.Puts[i])
 			}
 		}
 	}
-	s.task(TaskOverall, "", "")
+	s.task(taskOverall, "", "")
 	if n := s.find(memory.KindSummary, KeyOverall); n.Content != "In May Ann adopted a cat." {
 		t.Errorf("history %+v", n)
 	}
@@ -156,15 +156,15 @@ func TestBankAgain(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
 	said := sayDay(s)
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	asked := len(s.Asked)
-	if dec := s.task(TaskDay, "2023-05-01", ""); len(dec.Puts)+len(dec.Follow) != 0 || len(s.Asked) != asked {
+	if dec := s.task(taskDay, "2023-05-01", ""); len(dec.Puts)+len(dec.Follow) != 0 || len(s.Asked) != asked {
 		t.Errorf("summed up again without reason: %+v", dec)
 	}
 	before := s.find(memory.KindSummary, "day/2023-05-01")
 	s.say(9, memory.RoleUser, "Ann", "t9", "And I bought a sofa.", mayDay.Add(2*time.Hour)) // a finished day
 	s.Answers[callDay] = `{"summary":"A cat and a sofa.","events":[]}`
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	after := s.find(memory.KindSummary, "day/2023-05-01")
 	if after.ID != before.ID || after.Content != "A cat and a sofa." || len(after.Provenance.Sources) != 5 {
 		t.Errorf("got %+v", after)
@@ -173,7 +173,7 @@ func TestBankAgain(t *testing.T) {
 	// A message that its caller deleted no longer speaks in the summary.
 	s.deleteAsCaller(said[0].ID)
 	s.Answers[callDay] = `{"summary":"A sofa.","events":[]}`
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	if n := s.find(memory.KindSummary, "day/2023-05-01"); n.Content != "A sofa." || len(n.Provenance.Sources) != 4 {
 		t.Errorf("after a deletion: %+v", n)
 	}
@@ -188,8 +188,8 @@ func TestBankDayRemoved(t *testing.T) {
 			t.Parallel()
 			s := newTestDesk(t, "")
 			said := sayDay(s)
-			s.task(TaskDay, "2023-05-01", "")
-			s.task(TaskOverall, "", "")
+			s.task(taskDay, "2023-05-01", "")
+			s.task(taskOverall, "", "")
 			switch with {
 			case "only the summary":
 				s.deleteAsCaller(s.find(memory.KindProfile, "day/2023-05-01").ID)
@@ -202,8 +202,8 @@ func TestBankDayRemoved(t *testing.T) {
 			for _, m := range said {
 				s.deleteAsCaller(m.ID)
 			}
-			s.task(TaskDay, "2023-05-01", "")
-			s.task(TaskOverall, "", "")
+			s.task(taskDay, "2023-05-01", "")
+			s.task(taskOverall, "", "")
 			if len(s.notes) != 0 {
 				t.Errorf("left: %+v", s.notes)
 			}
@@ -217,19 +217,19 @@ func TestBankAfterForgetting(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
 	sayDay(s)
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	sum := s.find(memory.KindSummary, "day/2023-05-01")
 	s.usage[sum.ID] = memory.Usage{Strength: 1e6, LastAccess: s.now}
-	if o := readOutcome(t, s.task(TaskForget, "", `{"mode":"threshold","floor":0.5}`)); *o.Forgotten != 4 || len(o.Items) != 4 {
+	if o := readOutcome(t, s.task(taskForget, "", `{"mode":"threshold","floor":0.5}`)); *o.Forgotten != 4 || len(o.Items) != 4 {
 		t.Fatalf("forgot %+v", o)
 	}
 	asked := len(s.Asked)
-	if dec := s.task(TaskDay, "2023-05-01", ""); len(dec.Puts)+len(dec.Deletes) != 0 || len(s.Asked) != asked {
+	if dec := s.task(taskDay, "2023-05-01", ""); len(dec.Puts)+len(dec.Deletes) != 0 || len(s.Asked) != asked {
 		t.Errorf("a forgotten day was touched: %+v", dec)
 	}
 	s.say(9, memory.RoleUser, "Ann", "t9", "And I bought a sofa.", mayDay.Add(2*time.Hour))
 	s.Answers[callDay] = `{"summary":"A cat and a sofa.","events":[]}`
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	if !strings.Contains(s.Asked[asked].Prompt, `"earlier": "Ann told of her cat Mia."`) {
 		t.Errorf("what was known of the day is not in the prompt:\n%s", s.Asked[asked].Prompt)
 	}
@@ -241,7 +241,7 @@ func TestBankAfterForgetting(t *testing.T) {
 	s.By = memory.AnalystHeuristic
 	s.say(10, memory.RoleUser, "Ann", "t10", "A red one.", mayDay.Add(3*time.Hour))
 	s.Answers[callDay] = `{"summary":"A red one.","events":[]}`
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	if n := s.find(memory.KindSummary, "day/2023-05-01"); n.Content != "A cat and a sofa. A red one." {
 		t.Errorf("got %q", n.Content)
 	}
@@ -269,7 +269,7 @@ func TestBankNames(t *testing.T) {
 			if r.meta != "" {
 				s.notes = append(s.notes, memory.Note{ID: policytest.ID(50), Kind: memory.KindProfile, Key: KeyMeta, Content: "x", Attributes: map[string]any{"name": r.meta, "hobbies": "chess"}})
 			}
-			s.task(TaskDay, "2023-05-01", "")
+			s.task(taskDay, "2023-05-01", "")
 			for _, c := range s.Asked {
 				for _, w := range r.want {
 					if !strings.Contains(c.Prompt, w) {
@@ -281,7 +281,7 @@ func TestBankNames(t *testing.T) {
 				}
 			}
 			s.Asked = nil
-			s.task(TaskOverall, "", "")
+			s.task(taskOverall, "", "")
 			if in := s.Asked[0].Input.(OverallInput); in.User != r.person {
 				t.Errorf("the whole is about %q", in.User)
 			}
@@ -312,8 +312,8 @@ func TestBankLanguage(t *testing.T) {
 			s.Answers[callPersonality] = `{"traits":["善良","好奇"],"mood":"高兴","reply_strategy":"问问猫的情况。"}`
 		}
 		s.say(1, memory.RoleUser, "", "t1", r.said, mayDay)
-		s.task(TaskDay, "2023-05-01", "")
-		s.task(TaskOverall, "", "")
+		s.task(taskDay, "2023-05-01", "")
+		s.task(taskOverall, "", "")
 		if len(s.Asked) != 4 {
 			t.Fatalf("asked %d times", len(s.Asked))
 		}
@@ -336,7 +336,7 @@ func TestBankBadAnswers(t *testing.T) {
 		s := newTestDesk(t, "")
 		sayDay(s)
 		s.Answers[callDay] = bad
-		dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskDay, "2023-05-01", ""))
+		dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskDay, "2023-05-01", ""))
 		if !errors.Is(err, memory.ErrBadAnswer) || len(dec.Puts) != 0 {
 			t.Errorf("%s: %+v, %v", bad, dec, err)
 		}
@@ -344,30 +344,30 @@ func TestBankBadAnswers(t *testing.T) {
 	s := newTestDesk(t, "")
 	sayDay(s)
 	s.Answers[callPersonality] = `{"traits":[["x"]]}`
-	if dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskDay, "2023-05-01", "")); !errors.Is(err, memory.ErrBadAnswer) || len(dec.Puts) != 0 {
+	if dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskDay, "2023-05-01", "")); !errors.Is(err, memory.ErrBadAnswer) || len(dec.Puts) != 0 {
 		t.Errorf("half a day: %+v, %v", dec, err)
 	}
 	s.Answers[callPersonality] = `{"traits":[],"mood":"","reply_strategy":""}` // empty, which is a valid answer
-	if dec := s.task(TaskDay, "2023-05-01", ""); len(dec.Puts) != 1 || dec.Puts[0].Kind != memory.KindSummary {
+	if dec := s.task(taskDay, "2023-05-01", ""); len(dec.Puts) != 1 || dec.Puts[0].Kind != memory.KindSummary {
 		t.Errorf("got %+v", dec.Puts)
 	}
 	s.Answers[callPersonality] = `{"traits":["kind"],"mood":"","reply_strategy":""}`
-	s.task(TaskDay, "2023-05-01", "")
-	s.task(TaskOverall, "", "")
+	s.task(taskDay, "2023-05-01", "")
+	s.task(taskOverall, "", "")
 	for _, bad := range []string{`{"summary":""}`, `{"summary":7}`, `null`} {
 		s.Answers[callHistory], s.Answers[callPortrait] = bad, `{"portrait":"","reply_strategy":"x"}`
-		dec := s.task(TaskOverall, "", "")
+		dec := s.task(taskOverall, "", "")
 		if len(dec.Puts)+len(dec.Deletes) != 0 || readOutcome(t, dec).Reason == "" {
 			t.Errorf("%s: %+v", bad, dec)
 		}
 	}
 	s.Answers[callPortrait] = `{"portrait":"Ann is brave.","reply_strategy":" "}`
-	s.task(TaskOverall, "", "")
+	s.task(taskOverall, "", "")
 	if n := s.find(memory.KindProfile, KeyOverall); n.Content != "Ann is brave." || n.Attributes[AttrReplyStrategy] != "Be warm." {
 		t.Errorf("an empty strategy took the old one away: %+v", n)
 	}
 	s.Err = fault.New(fault.Unavailable, "down")
-	if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskOverall, "", "")); !fault.Is(err, fault.Unavailable) {
+	if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskOverall, "", "")); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("an endpoint that is down: %v", err)
 	}
 }
@@ -387,7 +387,7 @@ func TestBankOverlong(t *testing.T) {
 	}
 	s.Answers[callDay] = fmt.Sprintf(`{"summary":%q,"events":%s}`, long, events)
 	s.Answers[callPersonality] = fmt.Sprintf(`{"traits":[%q],"mood":%q,"reply_strategy":%q}`, long, long, long)
-	s.task(TaskDay, "2023-05-01", "")
+	s.task(taskDay, "2023-05-01", "")
 	sum := s.find(memory.KindSummary, "day/2023-05-01")
 	if n := utf8.RuneCountInString(sum.Content); n > 60 {
 		t.Errorf("a summary of %d characters", n)
@@ -406,7 +406,7 @@ func TestBankOverlong(t *testing.T) {
 
 	s.Asked, s.Err = nil, fault.New(fault.ModelFailed, "the model refused the request (400)")
 	s.say(200, memory.RoleUser, "Ann", "x", "New.", mayDay.Add(5*time.Hour))
-	if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskDay, "2023-05-01", "")); !fault.Is(err, fault.ModelFailed) {
+	if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskDay, "2023-05-01", "")); !fault.Is(err, fault.ModelFailed) {
 		t.Errorf("got %v", err)
 	}
 	if len(s.Asked) != maxTries {
@@ -469,7 +469,7 @@ func TestBankConfig(t *testing.T) {
 	if r := p.Reading(json.RawMessage(`{"forgetting":"threshold"}`)); r.K != 6 {
 		t.Errorf("with forgetting k is %d", r.K)
 	}
-	for _, e := range []memory.Event{policytest.TaskEvent("juggle", "", ""), policytest.TaskEvent(TaskDay, "yesterday", "")} {
+	for _, e := range []memory.Event{policytest.TaskEvent("juggle", "", ""), policytest.TaskEvent(taskDay, "yesterday", "")} {
 		if _, err := p.Decide(t.Context(), newTestDesk(t, ""), e); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%+v: %v", e.Task, err)
 		}
@@ -489,8 +489,8 @@ func TestBankPrompts(t *testing.T) {
 		s.say(1, memory.RoleUser, policytest.Hostile, "t1", policytest.Hostile, mayDay)
 		s.say(2, memory.RoleAssistant, "Bo", "t1", "I see.", mayDay.Add(time.Minute))
 		s.notes = append(s.notes, memory.Note{ID: policytest.ID(50), Kind: memory.KindProfile, Key: KeyMeta, Content: "x", Attributes: map[string]any{"name": "Ann", "hobbies": policytest.Hostile}})
-		s.task(TaskDay, "2023-05-01", "")
-		s.task(TaskOverall, "", "")
+		s.task(taskDay, "2023-05-01", "")
+		s.task(taskOverall, "", "")
 		for _, c := range s.Asked {
 			policytest.Golden(t, "golden/"+c.Name+"."+l+".v1.txt", policytest.PromptText(c))
 			_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")

@@ -164,7 +164,7 @@ func (r *run) extract(ctx context.Context, s *session, m *material, reason strin
 	var profile *memory.Note
 	var found *Knowledge
 	var dropped int
-	both := r.c.Persons == PersonsOne
+	both := r.c.Persons == personsOne
 	if both {
 		asking.Go(func() { profile, profileErr = r.askProfile(ctx, m, false) })
 	}

@@ -9,9 +9,9 @@ import (
 
 // The presets.
 const (
-	PresetPaper  = "paper"
-	PresetCode   = "code"
-	PresetLoCoMo = "locomo"
+	presetPaper  = "paper"
+	presetCode   = "code"
+	presetLoCoMo = "locomo"
 )
 
 // How the session is chosen that leaves the middle tier.
@@ -22,8 +22,8 @@ const (
 
 // The persons that a collection remembers.
 const (
-	PersonsOne     = "one"     // users of a second name are refused
-	PersonsSeveral = "several" // no profile is made, since it would mix them
+	personsOne     = "one"     // users of a second name are refused
+	personsSeveral = "several" // no profile is made, since it would mix them
 )
 
 // Config holds the constants of MemoryOS. A collection overrides some of them with its policy_config, by the names
@@ -56,19 +56,19 @@ type Config struct {
 }
 
 // DefaultConfig returns the values of the preset code.
-func DefaultConfig() Config { return presetConfig(PresetCode) }
+func DefaultConfig() Config { return presetConfig(presetCode) }
 
 // presetConfig returns the values of a preset.
 func presetConfig(name string) Config {
 	c := Config{
 		Preset: name, ShortCapacity: 10, MidCapacity: 2_000, KnowledgeCapacity: 100, HeatThreshold: 5, MergeThreshold: 0.6, KeywordWeight: 1,
 		TauSeconds: 86_400, Alpha: 1, Beta: 1, Gamma: 1, Eviction: EvictLeastUsed, Sessions: 5, Pages: 7, KnowledgeHits: 20, Floor: 0.1,
-		KnowledgeFloor: 0.01, Persons: PersonsOne, Temperature: 0.7, MaxTokens: 2_000, MaterialChars: defaultMaterialChars, Analyst: policy.AnalystAuto,
+		KnowledgeFloor: 0.01, Persons: personsOne, Temperature: 0.7, MaxTokens: 2_000, MaterialChars: defaultMaterialChars, Analyst: policy.AnalystAuto,
 	}
 	switch name {
-	case PresetPaper:
+	case presetPaper:
 		c.ShortCapacity, c.MidCapacity, c.TauSeconds, c.Eviction, c.Pages, c.KnowledgeHits = 7, 200, 1e7, EvictColdest, 5, 10
-	case PresetLoCoMo:
+	case presetLoCoMo:
 		c.ShortCapacity, c.Alpha, c.Beta, c.Gamma, c.Pages, c.KnowledgeFloor = 1, 0.8, 0.8, 0.0001, 10, 0.1
 	}
 	return c
@@ -80,7 +80,7 @@ func settings() []policy.Setting[Config] {
 	number := policy.NumberSetting[config]
 	return []policy.Setting[Config]{
 		policy.ChoiceSetting("preset", "the defaults of the others: those of the published code, of the paper, or of its LoCoMo script",
-			[]string{PresetCode, PresetPaper, PresetLoCoMo}, func(c *Config) any { return &c.Preset }),
+			[]string{presetCode, presetPaper, presetLoCoMo}, func(c *Config) any { return &c.Preset }),
 		number("short_capacity", "exchanges of the short tier", 1, 1_000, func(c *Config) any { return &c.ShortCapacity }),
 		number("mid_capacity", "sessions of the middle tier", 1, 20_000, func(c *Config) any { return &c.MidCapacity }),
 		number("knowledge_capacity", "entries about the user, and as many about the assistant", 1, 10_000, func(c *Config) any { return &c.KnowledgeCapacity }),
@@ -99,7 +99,7 @@ func settings() []policy.Setting[Config] {
 		number("floor", "least similarity of a session or page that a search finds by meaning", 0, 1, func(c *Config) any { return &c.Floor }),
 		number("knowledge_floor", "least similarity of knowledge that a search finds by meaning", 0, 1, func(c *Config) any { return &c.KnowledgeFloor }),
 		policy.ChoiceSetting("persons", "one: messages of a user with a second name are refused; several: they are accepted, but no profile is made",
-			[]string{PersonsOne, PersonsSeveral}, func(c *Config) any { return &c.Persons }),
+			[]string{personsOne, personsSeveral}, func(c *Config) any { return &c.Persons }),
 		policy.PlainSetting("user_name", "of the person in prompts; empty: as the messages say", func(c *Config) any { return &c.UserName }),
 		number("temperature", "of the model", 0, 2, func(c *Config) any { return &c.Temperature }),
 		number("max_tokens", "of one answer", 64, 32_768, func(c *Config) any { return &c.MaxTokens }),

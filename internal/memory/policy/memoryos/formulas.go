@@ -10,9 +10,9 @@ import (
 // unreadableRecency is the recency of a session whose last visit cannot be read.
 const unreadableRecency = 0.1
 
-// Recency returns exp(-Δt/tau), 1 at the time of the last visit. Without a last visit it is 1. A last visit in the
+// recency returns exp(-Δt/tau), 1 at the time of the last visit. Without a last visit it is 1. A last visit in the
 // future, after a clock was set back, counts as now.
-func Recency(last, now time.Time, tau time.Duration) float64 {
+func recency(last, now time.Time, tau time.Duration) float64 {
 	switch since := now.Sub(last); {
 	case last.IsZero() || since <= 0:
 		return 1
@@ -23,7 +23,7 @@ func Recency(last, now time.Time, tau time.Duration) float64 {
 	}
 }
 
-// recencyOf is Recency of a last visit in RFC 3339; "" is none. One that cannot be read has the recency 0.1.
+// recencyOf is recency of a last visit in RFC 3339; "" is none. One that cannot be read has the recency 0.1.
 func recencyOf(last string, now time.Time, tau time.Duration) float64 {
 	if last == "" {
 		return 1
@@ -32,7 +32,7 @@ func recencyOf(last string, now time.Time, tau time.Duration) float64 {
 	if err != nil {
 		return unreadableRecency
 	}
-	return Recency(at, now, tau)
+	return recency(at, now, tau)
 }
 
 // Heat returns alpha·visits + beta·interaction + gamma·recency.
@@ -63,8 +63,8 @@ func jaccard(a, b []string) float64 {
 	return float64(both) / float64(len(in))
 }
 
-// Match returns how well a theme fits a session: the cosine of their vectors, and weight times the Jaccard
+// match returns how well a theme fits a session: the cosine of their vectors, and weight times the Jaccard
 // index of their keywords.
-func Match(cosine, weight float64, theme, session []string) float64 {
+func match(cosine, weight float64, theme, session []string) float64 {
 	return cosine + weight*jaccard(theme, session)
 }

@@ -43,23 +43,23 @@ func TestMatch_C219(t *testing.T) {
 		exactly(t, strings.Join(tt.a, ",")+" and "+strings.Join(tt.b, ","), jaccard(tt.a, tt.b), tt.want)
 		exactly(t, "the other way round", jaccard(tt.b, tt.a), tt.want)
 	}
-	exactly(t, "the match", Match(cosine, 1, []string{"tea", "cake"}, []string{"tea", "coffee"}), 0.96+1./3)
-	exactly(t, "the match at a weight", Match(-0.25, 0.5, []string{"tea"}, []string{"tea"}), 0.25)
+	exactly(t, "the match", match(cosine, 1, []string{"tea", "cake"}, []string{"tea", "coffee"}), 0.96+1./3)
+	exactly(t, "the match at a weight", match(-0.25, 0.5, []string{"tea"}, []string{"tea"}), 0.25)
 }
 
 // C222, C223, C224: heat, recency, and the recency of times that cannot be read, are equal, or lie in the future.
 func TestHeat_C222(t *testing.T) {
 	t.Parallel()
 	now, day := policytest.Noon, 24*time.Hour
-	exactly(t, "the recency after a day", Recency(now.Add(-day), now, day), math.Exp(-1))
-	if r := Recency(now.Add(-day), now, day); math.Abs(r-0.3679) > 5e-5 {
+	exactly(t, "the recency after a day", recency(now.Add(-day), now, day), math.Exp(-1))
+	if r := recency(now.Add(-day), now, day); math.Abs(r-0.3679) > 5e-5 {
 		t.Errorf("24 h at 24 h give %.4f", r)
 	}
-	exactly(t, "the recency now", Recency(now, now, day), 1)
-	exactly(t, "the recency of the future", Recency(now.Add(time.Hour), now, day), 1)
-	exactly(t, "the recency without a visit", Recency(time.Time{}, now, day), 1)
-	exactly(t, "the recency after ages", Recency(now.AddDate(-500, 0, 0), now, day), 0)
-	exactly(t, "the recency without a time constant", Recency(now.Add(-1), now, 0), 0)
+	exactly(t, "the recency now", recency(now, now, day), 1)
+	exactly(t, "the recency of the future", recency(now.Add(time.Hour), now, day), 1)
+	exactly(t, "the recency without a visit", recency(time.Time{}, now, day), 1)
+	exactly(t, "the recency after ages", recency(now.AddDate(-500, 0, 0), now, day), 0)
+	exactly(t, "the recency without a time constant", recency(now.Add(-1), now, 0), 0)
 	for last, want := range map[string]float64{
 		"":                               1,
 		"2026-03-04T12:00:00Z":           1,
@@ -73,7 +73,7 @@ func TestHeat_C222(t *testing.T) {
 	} {
 		exactly(t, "the recency of "+last[:min(len(last), 40)], recencyOf(last, now, day), want)
 	}
-	for _, preset := range []string{PresetCode, PresetPaper, PresetLoCoMo} {
+	for _, preset := range []string{presetCode, presetPaper, presetLoCoMo} {
 		c := presetConfig(preset)
 		s := SessionState{Interaction: 4, Seen: 3, LastVisit: formatVisit(now.Add(-6 * time.Hour))}
 		u := memory.Usage{AccessCount: 5, LastAccess: now.Add(-3 * time.Hour)}

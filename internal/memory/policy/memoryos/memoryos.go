@@ -14,13 +14,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// TaskMaintain moves what is left to move, sums up sessions whose summary is missing or stale, and analyzes hot ones.
+// taskMaintain moves what is left to move, sums up sessions whose summary is missing or stale, and analyzes hot ones.
 // Its key is empty, or the id of a message that was changed or deleted: the knowledge from it becomes stale.
-const TaskMaintain = "maintain"
+const taskMaintain = "maintain"
 
-// TaskSession evicts the pages of a session that a caller deleted, and takes back those of one that a caller restored. Its key is the
+// taskSession evicts the pages of a session that a caller deleted, and takes back those of one that a caller restored. Its key is the
 // id of the session.
-const TaskSession = "session"
+const taskSession = "session"
 
 // Relations of links.
 const (
@@ -122,7 +122,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 		},
 		Hidden: filter.TextIs(filter.Category, CategoryEvicted), CountLinked: RelPage,
 		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: KeyProfile}, {Kind: memory.KindProfile, Key: KeyMeta}},
-		Recent: messagesPerPage * c.ShortCapacity, K: messagesPerPage * c.Pages, Messages: true, OnePerson: c.Persons == PersonsOne,
+		Recent: messagesPerPage * c.ShortCapacity, K: messagesPerPage * c.Pages, Messages: true, OnePerson: c.Persons == personsOne,
 	}
 }
 
@@ -160,7 +160,7 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 		return dec, err
 	case e.Kind == memory.EventNote:
 		return memory.Decision{Note: e.Note, Outcome: (&outcome{Decision: policy.DecisionKeep}).encode()}, nil
-	case e.Kind == memory.EventTask && e.Task.Name == TaskMaintain:
+	case e.Kind == memory.EventTask && e.Task.Name == taskMaintain:
 		changed := uuid.Nil
 		if e.Task.Key != "" {
 			if changed, err = uuid.Parse(e.Task.Key); err != nil {
@@ -168,7 +168,7 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 			}
 		}
 		return p.maintain(ctx, d, &c, work{upTo: uuid.Max, changed: changed, earlier: e.Earlier})
-	case e.Kind == memory.EventTask && e.Task.Name == TaskSession:
+	case e.Kind == memory.EventTask && e.Task.Name == taskSession:
 		session, err := uuid.Parse(e.Task.Key)
 		if err != nil {
 			return memory.Decision{}, fault.InvalidField("key", "must be the id of a session")
@@ -183,9 +183,9 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 func (*Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follow {
 	switch {
 	case is == nil && was.Kind == memory.KindSession:
-		return []memory.Follow{{Task: memory.Task{Name: TaskSession, Key: was.ID.String()}}}
+		return []memory.Follow{{Task: memory.Task{Name: taskSession, Key: was.ID.String()}}}
 	case was == nil && is.Kind == memory.KindSession:
-		return []memory.Follow{{Task: memory.Task{Name: TaskSession, Key: is.ID.String()}}}
+		return []memory.Follow{{Task: memory.Task{Name: taskSession, Key: is.ID.String()}}}
 	case was != nil && was.Kind == memory.KindMessage && (was.Category == CategoryPage || was.Category == CategoryEvicted):
 		return []memory.Follow{maintainLater(was.ID.String())}
 	case was == nil && is.Kind == memory.KindMessage:
@@ -197,7 +197,7 @@ func (*Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follo
 }
 
 func maintainLater(key string) memory.Follow {
-	return memory.Follow{Task: memory.Task{Name: TaskMaintain, Key: key}}
+	return memory.Follow{Task: memory.Task{Name: taskMaintain, Key: key}}
 }
 
 // The tiers, as moves name them.

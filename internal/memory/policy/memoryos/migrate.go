@@ -310,7 +310,7 @@ func (r *run) bestMatch(t *Theme, vector []float32) (*session, float64) {
 			continue
 		}
 		like, _ := memory.Cosine(vector, s.note.Vector)
-		if m := Match(like, r.c.KeywordWeight, t.Keywords, s.note.Keywords); best == nil || m > most {
+		if m := match(like, r.c.KeywordWeight, t.Keywords, s.note.Keywords); best == nil || m > most {
 			best, most = s, m
 		}
 	}
