@@ -102,7 +102,7 @@ func addressees(s string) []string {
 			!opens && !listedBefore.MatchString(before) && !listedAfter.MatchString(s[from+m[7]:]):
 			names = append(names, name)
 		}
-		from += max(m[5], 1)
+		from += max(m[4]+1, 1)
 	}
 	return names
 }

@@ -37,9 +37,12 @@ func hanKeywords(s, speaker string) []string {
 	for _, m := range hanTitle.FindAllStringSubmatch(s, -1) {
 		nouns = append(nouns, m[1])
 	}
-	words := joinCompounds(joinEnds(joinNames(grammar.Chinese(hanTitle.ReplaceAllString(s, "，")))))
+	words := joinCompounds(joinEnds(joinNames(joinKin(grammar.Chinese(hanTitle.ReplaceAllString(s, "，"))))))
 	for i, w := range words {
 		single := utf8.RuneCountInString(w.Text) < 2
+		if single && i > 0 && countsBefore(words[i-1].Text) {
+			continue // a measure: "三杯", "哪部"
+		}
 		if single && (w.Tag != "n" || hanNameEnds[w.Text] || hanBody[w.Text]) || text.IsTimeWord(w.Text) || text.IsStopWord(w.Text, text.Chinese) || strings.Contains(speaker, w.Text) || hanNoTopics[w.Text] {
 			continue
 		}
@@ -48,10 +51,9 @@ func hanKeywords(s, speaker string) []string {
 			if len(w.Text) > 1 && !text.IsStopWord(text.Fold(w.Text), text.English) {
 				nouns = append(nouns, w.Text)
 			}
+		case tag == "i" || hanGeneral[w.Text]: // an idiom says how
+			others = append(others, w.Text)
 		case isHanTopic(w):
-			if single && i > 0 && words[i-1].Tag == "m" {
-				continue // a measure: "三杯"
-			}
 			nouns = append(nouns, w.Text)
 		case tag == "v" || tag == "a" || tag == "z" || tag == "x" && !single:
 			others = append(others, w.Text)
@@ -76,6 +78,38 @@ var hanTitle = regexp.MustCompile(`《([^《》]{1,24})》`)
 // hanNameEnds are characters that end names of things, which the dictionary may not have. Alone they name nothing.
 var hanNameEnds = wordSet("课 画 赛 展 班 营 糖")
 
+// hanToolEnds end the names of machines and rooms, whose beginning may be a verb: "跑步机".
+var hanToolEnds = wordSet("机 器 室 课 班 赛 梯 杯 表 奖")
+
+// countsBefore reports whether a word ends in a number, or asks for one: the next character is a measure.
+func countsBefore(w string) bool { return hanMeasured.MatchString(w) }
+
+var hanMeasured = regexp.MustCompile(`[一二三四五六七八九十两几每哪半数百千万]$`)
+
+// joinKin joins what says on which side or at what rank somebody is of the family, and a surname and a title: "堂" and "哥"
+// are one word, and so are "李" and "大爷".
+func joinKin(words []grammar.Word) []grammar.Word {
+	var out []grammar.Word
+	for _, w := range words {
+		if last := len(out) - 1; last >= 0 && out[last].End == w.Start && (hanKinSide[out[last].Text] && hanKinEnd[w.Text] || isHanSurname(out[last]) && hanRespect[w.Text]) {
+			out[last] = grammar.Word{Text: out[last].Text + w.Text, Tag: "n", Start: out[last].Start, End: w.End}
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+var (
+	hanKinSide = wordSet("堂 表 大 二 三 小 干 继")
+	hanRespect = wordSet("大爷 大妈 大叔 大婶 阿姨 叔叔 老师 医生 教授 先生 女士 小姐 经理 师傅 主任 校长 教练 爷爷 奶奶")
+	hanKinEnd  = wordSet("哥 姐 弟 妹 哥哥 姐姐 弟弟 妹妹 叔 伯 姨 舅 爸 妈")
+)
+
+func isHanSurname(w grammar.Word) bool {
+	return w.Tag == "nr" && utf8.RuneCountInString(w.Text) == 1
+}
+
 // hanBody are nouns that are mostly parts of an idiom: 静下心来.
 var hanBody = wordSet("心 身 手 脸 眼 口 气 力 劲 底")
 
@@ -86,8 +120,8 @@ func joinEnds(words []grammar.Word) []grammar.Word {
 	for i, w := range words {
 		from := len(out)
 		isVerb := i+1 < len(words) && hanAspects[words[i+1].Text] // 画了
-		if hanNameEnds[w.Text] && !isVerb {
-			for end := w.Start; from > 0 && out[from-1].End == end && len(out)-from < 2 && joinsEnd(out[from-1]); from-- {
+		if (hanNameEnds[w.Text] || hanToolEnds[w.Text]) && !isVerb {
+			for end := w.Start; from > 0 && out[from-1].End == end && len(out)-from < 2 && joinsEnd(out[from-1], hanToolEnds[w.Text]); from-- {
 				end = out[from-1].Start
 				if utf8.RuneCountInString(out[from-1].Text) > 1 {
 					from--
@@ -103,12 +137,12 @@ func joinEnds(words []grammar.Word) []grammar.Word {
 	return out
 }
 
-// joinsEnd reports whether a word can be the beginning of the name of a thing.
-func joinsEnd(w grammar.Word) bool {
+// joinsEnd reports whether a word can be the beginning of the name of a thing, or of a tool.
+func joinsEnd(w grammar.Word, tool bool) bool {
 	if utf8.RuneCountInString(w.Text) > 1 {
-		return (w.Tag == "n" || w.Tag == "nz" || w.Tag == "vn") && !hanKinWord.MatchString(w.Text)
+		return (w.Tag == "n" || w.Tag == "nz" || w.Tag == "vn" || w.Tag == "v" && tool) && !hanPlainVerbs[w.Text] && !hanKinWord.MatchString(w.Text)
 	}
-	return w.Tag != "w" && w.Tag != "eng" && !hanShortVerbs[w.Text] && !text.IsStopWord(w.Text, text.Chinese) && !hanNoTopics[w.Text]
+	return w.Tag != "w" && w.Tag != "eng" && !countsBefore(w.Text) && !hanShortVerbs[w.Text] && !text.IsStopWord(w.Text, text.Chinese) && !hanNoTopics[w.Text]
 }
 
 // hanAspects follow verbs.
@@ -124,7 +158,17 @@ func isHanTopic(w grammar.Word) bool {
 }
 
 // hanNoTopics are nouns that name no topic.
-var hanNoTopics = wordSet("时 后 前 中 里 上 下 内 外 间 机 人 事 家 方 点 面 头 边 种 类 感觉 家里 家中 时候 时间 东西 事情 样子 地方 方面 情况 有时 能带 有关 关于 一下 大家 自己 人们 们")
+var hanNoTopics = wordSet("时 后 前 中 里 上 下 内 外 间 机 人 事 家 方 点 面 头 边 种 类 感觉 家里 家中 时候 时间 东西 事情 样子 地方 方面 情况 有时 能带 有关 关于 小心 关键 用心 回家 一下 大家 自己 人们 们")
+
+// hanGeneral are nouns, and verbs used as such, that say little about a topic.
+var hanGeneral = wordSet(`内容 过程 环节 尝试 取得 心爱 心仪 样式 部分 目的 结果 意思 想法 问题 机会 办法 方法 方式 感受 印象 状态 程度 关系 效果 作用 原因 意义 例子 全部 整个 时刻 场面 气氛 氛围 期间 经历 经验 影响
+	形状 名次 角落 项目 计划 方案 情绪 心情 表现 能力 努力 建议 帮助 支持 鼓励 选择 决定 准备 开始 参加 参与 希望 兴趣 信心 世界 生活 好看 多彩 五颜六色`)
+
+// hanOccasions name an occasion in front of what belongs to it: "生日派对", "期末考试".
+var hanOccasions = wordSet("生日 期末 期中 圣诞 圣诞节 春节 中秋 中秋节 新年 元旦 端午 端午节 国庆 万圣节 情人节 母亲节 父亲节 儿童节 毕业 入学 开学 婚礼 复习 志愿者 年终 才艺")
+
+// hanKinds are kinds, behind which a longer noun says which one: "动物金丝猴" are two words.
+var hanKinds = wordSet("动物 植物 水果 蔬菜 书籍 游戏 电影 歌曲 国家 城市 同学 朋友 老师 邻居 医生 品牌 菜")
 
 // joinCompounds joins two nouns that follow one another without anything between them: "宠物" and "店" are one thing. What
 // is done at a place is another.
@@ -135,7 +179,8 @@ func joinCompounds(words []grammar.Word) []grammar.Word {
 	var out []grammar.Word
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if next := i + 1; next < len(words) && isPart(w) && w.Tag != "vn" && utf8.RuneCountInString(w.Text) > 1 && words[next].Start == w.End && isPart(words[next]) {
+		begins := hanOccasions[w.Text] || isPart(w) && w.Tag != "vn" && !hanGeneral[w.Text]
+		if next := i + 1; next < len(words) && begins && utf8.RuneCountInString(w.Text) > 1 && words[next].Start == w.End && (isPart(words[next]) || hanOccasions[w.Text] && hanEvents[words[next].Text]) && (!hanKinds[w.Text] || utf8.RuneCountInString(words[next].Text) < 3) {
 			behind := words[next]
 			if single := utf8.RuneCountInString(behind.Text) == 1; (single || !hanPlaceEnd.MatchString(w.Text)) && (behind.Tag != "vn" || hanEvents[behind.Text]) && utf8.RuneCountInString(w.Text+behind.Text) <= 5 {
 				w = grammar.Word{Text: w.Text + behind.Text, Tag: "n", Start: w.Start, End: behind.End}
@@ -149,14 +194,14 @@ func joinCompounds(words []grammar.Word) []grammar.Word {
 
 var (
 	hanPlaceEnd = regexp.MustCompile(`[园馆场山店院校厅室楼街市站城湖海岛村]$`)
-	hanEvents   = wordSet("比赛 活动 训练 考试 培训 管理 设计 服务 研究 治疗 手术 检查 表演 展览 计划 测试 开发 教育 演出 会议")
+	hanEvents   = wordSet("派对 聚会 晚会 典礼 展示 比赛 活动 训练 考试 培训 管理 设计 服务 研究 治疗 手术 检查 表演 展览 计划 测试 开发 教育 演出 会议")
 )
 
 // joinNames joins single characters that follow one another and can be parts of a name that the
 // dictionary does not have: "徐", "汇" and "区" are one word.
 func joinNames(words []grammar.Word) []grammar.Word {
 	inName := func(w grammar.Word) bool {
-		return utf8.RuneCountInString(w.Text) == 1 && (w.Tag[0] == 'n' || w.Tag == "x" || w.Tag == "j") && !hanNoTopics[w.Text] && !hanShortVerbs[w.Text]
+		return utf8.RuneCountInString(w.Text) == 1 && (w.Tag[0] == 'n' || w.Tag == "x" || w.Tag == "j") && !hanNoTopics[w.Text] && !hanShortVerbs[w.Text] && !hanJoints[w.Text]
 	}
 	var out []grammar.Word
 	for _, w := range words {
@@ -169,8 +214,11 @@ func joinNames(words []grammar.Word) []grammar.Word {
 	return out
 }
 
+// hanJoints are characters between words.
+var hanJoints = wordSet("并 与 和 及 或 跟 同 但 而 且 因 为 以 于 之 把 被 让 使 令")
+
 // hanPlainVerbs name no activity.
-var hanPlainVerbs = wordSet("觉得 认为 知道 可以 应该 需要 希望 打算 准备 开始 没有 喜欢 不会 想要 能够 看到 告诉 变成 成为 进行 不是 感到 收到 觉着 出来 起来 还是 就是 要是 有点 很好 非常 真的 特别")
+var hanPlainVerbs = wordSet("进入 重要 取得 尝试 参加 获得 得到 完成 选择 发现 举行 调整 结识 拿到 遇到 来到 度过 想到 带来 帮助 继续 决定 参与 学到 记得 忘记 做到 想起 成功 认真 一起 有没有 导致 引起 产生 存在 属于 包括 使得 给予 期待 找到 收集 喜爱 好看 好吃 很美 最后 终于 觉得 认为 知道 可以 应该 需要 希望 打算 准备 开始 没有 喜欢 不会 想要 能够 看到 告诉 变成 成为 进行 不是 感到 收到 觉着 出来 起来 还是 就是 要是 有点 很好 非常 真的 特别")
 
 // verbCues are verbs that name a domain as its nouns do. Any other word of a domain counts only as
 // a noun: "nurses run the hospital" is not about sports.

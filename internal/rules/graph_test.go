@@ -53,6 +53,15 @@ func TestGraph(t *testing.T) {
 		{"小王喜欢爬山。", []string{"小王/person", "爬山/thing"}, []string{"小王 likes 爬山"}},
 		{"小王打算去德国看朋友。", []string{"小王/person", "去德国看朋友/thing"}, []string{"小王 plans 去德国看朋友"}},
 		{"小王喜欢我们的老师。", nil, nil},
+		// What is said about a thing, an amount, an activity that only begins, and words that say nothing are no ends.
+		{"Mia suspects the lock is broken.", []string{"Mia/person"}, nil},
+		{"Mia is hoping to get into the choir.", []string{"Mia/person"}, nil},
+		{"Mia has different skills.", []string{"Mia/person"}, nil},
+		{"Mia is keen on working with clay.", []string{"Mia/person"}, nil},
+		{"Mia wants to have stronger legs, a straight back, and improved balance.", []string{"Mia/person"}, nil},
+		{"Mia won a bicycle.", []string{"Mia/person", "bicycle/thing"}, []string{"Mia won bicycle"}},
+		{"Mia finished the scarf.", []string{"Mia/person", "scarf/thing"}, []string{"Mia finished scarf"}},
+		{"小王打算确保摆上花。", nil, nil},
 		// A day is no end of an edge, what is listed are several, and each verb has its own.
 		{"Mia rows on Tuesdays.", []string{"Mia/person"}, nil},
 		{"Ana lifts weights on Sundays and teaches Latin.", []string{"Ana/person", "weights/thing", "Latin/thing"}, []string{"Ana lifts weights", "Ana teaches Latin"}},

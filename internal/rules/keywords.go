@@ -96,6 +96,8 @@ func englishKeywords(s, speaker string) []string {
 		names[text.Fold(name)] = true
 	}
 	all, rest := titles(maskCode(clip.Head(s, maxTagged)))
+	pairs, rest := fixedPairs(rest)
+	all = append(all, pairs...)
 	masked := maskPhrases(rest)
 	counts := map[string]int{}
 	at := 0
@@ -122,19 +124,36 @@ func englishKeywords(s, speaker string) []string {
 	slices.SortStableFunc(all, func(a, b keyword) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.start, b.start))
 	})
-	out := chooseKeywords(all)
-	for _, k := range out { // a short text gets the words of its phrases too, which stay whole
-		parts := strings.Fields(k)
-		for i := 0; len(parts) > 1 && i < len(parts) && len(out) < minKeywords; i++ {
-			if w := parts[len(parts)-1-i]; hasLetter(w) && utf8.RuneCountInString(w) > 2 && !text.IsStopWord(text.Fold(w), text.English) {
-				out = append(out, w)
-			}
-		}
+	little := slices.IndexFunc(all, func(k keyword) bool { return k.class >= plainClass })
+	if little < 0 {
+		little = len(all)
 	}
+	out := chooseKeywords(nil, all[:little])
+	out = withParts(out, false)
+	out = withParts(chooseKeywords(out, all), true)
 	if len(out) == 0 { // only thanks, or an idiom
 		for _, w := range strings.FieldsFunc(s, notInWord) {
 			if low := text.Fold(w); len(out) < minKeywords && utf8.RuneCountInString(w) > 2 && hasLetter(w) && !names[low] && !strings.ContainsAny(w, "'’") && (!text.IsStopWord(low, text.English) || interjections[low]) && !text.IsTimeWord(low) {
 				out = append(out, w)
+			}
+		}
+	}
+	return dedupeFold(out)
+}
+
+// withParts adds the words of phrases, which stay whole, until there are three keywords: those that name a thing, or all.
+func withParts(keywords []string, all bool) []string {
+	out := keywords
+	for _, k := range keywords {
+		parts := strings.Fields(k)
+		if last := len(parts) - 1; verbParticles[parts[last]] || strings.HasSuffix(parts[last], "ing") && isGeneralNoun(text.Fold(parts[0])) {
+			continue // "keep going"
+		}
+		for i := len(parts) - 1; i >= 0 && len(parts) > 1 && len(out) < minKeywords; i-- {
+			low := text.Fold(parts[i])
+			names := hasLetter(low) && utf8.RuneCountInString(low) > 2 && !text.IsStopWord(low, text.English)
+			if names && (all || i == len(parts)-1 && !isGeneralNoun(low) && !adverbs[low]) {
+				out = append(out, parts[i])
 			}
 		}
 	}
@@ -159,6 +178,27 @@ func titles(s string) (names []keyword, rest string) {
 		}
 		names = append(names, k)
 		s = s[:at[0]] + strings.Repeat(" ", at[1]-at[0]) + s[at[1]:]
+	}
+	return names, s
+}
+
+// pairs are names of one thing with "and" within.
+var pairs = regexp.MustCompile(`(?i)\b(?:hide|rock|bed|arts|mac|macaroni|track|pros|fish|rhythm|drum|bread|peanut butter|salt|terms|supply|cops|needle|question|cut|wear|research|health|science|food|black|room|bow|knife|cap|mix|show|search|trial|lost|flora|bacon|gin|cream|mother|father|merry|command)` +
+	` (?:and|&|'n'|n) (?:seek|roll|breakfast|crafts|cheese|field|cons|chips|blues|bass|butter|jelly|pepper|conditions|demand|robbers|thread|paste|tear|development|safety|technology|drink|white|board|arrow|fork|gown|match|tell|rescue|error|found|fauna|eggs|tonic|sugar|daughter|son|control)\b`)
+
+// fixedNames begin with an adjective that with the noun behind it names one thing.
+var fixedNames = regexp.MustCompile(`^(?:first aid|high school|middle school|old town|real estate|fast food|slow cooker|hard (?:drive|disk)|hot (?:chocolate|dogs?|springs?|pot)|small business|big data|short (?:story|stories|film|circuit)|long jump|` +
+	`high (?:heels|tea|tide)|low tide|main course|final exams?|last name|first name|full moon|open (?:source|mic)|early retirement|free time|local government|general practitioner|past tense|future tense)$`)
+
+// fixedPairs returns such names as keywords, and the text, of the same length, without them.
+func fixedPairs(s string) (names []keyword, rest string) {
+	for _, at := range pairs.FindAllStringIndex(s, -1) {
+		k := keyword{phrase: s[at[0]:at[1]], start: at[0]}
+		for _, w := range text.Words(k.phrase) {
+			k.stems = append(k.stems, text.Stem(w, text.English))
+		}
+		names = append(names, k)
+		s = s[:at[0]] + strings.Repeat(".", at[1]-at[0]) + s[at[1]:]
 	}
 	return names, s
 }
@@ -207,10 +247,17 @@ func isPart(k *keyword, all []keyword) bool {
 }
 
 // chooseKeywords returns the keywords, best first, without those whose words other ones have. Only what
-// names a subject makes more than three.
-func chooseKeywords(all []keyword) []string {
-	out := []string{}
+// names a subject makes more than three. given are already chosen.
+func chooseKeywords(given []string, all []keyword) []string {
+	out := slices.Clone(given)
 	var taken [][]string
+	for _, g := range given {
+		var stems []string
+		for _, w := range text.Words(g) {
+			stems = append(stems, text.Stem(w, text.English))
+		}
+		taken = append(taken, stems)
+	}
 	for i := range all {
 		k := &all[i]
 		general := k.class == generalClass && !k.phatic && len(out) < maxGeneral
@@ -280,12 +327,26 @@ func sentenceKeywords(sentence string, words []grammar.Word, names map[string]bo
 			i += n
 			continue
 		}
+		n := 1
 		if class, ok := wordClass(words, i, names); ok {
-			add(words[i:i+1], class)
+			if class >= plainClass && isVerbWithParticle(words, i) {
+				class = plainClass
+				n = 2
+			}
+			add(words[i:i+n], class)
 		}
-		i++
+		i += n
 	}
 	return out
+}
+
+// isVerbWithParticle reports whether the verb at i says something only with the word behind it: "give up", "keep going".
+func isVerbWithParticle(words []grammar.Word, i int) bool {
+	if i+1 == len(words) || words[i].Tag[0] != 'V' || !joined(words, i+1) {
+		return false
+	}
+	low := strings.ToLower(words[i+1].Text)
+	return !text.IsStopWord(low, text.English) && (words[i+1].Tag == "RP" || verbParticles[low] || words[i+1].Tag == "VBG")
 }
 
 // phraseAt returns the number of the words of the noun phrase that begins at i, adjectives in front
@@ -305,6 +366,9 @@ func phraseAt(words []grammar.Word, i int, names map[string]bool) int {
 	if j-first > 1 && j < len(words) && words[j].Tag == "PRP" && words[j-1].Tag == "NN" {
 		j-- // "did your brother teach you"
 	}
+	if j-first > 1 && isVerbBehind(words, j-1) {
+		j--
+	}
 	if j == first {
 		return 0
 	}
@@ -321,7 +385,7 @@ func phraseAt(words []grammar.Word, i int, names map[string]bool) int {
 		}
 	}
 	// "api_client.py" is one name, and so is "Heron's formula".
-	for j+1 < len(words) && words[j].Text == "." && joinedWithout(words, j) && joinedWithout(words, j+1) && hasLetter(words[j+1].Text) {
+	for j+1 < len(words) && words[j].Text == "." && joinedWithout(words, j) && joinedWithout(words, j+1) && hasLetter(words[j+1].Text) && (startsUpper(words[j-1].Text) || !startsUpper(words[j+1].Text)) {
 		j += 2
 	}
 	if startsUpper(words[j-1].Text) && strings.HasPrefix(words[j-1].Tag, "NNP") && j+1 < len(words) && words[j].Tag == "POS" {
@@ -329,12 +393,27 @@ func phraseAt(words []grammar.Word, i int, names map[string]bool) int {
 			return j + 1 + n - i
 		}
 	}
+	// "Cartoon drawing competition" is one thing.
+	if j+1 < len(words) && words[j].Tag == "VBG" && words[j-1].Tag == "NN" && joined(words, j) && joined(words, j+1) && gerundHeads[strings.ToLower(words[j+1].Text)] {
+		return j + 2 - i
+	}
 	// A gerund, or a doer that the tagger takes for a comparative, makes a compound with the noun before
 	// it: "currency rounding", "vacuum cleaner".
 	if j < len(words) && (words[j].Tag == "VBG" || words[j].Tag == "JJR" && !text.IsSmallTalk(words[j].Text) && !text.IsStopWord(words[j].Text, text.English)) && !emptyActions[strings.ToLower(words[j].Text)] && joined(words, j) && endsClause(words, j+1) && !goesOn(words, j+1) && words[j-1].Tag == "NN" {
 		j++
 	}
 	return j - i
+}
+
+// gerundHeads are nouns behind a gerund that with it name one thing.
+var gerundHeads = wordSet("competition contest class classes lesson lessons course courses club workshop service services school team group kit gear equipment machine license tournament festival exam skills")
+
+// isVerbBehind reports whether the last word of a noun phrase is its verb, which the tagger takes for a noun: "both shops need
+// new windows".
+func isVerbBehind(words []grammar.Word, i int) bool {
+	low := strings.ToLower(words[i].Text)
+	isVerb := !startsUpper(words[i].Text) && (baseVerbs[low] || emptyActions[low])
+	return isVerb && i+1 < len(words) && joined(words, i+1) && (isDeterminer(&words[i+1]) || isTagged(&words[i+1], "PRP", "PRP$", "JJ", "CD"))
 }
 
 // joined reports whether only a space, or nothing, is between the word at i and the one before.
@@ -380,6 +459,9 @@ func modifiesNoun(words []grammar.Word, i int) bool {
 	case "JJ", "VBN":
 		isVerb := w.Tag == "VBN" && i > 0 && haveForms[strings.ToLower(words[i-1].Text)]
 		return !isPassive(words, i) && !isVerb
+	case "VB", "VBP": // "a few lead magnets"
+		counted := i > 0 && (words[i-1].Tag == "CD" || words[i-1].Tag == "DT" || strings.EqualFold(words[i-1].Text, "few") || strings.EqualFold(words[i-1].Text, "many"))
+		return counted && strings.HasPrefix(words[i+1].Tag, "NN")
 	case "VBG": // "a burning building", but not "painting landscapes"
 		return i > 0 && (isDeterminer(&words[i-1]) || words[i-1].Tag == "JJ" || words[i-1].Tag == "IN" && words[i+1].Tag == "NN")
 	}
@@ -425,13 +507,23 @@ func trimPhrase(part []grammar.Word) []grammar.Word {
 func trimModifiers(part []grammar.Word) []grammar.Word {
 	for len(part) > 1 {
 		low := strings.ToLower(part[0].Text)
-		if (len(part) <= maxKeywordWords || startsUpper(part[0].Text) && startsUpper(part[len(part)-1].Text)) && !tellsNothing(&part[0]) && !weakAdjectives[low] && !moods[low] && !plainModifiers[low] && !emptyActions[low] && (isNoun(&part[0]) || !baseIdiomVerbs[text.Stem(low, text.English)]) {
+		if part[0].Tag == "NNP" && startsUpper(part[0].Text) && startsUpper(part[1].Text) && len(part) <= maxKeywordWords {
+			break // "New Zealand"
+		}
+		if fixedNames.MatchString(low + " " + strings.ToLower(part[1].Text)) {
+			break
+		}
+		if (len(part) <= maxKeywordWords || startsUpper(part[0].Text) && startsUpper(part[len(part)-1].Text)) && !orderVerbs[low] && !tellsNothing(&part[0]) && !weakAdjectives[low] && !moods[low] && !plainModifiers[low] && !emptyActions[low] && (isNoun(&part[0]) || !baseIdiomVerbs[text.Stem(low, text.English)]) {
 			break
 		}
 		part = part[1:]
 	}
 	return part
 }
+
+// orderVerbs are verbs of a request that are no nouns: "propose smaller portions".
+var orderVerbs = wordSet(`describe provide create write rewrite explain generate summarize define suggest combine add identify tailor translate convert compare discuss analyze
+	elaborate expand evaluate recommend rephrase paraphrase calculate solve prepare include remove replace implement optimize proceed propose conduct consolidate ensure maximize minimize prioritize verify`)
 
 // plainModifiers are adjectives that do not say which thing is meant.
 var plainModifiers = wordSet(`new old big small little huge tiny large own different various several certain whole entire full first last next second third final main major key
@@ -453,12 +545,16 @@ func nounClass(part []grammar.Word) keywordClass {
 		low := strings.ToLower(part[i].Text)
 		noun := isNoun(&part[i]) || i == len(part)-1 || part[i].Tag == "JJ" && !plainModifiers[low] && !knownAdjectives[low] && !moods[low] &&
 			!slices.ContainsFunc(adjectiveEndings, func(e string) bool { return strings.HasSuffix(low, e) })
-		general := topicNouns[low] || metaNouns[low] || hollowNouns[low] || abstractNouns[low] || genericNouns[low] || vagueNouns[low] || text.IsSmallTalk(low) || numberWords[low]
-		if noun && (!general || startsUpper(part[i].Text) && part[i].Tag == "NNP") {
+		if noun && (!isGeneralNoun(low) || startsUpper(part[i].Text) && part[i].Tag == "NNP") {
 			class = subjectClass
 		}
 	}
 	return class
+}
+
+// isGeneralNoun reports whether a noun says little about a subject without the words around it.
+func isGeneralNoun(low string) bool {
+	return topicNouns[low] || metaNouns[low] || hollowNouns[low] || abstractNouns[low] || genericNouns[low] || vagueNouns[low] || text.IsSmallTalk(low) || numberWords[low]
 }
 
 // topicNouns are nouns of vagueNouns that name what somebody talks about.
@@ -467,7 +563,10 @@ var topicNouns = wordSet(`support help care love memory memories feeling feeling
 	joy impact vibe effort mind power`)
 
 // metaNouns are about what is said, not of it.
-var metaNouns = wordSet("importance form forms state states backing surge purpose worries worry piece pieces manner aspect aspects factor factors fact facts need needs use kind range set sets list thanks stuff")
+var metaNouns = wordSet(`importance form forms state states backing surge purpose worries worry piece pieces manner aspect aspects factor factors fact facts need needs use kind range set sets list thanks stuff
+	key keys hearts back backs highlights takeaway takeaways excuse excuses beginning ending amount amounts ability type order shape shapes presence absence
+	paragraph paragraphs sentence sentences tone heading headings bullet bullets sample samples item beats cut favorites faves fave pick picks
+	meter meters metre metres mile miles kilometer kilometers feet foot inch inches pound pounds kilo kilos gram grams percent dollar dollars euro euros buck bucks degree degrees`)
 
 // wordClass returns the class of a word that is in no noun phrase. ok is false if it is no keyword.
 func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywordClass, ok bool) {
@@ -485,10 +584,16 @@ func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywor
 	}
 	stem := text.Stem(low, text.English)
 	switch {
-	case praiseWords[low]:
-		return commonClass, true
-	case moods[low]:
+	case w.Tag == "JJS" || w.Tag == "JJR":
+		return commonClass, true // compared with what is said by others
+	case directions[low] && w.Tag[0] != 'N':
+		return 0, false
+	case low == "down":
+		return 0, false
+	case moods[low] && (!praiseWords[low] || lastingMoods[low]) && !opensInfinitive(words, i):
 		return feelingClass, true
+	case praiseWords[low] || moods[low]:
+		return commonClass, true
 	case lastingAdjectives[low], lastingStates[low]:
 		return subjectClass, true
 	case w.Tag[0] == 'V' && verbCues[stem] && !everydayVerbs[stem] && !emptyActions[low]:
@@ -512,14 +617,28 @@ func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywor
 	return 0, false
 }
 
+// opensInfinitive reports whether "to" follows: who is happy to hear something only greets.
+func opensInfinitive(words []grammar.Word, i int) bool {
+	return i+1 < len(words) && words[i+1].Tag == "TO"
+}
+
+// lastingMoods are words of praise that also say how somebody feels.
+var lastingMoods = wordSet("happy sad excited")
+
+// directions say where a verb leads to, and name nothing alone.
+var directions = wordSet("above below forward forwards backward backwards ahead back away apart aside along beyond behind beneath beside upward downward inside outside nearby beforehand afterwards afterward meanwhile indeed instead towards toward amid amidst among versus via per regarding concerning including excluding according depending due")
+
 // requestVerbs begin what somebody asks for.
 var requestVerbs = wordSet(`describe provide create write rewrite give make list explain tell show continue help generate summarize find define suggest combine use add change please check say let
 	identify tailor translate convert compare discuss analyze outline elaborate expand evaluate recommend rephrase paraphrase calculate solve prepare draft design format include remove replace
-	update review fix craft implement optimize proceed pinpoint redesign pull repeat organize complete improve ensure proofread illustrate determine select mention imagine pretend`)
+	update review fix craft implement optimize act run propose conduct cover jump lock proceed pinpoint redesign pull repeat organize complete improve ensure proofread illustrate determine select mention imagine pretend`)
 
 // isRequest reports whether the word at i is the verb of a request: at the beginning of a sentence, after "please", "can you" or
 // "help me", and before what is asked for.
 func isRequest(words []grammar.Word, i int) bool {
+	if i == 0 && opensOrder(words) {
+		return true
+	}
 	if !requestVerbs[strings.ToLower(words[i].Text)] {
 		return false
 	}
@@ -545,10 +664,21 @@ func isRequest(words []grammar.Word, i int) bool {
 	return false
 }
 
+// opensOrder reports whether the first word of a sentence is a verb that asks for something, since its object follows: no noun
+// is followed by "the" or "my".
+func opensOrder(words []grammar.Word) bool {
+	low := strings.ToLower(words[0].Text)
+	if len(words) < 2 || strings.HasSuffix(low, "ing") || strings.HasSuffix(low, "ed") || isPastForm(low) || verbCues[text.Stem(low, text.English)] {
+		return false
+	}
+	object := isTagged(&words[1], "DT", "PRP", "PRP$") && !adverbs[strings.ToLower(words[1].Text)]
+	return object && isTagged(&words[0], "VB", "VBP", "NN", "NNP", "JJ")
+}
+
 var requestModals = wordSet("can could would will please should")
 
 // quantityWords say how much, how often or compare. They describe nothing alone.
-var quantityWords = wordSet("any more most less least much many lot lots bit some something anything everything nothing someone everyone anyone since like let lets like very really so too such else both each every another other others thing things stuff gonna wanna gotta ya yet ever never always just also still even only again already almost since though although")
+var quantityWords = wordSet("sometime someday anytime anymore anyway anyways somewhere anywhere everywhere nowhere somehow any more most less least much many lot lots bit some something anything everything nothing someone everyone anyone since like let lets like very really so too such else both each every another other others thing things stuff gonna wanna gotta ya yet ever never always just also still even only again already almost since though although")
 
 // baseIdiomVerbs are the stems of verbs that name nothing without the words around them.
 var baseIdiomVerbs = func() map[string]bool {
@@ -569,4 +699,4 @@ var praiseWords = wordSet(`great good nice cool awesome amazing wonderful fantas
 	terrific fabulous magnificent marvelous splendid outstanding remarkable phenomenal epic legit lit dope neat solid bravo yay woohoo whoa hooray yup yeah definitely absolutely totally
 	glad true right exciting excited fun funny cute adorable pretty crazy wild special worth interesting important difficult hard tough okay ok sure certain wrong bad worse worst
 	sad happy hear see know let like love agree sounds sound looks look feels feel seems thing things stuff sort lots deal bit kinda kind pal buddy mate bro dude man guy guys folks bud girl
-	ya ye yall favorite favourite fave more less much real really cheers congrats welcome goodness gosh damn heck check yours mine idk lol`)
+	ya ye yall favorite favourite fave more less much real really cheers nah reckon oof woah yikes ouch phew geez dang congrats affirmative noted agreed correct welcome goodness gosh damn heck check yours mine idk lol`)

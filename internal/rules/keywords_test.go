@@ -41,6 +41,46 @@ func TestHanKeywordsAreWhole(t *testing.T) {
 	}
 }
 
+// Words that compare or say where to are no keywords where something is named; what belongs together stays together; a verb
+// behind a noun is none of it (issue 14, reviews).
+func TestKeywordsSayWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string][]string{
+		"The children played hide and seek behind the barn.":       {"hide and seek", "barn", "children"},
+		"Both shops need new windows and a signboard.":             {"shops", "windows", "signboard"},
+		"Agreed, Ilse! A lighthouse keeper needs a sturdy ladder.": {"lighthouse keeper", "sturdy ladder", "keeper"},
+		"The kite festival touched our hearts.":                    {"kite festival", "festival"},
+		"Propose smaller portions of the lentil stew.":             {"lentil stew", "portions", "stew"},
+		"I study harbor slang.Share the glossary of the sailors.":  {"harbor slang", "glossary", "sailors"},
+		"Otto was happy at the kite festival.":                     {"kite festival", "Otto", "happy"},
+		"Polish the brass bell of the chapel.":                     {"brass bell", "chapel", "bell"},
+		"Otto entered a kite flying competition.":                  {"kite flying competition", "entered", "competition"},
+		"Thanks for your advice, I took the first aid course.":     {"first aid course", "course", "took"},
+		"Hello, my friend! The quartet tunes a cello.":             {"quartet", "cello", "tunes"},
+		"I collected a few lead soldiers of the guard.":            {"lead soldiers", "guard", "collected"},
+		"Nature really helps the bees.":                            {"Nature", "bees", "helps"},
+		"Show me a knitting pattern sometime.":                     {"knitting pattern", "pattern"},
+		"The ferry to New Zealand has a cinema.":                   {"New Zealand", "ferry", "cinema"},
+		"We gave up on the glider.":                                {"glider", "gave up"},
+	} {
+		if got := keywords(s, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+	for s, want := range map[string][]string{
+		"堂哥在生日派对上弹钢琴。":   {"堂哥", "生日派对", "钢琴"},
+		"李大爷在期末考试那天送伞。":  {"李大爷", "期末考试", "伞"},
+		"她买了洗碗机和地图。":     {"洗碗机", "地图"},
+		"孩子们在滑梯上玩，水杯丢了。": {"孩子", "滑梯", "水杯"},
+		"他喜欢的动物猫头鹰在阳台。":  {"动物", "猫头鹰", "阳台"},
+		"五颜六色的气球让过程很有趣。": {"气球", "五颜六色", "过程"},
+	} {
+		if got := keywords(s, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+}
+
 // Two notes about the same person, or with a word in common that many notes have, need a further word to be linked.
 func TestLinksNeedATellingWord(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,8 @@ var verbRules = []verbRule{
 	{verbForm(`(?:cancell?ed|called off)`), "cancelled", typeThing},
 	{verbForm(`(?:plays?|playing|played)`), "plays", typeThing},
 	{verbForm(`(?:speaks?)`), "speaks", typeThing},
-	{verbForm(`(?:bought|purchased|got|received|won)`), "got", typeThing},
+	{verbForm(`(?:bought|purchased|got|received)`), "got", typeThing},
+	{verbForm(`won`), "won", typeThing},
 	{verbForm(`(?:adopted|owns?|has|have|keeps)`), "has", typeThing},
 	{verbForm(`(?:met|knows|saw)`), "met", typePerson},
 	{verbForm(`(?:joined|volunteers? (?:at|for|with)|volunteered (?:at|for|with)|volunteering (?:at|for|with))`), "joined", typeOrganization},
@@ -144,7 +145,8 @@ var verbRules = []verbRule{
 	{verbForm(`(?:retired from|retires from)`), "retired_from", typeOrganization},
 	{verbForm(`runs`), "runs", typeThing},
 	{verbForm(`(?:started|began|opened|launched|founded)`), "started", typeThing},
-	{verbForm(`(?:made|painted|wrote|built|created|baked|cooked|finished|published)`), "made", typeThing},
+	{verbForm(`(?:made|painted|wrote|built|created|baked|cooked|published)`), "made", typeThing},
+	{verbForm(`(?:finished|completed)`), "finished", typeThing},
 	{verbForm(`(?:read|reads|reading|watched|watches|watching)`), "read_or_watched", typeThing},
 	{verbForm(`(?:teaches|taught|teaching)`), "teaches", typeThing},
 	{verbForm(`(?:is not|isn't|is no longer)`), "is", typeThing},
@@ -253,7 +255,7 @@ func predicates(rest string) []string {
 		for next < len(words) && (words[next].Tag == "RB" || words[next].Text == "then") {
 			next++
 		}
-		if next == len(words) || startsUpper(words[next].Text) || words[next].Tag != "VBZ" && words[next].Tag != "VBD" && !isRuleVerb(strings.ToLower(words[next].Text)) {
+		if next == len(words) || startsUpper(words[next].Text) || endsEnumeration(rest[start:words[i].Start-1]) || words[next].Tag != "VBZ" && words[next].Tag != "VBD" && !isRuleVerb(strings.ToLower(words[next].Text)) {
 			continue
 		}
 		end := words[i].Start - 1
@@ -265,13 +267,19 @@ func predicates(rest string) []string {
 	return append(out, rest[start:])
 }
 
+// endsEnumeration reports whether the text before an "and" is a plan with a list, whose last item comes: "wants to have more
+// strength, less pain, ".
+func endsEnumeration(before string) bool {
+	return strings.Contains(before, " to ") && strings.Count(before, ",") > 1 && strings.HasSuffix(before, ", ")
+}
+
 // isRuleVerb reports whether a word is a verb that a rule reads, in a form that ends a subject.
 func isRuleVerb(w string) bool {
 	return isPastForm(w) || strings.HasSuffix(w, "s") && slices.ContainsFunc(verbRules, func(r verbRule) bool { return r.form.MatchString(" " + w + " x") })
 }
 
 // restOfList are the relations of which a list behind the verb gives several.
-var restOfList = wordSet("likes dislikes has speaks plays studies teaches got is_allergic_to visited went_to made gave_up sold got_rid_of prefers is_interested_in read_or_watched started took_up takes met")
+var restOfList = wordSet("likes dislikes has speaks plays studies teaches got won finished is_allergic_to visited went_to made gave_up sold got_rid_of prefers is_interested_in read_or_watched started took_up takes met")
 
 // statementsByRule reads the text behind a subject by the first rule that matches.
 func statementsByRule(source mem0.Entity, rest string) []statement {
@@ -283,7 +291,9 @@ func statementsByRule(source mem0.Entity, rest string) []statement {
 		object, end := objectAt(rest, m[2], r.relation == "plans" || r.relation == "likes" || r.relation == "dislikes" || r.relation == "started" || r.relation == "gave_up")
 		relation, kind := r.relation, r.kind
 		switch {
-		case object == "", relation == "plans" && !strings.Contains(object, " ") && startsWithVerb(rest[m[2]:]):
+		case object == "", emptyActions[object], (relation == "has" || relation == "got") && saysNothing(object):
+			continue
+		case relation == "plans" && !strings.Contains(object, " ") && startsWithVerb(rest[m[2]:]):
 			continue
 		case relation == "got" && maritalTerms[object]:
 			relation = "has_marital_status"
@@ -383,14 +393,17 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 	}
 	verb := rest[m[2]:m[3]]
 	known := isPastForm(verb) || invariantVerbs[verb] && !isModal(verb) || baseVerbs[strings.TrimSuffix(verb, "s")] || strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss")
-	object, _ := objectAt(rest, m[6], false)
+	object, end := objectAt(rest, m[6], false)
 	if strings.HasSuffix(verb, "ing") && !emptyActions[verb] && isDoing.MatchString(rest[:m[3]]) {
 		known = true
 	}
-	if !known || vagueVerbs[verb] || adverbs[verb] || object == "" || isDefinite(rest[m[6]:], object) {
-		return statement{}, false
+	if !known || vagueVerbs[verb] || adverbs[verb] || object == "" || isDefinite(rest[m[6]:], object) || clauseBehind.MatchString(rest[end:]) {
+		return statement{}, false // "suspects the lock is broken" is not about the lock alone
 	}
-	if m[4] >= 0 {
+	if to := m[4] >= 0 && rest[m[4]:m[5]] == " to"; to && opensActivity[verb] && startsWithVerb(rest[m[6]:]) {
+		return statement{}, false // "hoping to get"
+	}
+	if m[4] >= 0 && (rest[m[4]:m[5]] != " about" || !startsWithDigit(object)) {
 		verb += "_" + strings.TrimSpace(rest[m[4]:m[5]])
 	}
 	if thing, last, ok := strings.Cut(object, " "); ok && strings.HasPrefix(rest[m[6]:], "their ") && strings.HasSuffix(last, "ing") {
@@ -400,6 +413,18 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 		verb = "is_" + verb
 	}
 	return statement{source, mem0.Entity{Entity: object, Type: typeThing}, verb}, true
+}
+
+// opensActivity are verbs that "to" and another verb follow.
+var opensActivity = wordSet("hoping hopes hoped learning learned learns promised promises agreed agrees refused refuses offered offers managed manages forgot forgets remembered remembers began begins continued continues started hesitates volunteered decided managed expects expected")
+
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
+// saysNothing reports whether no word of a phrase says which thing is meant: "different skills".
+func saysNothing(phrase string) bool {
+	return !slices.ContainsFunc(lowerWords(phrase), func(w string) bool {
+		return !hollowNouns[w] && !vagueNouns[w] && !plainModifiers[w] && !praiseWords[w] && !weakAdjectives[w]
+	})
 }
 
 // isDoing matches the auxiliary of what somebody is doing.
@@ -566,7 +591,7 @@ func objectAt(rest string, at int, action bool) (object string, end int) {
 			return "", 0 // "gave Ana a book", "wants the music to be heard"
 		}
 	}
-	phrase = strings.TrimSuffix(phrase, "'s")
+	phrase = strings.TrimRight(strings.TrimSuffix(phrase, "'s"), " –—-")
 	if count, named, ok := strings.Cut(phrase, " "); ok && numberWords[strings.ToLower(count)] && !startsUpper(count) {
 		phrase = named // "three hens"
 	}

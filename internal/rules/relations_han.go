@@ -633,7 +633,19 @@ func isHanThing(s string) bool {
 	if s == "" || text.IsTimeWord(s) || hanNoThing.MatchString(s) && utf8.RuneCountInString(s) < 4 || text.IsStopWord(s, text.Chinese) || utf8.RuneCountInString(s) > 16 {
 		return false
 	}
-	return !strings.ContainsAny(s, "我你她您，。") && !slices.ContainsFunc(grammar.Chinese(s), func(w grammar.Word) bool { return w.Tag[0] == 'r' })
+	return !strings.ContainsAny(s, "我你她您，。") && !isHanRunOfVerbs(s) && !slices.ContainsFunc(grammar.Chinese(s), func(w grammar.Word) bool { return w.Tag[0] == 'r' })
+}
+
+// isHanRunOfVerbs reports whether a phrase has several verbs and nothing that they are about: "确保摆".
+func isHanRunOfVerbs(s string) bool {
+	words := grammar.Chinese(s)
+	if len(words) < 2 || words[0].Tag != "v" {
+		return false
+	}
+	opens := utf8.RuneCountInString(words[0].Text) > 1
+	return opens && !slices.ContainsFunc(words[1:], func(w grammar.Word) bool {
+		return w.Tag != "v" && w.Tag != "zg" && w.Tag != "d" && (w.Tag != "x" || utf8.RuneCountInString(w.Text) > 1)
+	})
 }
 
 // hanStartsPredicate reports whether a clause begins with its verb, perhaps behind adverbs and times.
