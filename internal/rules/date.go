@@ -127,6 +127,12 @@ func verbTense(words []grammar.Word, i int) tense {
 	return tenseUnknown
 }
 
+// beforeDate matches a date, behind the weekday that it falls on.
+var beforeDate = regexp.MustCompile(`^,? (?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + monthWord + `|` + monthWord + ` \d)`)
+
+// isOfDate reports whether a weekday is that of a date behind it.
+func isOfDate(behind string) bool { return beforeDate.MatchString(behind) }
+
 // resolveDates replaces the relative dates of a sentence by dates as of saidAt: "yesterday"
 // becomes "on 7 May 2023". A weekday is the next one if the sentence looks ahead and the last one
 // if it looks back; otherwise it stays, with the date on which it was said. It changes nothing if
@@ -138,7 +144,7 @@ func resolveDates(s string, saidAt time.Time) string {
 	found := when.Parse(s, saidAt)
 	for _, r := range slices.Backward(found) {
 		start, expression := r.Start, s[r.Start:r.End]
-		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) || namesAfterDay(s[:start]+expression, s[r.End:]) || bareWeekday.MatchString(expression) && (isHanWeekly(s) || weekdayRange.MatchString(s)) {
+		if !relativeWords.MatchString(expression) || repeated.MatchString(s[:start]) || isOfDate(s[r.End:]) && bareWeekday.MatchString(expression) || namesAfterDay(s[:start]+expression, s[r.End:]) || bareWeekday.MatchString(expression) && (isHanWeekly(s) || weekdayRange.MatchString(s)) {
 			continue
 		}
 		// A bound ("since last week") keeps its preposition; only the date behind it is replaced.

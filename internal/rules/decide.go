@@ -69,11 +69,12 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 type parsedMemory struct {
 	handle  int
 	content string
+	whole   factFrame
 	clauses []factFrame // at least one
 }
 
 func parseMemory(m memory.Described) parsedMemory {
-	p := parsedMemory{handle: m.Handle, content: m.Content}
+	p := parsedMemory{handle: m.Handle, content: m.Content, whole: parseFact(m.Content)}
 	clauses := factClauses(m.Content)
 	if len(clauses) == 1 {
 		clauses[0] = m.Content // as it is written
@@ -87,6 +88,9 @@ func parseMemory(m memory.Described) parsedMemory {
 // compareClauses compares a fact with one memory, clause by clause where the memory has several.
 // The clauses that the fact does not contradict stay in the returned text.
 func compareClauses(fact factFrame, old parsedMemory) (op mem0.Operation, merged string) {
+	if now, _ := fact.changesValue(&old.whole); now != "" {
+		return mem0.OpUpdate, now
+	}
 	if len(old.clauses) == 1 {
 		only := old.clauses[0]
 		op, merged = compareFacts(fact, only)
@@ -152,7 +156,7 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 		}
 	}
 	sameVerb := fact.verb == old.verb
-	if fact.cancels(&old) || fact.endsHabit(&old) || fact.dropsIntention(&old) {
+	if fact.cancels(&old) || fact.endsHabit(&old) || fact.choosesInstead(&old) || fact.dropsIntention(&old) {
 		return mem0.OpDelete, fact.text
 	}
 	if fact.negated != old.negated {

@@ -246,8 +246,9 @@ func isScheduled(s string, saidAt time.Time) bool {
 // partedWays matches a couple's end, which says enough without who the other is.
 var partedWays = regexp.MustCompile(`(?i)^we(?:'ve| have)? (?:just |recently )?(?:split up|broken? up|separated|divorced|got divorced)(?:[.!]| in | last | two | a )`)
 
-// onCalendar matches a statement that something is on a day of the calendar.
-var onCalendar = regexp.MustCompile(`^(?:The|Our) (?:[\p{L}'-]+ ){0,5}?(?:is|are|takes place|will be|starts) (?:on |set for |planned for )` + calendarDay)
+// onCalendar matches a statement that something of the speaker's is on a day or at an hour, or that something is on a
+// day of the calendar.
+var onCalendar = regexp.MustCompile(`^(?:(?:The|Our) (?:[\p{L}'-]+ ){0,5}?(?:is|are|takes place|will be|starts|begins|meets|ends|opens|closes) (?:on |set for |planned for |due on )(?:` + calendarDay + `|the \d{1,2}(?:st|nd|rd|th)\b|` + weekdayName + `s\b)|(?:Our|My) (?:[\p{L}'-]+ ){1,6}?(?:starts|begins|ends|leaves|opens|closes) at ` + hourWord + `\b)`)
 
 // continuesLastFact reports whether a sentence says more about the person or thing of the
 // sentence before.

@@ -63,7 +63,7 @@ func candidates(in mem0.ExtractInput) []candidate {
 		for j, fact := range found {
 			if key := text.Fold(fact); !seen[key] {
 				seen[key] = true
-				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, promise: r.agent, answer: j < r.answers})
+				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, promise: r.agent, answer: j < r.answers || slices.Contains(r.changed, fact)})
 			}
 		}
 	}

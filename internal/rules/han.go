@@ -37,7 +37,7 @@ func hanFact(s, name string, saidAt time.Time) string {
 	self := strings.Contains(s, "我") || strings.Contains(s, "咱们")
 	switch {
 	case self:
-	case hanOwnKin.MatchString(s):
+	case hanOwnKin.MatchString(s), hanThingOnDay.MatchString(s):
 		s = name + "的" + s
 	case hanClipped.MatchString(s):
 		s = name + s
@@ -49,6 +49,9 @@ func hanFact(s, name string, saidAt time.Time) string {
 	}
 	return hanRetell(resolveDates(s, saidAt), name)
 }
+
+// hanThingOnDay matches a new thing that is expected on a day.
+var hanThingOnDay = regexp.MustCompile(`^(?:新|家里的?|订的)\p{Han}{1,6}?(?:\d{1,2}|[一二三四五六七八九十]{1,3})月(?:\d{1,2}|[一二三四五六七八九十]{1,3})[日号](?:才|就)?(?:送|到|装|取|开)`)
 
 // hanTellsOfNamed reports whether a sentence begins with the name of somebody and says what they are, have or do.
 func hanTellsOfNamed(s string) bool {

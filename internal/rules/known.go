@@ -12,7 +12,7 @@ import (
 
 // tellsOfKnown reports whether a sentence begins with the name of somebody who was spoken of, and a verb.
 func tellsOfKnown(s string, before [][]referent) bool {
-	plain := stripFiller(s)
+	plain := withoutNameClitic(stripFiller(s))
 	name, rest, _ := strings.Cut(plain, " ")
 	if !startsUpper(name) || rest == "" || strings.ContainsAny(plain, "?\"") || len(plain) > maxFactRunes {
 		return false
@@ -31,6 +31,12 @@ func tellsOfKnown(s string, before [][]referent) bool {
 	isThirdPerson := strings.HasSuffix(verb.Text, "s") && !startsUpper(verb.Text) && (verb.Tag == "VBZ" || verb.Tag == "NNS" && (len(words) < 4 || words[2].Tag != "VBP"))
 	return (isThirdPerson || verb.Tag == "VBD") && !opinionOfOther.MatchString(plain) && !hasDanglingReference(plain) && standsAlone(words)
 }
+
+// nameIs matches "Ida's" where it means "Ida is".
+var nameIs = regexp.MustCompile(`^(\p{Lu}\p{Ll}+)'s ((?:now |also |just )?(?:an?|the|in|at|on|back|\p{Ll}+ing)\b)`)
+
+// withoutNameClitic returns a sentence with "Ida is" for "Ida's".
+func withoutNameClitic(s string) string { return nameIs.ReplaceAllString(s, "$1 is $2") }
 
 var (
 	// howAsked matches a question how something is or was.

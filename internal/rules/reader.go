@@ -29,8 +29,11 @@ type utteranceReader struct {
 	hanTalkedOf  string         // whom the speaker talked of in Chinese before; "": not known
 	hanAsked     string         // whom a Chinese question without a subject is about; "": not known
 	answers      int            // how many facts at the beginning are answers
-	planned      plannedThing   // what was told to be on a day
-	hanTopic     string         // whom a Chinese sentence without a subject is about; "": not known
+	all          []utterance    // the conversation, of which the utterance is at
+	at           int
+	depth        int      // how many utterances behind another one that is read
+	changed      []string // the facts that tell a change
+	hanTopic     string   // whom a Chinese sentence without a subject is about; "": not known
 }
 
 // readerOf returns the reader of the utterance at i, with what those before it say of whom and what it talks.
@@ -46,7 +49,8 @@ func readerOf(all []utterance, i int) utteranceReader {
 		mentions:     mentionsBefore(all, i),
 		listeners:    listenersOf(all, u.Name),
 		listener:     onlyOther(all, u),
-		planned:      plannedBefore(all, i),
+		all:          all,
+		at:           i,
 	}
 	r.before, r.hanBefore = referentsBefore(all, i)
 	r.hanTopic = hanTopic(all, i, r.hanReferent)
@@ -142,8 +146,13 @@ func (r *utteranceReader) facts() []string {
 			continue
 		}
 		s = withoutImpersonal(s)
-		if moved := movedPlan(s, r.planned); moved != "" && !r.agent {
-			out, lastIsFact = append(out, r.stated(moved)...), false
+		if now, isChange := r.changedFacts(s, out); isChange && len(now) > 0 {
+			out, r.changed, lastIsFact = append(out, now...), append(r.changed, now...), false
+			continue
+		}
+		if took := r.chosenInstead(s); took != "" && !r.agent {
+			took := r.stated(took)
+			out, r.changed, lastIsFact = append(out, took...), append(r.changed, took...), false
 			continue
 		}
 		if said := instruction(s); said != "" && !r.agent && r.talksToAgent {
@@ -471,7 +480,7 @@ func (r *utteranceReader) clauseFacts(s, name string) []string {
 	}
 	found := sentenceFacts(s, name, r.u.Time)
 	if len(found) == 0 && tellsOfKnown(s, before) {
-		return r.stated(stripFiller(s))
+		return r.stated(withoutNameClitic(stripFiller(s)))
 	}
 	return found
 }

@@ -87,8 +87,13 @@ func thingWords(s string) []string {
 
 // endsSeveral reports whether a fact would end several different things, so that it is not certain which is meant.
 func endsSeveral(f *factFrame, memories []parsedMemory) bool {
-	found := ""
+	found, changed := "", 0
 	for _, m := range memories {
+		if now, exact := f.changesValue(&m.whole); exact {
+			return false
+		} else if now != "" {
+			changed++
+		}
 		for i := range m.clauses {
 			old := &m.clauses[i]
 			ended := f.reschedules(old)
@@ -107,5 +112,5 @@ func endsSeveral(f *factFrame, memories []parsedMemory) bool {
 			}
 		}
 	}
-	return false
+	return changed > 1
 }

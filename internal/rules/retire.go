@@ -18,12 +18,15 @@ type classForm struct {
 	form  *regexp.Regexp
 }
 
+// jobEnding is the end of the name of a job.
+const jobEnding = `(?:er|or|ist|ian|ant|man|woman|nurse|chef|vet|clerk|cook|guard|guide|pilot|smith|monger|tutor|trainee|apprentice|intern|nanny)`
+
 var (
 	// holds are the forms of facts that somebody has something of a class.
 	holds = []classForm{
 		{classVehicle, regexp.MustCompile(`^ (?:still |mostly |usually )?(?:drives|rides|gets (?:to|around|about)\b.* by)\b`)},
 		{classHome, regexp.MustCompile(`^ (?:still |now |currently )?(?:lives|is living|rents|is renting|shares|stays|resides|has (?:an? |the )?(?:\p{L}+ ){0,2}(?:flat|apartment|house|room|bungalow|cottage|studio)|moved (?:in|into|to)|has moved (?:in|into|to))\b|^'s (?:home |postal |new )?address is\b`)},
-		{classJob, regexp.MustCompile(`^ (?:still |now |also |currently )?(?:works|is working|is employed|is an? (?:\p{Ll}+ ){0,3}\p{Ll}+(?:er|or|ist|ian|ant|man|woman|nurse|chef|vet|clerk|cook|guard|guide|pilot|smith|monger|tutor)\b|runs an?|teaches|deliver\p{L}* the (?:post|mail)|drives an? (?:bus|taxi|cab|tram|train|ambulance|lorry|truck))\b|^'s (?:job|work|occupation) is\b`)},
+		{classJob, regexp.MustCompile(`^ (?:still |now |also |currently )?(?:works|is working|is employed|is an? (?:\p{Ll}+ ){0,3}\p{Ll}+` + jobEnding + `\b|runs an?|teaches|deliver\p{L}* the (?:post|mail)|drives an? (?:bus|taxi|cab|tram|train|ambulance|lorry|truck))\b|^'s (?:job|work|occupation) is\b`)},
 		{classCourse, regexp.MustCompile(`^ (?:still |now |currently )?(?:is (?:doing|taking|attending|learning|studying|enrolled)|takes|attends|learns|studies|goes to)\b`)},
 		{classGroup, regexp.MustCompile(`^ (?:still |now |also |mostly |currently )?(?:sings|plays|rows|trains|coaches|dances|swims|boxes|climbs|skates|practi[sc]es|volunteers|is (?:a member|in|on)|goes|belongs|acts|bowls|fences|rehearses|does|boulders)\b`)},
 		{classPartner, regexp.MustCompile(`^ (?:still |now )?(?:is|are) (?:engaged|dating|seeing|in a relationship|together|with \p{Lu})|^ (?:has|have) an? (?:new )?(?:boyfriend|girlfriend|partner|fiancée?)\b|^'s (?:boyfriend|girlfriend|partner|fiancée?) is\b|^'s wedding is\b|^ (?:moved in|lives|live) (?:together|with (?:their|his|her) (?:boyfriend|girlfriend|partner|fiancée?))`)},
@@ -31,6 +34,7 @@ var (
 	}
 	// ends are the forms of facts that everything of a class has ended.
 	ends = []classForm{
+		{classJob, regexp.MustCompile(`^ (?:(?:is|works as) (?:an? |the )?(?:\p{Ll}+ ){0,3}\p{Ll}*` + jobEnding + ` (?:now|instead|these days)|(?:is now|became|has become|was promoted to|got promoted to) (?:an? |the )?(?:\p{Ll}+ ){0,3}\p{Ll}*` + jobEnding + `)\b`)},
 		{classJob, regexp.MustCompile(`^ ` + endingAdverbs + `(?:quit|resigned|retired|was laid off|got laid off|was fired|was made redundant|lost (?:their|his|her) job|stopped working|handed in (?:their|his|her) notice|left (?:their|his|her) job|gave up (?:their|his|her) job|quit (?:their|his|her) job)(?: (?:in|on|at the end|last|this|early|a|two|because|after|when)\b.*|[,;].*|\.?$)`)},
 		{classHome, regexp.MustCompile(`^ ` + endingAdverbs + `(?:moved (?:house|home|out|into|to|in with|back)|lives (?:in|at|with|on) .* now\b|is living (?:in|at|with|on) .* now\b|now lives)\b`)},
 		{classPartner, regexp.MustCompile(`^ ` + endingAdverbs + `(?:(?:is|are) (?:not|no longer) (?:together|engaged|with \p{Lu})|(?:isn't|aren't) (?:together|engaged|with \p{Lu})|split up|broke up|separated|divorced|called off (?:the|their) (?:wedding|engagement)|broke off (?:the|their) engagement)\b`)},
@@ -39,7 +43,7 @@ var (
 	}
 	// endsThing matches what ended, where the fact names it in words of its own.
 	endsThing = []*regexp.Regexp{
-		regexp.MustCompile(`^ ` + endingAdverbs + `(?:sold|got rid of|scrapped|traded in|gave away|crashed|wrote off|gave up|had to give up|finished|completed|dropped out of|dropped|quit|left|resigned from|retired from|stopped (?:taking|using|doing|attending|going to|playing|singing in)|was taken off|came off|graduated from|passed) (?P<v>[^.,;!]{2,60})`),
+		regexp.MustCompile(`^ ` + endingAdverbs + `(?:sold|got rid of|scrapped|traded in|gave away|crashed|wrote off|gave up|had to give up|finished|completed|is out of|is done with|dropped out of|dropped|quit|left|resigned from|retired from|stopped (?:taking|using|doing|attending|going to|playing|singing in)|was taken off|came off|graduated from|passed) (?P<v>[^.,;!]{2,60})`),
 		regexp.MustCompile(`^ ` + endingAdverbs + `gave (?P<v>(?:the|their|his|her) [^.,;!]{2,40}?) (?:to|away)\b`),
 		regexp.MustCompile(`^ (?:is|are) (?:no longer|not) (?:at|in|on|with|a member of) (?P<v>[^.,;!]{2,60}?)(?: any ?more)?(?:[.,;!]|$)`),
 		regexp.MustCompile(`\b(?:replaced|swapped) (?P<v>[^.,;!]{2,40}?) (?:with|by|for) \p{L}`),
@@ -64,7 +68,7 @@ func (f *factFrame) holdings() *holding {
 		return nil
 	}
 	h := &holding{things: slices.DeleteFunc(thingsNamed(f.rest), func(t namedThing) bool { return nearby[t.behind] })}
-	h.listed = len(h.things) > 1 && strings.Contains(f.rest, " and ")
+	h.listed = len(h.things) > 1 && strings.Contains(besideList.ReplaceAllString(f.rest, ""), " and ")
 	for _, form := range holds {
 		if form.form.MatchString(f.rest) {
 			h.classes = append(h.classes, form.class)
@@ -82,6 +86,9 @@ func (f *factFrame) holdings() *holding {
 	}
 	return h
 }
+
+// besideList matches a clause behind "and", which is no item of a list.
+var besideList = regexp.MustCompile(`, and (?:by|then|now|so|when|after|before|on|in|he|she|it|they|\p{Lu}\p{L}+ (?:is|has|can|will))\b.*`)
 
 // nearby are prepositions before what only says where something is.
 var nearby = wordSet("near behind above opposite beside outside next across below under")
