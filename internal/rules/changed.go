@@ -1,13 +1,14 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
@@ -93,8 +94,11 @@ func (r *utteranceReader) meantBy(c *change, told []string) string {
 	topic := r.question
 	if c.agreed {
 		topic = ""
-		for _, u := range r.all[max(0, r.at-2):r.at] {
-			topic += u.Content + " "
+		if r.at > 1 {
+			topic = r.all[r.at-2].Content + " "
+		}
+		if r.at > 0 {
+			topic += r.all[r.at-1].Content
 		}
 	}
 	best, most, others := "", -1, 0
@@ -113,13 +117,28 @@ func (r *utteranceReader) meantBy(c *change, told []string) string {
 			best, most = f, n
 		}
 	}
-	if c.agreed && others > 0 && most == 0 {
-		return "" // any of them may be meant
+	if most == 0 && (c.agreed && others > 0 || c.vague && c.thing == "" && c.mayTellTheTime(r.u.Time)) {
+		return "" // any of them may be meant, or none
 	}
 	return best
 }
 
-// hasHappened matches facts of what has happened, which cannot be moved.
+// mayTellTheTime reports whether a value may be the time at which it is said.
+func (c *change) mayTellTheTime(at time.Time) bool {
+	switch {
+	case c.value.kind != valueDay:
+		return c.value.kind == valueHour || onlyNumber.MatchString(c.value.text)
+	case onlyWeekday.MatchString(c.value.text):
+		return strings.EqualFold(anyWeekday.FindString(c.value.text), at.Weekday().String()) || strings.HasSuffix(c.value.text, hanWeekdays[at.Weekday()])
+	}
+	found := when.Parse(c.value.text, at)
+	return len(found) == 1 && !found[0].From.After(at) && found[0].To.After(at)
+}
+
+// hanWeekdays are the ends of the names of the days of the week.
+var hanWeekdays = [...]string{"日", "一", "二", "三", "四", "五", "六"}
+
+// hasHappened reports whether a fact is of what has happened, which cannot be moved.
 func hasHappened(f string) bool {
 	if isHan(f) {
 		return hanHappened.MatchString(f)
@@ -149,7 +168,10 @@ func sharedTerms(fact, question string) int {
 // namesThing reports whether a fact is of a thing: "the statistics exam" is no chemistry exam.
 func namesThing(fact, thing string) bool {
 	if isHan(thing) {
-		_, thing, _ = cutOwner(thing)
+		owner, thing, _ := cutOwner(thing)
+		if !strings.Contains(fact, strings.TrimPrefix(owner, "我")) {
+			return false
+		}
 		return strings.Contains(fact, thing) || strings.Contains(fact, hanActOf[thing]) && hanActOf[thing] != ""
 	}
 	words := factWords(fact)
@@ -194,7 +216,7 @@ func withChange(fact string, c *change, at time.Time) string {
 			continue
 		}
 		now := c.value.inFormOf(&old, at)
-		if now == "" || strings.EqualFold(now, old.text) {
+		if now == "" || strings.EqualFold(now, old.text) || kind == valueAmount && !isLike(now, old.text) {
 			return ""
 		}
 		if isHan(fact) {
@@ -203,6 +225,18 @@ func withChange(fact string, c *change, at time.Time) string {
 		return withNow(fact[:old.start], now, fact[old.end:])
 	}
 	return ""
+}
+
+// isLike reports whether an amount may be another value of the same thing: a rent of 700 does not become 12.
+func isLike(now, old string) bool {
+	a, errA := strconv.ParseFloat(plainNumber(now), 64)
+	b, errB := strconv.ParseFloat(plainNumber(old), 64)
+	return errA != nil || errB != nil || a <= 4*b && b <= 4*a
+}
+
+// plainNumber returns the number at the beginning of an amount.
+func plainNumber(s string) string {
+	return strings.ReplaceAll(strings.TrimLeft(leadingNumber.FindString(s), "$€£ "), ",", "")
 }
 
 // isPast reports whether a fact says a value of what has happened: of a day before at, or in the past.
@@ -338,15 +372,17 @@ func changeByAnswer(question, s string) (c change, ok bool) {
 // changesValue returns what an older fact says with the value that a fact says that the same thing has now; "" if the fact
 // says no such thing. exact says that nothing else can be meant.
 func (f *factFrame) changesValue(old *factFrame) (now string, exact bool) {
-	if old.negated || isHan(f.text) != isHan(old.text) {
+	switch {
+	case isHan(f.text) != isHan(old.text):
 		return "", false
-	}
-	if f.differsInValue(old) {
+	case f.differsInValue(old):
 		return f.text, true
+	case old.negated:
+		return "", false
 	}
 	for _, c := range changesIn(f.text) {
 		owner := f.subject
-		if c.thing == "" && sameMeasure(&c.value, old) && strings.HasPrefix(f.text, old.subject) {
+		if c.thing == "" && sameMeasure(&c.value, old) && f.startsLike(old) {
 			return withChanges(old.text, changesIn(f.text)), false
 		}
 		if c.canceled || c.thing == "" || !namesThing(old.text, c.thing) || !f.mayBeOf(owner, old) {
@@ -363,7 +399,13 @@ func (f *factFrame) changesValue(old *factFrame) (now string, exact bool) {
 func sameMeasure(v *statedValue, old *factFrame) bool {
 	was, ok := onlyValue(old.text, valueAmount)
 	unit := strings.TrimPrefix(v.text, leadingNumber.FindString(v.text))
-	return ok && v.kind == valueAmount && unit != "" && old.subject != "" && strings.HasSuffix(was.text, unit)
+	return ok && v.kind == valueAmount && unit != "" && strings.HasSuffix(was.text, unit)
+}
+
+// startsLike reports whether a Chinese fact is about the person with whose name an older one begins, or somebody of theirs.
+func (f *factFrame) startsLike(old *factFrame) bool {
+	person, _, _ := strings.Cut(f.subject, "的")
+	return person != "" && strings.HasPrefix(old.text, person)
 }
 
 // withChanges returns a fact with all changes that it has a value for.
@@ -382,7 +424,7 @@ func (f *factFrame) mayBeOf(owner string, old *factFrame) bool {
 	if owner == "" || owner == "the" {
 		return !strings.Contains(old.subject, "'s") && !strings.Contains(old.subject, "的")
 	}
-	return owner == old.subject || sameSubject(owner, old.subject)
+	return owner == old.subject || sameSubject(owner, old.subject) || old.subject == "" && f.startsLike(old)
 }
 
 // saysNow matches the words by which a fact says that a value is new.

@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads sentences that say that something is at another day, hour, price or place than before, or is off,
@@ -14,6 +15,7 @@ type change struct {
 	value    statedValue
 	canceled bool   // it is off, and has no value
 	agreed   bool   // only the value is said, as what was agreed on
+	vague    bool   // it may be the time of day that is said, if nothing was asked
 	was      string // the value that it had; "": not said
 	more     string // what a Chinese sentence adds about it
 }
@@ -70,7 +72,7 @@ var (
 	hanRaised      = regexp.MustCompile(`(?:涨价|降价|变了|改了|换了)[，,](?:现在)?(?:要|是)?$`)
 	hanUnchanged   = regexp.MustCompile(`[?？]|(?:吗|呢|么|吧|不行)[。！!~]*$|想|希望|可能|听说|应该|该|差点|差一点|要是|如果|假如|万一|也许|说不定|最好|能不能|行不行|一次|今天|上周|上次|昨天|没`)
 	hanIsOff       = regexp.MustCompile(`^(?P<k>\p{Han}{0,8}?)(?:被|又|已经|都|给|也)*(?:取消|泡汤|黄|不办|不开|去不成|走不成|办不成|不去)了$`)
-	hanImpersonal  = regexp.MustCompile(`^(?:不是?了?|没有|是的?|有|对|好消息|唉|哎|已经|现在|后来|最后|又|结果|从\p{Han}{1,4}[起后]|(?:我们?|他们?|她们?|它|这个|那个|公司|单位|学校|医院|医生|大夫|导师|老师|商家|店家|店里|快递|房东|老板|对方|中介|航空公司|主办方|物业)(?:说|通知|同意|决定|让我)?|我的|时间|日期|日子|地点|价格|数量|人数|不过|延期|也|都|给|把它|把)+`)
+	hanImpersonal  = regexp.MustCompile(`^(?:不是?了?|没有|是的?|有|对|好消息|唉|哎|已经|现在|后来|最后|又|结果|从\p{Han}{1,4}[起后]|我们?的|(?:我们?|他们?|她们?|它|这个|那个|公司|单位|学校|医院|医生|大夫|导师|老师|商家|店家|店里|快递|房东|老板|对方|中介|航空公司|主办方|物业)(?:说|通知|同意|决定|让我)?|我的|时间|日期|日子|地点|价格|数量|人数|不过|延期|也|都|给|把它|把)+`)
 	hanAnnounced   = regexp.MustCompile(`^(?P<k>\p{Han}{1,6}?)(?:的)?(?:通知|时间|日期|日子|地点|安排|计划)?(?:又)?(?:变|改|换)了$`)
 	hanBehindValue = regexp.MustCompile(`^(?:了|吧|的)*(?:就)?(?:走|出发|飞|举行|举办|开始|办|送)?(?:[了。！!]*$|[，,。；！!])`)
 	hanClauseMarks = regexp.MustCompile(`[，,；;。！!]`)
@@ -89,7 +91,7 @@ func changeOf(s string) (c change, ok bool) {
 	for _, f := range changeForms {
 		for _, v := range values {
 			if m := f.before.FindStringSubmatch(s[:v.start]); m != nil && f.behind.MatchString(s[v.end:]) {
-				return change{thing: groupNamed(f.before, m, "k"), value: v, agreed: f.agreed}, true
+				return change{thing: groupNamed(f.before, m, "k"), value: v, agreed: f.agreed, vague: f.behind == isNow}, true
 			}
 		}
 		if place, m, found := f.placeIn(s); found {
@@ -178,7 +180,7 @@ func hanChangeIn(s string, from int) (c change, ok bool) {
 		before := s[from:v.start]
 		for _, form := range []*regexp.Regexp{hanChange, hanIsNow} {
 			if m := form.FindStringSubmatch(before); m != nil {
-				return change{thing: hanThingOf(m[1]), value: v}, true
+				return change{thing: hanThingOf(m[1]), value: v, vague: form == hanIsNow}, true
 			}
 		}
 		if hanRaised.MatchString(s[:v.start]) {

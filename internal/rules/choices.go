@@ -1,8 +1,10 @@
 package rules
 
 import (
-	"regexp"
+	"slices"
 	"strings"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file reads what somebody took in place of what was planned: "I ended up going with the blue one" after "I'm going to
@@ -32,10 +34,9 @@ func (r *utteranceReader) chosenInstead(s string) string {
 	if m == nil || strings.ContainsAny(s, "?？") || r.depth >= maxRetold {
 		return ""
 	}
-	told := r.toldBefore()
 	value := groupNamed(form, m, "v")
-	for i := len(told) - 1; i >= 0; i-- {
-		was := plan.FindStringSubmatch(told[i])
+	for _, told := range slices.Backward(r.toldBefore()) {
+		was := plan.FindStringSubmatch(told)
 		if was == nil || groupNamed(plan, was, "v") == value {
 			continue
 		}

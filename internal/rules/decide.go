@@ -139,7 +139,7 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 			common++
 		}
 	}
-	if fact.hanEnds(&old) || fact.hanRetires(&old) || fact.reschedules(&old) != "" {
+	if fact.hanEnds(&old) || fact.hanRetires(&old) {
 		return mem0.OpDelete, fact.text
 	}
 	if ended, _ := fact.retires(&old); ended != "" {

@@ -487,6 +487,9 @@ func isOwnKin(kin string) bool {
 	return hanOwnKin.MatchString(kin) && kin != "老师" && kin != "同学"
 }
 
+// hanDrugTail matches the end of the name of a medicine behind its 他.
+var hanDrugTail = regexp.MustCompile(`^[汀啶滨]`)
+
 // hanIntroduced matches what a sentence introduces before it says more of it, as in "一只英短，叫豆包，它半夜…".
 var hanIntroduced = regexp.MustCompile(`[一两几](?:只|条|匹|位|名|台|辆|本)\p{Han}{1,6}[，,]`)
 
@@ -496,7 +499,7 @@ func hanResolvePronoun(s string, before [][]referent) (resolved string, ok bool)
 	words := grammar.Chinese(s)
 	for _, word := range slices.Backward(words) {
 		fits := hanSheHe[word.Text]
-		if fits == nil {
+		if fits == nil || hanDrugTail.MatchString(s[word.End:]) {
 			continue
 		}
 		within := hanReferentsIn(s[:word.Start], "", "")

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -18,15 +17,8 @@ const (
 )
 
 var (
-	// movedThing matches what was moved to another day, movedBySomebody who moved it.
-	movedThing      = regexp.MustCompile(`^(?:'s|The|the|Our|our|My|my)? ?(?P<k>[\p{L}\d' -]{3,40}?)(?: (?:is being|is|was|were|has been|have been|got|had to be|has|have))? ` + movedWord + ` (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
-	movedBySomebody = regexp.MustCompile(`^ ` + endingAdverbs + movedWord + ` (?:the|their|his|her|our) (?P<k>[\p{L}\d' -]{3,40}?)(?: back| forward| up)? (?:to|until|till) (?P<v>` + dayOrDate + `.*)`)
-	// scheduledThing matches what is on a day.
-	scheduledThing = regexp.MustCompile(`^(?:'s| ?(?:has|have|had) (?:an?|the|their|our|another)|The|the)? ?(?P<k>[\p{L}\d' -]{3,40}?)(?: (?:is|are|was|were|takes place|starts|is due|got|has been))?(?: now| set| due| scheduled| planned| ` + movedWord + `)?(?: to| until)? (?P<v>` + dayOrDate + `.*)`)
-
-	hanMovedThing     = regexp.MustCompile(`^的?(?:那个|这个|这次)?(?P<k>[\p{Han}A-Za-z]{2,10}?)(?:被|已经|又|也|要|时间|日期)*` + hanMoved + `(?P<v>` + hanDay + `.*)`)
-	hanMovedIt        = regexp.MustCompile(`^(?:已经|又)*(?:把|将)(?P<k>[\p{Han}A-Za-z]{2,10}?)` + hanMoved + `(?P<v>` + hanDay + `.*)`)
-	hanScheduledThing = regexp.MustCompile(`^的?(?P<k>[\p{Han}A-Za-z]{2,10}?)(?:时间|日期)?(?:是|在|定在|定于|安排在|约在|` + hanMoved + `)(?P<v>` + hanDay + `.*)`)
+	hanMovedThing = regexp.MustCompile(`^的?(?:那个|这个|这次)?(?P<k>[\p{Han}A-Za-z]{2,10}?)(?:被|已经|又|也|要|时间|日期)*` + hanMoved + `(?P<v>` + hanDay + `.*)`)
+	hanMovedIt    = regexp.MustCompile(`^(?:已经|又)*(?:把|将)(?P<k>[\p{Han}A-Za-z]{2,10}?)` + hanMoved + `(?P<v>` + hanDay + `.*)`)
 
 	// newsOfDay matches a sentence that says that something was moved to another day.
 	newsOfDay    = regexp.MustCompile(`(?i)^(?:the|our|my) (?:\p{L}+ ){1,4}?(?:(?:is being|was|were|has been|have been|got|had to be|has|have) )?` + movedWord + ` (?:to|until|till) ` + dayOrDate)
@@ -45,33 +37,6 @@ func (f *factFrame) scheduled(forms ...*regexp.Regexp) (thing, day string) {
 		}
 	}
 	return "", ""
-}
-
-// reschedules returns what a fact says was moved to another day than an older fact says; "" if it says no such thing.
-// A thing whose owner is not said may be anybody's but a relative's.
-func (f *factFrame) reschedules(old *factFrame) string {
-	unowned := f.subject == "" || f.subject == "the"
-	if old.negated || isHan(f.text) != isHan(old.text) || f.subject != old.subject && (!unowned || strings.Contains(old.subject, "'s") || strings.Contains(old.subject, "的")) {
-		return ""
-	}
-	if isHan(f.text) {
-		thing, day := f.scheduled(hanMovedIt, hanMovedThing)
-		was, oldDay := old.scheduled(hanScheduledThing)
-		if thing != "" && day != oldDay && (was == thing || strings.HasSuffix(was, thing)) {
-			return old.subject + was
-		}
-		return ""
-	}
-	thing, day := f.scheduled(movedThing, movedBySomebody)
-	was, oldDay := old.scheduled(scheduledThing)
-	want, have := thingWords(thing), thingWords(was)
-	if len(want) == 0 || len(have) == 0 || want[len(want)-1] != have[len(have)-1] || day == oldDay {
-		return ""
-	}
-	if slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) }) {
-		return ""
-	}
-	return old.subject + " " + strings.Join(have, " ")
 }
 
 // thingWords returns the words of the name of a thing, as stems.
@@ -96,8 +61,8 @@ func endsSeveral(f *factFrame, memories []parsedMemory) bool {
 		}
 		for i := range m.clauses {
 			old := &m.clauses[i]
-			ended := f.reschedules(old)
-			if ended == "" && f.subject == old.subject {
+			ended := ""
+			if f.subject == old.subject {
 				ended = f.endsEngagement(old)
 			}
 			if thing, onlyOne := f.retires(old); ended == "" && onlyOne {

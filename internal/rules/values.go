@@ -1,11 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // This file finds the values in a text that may change while the thing stays the same: the day of an appointment, the
@@ -48,9 +49,10 @@ type valueForm struct {
 var (
 	englishValues = []valueForm{
 		{valueWeekly, regexp.MustCompile(`\b(?:[Ee]very (?:other |second )?` + weekdayName + `|(?:the )?(?:first|second|third|fourth|last) ` + weekdayName + ` (?:of|in) (?:the|each|every) month|` + weekdayName + `s)\b`)},
-		{valueDay, regexp.MustCompile(`\b(?:(?:next |this )?` + weekdayName + `,? )?(?:(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + monthWord + `|the ` + ordinalWord + ` of ` + monthWord + `|` + monthWord + ` (?:the )?\d{1,2}(?:st|nd|rd|th)?\b)(?:,? \d{4}\b)?`)},
+		{valueDay, regexp.MustCompile(`\b(?:the (?:week|weekend) of )?(?:(?:next |this )?` + weekdayName + `,? )?(?:(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + monthWord + `|the ` + ordinalWord + ` of ` + monthWord + `|` + monthWord + ` (?:the )?\d{1,2}(?:st|nd|rd|th)?\b)(?:,? \d{4}\b)?`)},
 		{valueDay, regexp.MustCompile(`\b(?P<v>the ` + ordinalWord + `)(?:[.,;!?)]| (?:now|instead|because|after|from|so|and|but)\b|$)`)},
 		{valueDay, regexp.MustCompile(`\b(?:next |this )?` + weekdayName + `\b`)},
+		{valueDay, regexp.MustCompile(`\b(?:in|to|until|till|for|on|is|are) (?P<v>(?:(?:early|late|mid|next)[ -])?(?:` + monthWord + `|spring|summer|autumn|winter)(?: \d{4})?|next (?:week|month|year)|tomorrow)\b`)},
 		{valueHour, regexp.MustCompile(`\b(?:half past|(?:a )?quarter (?:past|to)|(?:five|ten|twenty|twenty-five) (?:past|to)) ` + hourWord + `(?: in the (?:morning|afternoon|evening)| at night| ?[ap]\.?m\b\.?)?`)},
 		{valueHour, regexp.MustCompile(`\b` + hourWord + ` ?(?:o'clock|in the (?:morning|afternoon|evening)|at night|[ap]\.?m\b\.?)`)},
 		{valueHour, regexp.MustCompile(`\b(?:at|to|until|till|from|by|for) (?P<v>` + hourWord + `)(?:[.,;!?)]| (?:now|instead|on|every|because|so|and|but|sharp|today)\b|$)`)},
@@ -60,7 +62,7 @@ var (
 	hanValues = []valueForm{
 		{valueWeekly, regexp.MustCompile(`每个?` + hanWeekday)},
 		{valueDay, regexp.MustCompile(`(?:\d{4}年)?(?:\d{1,2}|[一二三四五六七八九十]{1,3})月(?:\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?|(?:这个?月|下个?月|本月)?(?:\d{1,2}|[一二三四五六七八九十]{1,3})[日号]|(?:[下上这]个?)?` + hanWeekday)},
-		{valueDay, regexp.MustCompile(`(?:\d{4}年)?(?:\d{1,2}|[一二三四五六七八九十]{1,3})月[底初中]`)},
+		{valueDay, regexp.MustCompile(`(?:\d{4}年)?(?:\d{1,2}|[一二三四五六七八九十]{1,3})月[底初中]?|[下本]个?月|明天|后天|明年`)},
 		{valueHour, regexp.MustCompile(`(?:凌晨|清晨|早上|上午|中午|下午|傍晚|晚上)?(?:\d{1,2}|[一二两三四五六七八九十]{1,3})(?:点钟?(?:半|一刻|三刻|` + hanDigits + `{1,3}分)?|:\d{2})`)},
 		{valueAmount, regexp.MustCompile(`` + hanDigits + `+(?:\.\d+)?(?:块钱?|元|瓶|片|粒|颗|支|包|盒|箱|份|桌|桶|公斤|斤|毫克|毫升|平米|人|%)|[一二两三四五六七八九][百千万][一二三四五六七八九](?:[百千万][一二三四五六七八九]?)?`)},
 		{valuePlace, regexp.MustCompile(`(?:[定订约排]在|改[到在]|(?:宴|会|礼|席|派对|聚餐|课|展|赛|班)[^，。]{0,8}?在)(?P<v>\p{Han}{2,8}?)(?:举行|举办|办|吃|开|集合|见面|[，,。]|$)`)},
@@ -123,6 +125,7 @@ var (
 	anyMonth      = regexp.MustCompile(monthWord)
 	hanMonth      = regexp.MustCompile(`^(?:\d{4}年)?(?:\d{1,2}|[一二三四五六七八九十]{1,3})月`)
 	dayOfMonth    = regexp.MustCompile(`^(?:the )?(\d{1,2})(?:st|nd|rd|th)?$`)
+	onlyMonth     = regexp.MustCompile(`^(?:(?:early|late|mid|next)[ -])?(?:` + monthWord + `|spring|summer|autumn|winter)(?: \d{4})?$|月$`)
 	relativeMonth = regexp.MustCompile(`^(这|本|下)个?月`)
 	onlyWeekday   = regexp.MustCompile(`^(?:(?:next |this )?` + weekdayName + `|(?:[下这]个?)?` + hanWeekday + `)$`)
 	partOfDay     = regexp.MustCompile(`^(?:凌晨|清晨|早上|上午|中午|下午|傍晚|晚上)`)
@@ -155,8 +158,8 @@ func (v *statedValue) inFormOf(old *statedValue, at time.Time) string {
 
 // dayInFormOf returns a day that is said by its weekday or its number only with the rest of an older one.
 func dayInFormOf(day, old string, at time.Time) string {
-	if onlyWeekday.MatchString(old) && !onlyWeekday.MatchString(day) {
-		return "" // the older one is of every week
+	if onlyWeekday.MatchString(old) && !onlyWeekday.MatchString(day) || onlyMonth.MatchString(old) && !onlyMonth.MatchString(day) {
+		return "" // the older one is of every week, or the new one only says it more exactly
 	}
 	if onlyWeekday.MatchString(day) && !onlyWeekday.MatchString(old) && !at.IsZero() {
 		if isHan(day) {
