@@ -72,6 +72,13 @@ func tenseAt(s string, start, end int) tense {
 	if before == "since" {
 		return tensePast
 	}
+	if startsClause(s[:start]) && dateIsSubject.MatchString(s[end:]) {
+		for i := at + 1; i < len(words); i++ {
+			if t := verbTense(words, i); t != tenseUnknown {
+				return t // "I'm out, Friday was my last day"
+			}
+		}
+	}
 	for i := at - 1; i >= 0; i-- {
 		if t := verbTense(words, i); t != tenseUnknown {
 			verb := strings.ToLower(words[i].Text)
@@ -97,6 +104,12 @@ func tenseAt(s string, start, end int) tense {
 		return tenseAhead
 	}
 	return tenseUnknown
+}
+
+// startsClause reports whether a new clause begins behind a text.
+func startsClause(before string) bool {
+	before = strings.TrimSpace(before)
+	return before == "" || strings.HasSuffix(before, ",") || strings.HasSuffix(before, ";")
 }
 
 // verbTense returns the tense that a word gives its clause; tenseUnknown if it is no verb.
@@ -239,7 +252,7 @@ func replaceDate(s string, start int, r when.Range) string {
 			date += "–" + r.To.Format("06")
 		}
 	}
-	if strings.TrimSpace(before) == "" && dateIsSubject.MatchString(after) {
+	if startsClause(before) && dateIsSubject.MatchString(after) {
 		return before + date + after // "Last week was wild"
 	}
 	if keptPrepositions.MatchString(before) {

@@ -37,6 +37,8 @@ func TestResolveWeekdays(t *testing.T) {
 		"I moved here on Friday.":                           "I moved here on " + lastFriday + ".",
 		"我每周日打网球。":                                          "我每周日打网球。",
 		"I can walk without the brace since Friday.":        "I can walk without the brace since " + lastFriday + ".",
+		"I'm out of the firm, Friday was my last day.":      "I'm out of the firm, " + lastFriday + " was my last day.",
+		"The choir sings on Tuesday 4 May.":                 "The choir sings on Tuesday 4 May.",
 		"Friday with Clara.":                                "Friday (said on 22 November 2026) with Clara.",
 		"Yesterday I met Clara.":                            "on 21 November 2026 I met Clara.",
 		"我周五有个会议。":                                          "我2026年11月27日有个会议。",

@@ -23,6 +23,12 @@ var impersonalForms = []impersonalForm{
 	{regexp.MustCompile(`^` + theyHave + `(?:switched|changed|moved) me (from|to) `), "I was switched $1 "},
 }
 
+// workplaceForms are the forms of sentences whose "we" and "us" are a shop, an office or a library, and not the speaker.
+var workplaceForms = []impersonalForm{
+	{regexp.MustCompile(`\b[Ww]e(?:'re| are) (closed|shut|open|short-staffed|understaffed|fully booked|booked up|sold out|out of stock|hiring)\b`), "my workplace is $1"},
+	{regexp.MustCompile(`\b(close|shut|shut down|inspect|renovate|audit|fund|merge|relocate) us\b`), "$1 my workplace"},
+}
+
 // takenNow matches what somebody takes in place of a medicine that they were taken off.
 var takenNow = regexp.MustCompile(`^(I was taken off [^,;]+)[,;] (?:now )?it's (\p{L}+)(?: now| instead)?[.!]*$`)
 
@@ -33,6 +39,9 @@ func withoutImpersonal(s string) string {
 			s = f.form.ReplaceAllString(s, f.says)
 			break
 		}
+	}
+	for _, f := range workplaceForms {
+		s = f.form.ReplaceAllString(s, f.says)
 	}
 	return takenNow.ReplaceAllString(s, "$1, and I take $2 now.")
 }

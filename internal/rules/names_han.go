@@ -18,7 +18,7 @@ const (
 	hanTwoSurnames = `欧阳|司马|上官|诸葛|司徒|东方|独孤|南宫|慕容|尉迟|令狐|夏侯|皇甫|公孙|轩辕|宇文|长孙|端木`
 	hanTitles      = `老师|医生|大夫|护士|总|经理|阿姨|叔叔|叔|姨|哥|姐|教练|主任|师傅|先生|女士|太太|同学|奶奶|爷爷|律师|教授|警官|老板|校长|院长|队长|班长|导|处长|局长`
 	// hanNeverNames are characters of no given name.
-	hanNeverNames = `不也还在是的了就都没有想要会能很太真最把被给让和跟与对从到去来说看吃喝做个这那他她它我你您们吗呢吧啊哦嘛上下里外前后今昨年号周再又才只刚已早过着得地爱养住搬买卖打教学读`
+	hanNeverNames = `不也还在是的了就都没有想要会能很太真最把被给让和跟与对从到去来说看吃喝做个这那他她它我你您们吗呢吧啊哦嘛上下里外前后今昨年号周再又才只刚已早过着得地爱养住搬买卖打教学读快`
 )
 
 var (
@@ -27,7 +27,9 @@ var (
 	hanTwoNamed = regexp.MustCompile(`^(?:` + hanTwoSurnames + `)\p{Han}{1,2}?`)
 	latinName   = regexp.MustCompile(`^(?:\p{Lu}[\p{Latin}'-]*)(?: \p{Lu}[\p{Latin}'-]*)?`)
 	// hanBehindName matches what follows the name of whom a clause is about.
-	hanBehindName = regexp.MustCompile(`^(?:$|[，,。！!；;、 ]|\d|[的在是有也都还就不没住搬去来到从对把跟和与养开买卖做当学喜热酷爱想要打会能负每今明后上下前现已刚最被给让说叫姓戒辞离结参加读吃喝弹拉唱跳练带陪得报收拿换用教写画又常几多调总曾将入任毕出考约定取退订计准决希讨受迷放担生昨周一老特非很真才只早平正先终自以家名七八九十两三四五六])`)
+	hanBehindName = regexp.MustCompile(`^(?:$|[，,。！!；;、 ]|\d|[的在是有也都还就不没住搬去来到从对把跟和与养开买卖做当学喜热酷爱想要打会能负每今明后上下前现已刚最被给让说叫姓戒辞离结参加读吃喝弹拉唱跳练带陪得报收拿换用教写画又常几多调总曾将入任毕出考约定取退订计准决希讨受迷放担生昨周一老特非很真才只早平正先终自以家名七八九十两三四五六快])`)
+	// hanGrandchild matches what begins like somebody of the surname 孙.
+	hanGrandchild = regexp.MustCompile(`^孙(?:女|子|媳|辈)`)
 )
 
 // hanNameAt returns the length in bytes of the name at the beginning of a text; 0 if there is none. user is a name
@@ -45,7 +47,7 @@ func hanNameAt(s, user string) int {
 		return len(m)
 	}
 	words := grammar.Chinese(firstHan(s, 8))
-	if len(words) == 0 {
+	if len(words) == 0 || hanGrandchild.MatchString(s) {
 		return 0
 	}
 	first := words[0]
