@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"os"
 	"strconv"
 	"sync"
 
@@ -14,6 +15,8 @@ import (
 // A checkpoint moves the WAL into the file: thousands of pages in random order, and an fsync. SQLite makes
 // it in the commit that fills the WAL, while all other writes wait. Here it runs beside the writer, which
 // only has a turn for the few pages that were written meanwhile, so that the next write begins the WAL again.
+// SQLite syncs the file when a checkpoint has moved the whole WAL, and so in that turn. Most of it is synced
+// before, beside the writer.
 
 const (
 	// checkpointPages is how many pages are written to the WAL between two checkpoints, as in SQLite.
@@ -21,6 +24,10 @@ const (
 	// restartPages is the length of the WAL from which on the writer has a turn to begin it again. A shorter
 	// one may be begun again by itself, when the writer pauses.
 	restartPages = 2 * checkpointPages
+	// restartRest is about how many pages are left for that turn, so that it is as short as a commit. A fast writer may
+	// leave more after restartRounds checkpoints.
+	restartRest   = 100
+	restartRounds = 3
 	// restartWait is how long that turn waits for readers, in milliseconds. Most need less; with others, the
 	// next checkpoint tries it again.
 	restartWait = 5
@@ -34,6 +41,8 @@ type checkpoints struct {
 	runs    bool
 	stopped bool
 	running sync.WaitGroup
+
+	file *os.File // the database; of the checkpoint that runs
 }
 
 // checkpointLater starts a checkpoint when the session of the writer, which the caller holds, has written
@@ -75,20 +84,58 @@ func (c *checkpoints) stop() {
 	c.running.Wait()
 }
 
+// sync syncs the database. The file stays open: to close it would end the locks that the connections of this process have
+// on it.
+func (c *checkpoints) sync(path string) (err error) {
+	if c.file == nil {
+		if c.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+			return err
+		}
+	}
+	return c.file.Sync()
+}
+
+// close is called when all connections are closed.
+func (c *checkpoints) close() error {
+	if c.file == nil {
+		return nil
+	}
+	return c.file.Close()
+}
+
 // checkpoint moves the WAL into the file. A failure changes nothing: the WAL is durable, and the next one
 // tries again.
 func (s *Store) checkpoint(ctx context.Context) {
-	var pages int
-	err := s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) (err error) {
-		pages, _, err = q.moveWAL(ctx, "PASSIVE")
-		return err
-	})
+	pages, err := s.moveBeside(ctx)
 	if err == nil && pages >= restartPages {
 		err = s.restartWAL(ctx)
 	}
 	if err != nil {
 		s.log.DebugContext(ctx, "checkpoint", "error", err)
 	}
+}
+
+// moveBeside moves the WAL into the file while the writer goes on, and returns the length of the WAL. One that will be
+// begun again is moved, and the file synced, until the writer has written little meanwhile.
+func (s *Store) moveBeside(ctx context.Context) (pages int, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) (err error) {
+		before := 0
+		for range restartRounds {
+			var moved int
+			if pages, moved, _, err = q.moveWAL(ctx, "PASSIVE"); err != nil || pages < restartPages {
+				return err
+			}
+			if err := s.checkpoints.sync(s.path); err != nil {
+				return err
+			}
+			if moved-before <= restartRest {
+				break
+			}
+			before = moved
+		}
+		return nil
+	})
+	return pages, err
 }
 
 // restartWAL moves what the writer has written since the checkpoint, and makes the next write begin the WAL
@@ -104,12 +151,11 @@ func (s *Store) restartWAL(ctx context.Context) error {
 	return err
 }
 
-// moveWAL runs a checkpoint of a mode, outside of transactions. It returns the length of the WAL in pages,
-// and whether others kept the checkpoint from being complete.
-func (q *session) moveWAL(ctx context.Context, mode string) (pages int, busy bool, err error) {
-	var moved int
+// moveWAL runs a checkpoint of a mode, outside of transactions. It returns the length of the WAL in pages, how many of
+// them are in the file, and whether others kept the checkpoint from being complete.
+func (q *session) moveWAL(ctx context.Context, mode string) (pages, moved int, busy bool, err error) {
 	err = q.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &moved)
-	return pages, busy, err
+	return pages, moved, busy, err
 }
 
 // moveWALWithin is moveWAL with a wait for others, in milliseconds; afterwards, the session waits as before.
@@ -117,7 +163,7 @@ func (q *session) moveWALWithin(ctx context.Context, mode string, wait, before i
 	if _, err := q.conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(wait, 10)); err != nil {
 		return false, err
 	}
-	_, busy, err = q.moveWAL(ctx, mode)
+	_, _, busy, err = q.moveWAL(ctx, mode)
 	if _, e := q.conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(before, 10)); err == nil {
 		err = e
 	}

@@ -27,21 +27,59 @@ func TestCheckpoints(t *testing.T) {
 		return info.Size()
 	}
 	for range 12 {
-		_, err := d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
-			for range notes {
-				if _, err := tx.Put(ctx, memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d.fill(t, notes)
 		d.checkpoints.running.Wait()
 	}
 	wal, file := size("-wal"), size("")
 	if most := int64(2 * restartPages * page); wal > most || file < most {
 		t.Errorf("the WAL has %d bytes and the file %d, want at most and at least %d", wal, file, most)
+	}
+}
+
+// fill writes large notes in one transaction.
+func (d *disk) fill(t *testing.T, notes int) {
+	t.Helper()
+	_, err := d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		for range notes {
+			if _, err := tx.Put(ctx, memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A long WAL is moved, and the file synced, while the writer is in use: its turn is for the rest only.
+func TestCheckpointBesideTheWriter(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, t.TempDir())
+	d.walLimit = 1 << 40
+	d.checkpoints.stop() // only the one of this test
+	d.fill(t, 150)       // of 17 pages each
+	err := d.writing(t.Context(), ofCaller(d.scope.Tenant()), func(ctx context.Context, _ *session) error {
+		pages, err := d.moveBeside(ctx)
+		if err != nil || pages < restartPages {
+			t.Errorf("the WAL has %d pages, want %d or more; %v", pages, restartPages, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.checkpoints.file == nil {
+		t.Error("the file was not synced")
+	}
+	err = d.reading(t.Context(), d.scope.Tenant(), func(ctx context.Context, q *session) error {
+		pages, moved, _, err := q.moveWAL(ctx, "NOOP")
+		if left := pages - moved; left > restartRest {
+			t.Errorf("%d of %d pages are left, want at most %d", left, pages, restartRest)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

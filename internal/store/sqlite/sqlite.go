@@ -239,10 +239,10 @@ func (s *Store) Close() error {
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	if _, _, e := w.moveWAL(ctx, "TRUNCATE"); e != nil {
+	if _, _, _, e := w.moveWAL(ctx, "TRUNCATE"); e != nil {
 		// The WAL is durable; the next open moves it into the file.
 		s.log.WarnContext(ctx, "checkpoint at close failed", "error", e)
 	}
 	s.write.give(w)
-	return errors.Join(err, s.write.close())
+	return errors.Join(err, s.write.close(), s.checkpoints.close())
 }
