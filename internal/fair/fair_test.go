@@ -263,6 +263,31 @@ func TestGateClasses(t *testing.T) {
 	})
 }
 
+// OthersWait is about the foreground of other tenants.
+func TestGateOthersWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(1, 0)
+		var log []string
+		flood, other := uuid.New(), uuid.New()
+		leave, err := g.Enter(t.Context(), flood, Foreground)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queueUp(t, g, flood, Foreground, 3, "flood", &log)
+		queueUp(t, g, other, Background, 1, "job", &log)
+		if g.OthersWait(flood) {
+			t.Error("own callers and a job are others")
+		}
+		queueUp(t, g, other, Foreground, 1, "other", &log)
+		if !g.OthersWait(flood) || !g.OthersWait(other) {
+			t.Error("both tenants have callers that wait, and do not see each other's")
+		}
+		leave()
+		synctest.Wait()
+	})
+}
+
 func TestGateCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -87,6 +87,14 @@ func (g *Gate) Waiting(tenant uuid.UUID) int {
 	return g.waiting[Foreground].Waiting(tenant) + g.waiting[Background].Waiting(tenant)
 }
 
+// OthersWait reports whether a caller of another tenant waits in the foreground.
+func (g *Gate) OthersWait(tenant uuid.UUID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q := g.waiting[Foreground]
+	return q.Len() > q.Waiting(tenant)
+}
+
 func (g *Gate) leave(tenant uuid.UUID, c Class) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

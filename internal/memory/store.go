@@ -335,6 +335,9 @@ type TxState interface {
 	View() View         // at the head before this changeset
 	Revision() Revision // of this changeset, if something is logged
 	Now() time.Time     // of the transaction, UTC, in microseconds; the same at every call
+	// OthersWait reports whether another tenant waits for the transaction to end. A long one may then end before all
+	// is done, and be continued by another one.
+	OthersWait() bool
 }
 
 // TxReader reads within the transaction.

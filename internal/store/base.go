@@ -38,6 +38,8 @@ var ErrRollback = errors.New("nothing to keep")
 // Session reads and writes rows within one transaction. Each engine has its own SQL for it.
 type Session interface {
 	Locks
+	// OthersWait reports whether other tenants wait for the transaction to end.
+	OthersWait(tenantID uuid.UUID) bool
 	TenantRows
 	AgentRows
 	KeyRows

@@ -146,6 +146,9 @@ func (t *Tx) Revision() memory.Revision { return t.revision }
 // Now implements memory.Tx.
 func (t *Tx) Now() time.Time { return t.now }
 
+// OthersWait implements memory.Tx.
+func (t *Tx) OthersWait() bool { return t.q.OthersWait(t.scope.Tenant()) }
+
 // Answer implements memory.Tx.
 func (t *Tx) Answer(ids json.RawMessage) { t.answer = slices.Clone(ids) }
 

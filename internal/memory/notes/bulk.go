@@ -114,7 +114,8 @@ func (n *Service) Embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 	}
 }
 
-// addBatch writes one changeset, fills in the results of its lines, and adds the notes that it made to made.
+// addBatch writes one changeset, or more if other tenants wait for the writer, fills in the results of its lines, and adds
+// the notes that it made to made.
 func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) {
 	if len(batch) == 0 {
 		return
@@ -146,15 +147,38 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 			batch[i].note.Embed(e, c.Embedder)
 		}
 	}
-	var out []BulkResult
+	for len(batch) > 0 {
+		out, err := n.addLines(ctx, s, c, batch, made)
+		if err != nil {
+			fail(err)
+			return
+		}
+		for i, r := range out {
+			results[batch[i].at] = r
+			if r.Created {
+				made[r.ID] = true
+			}
+		}
+		batch = batch[len(out):]
+	}
+}
+
+// fewestLines is how many lines a changeset of a bulk has at least, if there are as many, when other tenants wait.
+const fewestLines = 8
+
+// addLines writes lines as one changeset: all, or the first ones when other tenants wait. It returns the results of those.
+func (n *Service) addLines(ctx context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool) (out []BulkResult, err error) {
 	o := memory.WriteOptions{Cause: memory.CauseAdd, Audit: []memory.AuditEntry{audit("note.bulk", c.ID, c)}}
-	_, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+	_, err = n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = make([]BulkResult, 0, len(batch))
 		known, err := findDuplicates(ctx, tx, batch, made)
 		if err != nil {
 			return err
 		}
 		for _, b := range batch {
+			if len(out) >= fewestLines && tx.OthersWait() {
+				break
+			}
 			r, err := addLine(ctx, s, tx, c, b, known)
 			if err != nil {
 				return err
@@ -163,16 +187,7 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 		}
 		return nil
 	})
-	if err != nil {
-		fail(err)
-		return
-	}
-	for i, b := range batch {
-		results[b.at] = out[i]
-		if out[i].Created {
-			made[out[i].ID] = true
-		}
-	}
+	return out, err
 }
 
 // duplicates are notes that lines of a bulk may repeat, by memory.DigestOf.

@@ -1,6 +1,7 @@
 package notes_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -510,6 +512,55 @@ func TestLinks(t *testing.T) {
 	d.must(err)
 	if len(set.Links) != 0 || set.ETag != empty.ETag {
 		t.Errorf("links left: %+v", set)
+	}
+}
+
+// crowded is a store for whose writer other tenants wait.
+type crowded struct{ store.Store }
+
+type crowdedTx struct{ memory.Tx }
+
+func (crowdedTx) OthersWait() bool { return true }
+
+func (c crowded) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+	return c.Store.Write(ctx, s, collection, o, func(ctx context.Context, tx memory.Tx) error { return fn(ctx, crowdedTx{tx}) })
+}
+
+// A bulk leaves the writer to other tenants that wait for it, after eight lines. Its results are the same.
+func TestBulkBesideOthers(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	service, err := notes.New(notes.Deps{Store: crowded{d.store}, Embedders: d.embedders}, notes.Config{})
+	d.must(err)
+	old := d.add(c, "line 19")
+	lines := make([]notes.BulkLine, 20)
+	for i := range lines {
+		lines[i].Note = notes.NewNote{Content: fmt.Sprint("line ", i)}
+	}
+	lines[3].Err = fault.New(fault.Malformed, "not JSON")
+	lines[17].Note.Content = "line 2" // a line of the same call is not looked for
+	results, err := service.AddMany(t.Context(), d.all, c.ID.String(), lines)
+	d.must(err)
+	for i, r := range results {
+		switch i {
+		case 3:
+			d.is(r.Err, fault.Malformed)
+		case 19:
+			if r.Err != nil || !r.Found || r.ID != old.ID {
+				t.Errorf("got %+v, want the note that was there", r)
+			}
+		default:
+			if r.Err != nil || !r.Created || r.Line != i+1 {
+				t.Errorf("line %d: %+v", i+1, r)
+			}
+			if n, ok := d.read(c, r.ID); !ok || n.Content != lines[i].Note.Content {
+				t.Errorf("line %d is the note %q", i+1, n.Content)
+			}
+		}
+	}
+	if at := d.view(c).At; at != old.From+3 {
+		t.Errorf("19 lines made %d changesets, want 3", at-old.From)
 	}
 }
 

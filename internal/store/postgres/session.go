@@ -40,6 +40,9 @@ type session struct {
 	failed error
 }
 
+// OthersWait implements store.Session: a transaction only locks what is its tenant's.
+func (*session) OthersWait(uuid.UUID) bool { return false }
+
 // queue is the place of the last job of a collection.
 type queue struct {
 	collection uuid.UUID

@@ -28,6 +28,8 @@ type session struct {
 	low   int   // the store was low on space when the transaction began: rows that a removal's step may delete; 0: it was not
 	limit int64 // of the file, in pages, as it was last set
 
+	turns *fair.Gate // of the writer, in its session; nil: a reader
+
 	views   map[viewRef]memory.View // opened at viewsAt, see knownViews
 	viewsAt int64
 
@@ -299,7 +301,13 @@ func (s *Store) enterWriter(ctx context.Context, t turn) (q *session, leave func
 		leave()
 		return nil, nil, s.translate(err)
 	}
+	q.turns = s.turns
 	return q, leave, nil
+}
+
+// OthersWait implements store.Session.
+func (q *session) OthersWait(tenantID uuid.UUID) bool {
+	return q.turns != nil && q.turns.OthersWait(tenantID)
 }
 
 // noting is writing without an fsync of its own, for what a loss of power may undo: the leases and the

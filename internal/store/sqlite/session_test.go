@@ -3,10 +3,13 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
@@ -74,4 +77,39 @@ func TestDiscard(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// A transaction sees that the caller of another tenant waits for it; the tenant's own, and jobs, are no others.
+func TestOthersWait(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other, own := uuid.New(), b.scope.Tenant()
+	var waiting sync.WaitGroup
+	wait := func(turn turn) {
+		before := b.turns.Waiting(turn.tenant)
+		waiting.Go(func() {
+			if err := b.writing(t.Context(), turn, func(context.Context, *session) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		for b.turns.Waiting(turn.tenant) == before {
+			runtime.Gosched()
+		}
+	}
+	_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(_ context.Context, tx memory.Tx) error {
+		wait(ofCaller(own))
+		wait(ofJob(other))
+		if tx.OthersWait() {
+			t.Error("own callers and a job are others")
+		}
+		wait(ofCaller(other))
+		if !tx.OthersWait() {
+			t.Error("the caller of another tenant is not seen")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
 }
