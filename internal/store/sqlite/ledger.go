@@ -75,7 +75,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 	if len(use) == 0 {
 		return nil
 	}
-	return s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
+	return s.noting(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		if err := q.CheckTenant(ctx, sc.Tenant()); err != nil {
 			return err
 		}

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"maps"
 	"runtime"
 	"sync"
 	"testing"
@@ -50,6 +52,47 @@ func TestNoting(t *testing.T) {
 		if err != nil {
 			t.Error(name, err)
 		}
+	}
+}
+
+// TestCountsAreNoted: counts of recalls and of model calls are written without an fsync, a note is not.
+func TestCountsAreNoted(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	note := b.add(t, plain(1))[0].ID
+	err := b.writing(ctx, ofJob(uuid.Nil), func(ctx context.Context, q *session) error {
+		_, err := q.conn.ExecContext(ctx, `CREATE TEMP TABLE levels (t TEXT, level INT);
+CREATE TEMP TRIGGER a AFTER INSERT ON main.usage BEGIN INSERT INTO levels SELECT 'usage', synchronous FROM pragma_synchronous; END;
+CREATE TEMP TRIGGER b AFTER INSERT ON main.model_use BEGIN INSERT INTO levels SELECT 'model_use', synchronous FROM pragma_synchronous; END;
+CREATE TEMP TRIGGER c AFTER INSERT ON main.notes BEGIN INSERT INTO levels SELECT 'note', synchronous FROM pragma_synchronous; END`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.OpenView(ctx, b.scope, b.collection.String(), memory.At{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddUsage(ctx, b.scope, v, []memory.UsageDelta{{Note: note, Accesses: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddModelUse(ctx, b.scope, []memory.ModelUse{{Purpose: "embed", Day: "2026-11-24", Calls: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	b.add(t, plain(2))
+	got := map[string]int{}
+	err = b.writing(ctx, ofJob(uuid.Nil), func(ctx context.Context, q *session) error {
+		return q.each(ctx, "SELECT t, level FROM levels", nil, func(rows *sql.Rows) error {
+			var table string
+			var level int
+			err := rows.Scan(&table, &level)
+			got[table] = level
+			return err
+		})
+	})
+	if want := map[string]int{"usage": 1, "model_use": 1, "note": 2}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("levels of PRAGMA synchronous are %v, want %v; %v", got, want, err)
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 	for _, d := range deltas {
 		wanted = append(wanted, d.Note)
 	}
-	return s.writing(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
+	return s.noting(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
 		r, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now())
 		if err != nil {
 			return err
