@@ -115,7 +115,7 @@ func (s *Store) checkpoint(ctx context.Context) {
 	}
 }
 
-// moveBeside moves the WAL into the file while the writer goes on, and returns the length of the WAL. One that will be
+// moveBeside moves the WAL into the file beside the writer, and returns the length of the WAL. One that will be
 // begun again is moved, and the file synced, until the writer has written little meanwhile.
 func (s *Store) moveBeside(ctx context.Context) (pages int, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) (err error) {
