@@ -36,14 +36,8 @@ func (r *utteranceReader) changedFacts(s string, found []string) (facts []string
 		return nil, false
 	}
 	told := append(r.toldBefore(), found...)
-	for i := range changes {
-		old := r.meantBy(&changes[i], told)
-		if old == "" {
-			continue
-		}
-		now := withChange(old, &changes[i], r.u.Time)
-		facts = slices.DeleteFunc(facts, func(f string) bool { return f == old })
-		facts, told = append(facts, now), append(slices.DeleteFunc(told, func(f string) bool { return f == old }), now)
+	if old := r.meantBy(&changes[0], told); old != "" {
+		facts = append(facts, withChanges(old, changes, r.u.Time))
 	}
 	if said := r.saidToChange(changes); len(facts) == 0 && said != "" {
 		return r.stated(said), true
@@ -382,8 +376,11 @@ func (f *factFrame) changesValue(old *factFrame) (now string, exact bool) {
 	}
 	for _, c := range changesIn(f.text) {
 		owner := f.subject
+		if m := putOff.FindStringSubmatch(f.text); m != nil && c.thing == "" {
+			c.thing = m[1]
+		}
 		if c.thing == "" && sameMeasure(&c.value, old) && f.startsLike(old) {
-			return withChanges(old.text, changesIn(f.text)), false
+			return withChanges(old.text, changesIn(f.text), time.Time{}), false
 		}
 		if c.canceled || c.thing == "" || !namesThing(old.text, c.thing) || !f.mayBeOf(owner, old) {
 			continue
@@ -394,6 +391,9 @@ func (f *factFrame) changesValue(old *factFrame) (now string, exact bool) {
 	}
 	return "", false
 }
+
+// putOff matches what a fact says was moved, before it says when it is.
+var putOff = regexp.MustCompile(`^(\p{Lu}[^,.;]{3,60}?) (?:was|were|is|has been|got|had to be) (?:` + changed + `|put off|cancell?ed)\b`)
 
 // sameMeasure reports whether an amount has the measure word of the only amount of an older fact: 五百瓶 and 三百瓶.
 func sameMeasure(v *statedValue, old *factFrame) bool {
@@ -409,9 +409,9 @@ func (f *factFrame) startsLike(old *factFrame) bool {
 }
 
 // withChanges returns a fact with all changes that it has a value for.
-func withChanges(fact string, changes []change) string {
+func withChanges(fact string, changes []change, at time.Time) string {
 	for i := range changes {
-		if now := withChange(fact, &changes[i], time.Time{}); now != "" {
+		if now := withChange(fact, &changes[i], at); now != "" {
 			fact = now
 		}
 	}

@@ -45,7 +45,7 @@ var (
 	anything   = regexp.MustCompile(``)
 	isNow      = regexp.MustCompile(`(?i)^,? ?(?:now|instead|after all|from now on|these days|not \p{L}+)\b`)
 	turnsOut   = `(?:turns out|it turned out|turned out|in the end)[,:]? (?:that )?`
-	changedAre = `(?:'s| is| are|'ll be| will be| starts| start| costs| takes place| is going to be|'s going to be)(?: now)?(?: only| just)?(?: on| at| in| for| from)? `
+	changedAre = `(?:'s| is| are| was|'ll be| will be| starts| start| costs| takes place| is going to be|'s going to be)(?: now)?(?: only| just)?(?: on| at| in| for| from)? `
 
 	changeForms = []changeForm{
 		{before: regexp.MustCompile(clauseStart + whoHas + ` ` + changed + ` (?:` + itself + `|(?P<k>` + named + `))` + changedTo + `(?:the )?$`), behind: anything},

@@ -109,8 +109,12 @@ func thingsNamed(s string) []namedThing {
 	return out
 }
 
-// isNamedBy reports whether the words that name a thing all name another one too, of the same noun.
+// isNamedBy reports whether the words that name a thing all name another one too, of the same noun, or are the first word
+// of its name: "Hollis" of "Hollis Freight".
 func (n *namedThing) isNamedBy(other *namedThing) bool {
+	if n.proper && other.proper && len(n.words) == 1 && len(other.words) > 1 && other.words[0] == n.words[0] {
+		return true
+	}
 	return n.head == other.head && !slices.ContainsFunc(n.words, func(w string) bool { return !slices.Contains(other.words, w) })
 }
 

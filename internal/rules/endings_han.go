@@ -39,7 +39,7 @@ var (
 var (
 	// hanJob matches what somebody works as or at, hanJobEnds that this ended, without saying what.
 	hanJob     = regexp.MustCompile(`在\p{Han}{1,12}(?:工作|上班|任职|当|做|教|打工|实习|值班)|^ ?(?:是|当|做)(?:了|着)?(?:一?[名位个])?\p{Han}{0,8}(?:员|师|生|家|工|匠|会计|护士|司机|教练|经理|编辑|翻译|保安|保姆|兽医|主任|警察|导游)(?:[，,。！]|$)|的(?:工作|职业)是`)
-	hanJobEnds = regexp.MustCompile(`^ ?(?:(?:上|这|前|去|今|昨)\p{Han}{0,3}|\d+年|\d+月|\d+日|那一周|已经|刚刚?|又|也|就|都)*(?:从\p{Han}{1,10})?(?:辞职|离职|退休|失业|下岗|被裁(?:员|掉)?|不干|转行|改行)了`)
+	hanJobEnds = regexp.MustCompile(`^ ?(?:(?:上|这|前|去|今|昨)\p{Han}{0,3}|\d+年|\d+月|\d+日|那一周|已经|刚刚?|又|也|就|都)*(?:从\p{Han}{1,10})?(?:辞职|离职|退休|失业|下岗|被裁(?:员|掉)?|不干|转行|改行|换工作|跳槽)了`)
 	// hanJobNow matches the job that somebody has in place of another.
 	hanJobNow = regexp.MustCompile(`^ ?(?:现在|已经|刚刚?|今年|后来|也)*(?:现在是|当上|升任|升为|升成|升|成了|改行做|改行当|转行做|转行当)了?\p{Han}{0,8}(?:长|员|师|生|家|工|匠|会计|护士|司机|教练|经理|编辑|翻译|主任|主管|总监|老板)了?$`)
 	// hanGone matches a place where somebody no longer is.

@@ -80,6 +80,9 @@ const theAssistant = "the assistant"
 func referentsIn(s, owner, listener string) []referent {
 	var out []referent
 	add := func(phrase string, g gender) {
+		if weeklyDay.MatchString(phrase) {
+			return // "Mondays" are nobody
+		}
 		for i := range out {
 			if phrase == "" || out[i].phrase == "" {
 				continue
