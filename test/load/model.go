@@ -63,7 +63,7 @@ func fit(schema map[string]any) any {
 		return out
 	case "array":
 		items, _ := schema["items"].(map[string]any)
-		if items["type"] == "string" {
+		if items["type"] == "string" && items["enum"] == nil {
 			return []string{"garden", "harbor", "lantern"}
 		}
 		return []any{}
