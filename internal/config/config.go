@@ -132,18 +132,12 @@ func (c Config) InForce() Config {
 }
 
 // RequestsAtOnce returns how many requests of one tenant are worked on at once beside those of others; 0 is no
-// limit. More than there are CPUs would only make others wait, unless requests wait for an embedder elsewhere. Those of an
-// embedded store compute nearly all the time, so one CPU is left to others.
-func (c Config) RequestsAtOnce() int { return c.requestsAtOnce(cpus.Count()) }
-
-func (c Config) requestsAtOnce(count int) int {
+// limit. More than there are CPUs would only make others wait, unless requests wait for an embedder elsewhere.
+func (c Config) RequestsAtOnce() int {
 	if c.Limits.RequestsAtOnce > 0 || c.Limits.SingleTenant {
 		return c.Limits.RequestsAtOnce
 	}
-	n := max(2, count)
-	if !c.Servers() {
-		n = max(1, count-1)
-	}
+	n := max(2, cpus.Count())
 	if c.LLM.EmbedEndpoint() != "" {
 		n *= waitingRequests
 	}
@@ -274,8 +268,8 @@ type Limits struct {
 	// and 100 for a single tenant.
 	JobShare int `yaml:"job_share" env:"SLIPBOX_JOB_SHARE"`
 	// RequestsAtOnce is how many requests of one tenant a gateway works on at once while other tenants send
-	// requests too. Default: on servers as many as there are CPUs, at least 2, otherwise one fewer; sixteen times as many
-	// if an embedder is a service, for which requests wait; no limit for a single tenant.
+	// requests too. Default: as many as there are CPUs, at least 2; sixteen times as many if an embedder is a
+	// service, for which requests wait; no limit for a single tenant.
 	RequestsAtOnce int `yaml:"requests_at_once" env:"SLIPBOX_REQUESTS_AT_ONCE"`
 	// ModelTokensPerDay of a tenant that has no limit of its own.
 	ModelTokensPerDay int64 `yaml:"model_tokens_per_day" env:"SLIPBOX_MODEL_TOKENS_PER_DAY"`

@@ -231,28 +231,6 @@ func TestSingleTenant(t *testing.T) {
 	}
 }
 
-// An embedded store leaves a CPU to other tenants.
-func TestRequestsAtOnce(t *testing.T) {
-	t.Parallel()
-	servers := Config{DatabaseURL: "postgres://db/slipbox"}
-	var service, single, set Config
-	service.LLM.EmbedProvider, service.LLM.EmbedBaseURL = "openai", "http://embedder/v1"
-	single.Limits.SingleTenant = true
-	set.Limits.RequestsAtOnce = 5
-	for name, c := range map[string]struct {
-		set        Config
-		cpus, want int
-	}{
-		"embedded": {Config{}, 4, 3}, "embedded, two CPUs": {Config{}, 2, 1}, "embedded, one CPU": {Config{}, 1, 1},
-		"servers": {servers, 4, 4}, "servers, one CPU": {servers, 1, 2},
-		"an embedder elsewhere": {service, 2, 16}, "a single tenant": {single, 2, 0}, "set": {set, 2, 5},
-	} {
-		if got := c.set.requestsAtOnce(c.cpus); got != c.want {
-			t.Errorf("%s: %d requests at once, want %d", name, got, c.want)
-		}
-	}
-}
-
 func TestInForceFillsEveryDefault(t *testing.T) {
 	t.Parallel()
 	c := Default()
