@@ -37,7 +37,7 @@ func hanKeywords(s, speaker string) []string {
 	for _, m := range hanTitle.FindAllStringSubmatch(s, -1) {
 		nouns = append(nouns, m[1])
 	}
-	words := joinCompounds(joinEnds(joinNames(joinKin(grammar.Chinese(hanTitle.ReplaceAllString(s, "，"))))))
+	words := joinCompounds(joinEnds(joinNames(joinKin(withoutPlaceEnd(grammar.Chinese(hanTitle.ReplaceAllString(s, "，")))))))
 	for i, w := range words {
 		single := utf8.RuneCountInString(w.Text) < 2
 		if single && i > 0 && countsBefore(words[i-1].Text) {
@@ -51,7 +51,7 @@ func hanKeywords(s, speaker string) []string {
 			if len(w.Text) > 1 && !text.IsStopWord(text.Fold(w.Text), text.English) {
 				nouns = append(nouns, w.Text)
 			}
-		case tag == "i" || hanGeneral[w.Text]: // an idiom says how
+		case tag == "i" || hanGeneral[w.Text] || hanLook.MatchString(w.Text): // an idiom says how
 			others = append(others, w.Text)
 		case isHanTopic(w):
 			nouns = append(nouns, w.Text)
@@ -79,7 +79,7 @@ var hanTitle = regexp.MustCompile(`《([^《》]{1,24})》`)
 var hanNameEnds = wordSet("课 画 赛 展 班 营 糖")
 
 // hanToolEnds end the names of machines and rooms, whose beginning may be a verb: "跑步机".
-var hanToolEnds = wordSet("机 器 室 课 班 赛 梯 杯 表 奖")
+var hanToolEnds = wordSet("机 器 室 课 班 赛 梯 杯 表 奖 坊 图")
 
 // countsBefore reports whether a word ends in a number, or asks for one: the next character is a measure.
 func countsBefore(w string) bool { return hanMeasured.MatchString(w) }
@@ -170,11 +170,30 @@ var hanOccasions = wordSet("生日 期末 期中 圣诞 圣诞节 春节 中秋 
 // hanKinds are kinds, behind which a longer noun says which one: "动物金丝猴" are two words.
 var hanKinds = wordSet("动物 植物 水果 蔬菜 书籍 游戏 电影 歌曲 国家 城市 同学 朋友 老师 邻居 医生 品牌 菜")
 
+// hanLook matches a color or a shape, which says how a thing looks.
+var hanLook = regexp.MustCompile(`^.{1,3}[色形]$`)
+
+// withoutPlaceEnd returns words of places without the character that says where: "花园里", and "公" and "园里", which is "公园".
+func withoutPlaceEnd(words []grammar.Word) []grammar.Word {
+	var out []grammar.Word
+	for _, w := range words {
+		if base, ok := strings.CutSuffix(w.Text, "里"); ok && utf8.RuneCountInString(base) > 0 && (w.Tag[0] == 'n' || w.Tag == "s") && !hanNoTopics[w.Text] {
+			w.Text, w.End = base, w.End-len("里")
+			if last := len(out) - 1; last >= 0 && utf8.RuneCountInString(base) == 1 && out[last].End == w.Start && utf8.RuneCountInString(out[last].Text) == 1 {
+				w.Text, w.Start = out[last].Text+base, out[last].Start
+				out = out[:last]
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
 // joinCompounds joins two nouns that follow one another without anything between them: "宠物" and "店" are one thing. What
 // is done at a place is another.
 func joinCompounds(words []grammar.Word) []grammar.Word {
 	isPart := func(w grammar.Word) bool {
-		return (w.Tag == "n" || w.Tag == "nz" || w.Tag == "vn") && !text.IsTimeWord(w.Text) && !hanNoTopics[w.Text] && !hanKinWord.MatchString(w.Text) && !text.IsStopWord(w.Text, text.Chinese)
+		return (w.Tag == "n" || w.Tag == "nz" || w.Tag == "vn") && !text.IsTimeWord(w.Text) && !hanLook.MatchString(w.Text) && !hanNoTopics[w.Text] && !hanKinWord.MatchString(w.Text) && !text.IsStopWord(w.Text, text.Chinese)
 	}
 	var out []grammar.Word
 	for i := 0; i < len(words); i++ {

@@ -31,14 +31,13 @@ var setPhrases = regexp.MustCompile(`(?i)\b(?:` +
 	`reality check|in (?:good|bad) (?:faith|shape|hands)|bring it on|(?:in|on|to) (?:my|your|our) (?:mind|heart|eyes)|(?:a )?big fan|(?:eye|mind)[ -](?:opener|blowing)|from the (?:bottom of (?:my|our) heart|get[ -]go|ground up)|(?:at|in|by) (?:my|your|our) own pace|` +
 	`(?:one|two|three) of a kind|(?:the )?other day|at (?:the )?(?:moment|same time)|(?:on|in) the (?:other|one) hand|(?:to|for) (?:some|a certain) extent|(?:in|by) the (?:way|middle of)|(?:the )?whole (?:point|thing|time)|(?:my|your|our|two) cents|` +
 	`off the charts|in (?:my|your|our) corner|across the line|(?:are|is|'re|'s) (?:my|our|your) (?:rock|anchor)|(?:keep|kept|bear) (?:that|it|this|them) in mind|go(?:es|ing)? down (?:this|that|the) (?:route|road|path)|(?:locked?|dialled?|dialed|dial) (?:in|down)|two-way street|(?:in )?good shape|` +
+	`(?:my |your )?(?:mind )?at ease|(?:give|gave|giving) (?:you |me |us |them )?a (?:shout|call|ring|hand)|(?:take|took|have|had|taking|having) (?:a |another )?(?:quick |closer )?look|(?:for )?the time being|(?:do|did|try|tried) (?:my|your|our) best|` +
 	`home run|turn(?:ed|ing)? (?:over )?a new leaf|tip of the iceberg|go with the flow|recharge (?:my|your|our) batteries|batteries` +
 	`)\b`)
 
 // talkPhrases are expressions whose words name no subject, though a sentence with one may state a fact.
 var talkPhrases = regexp.MustCompile(`(?i)\b(?:long time no (?:see|talk|chat)|talk to you (?:soon|later)|let (?:you|me|us) know|keep it up|way to go|can['’]t wait|sure thing|no worries|no problem|no doubt|(?:people|those|anyone|someone) in need|here and there|back and forth|catch (?:ya|you) later|catch ya|a whole new|scared to death|` +
-	`(?:ah, |oh, |yes, |yeah, )?my (?:guy|man|friend|brother|sister|dear)(?: ?[,!.?])|(?:wast(?:e|ing)|no) (?:any more |more |my )?time|in a while|a while back|(?:means?|meant) (?:a lot|so much|everything)|for sure|of course|go for it|good luck|take care|spread(?:ing)? the word|makes? sense|fits? the bill|(?:thanks|thank you|thx)(?: again| so much| a lot| very much| all)*,? for (?:all )?(?:your |the |that |this )?(?:kind |great |good |helpful )?(?:suggestions?|advice|help|support|recommendations?|tips?|info|information|encouragement|words|rundown|explanation|answer|reply|time|willingness|understanding|patience)|` +
-	`(?:hi|hello|hey|ok|okay|thanks|thank you|bye|goodbye)[,!]? (?:again,? )?(?:my )?(?:dear )?(?:friend|ai companion|companion|ai|assistant|buddy|everyone|mate|pal|chatbot|copilot)|` +
-	`(?:do you have|have you got|any|some) (?:good |other |more )?(?:suggestions?|advice|recommendations?|ideas|tips)(?: to share| for me)?|pays? off|paid off|uphill battle)\b`)
+	`(?:ah, |oh, |yes, |yeah, )?my (?:guy|man|friend|brother|sister|dear)(?: ?[,!.?])|(?:wast(?:e|ing)|no) (?:any more |more |my )?time|in a while|a while back|(?:means?|meant) (?:a lot|so much|everything)|for sure|of course|go for it|good luck|take care|spread(?:ing)? the word|makes? sense|fits? the bill|my name(?:['’]s| is)|(?:nice|glad|pleased|good|great|happy) to (?:meet|see|hear from|know) you|pays? off|paid off|uphill battle)\b`)
 
 // maskedPhrases matches both in one pass.
 var maskedPhrases = regexp.MustCompile(setPhrases.String() + "|" + talkPhrases.String())

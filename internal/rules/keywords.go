@@ -63,6 +63,7 @@ const (
 	feelingClass                     // "proud"
 	plainClass                       // other verbs and adjectives, and vague nouns: "handle", "old", "way"
 	commonClass                      // "good", "thanks"
+	emptyClass                       // "go", "made"
 )
 
 // keyword is a possible keyword.
@@ -130,6 +131,9 @@ func englishKeywords(s, speaker string) []string {
 	}
 	out := chooseKeywords(nil, all[:little])
 	out = withParts(out, false)
+	if empty := slices.IndexFunc(all, func(k keyword) bool { return k.class == emptyClass }); empty >= 0 && len(chooseKeywords(out, all[:empty])) > 1 {
+		all = all[:empty]
+	}
 	out = withParts(chooseKeywords(out, all), true)
 	if len(out) == 0 { // only thanks, or an idiom
 		for _, w := range strings.FieldsFunc(s, notInWord) {
@@ -357,8 +361,8 @@ func phraseAt(words []grammar.Word, i int, names map[string]bool) int {
 		j++
 	}
 	first := j
-	for j < len(words) && (j == i || joined(words, j)) && isKeyNoun(words, j, names) {
-		if j > first && startsNewPhrase(words, j) {
+	for j < len(words) && (j == i || joined(words, j)) && (isKeyNoun(words, j, names) || j > first && isWithinCompound(words, j)) {
+		if j > first && (startsNewPhrase(words, j) || isVerbOfPerson(words, j)) {
 			break
 		}
 		j++
@@ -413,7 +417,31 @@ var gerundHeads = wordSet("competition contest class classes lesson lessons cour
 func isVerbBehind(words []grammar.Word, i int) bool {
 	low := strings.ToLower(words[i].Text)
 	isVerb := !startsUpper(words[i].Text) && (baseVerbs[low] || emptyActions[low])
+	if i+1 < len(words) && joined(words, i+1) && isTagged(&words[i+1], "PRP", "PRP$") && !nominatives[strings.ToLower(words[i+1].Text)] && baseIdiomVerbs[text.Stem(low, text.English)] {
+		return true // "cooking enables me"
+	}
 	return isVerb && i+1 < len(words) && joined(words, i+1) && (isDeterminer(&words[i+1]) || isTagged(&words[i+1], "PRP", "PRP$", "JJ", "CD"))
+}
+
+// nominatives begin a clause of their own: "data points I envisioned".
+var nominatives = wordSet("i we he she they")
+
+// isVerbOfPerson reports whether the word at i, taken for a noun, is what the person before it does: "her mom play puzzles".
+func isVerbOfPerson(words []grammar.Word, i int) bool {
+	person := strings.ToLower(words[i-1].Text)
+	low := strings.ToLower(words[i].Text)
+	return (femaleKin[person] || maleKin[person] || personNouns[person]) && !startsUpper(words[i].Text) && words[i].Tag == "NN" && isVerbStem(text.Stem(low, text.English)) &&
+		i+1 < len(words) && joined(words, i+1) && isTagged(&words[i+1], "NN", "NNS", "NNP", "JJ", "DT", "PRP", "PRP$")
+}
+
+func isVerbStem(stem string) bool { return baseIdiomVerbs[stem] || verbCues[stem] }
+
+// isWithinCompound reports whether the word at i, taken for a verb, is the middle of a compound, since one thing has no verb
+// without an s: "school essay competition".
+func isWithinCompound(words []grammar.Word, i int) bool {
+	before := strings.ToLower(words[i-1].Text)
+	person := femaleKin[before] || maleKin[before] || personNouns[before] || petKinds[before] || startsUpper(words[i-1].Text)
+	return words[i-1].Tag == "NN" && !person && isTagged(&words[i], "VB", "VBP") && i+1 < len(words) && joined(words, i+1) && words[i+1].Tag == "NN" && !text.IsStopWord(strings.ToLower(words[i].Text), text.English)
 }
 
 // joined reports whether only a space, or nothing, is between the word at i and the one before.
@@ -460,13 +488,16 @@ func modifiesNoun(words []grammar.Word, i int) bool {
 		isVerb := w.Tag == "VBN" && i > 0 && haveForms[strings.ToLower(words[i-1].Text)]
 		return !isPassive(words, i) && !isVerb
 	case "VB", "VBP": // "a few lead magnets"
-		counted := i > 0 && (words[i-1].Tag == "CD" || words[i-1].Tag == "DT" || strings.EqualFold(words[i-1].Text, "few") || strings.EqualFold(words[i-1].Text, "many"))
+		counted := i > 0 && (words[i-1].Tag == "CD" || words[i-1].Tag == "DT" || words[i-1].Tag == "PRP$" || strings.EqualFold(words[i-1].Text, "few") || strings.EqualFold(words[i-1].Text, "many"))
 		return counted && strings.HasPrefix(words[i+1].Tag, "NN")
 	case "VBG": // "a burning building", but not "painting landscapes"
-		return i > 0 && (isDeterminer(&words[i-1]) || words[i-1].Tag == "JJ" || words[i-1].Tag == "IN" && words[i+1].Tag == "NN")
+		return i > 0 && !baseIdiomVerbs[text.Stem(low, text.English)] && !actionEnd.MatchString(low) && (isDeterminer(&words[i-1]) || words[i-1].Tag == "JJ" || words[i-1].Tag == "IN" && words[i+1].Tag == "NN")
 	}
 	return false
 }
+
+// actionEnd matches gerunds of verbs that need an object: "incorporating rest".
+var actionEnd = regexp.MustCompile(`(?:at|iz|is|ify|ur|uc|nd)ing$`)
 
 // haveForms come before a participle that is a verb: "I've identified early signs".
 var haveForms = wordSet("have has had having 've 'd")
@@ -603,6 +634,8 @@ func wordClass(words []grammar.Word, i int, names map[string]bool) (class keywor
 		return generalClass, true
 	case adverbs[low] || isAdverb(low):
 		return 0, false
+	case emptyActions[low] || emptyActions[stem]:
+		return emptyClass, true
 	case text.IsSmallTalk(low):
 		return commonClass, w.Tag != "IN"
 	case plainModifiers[low] || knownAdjectives[low] || emptyActions[low] || baseIdiomVerbs[stem] || vagueNouns[low]:

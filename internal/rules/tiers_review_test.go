@@ -228,7 +228,7 @@ func tierItems(dialogues []reviewedDialogue) map[string][]drawn {
 }
 
 // tierReviewSeeds select what the reviews of these calls judge.
-var tierReviewSeeds = map[string]uint64{"triples": 20261205, "dimensions": 20261203, "knowledge": 20261204, "themes": 20261204}
+var tierReviewSeeds = map[string]uint64{"triples": 20261205, "dimensions": 20261203, "knowledge": 20261204, "themes": 20261126}
 
 // TestTiersUnderReview draws 100 themes, dimensions, pieces of knowledge and triples at random from
 // conversations that the rules were not chosen on, and writes them into the folder of the flag -draw. It checks
