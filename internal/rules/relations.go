@@ -145,7 +145,7 @@ var verbRules = []verbRule{
 	{verbForm(`(?:retired from|retires from)`), "retired_from", typeOrganization},
 	{verbForm(`runs`), "runs", typeThing},
 	{verbForm(`(?:started|began|opened|launched|founded)`), "started", typeThing},
-	{verbForm(`(?:made|painted|wrote|built|created|baked|cooked|published)`), "made", typeThing},
+	{verbForm(`(?:made|wrote|built|created|baked|cooked|published)`), "made", typeThing},
 	{verbForm(`(?:finished|completed)`), "finished", typeThing},
 	{verbForm(`(?:read|reads|reading|watched|watches|watching)`), "read_or_watched", typeThing},
 	{verbForm(`(?:teaches|taught|teaching)`), "teaches", typeThing},
@@ -291,7 +291,7 @@ func statementsByRule(source mem0.Entity, rest string) []statement {
 		object, end := objectAt(rest, m[2], r.relation == "plans" || r.relation == "likes" || r.relation == "dislikes" || r.relation == "started" || r.relation == "gave_up")
 		relation, kind := r.relation, r.kind
 		switch {
-		case object == "", emptyActions[object], (relation == "has" || relation == "got") && saysNothing(object):
+		case object == "", emptyActions[object], relation == "has" && saysNothing(object):
 			continue
 		case relation == "plans" && !strings.Contains(object, " ") && startsWithVerb(rest[m[2]:]):
 			continue
@@ -379,7 +379,7 @@ func listBehind(rest string, end int, articled bool) []string {
 
 var (
 	listJoint    = regexp.MustCompile(`^(?:,? (?:and|or|&) (?:also )?|, )`)
-	clauseBehind = regexp.MustCompile(`^ (?:is|was|are|were|has|have|had|will|would|can|could|does|did)\b`)
+	clauseBehind = regexp.MustCompile(`^ (?:(?:still|also|just|never|always|now|\p{Ll}+ly) \p{Ll}|(?:is|was|are|were|has|have|had|will|would|can|could|does|did)\b)`)
 )
 
 // plainVerb matches any verb and the phrase behind it.
@@ -416,7 +416,7 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 }
 
 // opensActivity are verbs that "to" and another verb follow.
-var opensActivity = wordSet("hoping hopes hoped learning learned learns promised promises agreed agrees refused refuses offered offers managed manages forgot forgets remembered remembers began begins continued continues started hesitates volunteered decided managed expects expected")
+var opensActivity = wordSet("struggling struggles planning trying aiming wishing hoping hopes hoped learning learned learns promised promises agreed agrees refused refuses offered offers managed manages forgot forgets remembered remembers began begins continued continues started hesitates volunteered decided managed expects expected")
 
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
@@ -484,6 +484,7 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 	case !strings.HasPrefix(what, "favorite_"):
 		what = "has_" + what
 	}
+	object = strings.TrimRight(object, ".")
 	if object == "" {
 		return nil
 	}
@@ -495,7 +496,7 @@ var leadingDate = regexp.MustCompile(`^(?:On|In) (?:the (?:week|weekend) of )?(?
 
 var (
 	leadingArticle = regexp.MustCompile(`^(?:an?|the) `)
-	notPossession  = regexp.MustCompile(`(?i)^(?:been|still|got|to|had|always|never|also|just|[\p{L}]+ed|[\p{L}]+ing|made|done|come|gone|taken|started|no|a (?:lot|few|bit|ton|blast|hard|great|good)|so|some)\b`)
+	notPossession  = regexp.MustCompile(`(?i)^(?:been|still|got|to|had|always|never|also|just|[\p{L}]+ed|[\p{L}]+ing|made|done|come|gone|taken|seen|eaten|written|given|known|grown|begun|chosen|driven|forgotten|heard|met|lost|won|found|left|started|no|a (?:lot|few|bit|ton|blast|hard|great|good)|so|some)\b`)
 )
 
 func startsUpper(s string) bool {

@@ -633,8 +633,11 @@ func isHanThing(s string) bool {
 	if s == "" || text.IsTimeWord(s) || hanNoThing.MatchString(s) && utf8.RuneCountInString(s) < 4 || text.IsStopWord(s, text.Chinese) || utf8.RuneCountInString(s) > 16 {
 		return false
 	}
-	return !strings.ContainsAny(s, "我你她您，。") && !isHanRunOfVerbs(s) && !slices.ContainsFunc(grammar.Chinese(s), func(w grammar.Word) bool { return w.Tag[0] == 'r' })
+	return !strings.ContainsAny(s, "我你她您，。") && !isHanRunOfVerbs(s) && !hanDegrees[s] && !slices.ContainsFunc(grammar.Chinese(s), func(w grammar.Word) bool { return w.Tag[0] == 'r' })
 }
+
+// hanDegrees say how much.
+var hanDegrees = wordSet("非常 特别 十分 很多 最 更 有点 好多 一些 许多 比较 这么 那么")
 
 // isHanRunOfVerbs reports whether a phrase has several verbs and nothing that they are about: "确保摆".
 func isHanRunOfVerbs(s string) bool {

@@ -23,7 +23,7 @@ import (
 )
 
 // reviewSeeds selects what the pages of docs/reviews judge. A page gets a new seed once a rule was chosen on what was drawn.
-var reviewSeeds = map[string]uint64{"facts": 20261208, "links": 20261208, "edges": 20261207, "keywords": 20261127}
+var reviewSeeds = map[string]uint64{"facts": 20261208, "links": 20261208, "edges": 20261128, "keywords": 20261127}
 
 // draw is a folder in which TestUnderReview writes what is to be judged, with the texts. The data
 // may not be passed on, so the folder is outside of the tree.
