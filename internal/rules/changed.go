@@ -50,7 +50,7 @@ func (r *utteranceReader) changedFacts(s string, found []string) (facts []string
 func (r *utteranceReader) saidToChange(changes []change) string {
 	c := &changes[0]
 	switch {
-	case len(changes) > 1 || c.thing == "" || c.canceled || c.value.kind == valuePlace:
+	case c.thing == "" || c.canceled || c.value.kind == valuePlace:
 		return ""
 	case isHan(c.thing):
 		if _, _, owned := cutOwner(c.thing); owned || c.value.kind == valueAmount {
@@ -287,6 +287,9 @@ func hanWithNow(before, value, behind string, kind valueKind, more string) strin
 	if more != "" && !strings.Contains(behind, more) {
 		behind = strings.TrimRight(behind, "。") + more + "。"
 	}
+	if kind == valueHour && strings.Contains(before, "改到") {
+		return before + value + behind
+	}
 	if kind != valueAmount {
 		return hanBeforeValue.ReplaceAllString(before, "") + "改到" + value + behind
 	}
@@ -335,7 +338,7 @@ func changesIn(s string) []change {
 		return hanChangesIn(s)
 	}
 	if c, ok := changeOf(s); ok {
-		return []change{c}
+		return withHour(strings.TrimSpace(s), c)
 	}
 	return nil
 }
@@ -435,24 +438,26 @@ func (f *factFrame) differsInValue(old *factFrame) bool {
 	if !sinceNow.MatchString(f.text) && !strings.Contains(f.text, "现在") && !strings.Contains(f.text, "改到") {
 		return false
 	}
-	for _, kind := range []valueKind{valueDay, valueWeekly, valueHour, valueAmount, valuePlace} {
-		a, ok := onlyValue(f.text, kind)
-		b, had := onlyValue(old.text, kind)
-		if !ok || !had || a.text == b.text {
-			continue
-		}
-		if kind == valuePlace && isHan(f.text) && !strings.Contains(f.text, "改到") {
-			continue
-		}
-		if withoutValue(f.text, &a) == withoutValue(old.text, &b) {
-			return true
-		}
-	}
-	return false
+	isPlaceToo := !isHan(f.text) || strings.Contains(f.text, "改到")
+	a, b := f.text, old.text
+	return withoutValues(a, isPlaceToo) == withoutValues(b, isPlaceToo) && !slices.Equal(valuesOf(a), valuesOf(b))
 }
 
-// withoutValue returns a text without a value and what says that it is new.
-func withoutValue(s string, v *statedValue) string {
-	s = s[:v.start] + s[v.end:]
+// valuesOf returns the values of a text in their words.
+func valuesOf(s string) []string {
+	var out []string
+	for _, v := range valuesIn(s) {
+		out = append(out, v.text)
+	}
+	return out
+}
+
+// withoutValues returns a text with the kinds of its values in place of them, and without what says that one is new.
+func withoutValues(s string, placeToo bool) string {
+	for _, v := range slices.Backward(valuesIn(s)) {
+		if v.kind != valuePlace || placeToo {
+			s = s[:v.start] + " " + string(v.kind) + " " + s[v.end:]
+		}
+	}
 	return strings.Join(text.Words(saysNow.ReplaceAllString(s, "")), " ")
 }

@@ -76,7 +76,7 @@ var (
 	// hypothesis matches a clause about what would be, with what joins it to the one before.
 	hypothesis = regexp.MustCompile(`(?:^|,? ?(?:;|–|—|-|,)? (?:(?:and|but|so|because|or) )?)(I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Tt]hat|(?:[Mm]y|[Oo]ur) (?:\p{L}+ ){1,3}?)(?:'d| ?would)(?: (?:probably|never|always|just|still|even|only|gladly|happily|definitely|totally|also|have|not))* (\p{L}+)`)
 	// ownParent matches a parent of the speaker who is named as children do: "Mum is a nurse".
-	ownParent = regexp.MustCompile(`^(?:Mum|Mom|Mommy|Dad|Daddy|Grandma|Grandpa|Granny) `)
+	ownParent = regexp.MustCompile(`^(?:Mum|Mom|Mommy|Dad|Daddy|Grandma|Grandpa|Granny)(?:'s)? `)
 	// supposedOfOthers matches what others would do.
 	supposedOfOthers = regexp.MustCompile(`^(?:(?:[Mm]y|[Oo]ur) (?:\p{L}+ ){1,3}|(?:[Hh]e|[Ss]he|[Tt]hey) |\p{Lu}\p{Ll}{2,}(?:'s \p{Ll}+)?(?: \p{Lu}\p{Ll}+)? )would (?:probably |never |rather |always |just )*(?:be|say|think|kill|die|laugh|hate|do|recommend|tell|have|agree|help|go|need|cost|take|make|know|want)\b`)
 	// elliptic matches a sentence whose verb only the question has, as in "My brother does".

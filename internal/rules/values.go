@@ -50,7 +50,7 @@ var (
 	englishValues = []valueForm{
 		{valueWeekly, regexp.MustCompile(`\b(?:[Ee]very (?:other |second )?` + weekdayName + `|(?:the )?(?:first|second|third|fourth|last) ` + weekdayName + ` (?:of|in) (?:the|each|every) month|` + weekdayName + `s)\b`)},
 		{valueDay, regexp.MustCompile(`\b(?:the (?:week|weekend) of )?(?:(?:next |this )?` + weekdayName + `,? )?(?:(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + monthWord + `|the ` + ordinalWord + ` of ` + monthWord + `|` + monthWord + ` (?:the )?\d{1,2}(?:st|nd|rd|th)?\b)(?:,? \d{4}\b)?`)},
-		{valueDay, regexp.MustCompile(`\b(?P<v>the ` + ordinalWord + `)(?:[.,;!?)]| (?:now|instead|because|after|from|so|and|but)\b|$)`)},
+		{valueDay, regexp.MustCompile(`\b(?P<v>the ` + ordinalWord + `)(?:[.,;!?)]| (?:now|instead|because|after|from|so|and|but|at)\b|$)`)},
 		{valueDay, regexp.MustCompile(`\b(?:next |this )?` + weekdayName + `\b`)},
 		{valueDay, regexp.MustCompile(`\b(?:in|to|until|till|for|on|is|are) (?P<v>(?:(?:early|late|mid|next)[ -])?(?:` + monthWord + `|spring|summer|autumn|winter)(?: \d{4})?|next (?:week|month|year)|tomorrow)\b`)},
 		{valueHour, regexp.MustCompile(`\b(?:half past|(?:a )?quarter (?:past|to)|(?:five|ten|twenty|twenty-five) (?:past|to)) ` + hourWord + `(?: in the (?:morning|afternoon|evening)| at night| ?[ap]\.?m\b\.?)?`)},
