@@ -69,7 +69,8 @@ var (
 	// calledOffForms match what is off, without a new value.
 	calledOffForms = []*regexp.Regexp{
 		regexp.MustCompile(clauseStart + whoHas + ` (?:called (?:` + itself + `|(?P<k>` + named + `)) off|(?:called off|cancell?ed|scrapped) (?:` + itself + `|(?P<l>` + named + `)))(?:[.,;!]| because\b| for good\b| altogether\b|$)`),
-		regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))(?:'s| is| was| has|'d| had| got)?(?: just| now| already)*(?: been)? (?:cancell?ed|called off|scrapped|off|off now|not happening(?: any ?more)?|fallen through|fell through)(?:[.,;!]| because\b| for good\b| altogether\b|$)`),
+		regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))(?:'s| is| was| has|'d| had| got)?(?: just| now| already)*(?: been)? (?:cancell?ed|called off|scrapped|not happening(?: any ?more)?|fallen through|fell through)(?:[.,;!]| because\b| for good\b| altogether\b|$)`),
+		regexp.MustCompile(`(?i)(?:^|[,;:] ?)(?:it|(?P<k>(?:the|my|our) [\p{L}'-]+(?: [\p{L}'-]+)?))(?:'s| is) (?:all )?off(?: now)?(?:[.,;!]|$)`),
 	}
 
 	// notGoing matches what is off because nobody goes.

@@ -37,6 +37,8 @@ func TestChangesIn(t *testing.T) {
 		"医生给我加到50毫克了。":                                          "|50毫克",
 		"往后推到下周三了。":                                             "|下周三",
 		"I'm on the bus now.":                                   "",
+		"It's usually one small detail that's off.":             "",
+		"It's really been paying off!":                          "",
 		"Not on Tuesday.":                                       "",
 		"现在我在等车。":                                               "",
 		"If they move it to June, I'd be happy.":                "",
