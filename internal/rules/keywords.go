@@ -176,6 +176,9 @@ func titles(s string) (names []keyword, rest string) {
 		if !isTitle(title) || len(words) == 0 || len(words) > maxPhraseWords {
 			continue
 		}
+		if len(words) == 1 && text.IsStopWord(words[0], text.English) { // as a title it would be found by everything
+			continue
+		}
 		k := keyword{phrase: title, start: at[0]}
 		for _, w := range words {
 			k.stems = append(k.stems, text.Stem(w, text.English))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ type turn struct {
 }
 
 // hasGoodKeywords reports whether a turn has at least three keywords that each occur in its text
-// and are not stop words.
+// and are not stop words. A title between quotation marks may have some, and words of time.
 func hasGoodKeywords(t *testing.T, h *Analyst, u turn) bool {
 	t.Helper()
 	a := h.analyze(amem.AnalyzeInput{Content: u.Speaker + ": " + u.Text, Speaker: u.Speaker})
@@ -28,9 +29,10 @@ func hasGoodKeywords(t *testing.T, h *Analyst, u turn) bool {
 	for _, k := range a.Keywords {
 		fine := strings.Contains(u.Text, k) && utf8.RuneCountInString(k) > 1
 		words := strings.Fields(k)
+		isTitle := len(words) > 1 && regexp.MustCompile(`["'“‘]`+regexp.QuoteMeta(k)).MatchString(u.Text)
 		for i, w := range words {
-			inName := i > 0 && i < len(words)-1 && (w == "of" || w == "the") // "Lord of the Rings"
-			if !inName && (text.IsStopWord(w, lang) || text.IsStopWord(w, text.English)) || text.IsTimeWord(w) || strings.EqualFold(w, u.Speaker) {
+			inName := isTitle || i > 0 && i < len(words)-1 && (w == "of" || w == "the" || w == "and") // "Lord of the Rings"
+			if !inName && (text.IsStopWord(w, lang) || text.IsStopWord(w, text.English)) || !isTitle && text.IsTimeWord(w) || strings.EqualFold(w, u.Speaker) {
 				fine = false
 			}
 		}

@@ -73,5 +73,5 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	if err := s.Close(); err != nil { // moves the log into the file
 		return nil, err
 	}
-	return os.ReadFile(path) //nolint:gosec // a folder of our own
+	return os.ReadFile(path)
 })
