@@ -39,7 +39,7 @@ type reader struct {
 func (c *Comparison) openReader(ctx context.Context) (*reader, error) {
 	name := c.Prefix + "blank"
 	col, err := c.Client.Collection(ctx, name)
-	if hasCode(err, "not_found") {
+	if isNotFound(err) {
 		col, err = c.Client.CreateCollection(ctx, name, noPolicy)
 	}
 	if err != nil {

@@ -332,7 +332,7 @@ func (c *Client) removed(ctx context.Context, collection, name string) error {
 	}
 	for {
 		if _, err := c.Collection(ctx, name); err != nil {
-			if hasCode(err, "not_found") {
+			if isNotFound(err) {
 				return nil
 			}
 			return err

@@ -42,10 +42,10 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// hasCode reports whether err is a Problem with the code.
-func hasCode(err error, code string) bool {
+// isNotFound reports whether err is the Problem of something that is not there.
+func isNotFound(err error) bool {
 	p, ok := errors.AsType[*Problem](err)
-	return ok && p.Code == code
+	return ok && p.Code == "not_found"
 }
 
 // Note is the request for a new note.

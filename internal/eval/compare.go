@@ -471,7 +471,7 @@ func (u *unit) create(ctx context.Context) (Collection, error) {
 // removeOld removes what a run that was cut off has left under the name of the part's collection.
 func (u *unit) removeOld(ctx context.Context) error {
 	old, err := u.Client.Collection(ctx, u.name())
-	if hasCode(err, "not_found") {
+	if isNotFound(err) {
 		return nil
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 		if !ok {
 			n, err := o.client.Note(ctx, o.loaded.Collection, id)
 			if err != nil {
-				if hasCode(err, "not_found") { // a source that was deleted
+				if isNotFound(err) { // a source that was deleted
 					continue
 				}
 				return nil, err
