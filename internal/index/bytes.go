@@ -28,7 +28,7 @@ func (d *data) size() int64 {
 	n := d.bytes
 	n += entryBytes*int64(cap(d.rows)) + 8*int64(cap(d.to)) + 4*int64(cap(d.slotOf)) + 4*int64(cap(d.slots)) + hideBytes*int64(cap(d.hides))
 	n += passageBytes*int64(cap(d.passages)) + endBytes*int64(cap(d.ends)) + sessionBytes*int64(cap(d.sessions)) + 8*int64(cap(d.blocks))
-	n += int64(len(d.last)+len(d.hideOf)) * slotBytes(idBytes+4)
+	n += int64(len(d.hideOf)) * slotBytes(idBytes+4)
 	for _, v := range d.visible {
 		n += 8*int64(cap(v.rows)) + tallyBytes*int64(cap(v.sessions)) + 4*int64(cap(v.facets))
 	}

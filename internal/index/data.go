@@ -75,8 +75,9 @@ type block struct {
 // hide is the first revision at which a layer holds any version of a note. From there on it hides
 // the note in layers farther away.
 type hide struct {
-	note ID
-	from int64
+	note   ID
+	from   int64
+	newest int32 // the row of the note's newest version, or none; under the lock
 }
 
 // data is the content of a layer. Slices only grow, so a slice header that is copied under the lock
@@ -93,7 +94,6 @@ type data struct {
 	sorted     int           // how many of ends are in order
 	outOfOrder bool          // rows came out of order: revisions do not ascend along rows and hides
 	slotOf     []int32       // row → vector slot, or none; under the lock
-	last       map[ID]uint32 // note → the row of its newest version
 	hides      []hide        // in the order in which notes were added
 	hideOf     map[ID]uint32 // note → index into hides
 	terms      lexicon
@@ -112,8 +112,7 @@ type data struct {
 
 func newData() *data {
 	return &data{
-		last: map[ID]uint32{}, hideOf: map[ID]uint32{},
-		terms: lexicon{own: map[string]*[]posting{}}, sessionOf: map[string]int32{},
+		hideOf: map[ID]uint32{}, terms: lexicon{own: map[string]*[]posting{}}, sessionOf: map[string]int32{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
 		facets: facets{number: map[facet]int{}, values: map[string]int{}},
 	}
@@ -121,8 +120,11 @@ func newData() *data {
 
 // newest returns the row of a note's newest version. The caller holds the lock.
 func (d *data) newest(note ID) (row uint32, ok bool) {
-	row, ok = d.last[note]
-	return row, ok
+	i, ok := d.hideOf[note]
+	if !ok || d.hides[i].newest == none {
+		return 0, false
+	}
+	return uint32(d.hides[i].newest), true //nolint:gosec // not none
 }
 
 // findVersion returns the row of a note's version. The caller holds the lock.
@@ -174,6 +176,7 @@ func (d *data) add(a *analyzed, stride int) {
 	if e.passages > 1 {
 		e.length -= (e.passages - 1) * a.date
 	}
+	d.markHeld(a.Note, a.From)
 	newer, older := d.linkVersion(row, a.Note, a.From)
 	e.prev = older
 	d.rows = append(d.rows, e)
@@ -189,7 +192,6 @@ func (d *data) add(a *analyzed, stride int) {
 	if older != none && d.to[older] == 0 {
 		d.setEnd(uint32(older), a.From) //nolint:gosec // not none
 	}
-	d.markHeld(a.Note, a.From)
 	for _, c := range a.counts {
 		d.bytes += d.terms.add(c.term, posting{e.first + c.passage, c.tf, c.own})
 	}
@@ -237,7 +239,7 @@ func (d *data) rowsUpTo(bound int64) int {
 }
 
 // linkVersion inserts a row, the next to be appended, into its note's list of versions, newest
-// first, and returns its neighbors there. Usually it becomes the head. A version that compaction
+// first, and returns its neighbors there. The note was marked as held before. Usually it becomes the head. A version that compaction
 // dropped and the log delivered again is inserted further back.
 func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32) {
 	newer, older = none, none
@@ -248,7 +250,7 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 		newer, older = older, d.rows[older].prev
 	}
 	if newer == none {
-		d.last[note] = row
+		d.hides[d.hideOf[note]].newest = int32(row) //nolint:gosec // see add
 	} else {
 		d.rows[newer].prev = int32(row) //nolint:gosec // see add
 	}
@@ -262,7 +264,7 @@ func (d *data) markHeld(note ID, from int64) {
 		return
 	}
 	d.hideOf[note] = uint32(len(d.hides)) //nolint:gosec // no more than rows
-	d.hides = append(d.hides, hide{note, from})
+	d.hides = append(d.hides, hide{note, from, none})
 }
 
 // newSlot allocates a slot for the vector of a row and returns its block and its place in the
@@ -327,6 +329,11 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 	n.generation = d.generation + 1
 	n.outOfOrder = d.outOfOrder
 	n.langs = slices.Clone(d.langs)
+	for _, h := range d.hides {
+		if !forget[h.note] {
+			n.markHeld(h.note, h.from)
+		}
+	}
 	number := make([]int32, len(d.rows))
 	passageNumber := make([]int32, len(d.passages))
 	for i, e := range d.rows {
@@ -357,11 +364,6 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 		}
 		if e.record != nil {
 			n.bytes += recordBytes(e.record) + n.facets.add(&e)
-		}
-	}
-	for _, h := range d.hides {
-		if !forget[h.note] {
-			n.markHeld(h.note, h.from)
 		}
 	}
 	for term, list := range d.terms.sorted() {

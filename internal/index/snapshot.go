@@ -556,7 +556,6 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	}
 	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
 	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
-	d.last = make(map[ID]uint32, m.hides)
 	ended := 0
 	for i := range d.rows {
 		b, e := s.section[sectionRows][i*rowBytes:][:rowBytes], &d.rows[i]
@@ -590,12 +589,23 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 			return errSnapshotContent
 		}
 	}
+	d.hides = make([]hide, m.hides)
+	d.hideOf = make(map[ID]uint32, m.hides)
+	for i := range d.hides {
+		b := s.section[sectionHides][24*i:]
+		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:]), none}
+		d.hideOf[d.hides[i].note] = uint32(i)
+	}
 	d.ends = make([]end, 0, ended)
 	for i := range d.rows {
-		// The head of a note's versions is the one with the highest revision.
 		e := &d.rows[i]
-		if row, ok := d.newest(e.note); !ok || d.rows[row].from < e.from {
-			d.last[e.note] = uint32(i)
+		n, held := d.hideOf[e.note]
+		if !held {
+			return errSnapshotContent
+		}
+		// The head of a note's versions is the one with the highest revision.
+		if h := &d.hides[n]; h.newest == none || d.rows[h.newest].from < e.from {
+			h.newest = int32(i)
 		}
 		if d.to[i] != 0 {
 			d.ends = append(d.ends, end{d.to[i], uint32(i)})
@@ -603,13 +613,6 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	}
 	slices.SortStableFunc(d.ends, func(a, b end) int { return cmp.Compare(a.to, b.to) })
 	d.sorted = len(d.ends)
-	d.hides = make([]hide, m.hides)
-	d.hideOf = make(map[ID]uint32, m.hides)
-	for i := range d.hides {
-		b := s.section[sectionHides][24*i:]
-		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:])}
-		d.hideOf[d.hides[i].note] = uint32(i)
-	}
 	if c.bad || records.bad {
 		return errSnapshotContent
 	}
