@@ -3,7 +3,6 @@ package encoder
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 
 	"github.com/slipboxhq/slipbox/internal/cpus"
@@ -24,8 +23,8 @@ var ErrDamaged = errors.New("encoder: damaged model file")
 // Config configures how an Encoder uses the machine.
 type Config struct {
 	// Parallel is the number of goroutines that encode batches at the same time, over all calls.
-	// Default: half the processors, at least 1. A call with a single text, as for a search, does
-	// not queue behind batches.
+	// Default: one for each CPU. A call with a single text, as for a search, does not queue behind
+	// batches, and while there is one, no more than half of them begin another pass, at least 1.
 	Parallel int
 }
 
@@ -78,7 +77,7 @@ func New(m *Model, dir string, c Config) (*Encoder, error) {
 
 func assemble(v tokenizer, w *weights, c Config) *Encoder {
 	if c.Parallel <= 0 {
-		c.Parallel = max(1, runtime.NumCPU()/2)
+		c.Parallel = cpus.Count()
 	}
 	return &Encoder{
 		kernels:  activeKernels,
@@ -128,9 +127,13 @@ func (e *Encoder) encode(ctx context.Context, texts []string, queries bool) ([]E
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wait sync.WaitGroup
-	for range min(cap(e.batches), len(groups)) {
+	for worker := range min(cap(e.batches), len(groups)) {
 		wait.Go(func() {
-			for g := range next {
+			for e.mayPass(worker) {
+				g, more := <-next
+				if !more {
+					return
+				}
 				if err := e.pass(ctx, e.batches, inputs[g.start:g.end], out[g.start:g.end]); err != nil {
 					cancel(err)
 					return
@@ -143,6 +146,12 @@ func (e *Encoder) encode(ctx context.Context, texts []string, queries bool) ([]E
 		return nil, err
 	}
 	return out, nil
+}
+
+// mayPass reports whether a worker of a batch may begin a pass. The first half always may; the others leave
+// their CPUs to single texts, for the rest of the batch.
+func (e *Encoder) mayPass(worker int) bool {
+	return worker < max(1, cap(e.batches)/2) || len(e.searches) == 0
 }
 
 // passRows is the approximate number of word pieces that are computed together: enough that reading

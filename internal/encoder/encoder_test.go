@@ -233,6 +233,25 @@ func TestSearchPassesBatches(t *testing.T) {
 	}
 }
 
+// While a single text is computed, half of the workers of a batch begin no pass, and the others encode all of it.
+func TestBatchLeavesCPUs(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	e.batches = make(chan struct{}, 4)
+	if !e.mayPass(3) {
+		t.Error("a batch alone does not use all workers")
+	}
+	e.searches <- struct{}{}
+	if !e.mayPass(1) || e.mayPass(2) {
+		t.Error("workers beside a single text: want two of four")
+	}
+	texts := goldenTexts(t)
+	out, err := e.Encode(t.Context(), texts)
+	if err != nil || slices.ContainsFunc(out, func(enc Encoding) bool { return enc.Vector == nil }) {
+		t.Errorf("a batch beside a single text: %v", err)
+	}
+}
+
 // Files that are not as published are refused, each with its reason.
 func TestOpenDamaged(t *testing.T) {
 	t.Parallel()
