@@ -16,17 +16,21 @@ type lexicon struct {
 	stored *storedTerms          // nil: none
 }
 
+// termStep is how many terms of a snapshot one place leads to: a place for each would take more memory
+// than most of a small layer.
+const termStep = 16
+
 // storedTerms are the terms of a snapshot, read in place.
 type storedTerms struct {
-	text     []byte   // each term with its length before it, and the number of its postings after it
-	at       []uint32 // where each term begins in text; the terms ascend
+	text     []byte   // each term with its length before it, and the number of its postings after it; they ascend
+	at       []uint32 // where each termStep-th term begins in text
 	first    []uint32 // its first posting
 	postings []posting
 	owner    any // of text and postings
 }
 
-// storedTermBytes is what a stored term takes on the heap.
-const storedTermBytes = 4 + 4
+// storedPlaceBytes is what a place of stored terms takes on the heap.
+const storedPlaceBytes = 4 + 4
 
 // list returns the postings of a term. Those of a snapshot are readable as long as the caller keeps v.stored.
 func (v *lexicon) list(term string) []posting {
@@ -63,7 +67,7 @@ func (v *lexicon) size() (n int64) {
 		n += termBytes(term) + postingBytes*int64(cap(*list))
 	}
 	if v.stored != nil {
-		n += storedTermBytes * int64(len(v.stored.at))
+		n += storedPlaceBytes * int64(cap(v.stored.at))
 	}
 	return n
 }
@@ -94,8 +98,7 @@ func (v *lexicon) sorted() iter.Seq2[string, []posting] {
 	return func(yield func(string, []posting) bool) {
 		own := slices.Sorted(maps.Keys(v.own))
 		if v.stored != nil {
-			for i := range v.stored.at {
-				text, list := v.stored.term(i)
+			for text, list := range v.stored.from(0) {
 				term := string(text)
 				for ; len(own) > 0 && own[0] < term; own = own[1:] {
 					if !yield(own[0], *v.own[own[0]]) {
@@ -118,24 +121,41 @@ func (v *lexicon) sorted() iter.Seq2[string, []posting] {
 	}
 }
 
-// term returns the i-th term and its postings.
-func (t *storedTerms) term(i int) (text []byte, list []posting) {
-	c := cursor{rest: t.text[t.at[i]:]}
-	text = c.bytes(int(c.uvarint())) //nolint:gosec // it was checked when the snapshot was opened
-	n := uint32(c.uvarint())         //nolint:gosec // as above
-	return text, t.postings[t.first[i]:][:n:n]
+// from returns the terms and their postings from the i-th place on, ascending.
+func (t *storedTerms) from(i int) iter.Seq2[[]byte, []posting] {
+	return func(yield func([]byte, []posting) bool) {
+		if i >= len(t.at) {
+			return
+		}
+		c, rest := cursor{rest: t.text[t.at[i]:]}, t.postings[t.first[i]:]
+		for len(c.rest) > 0 {
+			text := c.bytes(int(c.uvarint())) //nolint:gosec // it was checked when the snapshot was opened
+			n := int(c.uvarint())             //nolint:gosec // as above
+			if !yield(text, rest[:n:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
 }
 
 func (t *storedTerms) list(term string) []posting {
 	i, found := slices.BinarySearchFunc(t.at, term, func(at uint32, term string) int {
 		c := cursor{rest: t.text[at:]}
-		return cmp.Compare(string(c.bytes(int(c.uvarint()))), term) //nolint:gosec // as in term
+		return cmp.Compare(string(c.bytes(int(c.uvarint()))), term) //nolint:gosec // as in from
 	})
 	if !found {
-		return nil
+		i-- // it is between two places
 	}
-	_, list := t.term(i)
-	return list
+	for text, list := range t.from(max(i, 0)) {
+		if string(text) >= term {
+			if string(text) == term {
+				return list
+			}
+			break
+		}
+	}
+	return nil
 }
 
 // terms returns the terms of a snapshot.
@@ -149,12 +169,15 @@ func (s *snapshot) terms(m *snapshotMeta, owner any) (*storedTerms, error) {
 			return nil, errSnapshotContent
 		}
 	}
-	t := &storedTerms{text: s.section[sectionTerms], at: make([]uint32, m.terms), first: make([]uint32, m.terms), postings: postings, owner: owner}
+	places := (m.terms + termStep - 1) / termStep
+	t := &storedTerms{text: s.section[sectionTerms], at: make([]uint32, 0, places), first: make([]uint32, 0, places), postings: postings, owner: owner}
 	c := &cursor{rest: t.text}
 	var before []byte
 	next := 0
-	for i := range t.at {
-		t.at[i], t.first[i] = uint32(len(t.text)-len(c.rest)), uint32(next) //nolint:gosec // bounded below
+	for i := range m.terms {
+		if i%termStep == 0 {
+			t.at, t.first = append(t.at, uint32(len(t.text)-len(c.rest))), append(t.first, uint32(next)) //nolint:gosec // bounded below
+		}
 		text := c.bytes(c.count(len(c.rest)))
 		next += c.count(len(postings) - next)
 		if c.bad || i > 0 && string(text) <= string(before) {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -233,6 +235,41 @@ func TestSnapshotFreesMemory(t *testing.T) {
 	}
 }
 
+// Each term of a snapshot is found with its postings, and no other: before the first, between two, after the last.
+func TestStoredTerms(t *testing.T) {
+	t.Parallel()
+	l := newSnapshotLayer(t)
+	var rows []Row
+	for i := range 3*termStep + 1 {
+		// In each note one word of its own, and the first is in all.
+		rows = append(rows, Row{Note: ID{byte(i)}, From: int64(i + 1), Content: fmt.Sprintf("x100 x%d", 2*i+100)})
+	}
+	applyRows(t, l, rows)
+	_, data := written(t, l)
+	again := newSnapshotLayer(t)
+	if err := again.ReadSnapshot(data, nil); err != nil {
+		t.Fatal(err)
+	}
+	own, stored := l.data.Load().terms, again.data.Load().terms
+	if got := len(stored.stored.at); got < 4 || len(stored.own) != 0 {
+		t.Errorf("%d places, %d terms on the heap", got, len(stored.own))
+	}
+	for i := 98; i < 100+2*len(rows)+4; i++ {
+		term := fmt.Sprintf("x%d", i)
+		if a, b := own.list(term), stored.list(term); !slices.Equal(a, b) || (len(a) > 0) != (i%2 == 0 && i >= 100 && i < 100+2*len(rows)) {
+			t.Errorf("%s has %v, and in the snapshot %v", term, a, b)
+		}
+	}
+	for _, term := range []string{"", "a", "zzz"} {
+		if got := stored.list(term); got != nil {
+			t.Errorf("%q has %v", term, got)
+		}
+	}
+	if got := (&lexicon{stored: &storedTerms{}}).list("x"); got != nil {
+		t.Errorf("no terms, but %v", got)
+	}
+}
+
 // Damaged, cut off and foreign bytes are refused, and leave the layer as it is.
 func TestDamagedSnapshots(t *testing.T) {
 	t.Parallel()
@@ -266,6 +303,14 @@ func TestDamagedSnapshots(t *testing.T) {
 		bad[at] ^= 0x10
 		refused(fmt.Sprintf("a bit of section %d differs", i), bad)
 	}
+	var b bytes.Buffer
+	f, w := l.freeze(), &snapshotWriter{to: bufio.NewWriter(&b), numbers: map[string]uint32{}}
+	f.hides = f.hides[1:]
+	f.write(w)
+	if err := w.finish(); err != nil {
+		t.Fatal(err)
+	}
+	refused("a row of a note that is not held", b.Bytes())
 	for at := len(data) - snapshotFloor; at < len(data); at += 5 {
 		bad := bytes.Clone(data)
 		bad[at] ^= 1
