@@ -68,8 +68,8 @@ type block struct {
 	halves  []uint16 // binary16
 	factor  [blockRows]float32
 	inverse [blockRows]float64
-	tokens  [blockRows][]byte
-	owner   any // of codes, halves and tokens, when they are a part of a snapshot; then only filled slots have a place
+	tokens  [][]byte // empty in a snapshot without any
+	owner   any      // of codes, halves and tokens, when they are a part of a snapshot; then only filled slots have a place
 }
 
 // hide is the first revision at which a layer holds any version of a note. From there on it hides
@@ -274,7 +274,7 @@ func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	if slot%blockRows == 0 {
 		b := newBlock(stride)
 		d.blocks = append(d.blocks, b)
-		d.bytes += int64(unsafe.Sizeof(*b)) + 3*int64(blockRows*stride)
+		d.bytes += b.own() + 3*int64(blockRows*stride)
 	} else if last := d.blocks[len(d.blocks)-1]; len(last.codes) < blockRows*stride {
 		d.ownLast(last, stride)
 	}
@@ -283,8 +283,19 @@ func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	return d.blocks[slot/blockRows], slot % blockRows
 }
 
+// own returns the memory of a block without its codes, halves and token codes, in bytes.
+func (b *block) own() int64 { return int64(unsafe.Sizeof(*b)) + sliceBytes*int64(cap(b.tokens)) }
+
+// token returns the token codes of a slot.
+func (b *block) token(i int) []byte {
+	if len(b.tokens) == 0 {
+		return nil
+	}
+	return b.tokens[i]
+}
+
 func newBlock(stride int) *block {
-	return &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride)}
+	return &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride), tokens: make([][]byte, blockRows)}
 }
 
 // ownLast replaces the last block, which is a part of a snapshot and has no room, by a copy with room.
@@ -293,8 +304,8 @@ func (d *data) ownLast(last *block, stride int) {
 	copy(b.codes, last.codes)
 	copy(b.halves, last.halves)
 	b.factor, b.inverse = last.factor, last.inverse
-	d.bytes += 3 * int64(blockRows*stride)
-	for i, t := range &last.tokens {
+	d.bytes += b.own() - last.own() + 3*int64(blockRows*stride)
+	for i, t := range last.tokens {
 		b.tokens[i] = slices.Clone(t) // the copy does not keep the snapshot
 		d.bytes += allocated(len(t))
 	}
@@ -381,11 +392,11 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 		into, i := n.newSlot(uint32(number[row]), stride) //nolint:gosec // not none
 		copy(into.codes[i*stride:][:stride], from.codes[at*stride:])
 		copy(into.halves[i*stride:][:stride], from.halves[at*stride:])
-		into.factor[i], into.inverse[i], into.tokens[i] = from.factor[at], from.inverse[at], from.tokens[at]
+		into.factor[i], into.inverse[i], into.tokens[i] = from.factor[at], from.inverse[at], from.token(at)
 		if from.owner != nil {
-			into.tokens[i] = slices.Clone(from.tokens[at]) // the new block does not keep the snapshot
+			into.tokens[i] = slices.Clone(into.tokens[i]) // the new block does not keep the snapshot
 		}
-		n.bytes += allocated(len(from.tokens[at]))
+		n.bytes += allocated(len(into.tokens[i]))
 	}
 	return n
 }

@@ -133,5 +133,5 @@ func (v *View) tokens(c *chain, g uint32) []byte {
 	}
 	i, _ := v.locate(g)
 	slot := int(c.slot[g])
-	return v.layers[i].blocks[slot/blockRows].tokens[slot%blockRows]
+	return v.layers[i].blocks[slot/blockRows].token(slot % blockRows)
 }

@@ -164,9 +164,10 @@ func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 		mapped = mapped[:m.slots/blockRows] // the last block of the snapshot lacks the rows that came since
 	}
 	for i := range mapped {
+		d.bytes += mapped[i].own() - blocks[i].own()
 		if blocks[i].owner == nil {
 			d.bytes -= 3 * int64(len(blocks[i].codes))
-			for _, t := range &blocks[i].tokens {
+			for _, t := range blocks[i].tokens {
 				d.bytes -= allocated(len(t))
 			}
 		}
@@ -359,7 +360,7 @@ func (f *frozen) writeVectors(w *snapshotWriter) {
 			b, i := f.blocks[slot/blockRows], slot%blockRows
 			buf = le.AppendUint32(le.AppendUint32(buf[:0], row), math.Float32bits(b.factor[i]))
 			buf = le.AppendUint64(buf, math.Float64bits(b.inverse[i]))
-			write(le.AppendUint32(buf, uint32(len(b.tokens[i])))) //nolint:gosec // a text is far below 4 GiB
+			write(le.AppendUint32(buf, uint32(len(b.token(i))))) //nolint:gosec // a text is far below 4 GiB
 		}
 	})
 	// each calls fn with the blocks and how many of their slots are filled.
@@ -376,8 +377,8 @@ func (f *frozen) writeVectors(w *snapshotWriter) {
 	})
 	w.section(sectionTokens, func(write func([]byte)) {
 		each(func(b *block, filled int) {
-			for _, t := range b.tokens[:filled] {
-				write(t)
+			for i := range filled {
+				write(b.token(i))
 			}
 		})
 	})
@@ -673,6 +674,9 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 		first := n * blockRows
 		filled := min(blockRows, m.slots-first)
 		b.codes, b.halves = s.section[sectionCodes][first*stride:][:filled*stride], halves[first*stride:][:filled*stride]
+		if len(s.section[sectionTokens]) > 0 {
+			b.tokens = make([][]byte, filled)
+		}
 		for i := range filled {
 			e := s.section[sectionSlots][(first+i)*slotBytesInFile:]
 			row, size := le.Uint32(e), int(le.Uint32(e[16:]))
@@ -681,9 +685,11 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 			}
 			slots[first+i] = row
 			b.factor[i], b.inverse[i] = math.Float32frombits(le.Uint32(e[4:])), math.Float64frombits(le.Uint64(e[8:]))
-			b.tokens[i], tokens = tokens[:size:size], tokens[size:]
+			if size > 0 {
+				b.tokens[i], tokens = tokens[:size:size], tokens[size:]
+			}
 		}
-		bytes += int64(unsafe.Sizeof(*b))
+		bytes += b.own()
 		blocks[n] = b
 	}
 	return slots, blocks, bytes, nil

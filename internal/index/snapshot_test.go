@@ -270,6 +270,31 @@ func TestStoredTerms(t *testing.T) {
 	}
 }
 
+// A snapshot without token codes has no place for them on the heap, and is continued with rows that have some.
+func TestSnapshotWithoutTokens(t *testing.T) {
+	t.Parallel()
+	rows := snapshotRows(rand.New(rand.NewPCG(2, 9)), 0, 400)
+	for i := range rows[:300] {
+		rows[i].Tokens = nil
+	}
+	l, again := newSnapshotLayer(t), newSnapshotLayer(t)
+	applyRows(t, l, rows[:300])
+	_, data := written(t, l)
+	if err := again.ReadSnapshot(data, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range again.data.Load().blocks {
+		if b.tokens != nil {
+			t.Errorf("block %d has %d places", i, len(b.tokens))
+		}
+	}
+	sameAnswers(t, "without tokens", l, again)
+	for _, x := range []*Layer{l, again} {
+		applyRows(t, x, rows[300:])
+	}
+	sameAnswers(t, "after rows with tokens", l, again)
+}
+
 // Damaged, cut off and foreign bytes are refused, and leave the layer as it is.
 func TestDamagedSnapshots(t *testing.T) {
 	t.Parallel()
