@@ -24,7 +24,7 @@ func marksOf(r *Row) marks {
 		body = strings.TrimPrefix(body, speaker+":")
 	}
 	m := countCapitalized(body)
-	if strings.ContainsAny(body, "?？") {
+	if strings.Contains(body, "?") || strings.Contains(body, "？") {
 		m |= hasQuestion
 	}
 	if last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(body, unicode.IsSpace)); last == '?' || last == '？' {

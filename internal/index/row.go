@@ -178,6 +178,7 @@ func analyze(r *Row, dimensions int) (analyzed, error) {
 func (a *analyzed) count(passage uint32, terms, date []string) {
 	slices.Sort(terms)
 	from := len(a.counts)
+	a.counts = slices.Grow(a.counts, len(terms)+len(date))
 	for j := 0; j < len(terms); {
 		end := j + 1
 		for end < len(terms) && terms[end] == terms[j] {

@@ -290,18 +290,18 @@ func (f *frozen) write(w *snapshotWriter) {
 			write(le.AppendUint32(le.AppendUint32(buf, p.end), p.length))
 		}
 	})
-	terms := 0
+	var lists [][]posting // by term
 	w.section(sectionTerms, func(write func([]byte)) {
 		var buf []byte
 		for t, list := range f.terms.sorted() {
 			buf = binary.AppendUvarint(buf[:0], uint64(len(t)))
 			write(binary.AppendUvarint(append(buf, t...), uint64(len(list))))
-			terms++
+			lists = append(lists, list)
 		}
 	})
 	w.section(sectionPostings, func(write func([]byte)) {
 		var buf []byte
-		for _, list := range f.terms.sorted() {
+		for _, list := range lists {
 			buf = buf[:0]
 			for _, p := range list {
 				buf = le.AppendUint16(le.AppendUint16(le.AppendUint32(buf, p.passage), p.tf), p.own)
@@ -338,7 +338,7 @@ func (f *frozen) write(w *snapshotWriter) {
 		buf = binary.AppendVarint(buf, f.revision)
 		buf = append(buf, boolByte(f.outOfOrder))
 		for _, n := range []int{
-			f.dimensions, len(f.rows), len(f.passages), terms, len(f.sessions), len(f.hides), len(f.slots), len(w.strings), len(f.langs),
+			f.dimensions, len(f.rows), len(f.passages), len(lists), len(f.sessions), len(f.hides), len(f.slots), len(w.strings), len(f.langs),
 		} {
 			buf = binary.AppendUvarint(buf, uint64(n)) //nolint:gosec // not negative
 		}
@@ -555,7 +555,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	for i := range list {
 		list[i] = c.string(c.count(math.MaxInt32))
 	}
-	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
+	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list, left: m.rows}
 	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
 	ended := 0
 	for i := range d.rows {

@@ -87,16 +87,18 @@ type recordReader struct {
 	cursor
 
 	strings []string
+	left    int             // how many records may follow
 	records []filter.Record // allocated at once, for the next ones
 }
 
-// recordsAtOnce is how many records are allocated together.
+// recordsAtOnce is how many records are allocated together at most.
 const recordsAtOnce = 256
 
 func (r *recordReader) read() *filter.Record {
 	if len(r.records) == 0 {
-		r.records = make([]filter.Record, recordsAtOnce)
+		r.records = make([]filter.Record, min(recordsAtOnce, r.left))
 	}
+	r.left--
 	out := &r.records[0]
 	r.records = r.records[1:]
 	out.Kind, out.Category, out.State = r.string(), r.string(), r.string()
