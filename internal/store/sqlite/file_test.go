@@ -139,12 +139,14 @@ func TestSchemaKeysStartWithTenant(t *testing.T) {
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})
-	for _, p := range []*pool{s.write, s.read} {
+	for p, cache := range map[*pool]string{s.write: "-16384", s.read: "-4096"} {
 		q, err := p.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1", "busy_timeout": "10000", "temp_store": "2"} {
+		for name, want := range map[string]string{
+			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1", "busy_timeout": "10000", "temp_store": "2", "cache_size": cache,
+		} {
 			var got string
 			if _, err := q.get(t.Context(), "PRAGMA "+name, nil, &got); err != nil || got != want {
 				t.Errorf("%s is %s (%v), want %s", name, got, err, want)

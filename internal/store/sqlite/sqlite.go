@@ -164,11 +164,22 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
 // Schema returns the version of the database when it was opened.
 func (s *Store) Schema(context.Context) (store.Schema, error) { return s.schema, nil }
 
+// The pages that a connection keeps, in KiB. A write by another connection empties the cache of a reader, and
+// the system has the pages too, so a reader needs little more than the upper levels of its trees.
+const (
+	writerCache = 16 << 10
+	readerCache = 4 << 10
+)
+
 // dsn puts every pragma into the data source name, so that each connection has them.
 func dsn(c Config, readOnly bool) string {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
 		path = c.Path
+	}
+	cache := writerCache
+	if readOnly {
+		cache = readerCache
 	}
 	q := url.Values{}
 	for _, p := range []string{
@@ -178,7 +189,7 @@ func dsn(c Config, readOnly bool) string {
 		"foreign_keys(1)",
 		"secure_delete(1)",
 		"temp_store(MEMORY)",
-		"cache_size(-16384)",
+		fmt.Sprintf("cache_size(%d)", -cache),
 		"wal_autocheckpoint(0)", // see checkpointLater
 		fmt.Sprintf("journal_size_limit(%d)", walLimit),
 		"trusted_schema(0)",
