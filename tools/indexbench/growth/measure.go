@@ -34,7 +34,8 @@ const (
 	whatFork     = "fork"
 	whatCopy     = "copy, to its end"
 	whatHot      = "many tenants: hybrid search, touched before"
-	whatTouch    = "many tenants: first search of a tenant after a start"
+	whatTouch    = "many tenants: first search of a tenant after a start, which fills the index from the log"
+	whatTouched  = "many tenants: first search of a tenant after a start: the index is a file"
 )
 
 // dimensions of the vectors of both embedders; the index scans one byte for each.

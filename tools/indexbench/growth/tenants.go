@@ -59,19 +59,30 @@ func (b *bench) manyTenants(ctx context.Context) error {
 		return err
 	}
 	f := Figure{Notes: b.tenants * b.each}
-	f.What = whatTouch
-	err := b.times(f, b.tenants, func(i int) error { return b.search(ctx, keys[i], "notes", "hybrid", text.Query()) })
-	if err != nil {
+	touch := func(what string) error {
+		f.What = what
+		return b.times(f, b.tenants, func(i int) error { return b.search(ctx, keys[i], "notes", "hybrid", text.Query()) })
+	}
+	if err := touch(whatTouch); err != nil {
 		return err
 	}
 	f.What = whatHot
-	err = b.times(f, max(b.calls, b.tenants), func(i int) error {
+	err := b.times(f, max(b.calls, b.tenants), func(i int) error {
 		return b.search(ctx, keys[i%len(keys)], "notes", "hybrid", text.Query())
 	})
 	if err != nil {
 		return err
 	}
 	if err := b.sizesOf(f.Notes); err != nil {
+		return err
+	}
+	if err := b.stop(); err != nil {
+		return err
+	}
+	if err := b.start(ctx); err != nil {
+		return err
+	}
+	if err := touch(whatTouched); err != nil {
 		return err
 	}
 	return b.stop()
