@@ -82,11 +82,11 @@ func (v *lexicon) clone() lexicon {
 }
 
 // without returns the lexicon with the lists of a snapshot in place of its own, where no posting has come since
-// the snapshot was written.
-func (v *lexicon) without(stored *storedTerms) lexicon {
+// the snapshot was written from an earlier state of it.
+func (v *lexicon) without(stored *storedTerms, earlier lexicon) lexicon {
 	out := lexicon{own: map[string]*[]posting{}, stored: stored}
 	for term, list := range v.own {
-		if len(stored.list(term)) != len(*list) {
+		if had := earlier.own[term]; had == nil || len(*had) != len(*list) {
 			out.own[term] = list
 		}
 	}

@@ -102,8 +102,9 @@ type Written struct {
 	Revision int64
 	Rows     int
 
-	of   *data
-	sums [sections]uint32
+	of    *data
+	terms lexicon // as they were
+	sums  [sections]uint32
 }
 
 // WriteSnapshot writes the layer as it is now. Other writers wait only while the small part is copied.
@@ -116,7 +117,7 @@ func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
 	f.write(w)
 	err := w.finish()
 	runtime.KeepAlive(f) // a part of it may be in an older snapshot
-	done := Written{Revision: f.revision, Rows: len(f.rows), of: f.data}
+	done := Written{Revision: f.revision, Rows: len(f.rows), of: f.data, terms: f.terms}
 	for i := range w.places {
 		done.sums[i] = w.places[i].sum
 	}
@@ -153,7 +154,7 @@ func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 		return nil
 	}
 	// Terms and blocks change under the lock of writers only; readers wait for the exchange alone.
-	terms := d.terms.without(stored)
+	terms := d.terms.without(stored, written.terms)
 	smaller := d.terms.size() - terms.size()
 	d.mu.Lock()
 	defer d.mu.Unlock()
