@@ -187,7 +187,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, console: deps.Console, now: deps.Now,
 		cfg: cfg, doc: doc, docsPage: page, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
-		turns: fair.NewGate(cfg.Connections, deps.AtOnce),
+		turns: fair.NewGate(cfg.Connections, deps.AtOnce).Resting(),
 		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}

@@ -26,7 +26,8 @@ type Gate struct {
 	mu      sync.Mutex
 	free    int
 	waiting [Background + 1]*Queue[*entry]
-	passed  int // turns of foreground since background, which waited, had one
+	passed  int  // turns of foreground since background, which waited, had one
+	rests   bool // places of a tenant that floods
 }
 
 // entry is a caller that waits. admitted is written under the gate's lock.
@@ -43,8 +44,15 @@ func NewGate(size, share int) *Gate {
 	turns := &seen{}
 	for c := range g.waiting {
 		g.waiting[c] = NewQueue[*entry](share)
-		g.waiting[c].seen = turns
+		g.waiting[c].seen, g.waiting[c].loose = turns, true
 	}
+	return g
+}
+
+// Resting makes the places of a tenant that floods rest (see Rest), and returns the gate. It is called before the
+// gate is used.
+func (g *Gate) Resting() *Gate {
+	g.rests = true
 	return g
 }
 
@@ -98,6 +106,14 @@ func (g *Gate) OthersWait(tenant uuid.UUID) bool {
 func (g *Gate) leave(tenant uuid.UUID, c Class) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.rests && g.waiting[c].Floods(tenant) {
+		Rest(func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.release(tenant, c)
+		})
+		return
+	}
 	g.release(tenant, c)
 }
 

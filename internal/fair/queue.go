@@ -15,7 +15,8 @@ import (
 // A Queue is not safe for concurrent use.
 type Queue[T any] struct {
 	share int   // places that one tenant may hold at once; 0 is no limit
-	seen  *seen // who had turns lately: a tenant that was alone has no share; nil: the share always holds
+	seen  *seen // who had turns lately
+	loose bool  // a tenant that was alone has no share
 	lines map[uuid.UUID]*line[T]
 	ready ready[T] // the lines with items
 	turn  uint64   // number of the round that is being served
@@ -50,7 +51,11 @@ type seen struct {
 // aloneAfter is how many turns in a row make a tenant alone: seconds, for one that floods a gateway.
 const aloneAfter = 1024
 
+// pass counts a turn. Those of the zero tenant, whose work is for all, leave a tenant alone.
 func (s *seen) pass(tenant uuid.UUID) {
+	if tenant == uuid.Nil {
+		return
+	}
 	if tenant != s.last {
 		s.before = s.turns
 		s.last = tenant
@@ -71,7 +76,7 @@ const idleLines = 64
 
 // NewQueue returns an empty queue. One tenant may hold at most share places; 0 is no limit.
 func NewQueue[T any](share int) *Queue[T] {
-	return &Queue[T]{share: max(0, share), lines: map[uuid.UUID]*line[T]{}}
+	return &Queue[T]{share: max(0, share), seen: &seen{}, lines: map[uuid.UUID]*line[T]{}}
 }
 
 // Push adds an item behind the tenant's others.
@@ -129,16 +134,14 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 
 // isFull reports whether a tenant holds its share. The zero tenant, whose work is for all of them, has none.
 func (q *Queue[T]) isFull(l *line[T]) bool {
-	return q.share > 0 && l.held >= q.share && l.tenant != uuid.Nil && (q.seen == nil || !q.seen.isAlone(l.tenant))
+	return q.share > 0 && l.held >= q.share && l.tenant != uuid.Nil && !(q.loose && q.seen.isAlone(l.tenant))
 }
 
 // passTurn counts a turn of a line. Turns that it missed while it held more places than others are not owed.
 func (q *Queue[T]) passTurn(l *line[T]) {
 	q.turn = max(q.turn, l.round)
 	l.round = max(l.round+1, q.turn)
-	if q.seen != nil {
-		q.seen.pass(l.tenant)
-	}
+	q.seen.pass(l.tenant)
 }
 
 // Hold counts one more place of a tenant, and a turn, without an item. It reports whether its share allows
@@ -167,6 +170,11 @@ func (q *Queue[T]) change(l *line[T], by int) {
 	if l.at >= 0 {
 		heap.Fix(&q.ready, l.at)
 	}
+}
+
+// Floods reports whether a tenant that has a share waits for more while others have turns, too.
+func (q *Queue[T]) Floods(tenant uuid.UUID) bool {
+	return q.share > 0 && tenant != uuid.Nil && q.Waiting(tenant) > 0 && !q.seen.isAlone(tenant)
 }
 
 // Len returns how many items wait.

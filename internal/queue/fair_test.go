@@ -120,6 +120,28 @@ func TestShareOfSlots(t *testing.T) {
 	})
 }
 
+// The slot of a tenant with more lanes than its share rests between two jobs, once others have jobs too.
+func TestSlotsRest(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			o := &outbox{}
+			h := newWorker(o, func(context.Context, memory.Job) error { pass(10 * time.Millisecond); return nil })
+			flood(o, memory.StageDecide, 20, 50)
+			if !alone {
+				flood(o, memory.StageDecide, 1, 1)
+			}
+			_, stop := start(t, h, Config{Decides: 2, Share: 50})
+			pass(time.Second)
+			n := h.started()
+			stop()
+			if most := 1000/10 + 2; alone != (n > most-10) || n > most {
+				t.Errorf("alone %v: %d jobs of 10 ms in a second, one at a time", alone, n)
+			}
+		})
+	}
+}
+
 // Lanes that wait cost no goroutine, and more of them than are kept in memory are found later.
 //
 //nolint:paralleltest // it counts the goroutines of the process

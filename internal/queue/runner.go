@@ -382,6 +382,18 @@ func (r *Runner) isIdle() bool {
 	return true
 }
 
+// leave returns a slot, after a rest if the tenant floods the stage.
+func (r *Runner) leave(l lane) {
+	r.mu.Lock()
+	floods := r.stages[l.stage].waiting.Floods(l.ref.Tenant)
+	r.mu.Unlock()
+	if floods {
+		fair.Rest(func() { r.release(l) })
+		return
+	}
+	r.release(l)
+}
+
 // release returns a slot, and starts the lane whose turn it is.
 func (r *Runner) release(l lane) {
 	r.mu.Lock()
@@ -469,7 +481,7 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 	}
 	for _, j := range claimed {
 		work := func() {
-			defer r.release(l)
+			defer r.leave(l)
 			r.runJob(now.jobs, j, l.stage)
 			if l.stage == memory.StagePrepare && slices.Contains(r.cfg.Stages, memory.StageDecide) {
 				r.startLane(lane{l.ref, memory.StageDecide}, true) // a prepared note can be decided

@@ -138,7 +138,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	s.groups.init()
-	s.turns = fair.NewGate(int(pc.MaxConns), max(2, int(pc.MaxConns)/tenantConnections))
+	s.turns = fair.NewGate(int(pc.MaxConns), max(2, int(pc.MaxConns)/tenantConnections)).Resting()
 	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
 		return nil, s.translate(err)
 	}

@@ -112,7 +112,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	}
 	s.write, s.read = newPool(wdb, 1), newPool(rdb, c.Readers)
 	// More reads of one tenant than there are CPUs would only take turns of these.
-	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count()))
+	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count())).Resting()
 	if err := s.openReserve(ctx, c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
