@@ -134,7 +134,10 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 
 // isFull reports whether a tenant holds its share. The zero tenant, whose work is for all of them, has none.
 func (q *Queue[T]) isFull(l *line[T]) bool {
-	return q.share > 0 && l.held >= q.share && l.tenant != uuid.Nil && !(q.loose && q.seen.isAlone(l.tenant))
+	if q.share == 0 || l.held < q.share || l.tenant == uuid.Nil {
+		return false
+	}
+	return !q.loose || !q.seen.isAlone(l.tenant)
 }
 
 // passTurn counts a turn of a line. Turns that it missed while it held more places than others are not owed.

@@ -33,12 +33,12 @@ func TestPlacesRest(t *testing.T) {
 			t.Fatalf("%v without a rest", log)
 		}
 		enter(other)() // does not wait
-		time.Sleep(restStep)
+		<-time.After(restStep)
 		synctest.Wait()
 		if len(log) != 1 { // whose place rests in turn, since another caller waits
 			t.Fatalf("%v after one rest", log)
 		}
-		time.Sleep(restStep)
+		<-time.After(restStep)
 		synctest.Wait()
 		enter(flood)() // nobody waits behind it
 		if len(log) != 2 || g.free != 4 {

@@ -53,7 +53,9 @@ var (
 	changeForms = []changeForm{
 		{before: regexp.MustCompile(clauseStart + whoHas + ` ` + changed + ` (?:` + itself + `|(?P<k>` + named + `))` + changedTo + `(?:the )?$`), behind: anything},
 		{before: regexp.MustCompile(clauseStart + `(?:we|they|i|he|she)(?:'ve| have|'s| has)?(?: just| now| already)? (?:switched|changed|moved|gone over) (?:over )?to $`), behind: anything},
-		{before: regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))(?:'s| is| was| has|'d| had| got| gets)?(?: just| now| already| since)*(?: been| being)? (?:` + changed + `|gone|went|risen|rose|jumped|dropped|fell|fallen|come down|came down)` + changedTo + `$`), behind: anything},
+		{before: regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))(?:'s| is| was| has|'d| had| got| gets)?(?: just| now| already| since)*(?: been| being)? ` + changed + changedTo + `$`), behind: anything},
+		// "The letter went off on Thursday" is no change.
+		{before: regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))(?:'s| has|'d| had)?(?: just| now| already| since)* (?:gone|went|risen|rose|jumped|dropped|fell|fallen|come|came)(?: back| up| down)? (?:from [\p{L}\d ]{1,20} )?to $`), behind: anything},
 		{before: regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))` + changedAre + `$`), behind: isNow, isPlace: true},
 		{before: regexp.MustCompile(clauseStart + `(?:` + itself + `|(?P<k>` + named + `))(?:'s| is| are| starts) now (?:on |at |in |for |due |set for |planned for )*$`), behind: anything},
 		{before: regexp.MustCompile(clauseStart + `(?:we|they|i|he|she)(?:'re|'m|'s| are| am| is)? (?:now )?(?:meeting|going|starting|leaving|flying|coming|moving|having it|doing it|start|finish|leave|meet|open|close|pay)(?: up| it)? (?:on |at |in |until |from )?$`), behind: isNow},

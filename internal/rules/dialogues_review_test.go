@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
-// writtenFacts extracts the facts of twenty written dialogues, with the ten turns before each as background. The
+// writtenFacts extracts the facts of the written dialogues, with the ten turns before each as background. The
 // turns of a dialogue are a minute apart.
 func writtenFacts(t *testing.T) []drawn {
 	t.Helper()
