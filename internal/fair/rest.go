@@ -14,7 +14,7 @@ const (
 // Rest returns at once, and calls free after a rest, in a goroutine of a timer: 3 ms if the process gets a CPU when it
 // wants one, up to 30 ms if not. Turns alone share out what is done, but a tenant that floods takes each place again as
 // soon as it is free, so all CPUs stay busy, and a short request of another tenant waits for one each time it is woken.
-// A tenant rests only while it floods (Gate.Floods, Queue.Floods), so one that has the process to itself never does.
+// A tenant rests only while it floods (Queue.Floods), so one that has the process to itself never does.
 func Rest(free func()) { rest(free, restSteps) }
 
 func rest(free func(), steps int) {
