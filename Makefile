@@ -23,7 +23,7 @@ EVAL_PARTS ?= recall noise growth
 # How much random tests do: little here and in .ci/run, much in "make nightly".
 # Checks of each property, rounds of the test that kills the gateway.
 export RAPID_CHECKS        ?= 20
-export SLIPBOX_KILL_ROUNDS ?= 5
+export KILL_ROUNDS ?= 5
 # How long each target of "go test -fuzz" runs in test/fuzz/go.
 FUZZTIME ?= 60s
 # What "make test" and "make cover" run.
@@ -156,7 +156,7 @@ test/postgres: services ## Run the tests of the packages over a store on Postgre
 
 .PHONY: test/faults
 test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes
-	$(WITH_SERVICES) SLIPBOX_KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
+	$(WITH_SERVICES) KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
 	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_FAULT_SECONDS=$${SLIPBOX_FAULT_SECONDS:-90} go test -count=1 -timeout=30m -v ./test/faults
 
 .PHONY: test/clients

@@ -13,13 +13,13 @@ import (
 )
 
 // TestKill kills the real binary at random moments of a stream of 1,000 adds. After the restart, every
-// acknowledged note must exist and be evolved exactly once. SLIPBOX_KILL_ROUNDS sets the number of
+// acknowledged note must exist and be evolved exactly once. KILL_ROUNDS sets the number of
 // rounds (default 20), SLIPBOX_KILL_SEED the moments.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes about a minute: left out of -short")
 	}
-	rounds := envInt(t, "SLIPBOX_KILL_ROUNDS", 20)
+	rounds := envInt(t, "KILL_ROUNDS", 20)
 	seed := uint64(envInt(t, "SLIPBOX_KILL_SEED", int(time.Now().UnixNano()&0xffffff)))
 	t.Logf("rounds %d, seed %d", rounds, seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
