@@ -222,6 +222,17 @@ func queueUp(t *testing.T, g *Gate, tenant uuid.UUID, c Class, n int, name strin
 	}
 }
 
+// entered enters a gate in the foreground.
+func entered(t *testing.T, g *Gate, tenant uuid.UUID) (leave func()) {
+	t.Helper()
+	leave, err := g.Enter(t.Context(), tenant, Foreground)
+	if err != nil {
+		t.Error(err)
+		return func() {}
+	}
+	return leave
+}
+
 func TestGateAdmitsByTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -333,14 +344,7 @@ func TestGateShare(t *testing.T) {
 		const size, share = 4, 2
 		g := NewGate(size, share)
 		flood, other := uuid.New(), uuid.New()
-		enter := func(tenant uuid.UUID) (leave func()) {
-			leave, err := g.Enter(t.Context(), tenant, Foreground)
-			if err != nil {
-				t.Error(err)
-				return func() {}
-			}
-			return leave
-		}
+		enter := func(tenant uuid.UUID) (leave func()) { return entered(t, g, tenant) }
 		all := make([]func(), size)
 		for i := range all {
 			all[i] = enter(flood)

@@ -15,14 +15,7 @@ func TestPlacesRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(4, 1).Resting()
 		flood, other := uuid.New(), uuid.New()
-		enter := func(tenant uuid.UUID) (leave func()) {
-			leave, err := g.Enter(t.Context(), tenant, Foreground)
-			if err != nil {
-				t.Error(err)
-				return func() {}
-			}
-			return leave
-		}
+		enter := func(tenant uuid.UUID) (leave func()) { return entered(t, g, tenant) }
 		enter(other)()
 		leave := enter(flood)
 		var log []string
