@@ -1,7 +1,6 @@
 package fair
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,20 +21,20 @@ func TestPlacesRest(t *testing.T) {
 		queueUp(t, g, flood, Foreground, 2, "flood", &log)
 		leave()
 		synctest.Wait()
-		if len(log) > 0 {
-			t.Fatalf("%v without a rest", log)
+		if n := g.Waiting(flood); n != 2 {
+			t.Fatalf("%d wait without a rest, want 2", n)
 		}
 		enter(other)() // does not wait
 		<-time.After(restStep)
 		synctest.Wait()
-		if len(log) != 1 { // whose place rests in turn, since another caller waits
-			t.Fatalf("%v after one rest", log)
+		if n := g.Waiting(flood); n != 1 { // the place rests again, since another caller waits
+			t.Fatalf("%d wait after one rest, want 1", n)
 		}
 		<-time.After(restStep)
 		synctest.Wait()
 		enter(flood)() // nobody waits behind it
-		if len(log) != 2 || g.free != 4 {
-			t.Errorf("%v, %d places are free", log, g.free)
+		if n := g.Waiting(flood); n != 0 {
+			t.Errorf("%d wait after two rests", n)
 		}
 
 		// Nobody else had a turn for long, but for what is done for all.
@@ -48,7 +47,7 @@ func TestPlacesRest(t *testing.T) {
 		queueUp(t, g, flood, Foreground, 1, "alone", &log)
 		all[0]()
 		synctest.Wait()
-		if !slices.Contains(log, "alone") {
+		if g.Waiting(flood) > 0 {
 			t.Error("a tenant that is alone rests")
 		}
 	})
