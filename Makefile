@@ -22,8 +22,8 @@ EVAL_DATA ?=
 EVAL_PARTS ?= recall noise growth
 # How much random tests do: little here and in .ci/run, much in "make nightly".
 # Checks of each property, rounds of the test that kills the gateway.
-export RAPID_CHECKS        ?= 20
-export KILL_ROUNDS ?= 5
+export RAPID_CHECKS ?= 20
+export KILL_ROUNDS  ?= 5
 # How long each target of "go test -fuzz" runs in test/fuzz/go.
 FUZZTIME ?= 60s
 # What "make test" and "make cover" run.
