@@ -32,10 +32,13 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	if utf8.RuneCountInString(in.Fact) > maxCompared {
 		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
+	if _, _, said, ok := excerptParts(in.Fact); ok {
+		return decideExcerpt(said, in.Similar)
+	}
 	fact := parseFact(in.Fact)
 	var memories []parsedMemory
 	for _, m := range in.Similar {
-		if utf8.RuneCountInString(m.Content) <= maxCompared { // a document says much more than a fact
+		if utf8.RuneCountInString(m.Content) <= maxCompared && !isExcerpt(m.Content) { // a document says much more than a fact
 			memories = append(memories, parseMemory(m))
 		}
 	}
@@ -63,6 +66,16 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 		d.Text = &best.text
 	}
 	return d
+}
+
+// decideExcerpt adds what somebody says, unless the same words are known. No rule understands it, so it changes nothing.
+func decideExcerpt(said string, known []memory.Described) mem0.FactDecision {
+	for _, m := range known {
+		if _, _, was, ok := excerptParts(m.Content); ok && text.Fold(was) == text.Fold(said) {
+			return mem0.FactDecision{Operation: mem0.OpNoop, Target: &m.Handle}
+		}
+	}
+	return mem0.FactDecision{Operation: mem0.OpAdd}
 }
 
 // parsedMemory is a memory with its clauses parsed.

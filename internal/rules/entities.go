@@ -30,7 +30,8 @@ const (
 // that the rules read, and every other name with a capital.
 func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 	out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
-	people := peopleIn(in.Texts)
+	texts := withoutExcerpts(in.Texts)
+	people := peopleIn(texts)
 	people[text.Fold(in.User)] = in.User != ""
 	seen := map[string]bool{}
 	add := func(e mem0.Entity) {
@@ -41,7 +42,7 @@ func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 		seen[key] = true
 		out.Entities = append(out.Entities, e)
 	}
-	for _, t := range in.Texts {
+	for _, t := range texts {
 		for _, s := range statements(t, in.User) {
 			add(s.source)
 			add(s.destination)

@@ -23,14 +23,20 @@ const (
 // extract returns the statements of an exchange that are worth keeping, each as a sentence of its
 // own in the third person. It reads what people say. Only if the assistant alone speaks does it
 // read what the assistant promised or recommended.
-func extract(in mem0.ExtractInput) mem0.Extraction {
+func extract(in mem0.ExtractInput) mem0.Extraction { return keptOf(in, false) }
+
+// extractAll returns what extract returns, and of the sentences that no rule understands those that are worth keeping, as
+// excerpts.
+func extractAll(in mem0.ExtractInput) mem0.Extraction { return keptOf(in, true) }
+
+func keptOf(in mem0.ExtractInput, withExcerpts bool) mem0.Extraction {
 	limit := in.Max
 	if limit <= 0 {
 		limit = maxRuleFacts
 	}
 	out := mem0.Extraction{Facts: []string{}}
 	model := loadWorth()
-	for _, c := range candidates(in) {
+	for _, c := range candidates(in, withExcerpts) {
 		if len(out.Facts) < limit && model.keeps(&c) {
 			out.Facts = append(out.Facts, c.fact)
 		}
@@ -38,8 +44,8 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	return out
 }
 
-// candidates returns the statements of an exchange, each once.
-func candidates(in mem0.ExtractInput) []candidate {
+// candidates returns the statements of an exchange, each once; withExcerpts adds what no rule understands.
+func candidates(in mem0.ExtractInput, withExcerpts bool) []candidate {
 	personSpeaks := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	var out []candidate
 	seen := map[string]bool{}
@@ -52,7 +58,11 @@ func candidates(in mem0.ExtractInput) []candidate {
 		r := readerOf(all, at)
 		r.agent = !personSpeaks
 		found := r.facts()
-		if len(found) == 0 {
+		var excerpts []string
+		if withExcerpts {
+			excerpts = r.excerpts(found)
+		}
+		if len(found)+len(excerpts) == 0 {
 			continue
 		}
 		var before *utterance
@@ -64,6 +74,12 @@ func candidates(in mem0.ExtractInput) []candidate {
 			if key := text.Fold(fact); !seen[key] {
 				seen[key] = true
 				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, promise: r.agent, answer: j < r.answers || slices.Contains(r.changed, fact)})
+			}
+		}
+		for _, fact := range excerpts {
+			if key := text.Fold(fact); !seen[key] {
+				seen[key] = true
+				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, excerpt: true})
 			}
 		}
 	}

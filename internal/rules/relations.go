@@ -26,7 +26,7 @@ func findRelations(in mem0.RelationsInput) mem0.RelationsFound {
 	}
 	out := mem0.RelationsFound{Relations: []mem0.Triple{}}
 	seen := map[mem0.Triple]bool{}
-	for _, t := range in.Texts {
+	for _, t := range withoutExcerpts(in.Texts) {
 		for _, s := range statements(t, in.User) {
 			source, sourceKnown := given[entityKey(s.source.Entity)]
 			destination, destinationKnown := given[entityKey(s.destination.Entity)]

@@ -18,15 +18,16 @@ const defaultChars = 1200
 // summarize joins the most informative sentences of the memories. If there is an old summary, it
 // removes and adds sentences as the changes say.
 func summarize(in mem0.SummarizeInput) mem0.Summary {
-	list := slices.Clone(in.Memories)
+	list := withoutExcerpts(in.Memories)
 	if in.Old != "" || len(in.Changes) > 0 {
 		list = append(text.Sentences(in.Old), list...)
 		for _, c := range in.Changes {
 			sign, body, _ := strings.Cut(c, " ")
-			switch sign {
-			case "+":
+			switch {
+			case isExcerpt(body):
+			case sign == "+":
 				list = append(list, body)
-			case "-":
+			case sign == "-":
 				list = removeSentences(list, body)
 			}
 		}

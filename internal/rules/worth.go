@@ -21,10 +21,14 @@ type candidate struct {
 	said    *saidTraits
 	promise bool // of the assistant
 	answer  bool // to a question
+	excerpt bool // of what no rule understands
 }
 
 //go:embed worth.tsv
 var worthTable string
+
+// excerptThreshold is the least probability with which an excerpt is kept: it is longer to read than a fact.
+const excerptThreshold = 0.5
 
 // worthModel holds the weight of each feature, and from which value on a fact is kept.
 type worthModel struct {
@@ -73,6 +77,9 @@ func (m *worthModel) keeps(c *candidate) bool {
 	if keep, decided := c.byRule(); decided {
 		return keep
 	}
+	if c.excerpt {
+		return m.probability(c) >= excerptThreshold
+	}
 	return m.probability(c) >= m.threshold
 }
 
@@ -85,7 +92,7 @@ func (c *candidate) byRule() (keep, decided bool) {
 		return true, true
 	case c.said.foreign:
 		return false, true
-	case !c.said.pasted && (endsSomething.MatchString(c.fact) || plainState.MatchString(c.fact)):
+	case !c.said.pasted && !c.excerpt && (endsSomething.MatchString(c.fact) || plainState.MatchString(c.fact)):
 		return true, true
 	}
 	return false, false

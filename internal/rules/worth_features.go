@@ -130,6 +130,16 @@ func (c *candidate) features(add func(name string, value float64)) {
 		add(f.name, f.value)
 	}
 	add("every fact", 1)
+	if c.excerpt {
+		add("excerpt", 1)
+		if suppositions.MatchString(c.fact) || hanSupposed.MatchString(c.fact) {
+			add("excerpt supposes", 1)
+		}
+		if _, before, said, ok := excerptParts(c.fact); ok {
+			c = &candidate{fact: said, speaker: c.speaker, said: c.said, excerpt: true}
+			c.quotedFeatures(before, add)
+		}
+	}
 	words := wordsOf(strings.ReplaceAll(c.fact, c.speaker, " "))
 	c.place(words, add)
 	for _, topic := range topicLexicon().topTopics(c.fact, c.language(), 3) {
@@ -141,6 +151,31 @@ func (c *candidate) features(add func(name string, value float64)) {
 	}
 	c.englishFeatures(add)
 }
+
+// quotedFeatures adds what an excerpt says beside what is quoted, and what the quotation leaves open.
+func (c *candidate) quotedFeatures(before string, add func(string, float64)) {
+	points := pointsElsewhere(c.fact)
+	others := aboutOthers.MatchString(c.fact) || strings.ContainsAny(c.fact, "他她它")
+	own := firstWords.MatchString(c.fact)
+	asks := strings.ContainsAny(before, "?？")
+	for _, f := range []struct {
+		name string
+		is   bool
+	}{
+		{"quoted", true}, {"quoted answer", asks}, {"quoted behind a sentence", before != "" && !asks}, {"quoted pronoun", others}, {"quoted pointing", points}, {"quoted pointing without a sentence", points && before == ""},
+		{"quoted own", own}, {"quoted own answer", own && asks}, {"quoted second person", secondWords.MatchString(c.fact)},
+		{"quoted answer about you", asks && secondWords.MatchString(before)}, {"quoted answer about another", asks && (aboutOthers.MatchString(before) || strings.ContainsAny(before, "他她它"))},
+		{"quoted without a verb", c.language() == text.English && !hasFiniteVerb(grammar.English(c.fact))},
+		{"quoted number", strings.ContainsAny(c.fact, "0123456789") || numbered.MatchString(c.fact)},
+	} {
+		if f.is {
+			add(f.name, 1)
+		}
+	}
+}
+
+// numbered matches numbers and times in words.
+var numbered = regexp.MustCompile(`(?i)\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b|[一二三四五六七八九十百千两几]+[个只条天年月号点岁块斤次周]|周[一二三四五六日天]`)
 
 // place adds features of the sentence that a fact is most likely from, and of the words that were said before.
 func (c *candidate) place(words map[string]bool, add func(string, float64)) {

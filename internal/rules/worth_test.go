@@ -27,6 +27,7 @@ type example struct {
 	good          bool
 	class, fact   string
 	features      []feature
+	excerpt       bool
 	byRule        bool    // no weights are needed
 	score         float64 // by rules
 }
@@ -81,22 +82,24 @@ func setOf(dialogue string) string {
 // judged returns the examples: the candidates of the conversations that were judged.
 func judged(t *testing.T, dir string) []example {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", "worth_judged.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	verdicts := map[string]string{}
-	for line := range strings.Lines(string(raw)) {
-		parts := strings.Split(strings.TrimSpace(line), "\t")
-		turn, _, _ := strings.Cut(parts[0], " #")
-		verdicts[turn+" "+parts[1]] = parts[2]
+	for _, file := range []string{"worth_judged.tsv", "worth_excerpts.tsv"} {
+		raw, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			parts := strings.Split(strings.TrimSpace(line), "\t")
+			turn, _, _ := strings.Cut(parts[0], " #")
+			verdicts[turn+" "+parts[1]] = parts[2]
+		}
 	}
 	var out []example
 	for _, d := range judgedSets(t, dir) {
 		var before []memory.Utterance
 		for _, turn := range d.turns {
 			if turn.Role == memory.RoleUser {
-				for _, c := range candidates(mem0.ExtractInput{Recent: before, New: []memory.Utterance{turn.Utterance}}) {
+				for _, c := range candidates(mem0.ExtractInput{Recent: before, New: []memory.Utterance{turn.Utterance}}, true) {
 					class := verdicts[d.id+" "+turn.id+" "+drawn{text: c.fact}.hash()]
 					if class == "" || standing.MatchString(c.fact) { // these are wanted in any case
 						continue
@@ -106,6 +109,11 @@ func judged(t *testing.T, dir string) []example {
 			}
 			before = append(before, turn.Utterance)
 			before = before[max(0, len(before)-3):]
+		}
+	}
+	for _, n := range notebookCandidates(t) {
+		if class := verdicts[fmt.Sprintf("%s %d %s", n.dialogue, n.turn, drawn{text: n.fact}.hash())]; class != "" {
+			out = append(out, newExample("written, "+n.dialogue[:2], n.dialogue, class, &n.candidate))
 		}
 	}
 	t.Logf("%d of %d judged facts are still found", len(out), len(verdicts))
@@ -136,7 +144,7 @@ func ownCandidates(before, said string) []candidate {
 	if before != "" {
 		in.Recent = []memory.Utterance{{Role: memory.RoleAssistant, Content: before, Time: tierTime}}
 	}
-	return candidates(in)
+	return candidates(in, false)
 }
 
 // ownExamples returns examples that we wrote: those lines, and what a reader wants to know of the dialogues of
@@ -151,7 +159,7 @@ func ownExamples(t *testing.T) []example {
 	}
 	for _, d := range readTalks(t, "talks_chosen.tsv") {
 		for i, u := range d.turns {
-			for _, c := range candidates(mem0.ExtractInput{Recent: d.turns[max(0, i-3):i], New: []memory.Utterance{u}}) {
+			for _, c := range candidates(mem0.ExtractInput{Recent: d.turns[max(0, i-3):i], New: []memory.Utterance{u}}, false) {
 				memo := memoryList{texts: []string{c.fact}}
 				if slices.ContainsFunc(d.want, memo.has) {
 					out = append(out, newExample("own", d.name, "good", &c))
@@ -171,7 +179,7 @@ func (e *example) weight() float64 {
 }
 
 func newExample(set, dialogue, class string, c *candidate) example {
-	e := example{set: set, dialogue: dialogue, good: class == "good", class: class, fact: c.fact}
+	e := example{set: set, dialogue: dialogue, good: class == "good", class: class, fact: c.fact, excerpt: c.excerpt}
 	keep, decided := c.byRule()
 	e.byRule, e.score = decided, indicator(keep)
 	c.features(func(name string, value float64) { e.features = append(e.features, feature{name, value}) })
@@ -384,20 +392,31 @@ func logScores(t *testing.T, name string, sets map[string][]scored) {
 	var pool []scored
 	row := func(set string, list []scored) {
 		var line strings.Builder
-		fmt.Fprintf(&line, "%s | %s | %d | %.2f | %.3f", name, set, len(list), share(list), areaUnder(list))
+		what := "facts"
+		if len(list) > 0 && list[0].excerpt {
+			what = "excerpts"
+		}
+		fmt.Fprintf(&line, "%s | %s | %d %s | %.2f | %.3f", name, set, len(list), what, share(list), areaUnder(list))
 		for _, threshold := range []float64{.3, .4, .5, .55, .6, .7} {
 			precision, recall := at(list, threshold)
 			fmt.Fprintf(&line, " | %.2f / %.2f", precision, recall)
 		}
 		t.Log(line.String())
 	}
-	for _, set := range slices.Sorted(maps.Keys(sets)) {
-		row(set, sets[set])
-		if set != "own" {
-			pool = append(pool, sets[set]...)
+	for _, excerpts := range []bool{false, true} {
+		pool = nil
+		for _, set := range slices.Sorted(maps.Keys(sets)) {
+			list := slices.DeleteFunc(slices.Clone(sets[set]), func(s scored) bool { return s.excerpt != excerpts })
+			if len(list) == 0 {
+				continue
+			}
+			row(set, list)
+			if set != "own" {
+				pool = append(pool, list...)
+			}
 		}
+		row("all but own", pool)
 	}
-	row("all but own", pool)
 }
 
 func share(list []scored) float64 {
