@@ -123,7 +123,7 @@ func (turn *notebookTurn) partOf(fact string) *notebookPart {
 
 var drawNotebook = flag.String("draw-notebook", "", "write what the rules find in the written dialogues into this folder, to be judged")
 
-// TestNotebookCandidates: what is worth a note is among the candidates.
+// TestNotebookCandidates: nearly all that is worth a note is among the candidates. With -draw-notebook it writes them, to be judged.
 func TestNotebookCandidates(t *testing.T) {
 	t.Parallel()
 	all := notebookCandidates(t)
@@ -149,11 +149,19 @@ func TestNotebookCandidates(t *testing.T) {
 		}
 	}
 	t.Logf("%d candidates, %d of them excerpts; of %d sentences that are worth a note, %d have one", len(all), excerpts, wanted, kept)
-	if *drawNotebook == "" {
-		return
+	if 100*kept < 97*wanted {
+		t.Errorf("of %d sentences that are worth a note, %d have a candidate", wanted, kept)
 	}
+	if *drawNotebook != "" {
+		writeNotebook(t, *drawNotebook, turns, all)
+	}
+}
+
+// writeNotebook writes the dialogues with all that the rules find in them.
+func writeNotebook(t *testing.T, dir string, turns []notebookTurn, all []noted) {
+	t.Helper()
 	for i := range turns {
-		name := filepath.Join(*drawNotebook, turns[i].Dialogue+".txt")
+		name := filepath.Join(dir, turns[i].Dialogue+".txt")
 		if i == 0 || turns[i-1].Dialogue != turns[i].Dialogue {
 			_ = os.Remove(name)
 		}
