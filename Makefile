@@ -62,13 +62,13 @@ RACE_PACKAGES := \
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
-FIGURES := Recall|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+FIGURES := Recall|DialogueFindsWhatItsPartsFind|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
 # One thing after another: what a policy decides, the encoder by itself, what is exported after each call, what is taken out of texts,
 # what a store answers.
-ONE_BY_ONE := Mem0(g|Summary)|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
+ONE_BY_ONE := Mem0(g|Summary|ExpiryTasks|Budgets)|ByLanguage|Migrate$$|OpenRefusesRoles|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
-WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)
+WITHOUT_RACE          := ^(Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)|FuzzUnigram)
 WITHOUT_RACE_PACKAGES := \
 	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
 	internal/index internal/encoder internal/llm internal/document \
@@ -145,9 +145,10 @@ test/rest: services encoder ## Run the tests that test/race and test/commands le
 test/commands: services encoder ## Run the tests of the commands, which start them as processes
 	$(WITH_SERVICES) $(GOTEST) -vet=off ./cmd/...
 
-# The packages over a store, which their tests run on the embedded engine by default. What is skipped has no store, or says
-# nothing about it.
-POSTGRES_SKIP ?= ^Test($(ANSWERS)|WrongBodies)
+# The packages over a store, which their tests run on the embedded engine by default. What is skipped has no store, says
+# nothing about it, or is long; "make nightly" skips nothing.
+LONG := OSLongSpan|PoliciesAnd(Duplicates|DeletedCollections|Limits|AnObedientModel|OddExchanges)|OSEviction|LongConversation|ModelTrouble
+POSTGRES_SKIP ?= ^Test($(ANSWERS)|WrongBodies|$(LONG))
 OVER_STORE := internal/memory/engine internal/api internal/memory internal/memory/notes internal/clone internal/worker
 
 .PHONY: test/postgres

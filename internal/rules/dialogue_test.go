@@ -29,7 +29,7 @@ func TestDialogueIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := memory.Utterance{Role: memory.RoleUser, Name: parts[1], Content: parts[2], Time: at.Add(18 * time.Hour)}
-		for _, f := range extractAll(mem0.ExtractInput{Recent: before[max(0, len(before)-10):], New: []memory.Utterance{u}}).Facts {
+		for _, f := range extract(mem0.ExtractInput{Excerpts: true, Recent: before[max(0, len(before)-10):], New: []memory.Utterance{u}}).Facts {
 			s.learn(f)
 		}
 		before = append(before, u)

@@ -45,7 +45,7 @@ func writtenFacts(t *testing.T) []drawn {
 		if turn.Speaker == "assistant" {
 			u.Role, u.Name = memory.RoleAssistant, ""
 		}
-		for i, f := range extractAll(mem0.ExtractInput{Recent: before[max(0, len(before)-10):], New: []memory.Utterance{u}}).Facts {
+		for i, f := range extract(mem0.ExtractInput{Excerpts: true, Recent: before[max(0, len(before)-10):], New: []memory.Utterance{u}}).Facts {
 			out = append(out, drawn{fmt.Sprintf("%s %d #%d", turn.Dialogue, len(before)+1, i+1), f, turn.Text})
 		}
 		before = append(before, u)

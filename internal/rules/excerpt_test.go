@@ -15,13 +15,13 @@ func told(names [2]string, said ...string) mem0.ExtractInput {
 	for i, s := range said {
 		all = append(all, memory.Utterance{Role: memory.RoleUser, Name: names[(len(said)-1-i)%2], Content: s, Time: tierTime})
 	}
-	return mem0.ExtractInput{Recent: all[:len(all)-1], New: all[len(all)-1:]}
+	return mem0.ExtractInput{Recent: all[:len(all)-1], New: all[len(all)-1:], Excerpts: true}
 }
 
 // found returns all candidates of an exchange that are excerpts.
 func found(in mem0.ExtractInput) []string {
 	var out []string
-	for _, c := range candidates(in, true) {
+	for _, c := range candidates(in) {
 		if c.excerpt {
 			out = append(out, c.fact)
 		}

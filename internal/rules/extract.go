@@ -22,21 +22,15 @@ const (
 
 // extract returns the statements of an exchange that are worth keeping, each as a sentence of its
 // own in the third person. It reads what people say. Only if the assistant alone speaks does it
-// read what the assistant promised or recommended.
-func extract(in mem0.ExtractInput) mem0.Extraction { return keptOf(in, false) }
-
-// extractAll returns what extract returns, and of the sentences that no rule understands those that are worth keeping, as
-// excerpts.
-func extractAll(in mem0.ExtractInput) mem0.Extraction { return keptOf(in, true) }
-
-func keptOf(in mem0.ExtractInput, withExcerpts bool) mem0.Extraction {
+// read what the assistant promised or recommended. Of what no rule understands it returns excerpts, if they are asked for.
+func extract(in mem0.ExtractInput) mem0.Extraction {
 	limit := in.Max
 	if limit <= 0 {
 		limit = maxRuleFacts
 	}
 	out := mem0.Extraction{Facts: []string{}}
 	model := loadWorth()
-	for _, c := range candidates(in, withExcerpts) {
+	for _, c := range candidates(in) {
 		if len(out.Facts) < limit && model.keeps(&c) {
 			out.Facts = append(out.Facts, c.fact)
 		}
@@ -44,8 +38,8 @@ func keptOf(in mem0.ExtractInput, withExcerpts bool) mem0.Extraction {
 	return out
 }
 
-// candidates returns the statements of an exchange, each once; withExcerpts adds what no rule understands.
-func candidates(in mem0.ExtractInput, withExcerpts bool) []candidate {
+// candidates returns the statements of an exchange, and excerpts if they are asked for, each once.
+func candidates(in mem0.ExtractInput) []candidate {
 	personSpeaks := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	var out []candidate
 	seen := map[string]bool{}
@@ -59,7 +53,7 @@ func candidates(in mem0.ExtractInput, withExcerpts bool) []candidate {
 		r.agent = !personSpeaks
 		found := r.facts()
 		var excerpts []string
-		if withExcerpts {
+		if in.Excerpts {
 			excerpts = r.excerpts(found)
 		}
 		if len(found)+len(excerpts) == 0 {

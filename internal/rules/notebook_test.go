@@ -93,7 +93,7 @@ func notebookCandidates(t *testing.T) []noted {
 			before = nil
 		}
 		u := turn.utterance(t, len(before))
-		for n, c := range candidates(mem0.ExtractInput{Recent: before[max(0, len(before)-10):], New: []memory.Utterance{u}}, true) {
+		for n, c := range candidates(mem0.ExtractInput{Excerpts: true, Recent: before[max(0, len(before)-10):], New: []memory.Utterance{u}}) {
 			out = append(out, noted{turn.Dialogue, len(before) + 1, n + 1, turn.partOf(c.fact), c, u.Time})
 		}
 		before = append(before, u)

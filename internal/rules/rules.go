@@ -92,7 +92,7 @@ func (a *Analyst) rulesByCall() map[string]rule {
 		"analyze": ruleFor(a.analyze),
 		"evolve":  ruleFor(evolve),
 		// Mem0
-		"extract":   ruleFor(extractAll),
+		"extract":   ruleFor(extract),
 		"decide":    ruleFor(decide),
 		"summarize": ruleFor(summarize),
 		"procedure": ruleFor(summarize),

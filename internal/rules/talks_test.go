@@ -68,7 +68,7 @@ func readTalks(t *testing.T, file string) []talk {
 // as Mem0 does. told are all facts, with those that ended since.
 func (d *talk) learn() (s, told memoryList) {
 	for i, u := range d.turns {
-		for _, f := range extractAll(mem0.ExtractInput{Recent: d.turns[max(0, i-10):i], New: []memory.Utterance{u}}).Facts {
+		for _, f := range extract(mem0.ExtractInput{Excerpts: true, Recent: d.turns[max(0, i-10):i], New: []memory.Utterance{u}}).Facts {
 			s.learn(f)
 			told.texts = append(told.texts, f)
 		}

@@ -99,7 +99,7 @@ func judged(t *testing.T, dir string) []example {
 		var before []memory.Utterance
 		for _, turn := range d.turns {
 			if turn.Role == memory.RoleUser {
-				for _, c := range candidates(mem0.ExtractInput{Recent: before, New: []memory.Utterance{turn.Utterance}}, true) {
+				for _, c := range candidates(mem0.ExtractInput{Excerpts: true, Recent: before, New: []memory.Utterance{turn.Utterance}}) {
 					class := verdicts[d.id+" "+turn.id+" "+drawn{text: c.fact}.hash()]
 					if class == "" || standing.MatchString(c.fact) { // these are wanted in any case
 						continue
@@ -144,7 +144,7 @@ func ownCandidates(before, said string) []candidate {
 	if before != "" {
 		in.Recent = []memory.Utterance{{Role: memory.RoleAssistant, Content: before, Time: tierTime}}
 	}
-	return candidates(in, false)
+	return candidates(in)
 }
 
 // ownExamples returns examples that we wrote: those lines, and what a reader wants to know of the dialogues of
@@ -159,7 +159,7 @@ func ownExamples(t *testing.T) []example {
 	}
 	for _, d := range readTalks(t, "talks_chosen.tsv") {
 		for i, u := range d.turns {
-			for _, c := range candidates(mem0.ExtractInput{Recent: d.turns[max(0, i-3):i], New: []memory.Utterance{u}}, false) {
+			for _, c := range candidates(mem0.ExtractInput{Recent: d.turns[max(0, i-3):i], New: []memory.Utterance{u}}) {
 				memo := memoryList{texts: []string{c.fact}}
 				if slices.ContainsFunc(d.want, memo.has) {
 					out = append(out, newExample("own", d.name, "good", &c))

@@ -587,11 +587,23 @@ func TestMem0Repeats(t *testing.T) {
 	}
 }
 
-// TestMem0Share: the facts are a small share of the text of the messages (C187).
+// TestMem0Share: without excerpts the facts are a small share of the text of the messages (C187); with them they are more,
+// and still less than what was said.
 func TestMem0Share(t *testing.T) {
 	t.Parallel()
-	w := newChatWorld(t, options{heuristic: true})
-	said := 0
+	said, short := shareOfTalk(t, `{"excerpts":false}`)
+	if short == 0 || 2*short > said {
+		t.Errorf("%d of %d characters are stored without excerpts", short, said)
+	}
+	if said, all := shareOfTalk(t, ""); all <= short || all > said {
+		t.Errorf("%d of %d characters are stored, and %d without excerpts", all, said, short)
+	}
+}
+
+// shareOfTalk returns the characters of a talk, and those of the facts that are learned of it.
+func shareOfTalk(t *testing.T, config string) (said, stored int) {
+	t.Helper()
+	w := newChatWorld(t, options{heuristic: true, config: config})
 	for _, pair := range [][2]string{
 		{"Hi! How are you doing today? I haven't talked to you in a while.", "Hello! I am fine, thank you. It is lovely to hear from you again, how was your week?"},
 		{"Pretty busy, to be honest. I started a new job at a bakery in Lisbon last Monday and I get up at four every day.", "Wow, four in the morning! That sounds tough, but fresh bread all day must be wonderful. Do you like it there?"},
@@ -603,15 +615,12 @@ func TestMem0Share(t *testing.T) {
 		said += len(pair[0]) + len(pair[1])
 		w.drain()
 	}
-	stored := 0
 	for _, s := range w.texts(memory.KindFact) {
 		stored += len(s)
 		t.Logf("fact: %s", s)
 	}
 	t.Logf("%d of %d characters are stored: %.0f%%", stored, said, 100*float64(stored)/float64(said))
-	if stored == 0 || 2*stored > said {
-		t.Errorf("%d of %d characters are stored", stored, said)
-	}
+	return said, stored
 }
 
 // TestMem0Outage: while the model is down nothing is lost and nothing is written in part; afterwards
