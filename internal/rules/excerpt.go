@@ -34,7 +34,6 @@ var (
 	// onlyHeard matches what the speaker does not vouch for, or would only like to be so.
 	onlyHeard = regexp.MustCompile(`(?i)\b(?:heard|apparently|supposedly|rumou?r|they say|people say|(?:i|we) wish|as if)\b|听说|据说|传说|说是|好像听|要是.*就好`)
 	secondHan = regexp.MustCompile(`[你您]`)
-	namePlace = wordSet("in at from to near via on")
 )
 
 // pointsElsewhere reports whether a sentence has a word whose meaning another sentence may give.
