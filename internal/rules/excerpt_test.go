@@ -57,7 +57,7 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-// An excerpt is read as it was written, whatever it quotes.
+// An excerpt is read as it was written, also if it quotes quotes.
 func TestExcerptParts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
