@@ -21,7 +21,7 @@ import (
 func (b bench) beside(tb testing.TB, ahead time.Duration) bench {
 	tb.Helper()
 	clock := func() time.Time { return time.Now().Add(ahead) }
-	s, err := postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 20}, postgres.Deps{Clock: clock})
+	s, err := postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 8}, postgres.Deps{Clock: clock})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -93,10 +93,11 @@ func (b bench) put(tb testing.TB, collection uuid.UUID, n memory.Note) memory.No
 	return n
 }
 
-// Two gateways keep to the limits of a tenant together.
+// Two gateways keep to the limits of a tenant together. They have few connections: a burst opens all at once, and on a busy
+// machine forty take longer than a connection may.
 func TestTwoGatewaysKeepToLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	storetest.KeepsToLimits(t, b.scope, b.Store, b.beside(t, time.Second).Store)
+	storetest.KeepsToLimits(t, b.scope, b.beside(t, 0).Store, b.beside(t, time.Second).Store)
 	b.sound(t)
 }
