@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/gateway.sh
 source scripts/gateway.sh
 
-examples=${FUZZ_EXAMPLES:-5}
+examples=${FUZZ_EXAMPLES:-8}
 seed=${FUZZ_SEED:-20261121}
 seconds=${FUZZ_SECONDS:-1200}
 checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection,ignored_auth,use_after_free,line_results,scope_needed}
