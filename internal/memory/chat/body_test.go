@@ -26,7 +26,8 @@ func TestManyMembersAreLinearWork(t *testing.T) { //nolint:paralleltest // count
 	if _, err := parseBody(many); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body with %d fields: %v", 100*maxBodyFields, err)
 	}
-	if a, b := work(few), work(many); b > a {
+	const others = 50 // allocations that the runtime and ended tests may make meanwhile
+	if a, b := work(few), work(many); b > a+others {
 		t.Errorf("%g allocations for a body with too many fields, and %g for one with fifty times as many", a, b)
 	}
 
