@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,14 +21,19 @@ func TestManyMembersAreLinearWork(t *testing.T) { //nolint:paralleltest // count
 		}
 		return []byte(b.String() + "}")
 	}
-	work := func(raw []byte) float64 { return testing.AllocsPerRun(3, func() { _, _ = parseBody(raw) }) }
+	work := func(raw []byte) float64 {
+		least := math.Inf(1) // the runtime and ended tests may allocate meanwhile
+		for range 5 {
+			least = min(least, testing.AllocsPerRun(3, func() { _, _ = parseBody(raw) }))
+		}
+		return least
+	}
 
 	few, many := body(2*maxBodyFields, "name#"), body(100*maxBodyFields, "name#")
 	if _, err := parseBody(many); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body with %d fields: %v", 100*maxBodyFields, err)
 	}
-	const others = 50 // allocations that the runtime and ended tests may make meanwhile
-	if a, b := work(few), work(many); b > a+others {
+	if a, b := work(few), work(many); b > a {
 		t.Errorf("%g allocations for a body with too many fields, and %g for one with fifty times as many", a, b)
 	}
 
