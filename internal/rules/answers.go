@@ -87,7 +87,7 @@ func answered(question, answer string, resolve func(string) string) (said, topic
 	if !whole {
 		used = 0 // the rest of the sentence says more
 	}
-	if f.owner != "" && f.noun != "" && strings.HasPrefix(said, strings.ToUpper(f.owner[:1])+f.owner[1:]+" "+f.noun) {
+	if f.owner != "" && f.noun != "" && strings.HasPrefix(said, upperFirst(f.owner)+" "+f.noun) {
 		topic = f.owner + " " + f.noun
 	}
 	return said, topic, used
@@ -147,7 +147,7 @@ func (f *questionFrame) completedBy(a string, explained bool) (said string, whol
 		return f.owner + " " + f.noun + " is " + value, whole
 	}
 	said = strings.Join(strings.Fields(f.before+" "+value+" "+f.after), " ")
-	return strings.ToUpper(said[:1]) + said[1:], whole
+	return upperFirst(said), whole
 }
 
 var (

@@ -60,7 +60,7 @@ func (r *utteranceReader) saidToChange(changes []change) string {
 	case c.value.kind == valueAmount:
 		return ""
 	}
-	return strings.ToUpper(c.thing[:1]) + c.thing[1:] + " was moved to " + c.value.dateOf(r.u.Time)
+	return upperFirst(c.thing) + " was moved to " + c.value.dateOf(r.u.Time)
 }
 
 // toldBefore returns the facts of what the speaker said before, and of what others said that is not about themselves.

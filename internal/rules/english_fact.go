@@ -295,7 +295,7 @@ func itNamed(s string, before [][]mention) string {
 		return ""
 	}
 	said := strings.NewReplacer("'s ", " is ", "'ll be ", " will be ").Replace(plain[len("It"):m[2]]) + plain[m[2]:]
-	return strings.ToUpper(with[:1]) + with[1:] + said
+	return upperFirst(with) + said
 }
 
 // opinionOfOther matches what the speaker thinks of somebody or something.

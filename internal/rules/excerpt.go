@@ -10,7 +10,7 @@ import (
 )
 
 // This file keeps sentences that no rule understands as what somebody says, with what is needed to understand them: the
-// question that they answer, the sentence before, whom a pronoun means. An excerpt is
+// question that they answer, or the sentence before. An excerpt is
 //
 //	Asked “How often is she shod?”, Rory says: “Every six weeks.”
 //
@@ -21,6 +21,8 @@ const (
 	maxTalkRunes    = 600 // of the utterance; what is longer is no talk
 	maxExcerptRunes = 240 // of the sentence
 	maxBeforeRunes  = 160 // of the sentence before it
+	// maxListenerRunes is the longest name that excerptForm finds again.
+	maxListenerRunes = 64
 	// coveredShare is the share of a sentence's content words from which its facts say what it says.
 	coveredShare = 0.5
 )
@@ -33,7 +35,6 @@ var (
 	hanPointing = regexp.MustCompile(`[他她它这那]`)
 	// onlyHeard matches what the speaker does not vouch for, or would only like to be so.
 	onlyHeard = regexp.MustCompile(`(?i)\b(?:heard|apparently|supposedly|rumou?r|they say|people say|(?:i|we) wish|as if)\b|听说|据说|传说|说是|好像听|要是.*就好`)
-	secondHan = regexp.MustCompile(`[你您]`)
 )
 
 // pointsElsewhere reports whether a sentence has a word whose meaning another sentence may give.
@@ -46,7 +47,8 @@ func pointsElsewhere(s string) bool {
 
 // isExcerpt reports whether a fact is an excerpt.
 func isExcerpt(fact string) bool {
-	return excerptForm.MatchString(fact) || hanExcerpt.MatchString(fact)
+	_, _, _, ok := excerptParts(fact)
+	return ok
 }
 
 // withoutExcerpts returns the facts that say what somebody's words mean.
@@ -108,7 +110,7 @@ func (r *utteranceReader) excerpt(i int, s string) string {
 	points := pointsElsewhere(s)
 	words := lowerWords(s)
 	switch {
-	case han && !points && strings.Contains(s, "我") && !secondHan.MatchString(s):
+	case han && !points && strings.Contains(s, "我") && !strings.ContainsAny(s, "你您"):
 		return hanRetell(s, name)
 	case !han && !points && mentionsSpeaker(words) && !addressesListener(words) && hasFiniteVerb(grammar.English(s)):
 		return retell(s, name)
@@ -144,6 +146,11 @@ func excerptOf(name, listener, before, said string, asked bool) string {
 		before = ""
 	}
 	said, before = plain(said), plain(before)
+	// A name may have any characters, and those around it must be found again.
+	inline := func(s string) string { return strings.NewReplacer(":", " ", "：", " ").Replace(plain(s)) }
+	if name, listener = inline(name), inline(listener); utf8.RuneCountInString(listener) > maxListenerRunes {
+		listener = ""
+	}
 	var b strings.Builder
 	if isHan(said) {
 		switch {
@@ -157,7 +164,7 @@ func excerptOf(name, listener, before, said string, asked bool) string {
 	}
 	switch {
 	case before == "":
-		name = strings.ToUpper(name[:1]) + name[1:]
+		name = upperFirst(name)
 	case asked:
 		b.WriteString("Asked “" + before + "”, ")
 	default:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
@@ -76,6 +77,12 @@ func TestExcerptParts(t *testing.T) {
 		plain := strings.NewReplacer("“", "'", "”", "'", `"`, "'").Replace
 		if !ok || !isExcerpt(e) || speaker != name || before != plain(c.before) || strings.TrimRight(said, ".") != plain(c.said) {
 			t.Errorf("%q is read as %q, %q, %q, %v", e, speaker, before, said, ok)
+		}
+	}
+	for _, name := range []string{`Rory: "x" says`, "Rory “the vet”", "éamon", "周：航"} {
+		e := excerptOf(name, strings.Repeat("long", 30)+":", "", "Yours is the one at the back", false)
+		if _, _, said, ok := excerptParts(e); !ok || said != "Yours is the one at the back." || !utf8.ValidString(e) {
+			t.Errorf("%q of %q is read as %q, %v", e, name, said, ok)
 		}
 	}
 	for _, fact := range []string{"Rory lives in Bremen.", "Rory says that the lorry failed.", "“Rory says”", "周航住在青岛。"} {

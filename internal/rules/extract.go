@@ -64,17 +64,18 @@ func candidates(in mem0.ExtractInput) []candidate {
 			before = &all[at-1]
 		}
 		said := traitsOf(&all[at], before, r.talksToAgent)
-		for j, fact := range found {
-			if key := text.Fold(fact); !seen[key] {
+		add := func(c candidate) {
+			if key := text.Fold(c.fact); !seen[key] {
 				seen[key] = true
-				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, promise: r.agent, answer: j < r.answers || slices.Contains(r.changed, fact)})
+				c.speaker, c.said = r.factSpeaker(c.fact), said
+				out = append(out, c)
 			}
 		}
+		for j, fact := range found {
+			add(candidate{fact: fact, promise: r.agent, answer: j < r.answers || slices.Contains(r.changed, fact)})
+		}
 		for _, fact := range excerpts {
-			if key := text.Fold(fact); !seen[key] {
-				seen[key] = true
-				out = append(out, candidate{fact: fact, speaker: r.factSpeaker(fact), said: said, excerpt: true})
-			}
+			add(candidate{fact: fact, excerpt: true})
 		}
 	}
 	return out

@@ -329,7 +329,7 @@ func fitting(before [][]referent, fits func(gender) bool) (r referent, ok bool) 
 func resolvePronoun(s string, before [][]referent) (resolved string, ok bool) {
 	plain := stripFiller(s)
 	if plain != "" {
-		plain = strings.ToUpper(plain[:1]) + plain[1:]
+		plain = upperFirst(plain)
 	}
 	m := leading.FindStringSubmatch(plain)
 	if m == nil || strings.Contains(plain, "?") {
@@ -352,7 +352,7 @@ func resolvePronoun(s string, before [][]referent) (resolved string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	subject := strings.ToUpper(r.phrase[:1]) + r.phrase[1:]
+	subject := upperFirst(r.phrase)
 	switch {
 	case pronoun == "her" || pronoun == "his" || pronoun == "its":
 		return subject + "'s " + rest, m[2] == ""

@@ -76,12 +76,20 @@ func formatSentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	r, n := utf8.DecodeRuneInString(s)
-	s = string(unicode.ToUpper(r)) + s[n:]
+	s = upperFirst(s)
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(`"”?。！`, last) {
 		return s
 	}
 	return s + "."
+}
+
+// upperFirst returns s with a capital at its beginning.
+func upperFirst(s string) string {
+	if s == "" {
+		return ""
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 // lowerWord returns the word at i in lower case, or "" if there is none.

@@ -282,7 +282,7 @@ func putSubjectFirst(s string) string {
 	for _, form := range []*regexp.Regexp{likedThing, oneOfFavorites, favoritePastime} {
 		if m := form.FindStringSubmatch(s); m != nil {
 			who := m[form.SubexpIndex("who")]
-			return strings.ToUpper(who[:1]) + who[1:] + " likes " + strings.ToLower(m[form.SubexpIndex("what")])
+			return upperFirst(who) + " likes " + strings.ToLower(m[form.SubexpIndex("what")])
 		}
 	}
 	return s
