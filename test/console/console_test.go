@@ -530,11 +530,11 @@ func button(name string) chromedp.Action {
 	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%[1]q] | //main//button[normalize-space()=%[1]q and not(//dialog)]`, name))
 }
 
-// buttonUntil clicks a button until a condition holds: a list that grows at the moment may move it away from under the click.
-func buttonUntil(name, condition string) chromedp.Action {
+// clickUntil clicks until a condition holds: what is drawn at the moment may move a button away from under the click.
+func clickUntil(click chromedp.Action, condition string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
-			err := chromedp.Tasks{button(name), chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(10*time.Second))}.Do(ctx)
+			err := chromedp.Tasks{click, chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(10*time.Second))}.Do(ctx)
 			if !errors.Is(err, chromedp.ErrPollingTimeout) {
 				return err
 			}
@@ -546,9 +546,9 @@ func dialogButton(name string) chromedp.Action {
 	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%q]`, name))
 }
 
-// inHead clicks a button of the collection.
+// inHead opens a dialog of the collection.
 func inHead(name string) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf(`//div[@class="head"]//button[normalize-space()=%q]`, name))
+	return clickUntil(chromedp.Click(fmt.Sprintf(`//div[@class="head"]//button[normalize-space()=%q]`, name)), `document.querySelector("dialog") !== null`)
 }
 
 func link(name string) chromedp.Action {

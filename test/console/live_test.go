@@ -35,7 +35,7 @@ func TestLive(t *testing.T) {
 		lines[i] = fmt.Sprintf(`{"content":"Page %d of the log.","infer":false}`, i)
 	}
 	g.lines(t, notes+"/bulk", strings.Join(lines, "\n"))
-	b.step("the address has the page", link("Notes"), text("Page 0 "), buttonUntil("Show more", `location.hash.includes("pages=2")`), text("Page 60 "),
+	b.step("the address has the page", link("Notes"), text("Page 0 "), clickUntil(button("Show more"), `location.hash.includes("pages=2")`), text("Page 60 "),
 		chromedp.Reload(), text("Page 60 "), holds(`document.querySelectorAll(".card").length === 100`))
 
 	g.stop()
