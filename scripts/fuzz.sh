@@ -8,7 +8,8 @@
 # its log without errors, and it must stop by itself with 0.
 #
 # Settings: GATEWAY (a binary, instead of building one), FUZZ_EXAMPLES (per operation),
-# FUZZ_SEED, FUZZ_SECONDS (limit of each of the two runs), FUZZ_CHECKS, FUZZ_KEEP (a
+# FUZZ_PHASES (of schemathesis; "coverage" adds 20,000 requests, with each limit of each
+# value), FUZZ_SEED, FUZZ_SECONDS (limit of each of the two runs), FUZZ_CHECKS, FUZZ_KEEP (a
 # folder that the gateway's log and the calls are copied to). Further arguments go to
 # schemathesis, for example: scripts/fuzz.sh --include-path-regex notes
 set -euo pipefail
@@ -16,7 +17,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/gateway.sh
 source scripts/gateway.sh
 
-examples=${FUZZ_EXAMPLES:-8}
+examples=${FUZZ_EXAMPLES:-12}
+phases=${FUZZ_PHASES:-examples,fuzzing,stateful}
 seed=${FUZZ_SEED:-20261121}
 seconds=${FUZZ_SECONDS:-1200}
 checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection,ignored_auth,use_after_free,line_results,scope_needed}
@@ -79,6 +81,7 @@ fuzz_as() {
 		--url "$url" \
 		--header "Authorization: Bearer $fuzz_key" \
 		--checks "$checks" \
+		--phases "$phases" \
 		--exclude-path-regex '^/v1/(jobs/.*/events|collections/.*/changes)$' \
 		--max-examples "$examples" \
 		--seed "$seed" \

@@ -28,13 +28,13 @@ rollback() (
 step "services" run services
 step "encoder" run encoder
 step "all tests, with the race detector" all_tests
-step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP=
+step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP= POSTGRES_API=
 step "a release beside the next one" rollback
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
 step "a history of a million tokens, side by side" run compare OUT="$(mktemp -d)" \
 	COMPARE='--generate 1000000 --policies none --baselines full-context,sliding-window --per-add 20'
-step "contract fuzz" env FUZZ_EXAMPLES=25 scripts/fuzz.sh
+step "contract fuzz" env FUZZ_EXAMPLES=25 FUZZ_PHASES=examples,coverage,fuzzing,stateful scripts/fuzz.sh
 step "console, with 100,000 notes" run test/console CONSOLE_NOTES=100000 SCREENSHOTS="$(mktemp -d)"
 step "faults" run test/faults
 step "faults, 120 kills" run test/faults SLIPBOX_FAULT_SECONDS=900

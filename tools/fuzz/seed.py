@@ -308,7 +308,7 @@ def seed_tenant(settings):
     settings.dictionary("collections_to_patch", [collection(f"patched-{n}") for n in range(EACH)])
     settings.operation("patchCollection", path_collection="collections_to_patch")
 
-    # An agent that pages its memory. A replacement and a redo use up what they need.
+    # An agent that pages its memory. A replacement, an undo, a redo and a deletion use up what they need.
     paged = collection("paged", policy="memgpt")
     blocks = f"/v1/collections/{paged}/blocks"
     for n in range(EACH):
@@ -316,12 +316,23 @@ def seed_tenant(settings):
             call("PUT", f"{blocks}/redone-{n}", {"value": value})
         call("POST", f"{blocks}/redone-{n}/undo")
         call("PUT", f"{blocks}/replaced-{n}", {"value": "The old words."})
+        for value in ("The words before.", "The words after."):
+            call("PUT", f"{blocks}/undone-{n}", {"value": value})
+        call("PUT", f"{blocks}/brief-{n}", {"value": "The words."})
+    call("PUT", f"{blocks}/known", {"value": "The words."})
     settings.dictionary("paged", [paged, "paged"])
     settings.dictionary("redone", [f"redone-{n}" for n in range(EACH)])
     settings.dictionary("replaced", [f"replaced-{n}" for n in range(EACH)])
     settings.dictionary("replaced_words", ["old"])
     settings.dictionary("tool", ["send_message"])
     settings.dictionary("tool_arguments", ['{"message": "Hello."}'])
+    settings.dictionary("undone", [f"undone-{n}" for n in range(EACH)])
+    settings.dictionary("labels_to_delete", [f"brief-{n}" for n in range(EACH)])
+    settings.dictionary("known", ["known"])
+    for operation_id in ("getBlock", "putBlock", "appendBlock", "insertBlock"):
+        settings.operation(operation_id, path_collection="paged", path_label="known")
+    settings.operation("undoBlock", path_collection="paged", path_label="undone")
+    settings.operation("deleteBlock", path_collection="paged", path_label="labels_to_delete")
     settings.operation("redoBlock", path_collection="paged", path_label="redone")
     settings.operation("replaceBlock", path_collection="paged", path_label="replaced", body_old="replaced_words")
     settings.operation("step", path_collection="paged", body_tool="tool", body_arguments="tool_arguments")
