@@ -39,7 +39,7 @@ const (
 func TestHostileRequests(t *testing.T) { //nolint:paralleltest // measures a process
 	full := os.Getenv("SLIPBOX_HOSTILE") == "full"
 	data := t.TempDir()
-	p := serve(t, data, []string{"SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_LEVEL=error", "SLIPBOX_REFUSALS_PER_ADDRESS=0", "SLIPBOX_REQUEST_TIMEOUT=" + deadline.String()})
+	p := serve(t, data, []string{"GOGC=100", "SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_LEVEL=error", "SLIPBOX_REFUSALS_PER_ADDRESS=0", "SLIPBOX_REQUEST_TIMEOUT=" + deadline.String()})
 	h := hostile{t: t, p: p, key: newKey(t, data), operator: platformKey(t, data), full: full}
 	p.must(t, h.key, http.StatusCreated, "POST", "/v1/collections", object{"name": "space", "policy": "none"})
 	for i := range 20 {
@@ -133,7 +133,7 @@ func (h *hostile) operation(method, path string, op *openapi3.Operation) {
 	}
 	limit = min(limit, 32<<20) // an import may be larger; it is not read into memory
 	if !h.full {
-		limit = max(min(limit/2, 512<<10), limit/16)
+		limit = max(min(limit/2, 128<<10), limit/16)
 	}
 	for media, content := range op.RequestBody.Value.Content {
 		schema, lines := content.Schema.Value, 1
