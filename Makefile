@@ -149,18 +149,17 @@ test/commands: services encoder ## Run the tests of the commands, which start th
 # Tests of test/rest that take long for what they add there: "make test" and "make nightly" run them.
 AT_NIGHT := ^Test(RecallOfSystemsOnTheSample|ComparisonWithAModel|OSLongSpan)
 
-# The packages over a store, which their tests run on the embedded engine by default. What is skipped has no store, says
-# nothing about it, or is long; of the API those tests run whose names say that things happen at once, because the engines differ
-# there most. "make nightly" skips nothing.
-LONG := OSLongSpan|PoliciesAnd(Duplicates|DeletedCollections|Limits|AnObedientModel|OddExchanges)|OSEviction|LongConversation|ModelTrouble
-POSTGRES_SKIP ?= ^Test($(ANSWERS)|WrongBodies|$(LONG))
-POSTGRES_API  ?= $(RACE_BY_NAME)
-OVER_STORE := internal/memory/engine internal/memory internal/memory/notes internal/clone internal/worker
+# The packages over a store, which their tests run on the embedded engine by default. Of the engine and the API those run whose
+# names say that things happen at once, where the engines differ most, about forks, and what all policies do. What is skipped has
+# no store, says nothing about it, or is long; "make nightly" skips nothing.
+OVER_STORE := internal/memory/engine internal/api internal/memory internal/memory/notes internal/clone internal/worker
+POSTGRES_RUN  ?= $(RACE_BY_NAME)|Fork|Policies
+POSTGRES_SKIP ?= ^Test($(ANSWERS)|PoliciesAnd(Duplicates|DeletedCollections|Limits|AnObedientModel|OddExchanges)|LongConversation)
 
 .PHONY: test/postgres
 test/postgres: services ## Run the tests of the packages over a store on Postgres
-	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -vet=off -skip '$(POSTGRES_SKIP)' $(OVER_STORE:%=./%)
-	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -vet=off -run '$(POSTGRES_API)' ./internal/api
+	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -parallel=8 -vet=off -run '$(POSTGRES_RUN)' -skip '$(POSTGRES_SKIP)' $(RACE_BY_NAME_PACKAGES:%=./%)
+	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -parallel=8 -vet=off $(filter-out $(RACE_BY_NAME_PACKAGES:%=./%),$(OVER_STORE:%=./%))
 
 .PHONY: test/faults
 test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes

@@ -28,7 +28,7 @@ rollback() (
 step "services" run services
 step "encoder" run encoder
 step "all tests, with the race detector" all_tests
-step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP= POSTGRES_API=
+step "packages over a store, on Postgres" run test/postgres POSTGRES_RUN= POSTGRES_SKIP=
 step "a release beside the next one" rollback
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go

@@ -74,7 +74,7 @@ func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures a
 		handlers[id] = noContent
 	}
 	b := newBench(t, DefaultConfig(), handlers)
-	whole, part := wrongElements(512<<10), wrongElements(96<<10)
+	mebibyte, part := wrongElements(1<<20-64<<10), wrongElements(192<<10)
 	for id, op := range ops {
 		path := strings.NewReplacer("{", "", "}", "").Replace(op.path)
 		credential := "all"
@@ -99,7 +99,7 @@ func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures a
 			}
 		}
 		free := op.body.AdditionalProperties.Has != nil && *op.body.AdditionalProperties.Has
-		for what, text := range whole {
+		for what, text := range mebibyte {
 			check(what+" as the body", text, !free || text[0] != '{')
 			check(what+" as an unknown field", `{"unknown":`+text+`}`, !free || what == "NUL")
 		}
