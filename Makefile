@@ -51,8 +51,8 @@ LDFLAGS := -s -w -X $(BUILD).version=$(VERSION) -X $(BUILD).commit=$(COMMIT) -X 
 BUILD_FLAGS := -trimpath -tags=nomsgpack,grpcnotrace $(if $(DEBUG),,-gcflags=all=-dwarf=false)
 export GOFLAGS := $(BUILD_FLAGS) $(filter-out $(BUILD_FLAGS),$(GOFLAGS))
 
-# The packages where goroutines meet: "test/race" and "test/without-race" test them, "test/commands" tests cmd, and
-# "test/rest" all others. The slow ones come first, so that both cores are busy
+# The packages where goroutines meet: "test/race" tests them with the race detector, "test/commands" tests cmd, and
+# "test/rest" all others without. The slow ones come first, so that both cores are busy
 # until the end. A test of internal/archtest compares this list with the code.
 RACE_PACKAGES := \
 	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
@@ -135,13 +135,10 @@ test/race: services encoder ## Run the tests of the packages where goroutines me
 	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -skip '$(WITHOUT_RACE)' $(RACE_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -run '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
 
-.PHONY: test/without-race
-test/without-race: services encoder ## Run the tests that test/race leaves out in its packages
+.PHONY: test/rest
+test/rest: services encoder ## Run the tests that test/race and test/commands leave out
 	@# More at once: the tests of poor models mostly wait for another attempt.
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' -skip '$(AT_NIGHT)' $(WITHOUT_RACE_PACKAGES:%=./%)
-
-.PHONY: test/rest
-test/rest: services encoder ## Run the tests of all other packages but the commands
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -skip '$(RACE_BY_NAME)|$(AT_NIGHT)' $(RACE_BY_NAME_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients) | grep -v '^$(MODULE)/cmd/')
 
@@ -149,7 +146,7 @@ test/rest: services encoder ## Run the tests of all other packages but the comma
 test/commands: services encoder ## Run the tests of the commands, which start them as processes
 	$(WITH_SERVICES) $(GOTEST) -vet=off ./cmd/...
 
-# Tests that take long for what they add in .ci/run: "make test" and "make nightly" run them.
+# Tests of test/rest that take long for what they add there: "make test" and "make nightly" run them.
 AT_NIGHT := ^Test(RecallOfSystemsOnTheSample|ComparisonWithAModel|OSLongSpan)
 
 # The packages over a store, which their tests run on the embedded engine by default. Of the engine and the API those run whose
