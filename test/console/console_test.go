@@ -417,16 +417,16 @@ func (b *browser) hash(part int) string {
 	return strings.Split(strings.TrimPrefix(hash, "#/"), "/")[part]
 }
 
-// look has axe look at a view in three widths, and checks that nothing is wider than the window. The themes take
-// turns; with SCREENSHOTS each width is looked at in both.
+// look has axe look at a view, and checks that nothing is wider than the window. The widths and themes take
+// turns; with SCREENSHOTS each view is looked at in all of them.
 func (b *browser) look(view string) {
 	b.t.Helper()
+	widths, themes := []int64{400, 1400, 2560}, []string{"light", "dark"}
+	if b.shot == "" {
+		widths, themes = widths[b.looks%3:][:1], themes[b.looks%2:][:1]
+	}
 	b.looks++
-	for i, width := range []int64{400, 1400, 2560} {
-		themes := []string{"light", "dark"}
-		if b.shot == "" {
-			themes = themes[(b.looks+i)%2:][:1]
-		}
+	for _, width := range widths {
 		for _, theme := range themes {
 			b.lookAt(view, width, theme)
 		}
