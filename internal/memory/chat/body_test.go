@@ -22,8 +22,8 @@ func TestManyMembersAreLinearWork(t *testing.T) { //nolint:paralleltest // count
 		return []byte(b.String() + "}")
 	}
 	work := func(raw []byte) float64 {
-		least := math.Inf(1) // the runtime and ended tests may allocate meanwhile
-		for range 5 {
+		least := math.Inf(1) // the runtime and ended tests may allocate meanwhile, and pools lose things at random with the race detector
+		for range 20 {
 			least = min(least, testing.AllocsPerRun(3, func() { _, _ = parseBody(raw) }))
 		}
 		return least
@@ -33,7 +33,7 @@ func TestManyMembersAreLinearWork(t *testing.T) { //nolint:paralleltest // count
 	if _, err := parseBody(many); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body with %d fields: %v", 100*maxBodyFields, err)
 	}
-	if a, b := work(few), work(many); b > 1.1*a { // some are of the runtime
+	if a, b := work(few), work(many); b > a {
 		t.Errorf("%g allocations for a body with too many fields, and %g for one with fifty times as many", a, b)
 	}
 
