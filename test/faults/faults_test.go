@@ -104,6 +104,7 @@ func (r *run) begin(t *testing.T, seed uint64) {
 			t.Fatal("the counter could not be created")
 		}
 		tn.counter = out.Note.ID
+		c.fork(tn.bases[1]) // at revision 0: it never shows what the base gets later
 	}
 }
 

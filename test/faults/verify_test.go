@@ -44,10 +44,14 @@ type verifier struct {
 
 func (v *verifier) problemf(format string, args ...any) { v.run.book.problemf(format, args...) }
 
-// list returns the notes of a place by id, from a gateway.
+// head is the revision to read for what is there now. Revision 0 is not that: it is a collection
+// before its first note.
+const head = -1
+
+// list returns the notes of a place at a revision by id, from a gateway.
 func (v *verifier) list(p *process, at *place, asOf int64) map[string]noteJSON {
 	path := at.path("/notes?limit=200")
-	if asOf > 0 {
+	if asOf != head {
 		path += fmt.Sprint("&as_of=", asOf)
 	}
 	out := map[string]noteJSON{}
@@ -65,9 +69,9 @@ func (v *verifier) list(p *process, at *place, asOf int64) map[string]noteJSON {
 // listing compares the notes of a collection, from every gateway, with the acknowledged ones: each of
 // them exists once, and no other note exists.
 func (v *verifier) listing(at *place) {
-	first := v.list(v.run.scene.gateways[0], at, 0)
+	first := v.list(v.run.scene.gateways[0], at, head)
 	for _, g := range v.run.scene.gateways[1:] {
-		if other := v.list(g, at, 0); !maps.EqualFunc(first, other, func(a, b noteJSON) bool {
+		if other := v.list(g, at, head); !maps.EqualFunc(first, other, func(a, b noteJSON) bool {
 			return a.Content == b.Content && a.Revision == b.Revision && a.value() == b.value()
 		}) {
 			v.problemf("%s is not the same by every gateway: %d notes, %d by %s", at.name, len(first), len(other), g.name)
@@ -178,7 +182,7 @@ func (v *verifier) history(n *note) {
 
 // imports checks the imported notes.
 func (v *verifier) imports() {
-	have := v.list(v.run.scene.gateways[0], v.tenant.imports, 0)
+	have := v.list(v.run.scene.gateways[0], v.tenant.imports, head)
 	rest := maps.Clone(have)
 	for _, c := range v.run.clients {
 		if c.tenant != v.tenant {
