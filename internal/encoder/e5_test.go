@@ -55,7 +55,7 @@ func TestGoldenE5(t *testing.T) {
 			t.Errorf("%q: cosine %.9f with the second implementation", excerpt(g.Text), c)
 		}
 		if len(g.Hidden) > 0 {
-			goldenCodes(t, e, got[0].Tokens, floats(nil, g.Hidden), g.Skip)
+			goldenCodes(t, e5Projection, got[0].Tokens, floats(nil, g.Hidden), g.Skip)
 		}
 	}
 }

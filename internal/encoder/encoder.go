@@ -58,7 +58,7 @@ type Token struct {
 	Code [TokenDim]int8
 }
 
-// Kernel returns the name of the kernels that this process uses: "avx512", "avx2" or "generic".
+// Kernel returns the name of the kernels that this process uses: "avx2" or "generic".
 func Kernel() string { return activeKernels.name }
 
 // Open reads the files of a model in dir with the default Config.
@@ -118,7 +118,7 @@ func (e *Encoder) encode(ctx context.Context, texts []string, queries bool) ([]E
 		return out, nil
 	}
 
-	groups := group(inputs)
+	groups := group(inputs, cap(e.batches))
 	next := make(chan span, len(groups))
 	for _, g := range groups {
 		next <- g
@@ -154,19 +154,27 @@ func (e *Encoder) mayPass(worker int) bool {
 	return worker < max(1, cap(e.batches)/2) || len(e.searches) == 0
 }
 
-// passRows is the approximate number of word pieces that are computed together: enough that reading
-// the weights from memory costs little compared with the arithmetic, and few enough that the
-// activations stay in the second-level cache.
-const passRows = 128
+// The approximate number of word pieces that are computed together is at most passRows: enough that reading the
+// weights from memory costs little compared with the arithmetic, and few enough that the activations stay in the
+// second-level cache. It is at least fewRows where a small batch is shared by all workers.
+const (
+	passRows = 128
+	fewRows  = 24
+)
 
 type span struct{ start, end int }
 
-// group splits a batch into groups of adjacent texts that are computed together.
-func group(inputs []input) []span {
+// group splits a batch into groups of adjacent texts that are computed together, for so many workers.
+func group(inputs []input, workers int) []span {
+	total := 0
+	for _, in := range inputs {
+		total += len(in.ids)
+	}
+	limit := min(passRows, max(fewRows, (total+workers-1)/workers))
 	var out []span
 	start, rows := 0, 0
 	for i, in := range inputs {
-		if rows > 0 && rows+len(in.ids) > passRows {
+		if rows > 0 && rows+len(in.ids) > limit {
 			out = append(out, span{start, i})
 			start, rows = i, 0
 		}

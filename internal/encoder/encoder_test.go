@@ -129,7 +129,8 @@ func TestConcurrent(t *testing.T) {
 	wait.Wait()
 }
 
-// The kernels agree on whole texts as they do on each part.
+// The kernels agree on whole texts. A number that they compute differently in its last bits may round to another
+// integer, so they differ by as much as from the reference.
 func TestKernelsAgree(t *testing.T) {
 	t.Parallel()
 	texts := goldenTexts(t)[36:40]
@@ -146,7 +147,7 @@ func TestKernelsAgree(t *testing.T) {
 		}
 		for i := range got {
 			for j, v := range got[i].Vector {
-				if w := want[i].Vector[j]; math.Abs(float64(v-w)) > 1e-5 {
+				if w := want[i].Vector[j]; math.Abs(float64(v-w)) > 2e-4 {
 					t.Errorf("%s: %q: [%d] is %v, %v on %s", kernel.name, excerpt(texts[i]), j, v, w, available()[0].name)
 				}
 			}
@@ -208,7 +209,8 @@ func TestCanceled(t *testing.T) {
 		}
 	}
 	// When all slots are taken, a call waits no longer than its context.
-	e.batches = make(chan struct{})
+	e.batches = make(chan struct{}, 1)
+	e.batches <- struct{}{}
 	ctx, cancel = context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
@@ -230,6 +232,38 @@ func TestSearchPassesBatches(t *testing.T) {
 	}
 	if _, err := e.Encode(t.Context(), []string{"where are the keys?"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A small batch is shared by all workers; of a large one no pass has more pieces than fit the cache.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	of := func(rows ...int) []input {
+		var out []input
+		for _, n := range rows {
+			out = append(out, input{ids: make([]int32, n)})
+		}
+		return out
+	}
+	many := make([]int, 40)
+	for i := range many {
+		many[i] = 30
+	}
+	for name, c := range map[string]struct {
+		in      []input
+		workers int
+		want    []span
+	}{
+		"four texts, two workers":   {of(40, 40, 40, 40), 2, []span{{0, 2}, {2, 4}}},
+		"four texts, one worker":    {of(20, 40, 20, 40), 1, []span{{0, 4}}},
+		"too short to share":        {of(5, 5, 5), 4, []span{{0, 3}}},
+		"a text longer than a pass": {of(300, 10, 10), 2, []span{{0, 1}, {1, 3}}},
+		"none":                      {nil, 2, nil},
+		"many":                      {of(many...), 2, []span{{0, 4}, {4, 8}, {8, 12}, {12, 16}, {16, 20}, {20, 24}, {24, 28}, {28, 32}, {32, 36}, {36, 40}}},
+	} {
+		if got := group(c.in, c.workers); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 type scratch struct {
 	x, y, qkv, context, up []float32
 	score, mask, k, v      []float32
-	codes                  []float32
+	codes, steps           []float32
+	rounded                []int16       // rows of a matrix's input, in steps
 	bytes                  [Dim * 4]byte // a row of the vocabulary
 }
 
 // resize returns a slice of n numbers with undefined values.
-func resize(s *[]float32, n int) []float32 {
+func resize[T any](s *[]T, n int) []T {
 	*s = slices.Grow((*s)[:0], n)[:n]
 	return *s
 }
@@ -34,18 +35,18 @@ func (e *Encoder) forward(s *scratch, inputs []input, out []Encoding) error {
 	up := resize(&s.up, rows*inner)
 	for i := range e.weights.layer {
 		l := &e.weights.layer[i]
-		e.linear(&l.qkv, rows, x, qkv)
+		e.linear(s, &l.qkv, rows, x, qkv)
 		start := 0
 		for _, in := range inputs {
 			end := start + len(in.ids)
 			e.attend(s, qkv[start*3*Dim:end*3*Dim], context[start*Dim:end*Dim])
 			start = end
 		}
-		e.linear(&l.attention, rows, context, y)
+		e.linear(s, &l.attention, rows, context, y)
 		e.addNorm(x, y, l.attentionNorm)
-		e.linear(&l.up, rows, x, up)
+		e.linear(s, &l.up, rows, x, up)
 		e.kernels.gelu(up)
-		e.linear(&l.down, rows, up, y)
+		e.linear(s, &l.down, rows, up, y)
 		e.addNorm(x, y, l.norm)
 	}
 	e.writeOutput(s, inputs, x, out)
@@ -68,8 +69,13 @@ func (e *Encoder) embed(s *scratch, inputs []input, x, y []float32) error {
 	return nil
 }
 
-func (e *Encoder) linear(m *matrix, rows int, x, y []float32) {
-	e.kernels.multiply(rows, m.out, m.in, x, m.in, m.panels, m.bias, y, m.out)
+// linear sets the rows of y to those of x times m.
+func (e *Encoder) linear(s *scratch, m *matrix, rows int, x, y []float32) {
+	q, steps := resize(&s.rounded, rows*m.in), resize(&s.steps, rows)
+	for i := range steps {
+		steps[i] = e.kernels.round(x[i*m.in:(i+1)*m.in], q[i*m.in:(i+1)*m.in])
+	}
+	e.kernels.linear(rows, q, steps, m, y)
 }
 
 func (e *Encoder) addNorm(x, y []float32, a affine) {
@@ -114,7 +120,7 @@ func (e *Encoder) attend(s *scratch, qkv, context []float32) {
 // writeOutput computes the encodings from the rows of the last layer.
 func (e *Encoder) writeOutput(s *scratch, inputs []input, x []float32, out []Encoding) {
 	codes := resize(&s.codes, len(x)/Dim*TokenDim)
-	e.linear(&e.weights.projection, len(x)/Dim, x, codes)
+	e.linear(s, &e.weights.projection, len(x)/Dim, x, codes)
 	row := 0
 	for i, in := range inputs {
 		n := len(in.ids)

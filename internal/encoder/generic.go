@@ -5,6 +5,8 @@ import "math"
 // generic is for processors without kernels of their own.
 var generic = kernels{
 	name:     "generic",
+	round:    roundGeneric,
+	linear:   linearGeneric,
 	multiply: multiplyGeneric,
 	gelu:     geluGeneric,
 	softmax:  softmaxGeneric,
@@ -43,6 +45,55 @@ func pairGeneric(x, y, columns, bias, atX, atY []float32) {
 	atX, atY = atX[:4], atY[:4]
 	atX[0], atX[1], atX[2], atX[3] = x0, x1, x2, x3
 	atY[0], atY[1], atY[2], atY[3] = y0, y1, y2, y3
+}
+
+// Sums of products of integers must not leave 32 bits. By the inequality of Cauchy and Schwarz a sum is
+// at most the product of the lengths of the two rows, and rounding makes a row of 1,536 numbers longer by at
+// most 20: (46,000 + 20)² is less than 2³¹.
+const (
+	largestInt = 32767
+	reach      = 46000
+	leastStep  = 1e-30 // its inverse is finite; a row of zeros has it
+)
+
+func roundGeneric(x []float32, q []int16) (step float32) {
+	var top, square float32
+	for _, v := range x {
+		top = max(top, v, -v)
+		square += v * v
+	}
+	step = max(top/largestInt, float32(math.Sqrt(float64(square)))/reach, leastStep)
+	inverse := 1 / step
+	for i, v := range x {
+		q[i] = int16(math.RoundToEven(float64(v * inverse)))
+	}
+	return step
+}
+
+func linearGeneric(m int, a []int16, steps []float32, b *matrix, c []float32) {
+	for j := 0; j < b.out; j += 4 {
+		columns := b.panels[j/panel*panel*b.in+j%panel*2:]
+		for i := range m {
+			s := fourGeneric(a[i*b.in:(i+1)*b.in], columns)
+			for l, sum := range s {
+				c[i*b.out+j+l] = float32(sum)*(steps[i]*b.steps[j+l]) + b.bias[j+l]
+			}
+		}
+	}
+}
+
+// fourGeneric multiplies a row by four columns: so many sums fit into registers.
+func fourGeneric(x, columns []int16) [4]int32 {
+	var s0, s1, s2, s3 int32
+	for i := 0; i+1 < len(x); i += 2 {
+		u, v := int32(x[i]), int32(x[i+1])
+		w := columns[i*panel : i*panel+8 : i*panel+8]
+		s0 += u*int32(w[0]) + v*int32(w[1])
+		s1 += u*int32(w[2]) + v*int32(w[3])
+		s2 += u*int32(w[4]) + v*int32(w[5])
+		s3 += u*int32(w[6]) + v*int32(w[7])
+	}
+	return [4]int32{s0, s1, s2, s3}
 }
 
 func geluGeneric(x []float32) {

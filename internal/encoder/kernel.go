@@ -8,6 +8,11 @@ const panel = 16
 // kernels are the inner loops of the model.
 type kernels struct {
 	name string
+	// round sets q to the numbers of x in units of a step, which it returns: integers, so small that
+	// linear sums products of them exactly. The length of x is a multiple of the panel width.
+	round func(x []float32, q []int16) (step float32)
+	// linear sets the m rows of c to a·b + bias: a has m rows of b.in integers, each with its step.
+	linear func(m int, a []int16, steps []float32, b *matrix, c []float32)
 	// multiply sets the m × n numbers of c to a·b + bias. a has rows of k numbers, lda apart; b is
 	// packed in panels; rows of c are ldc apart, n is a multiple of the panel width. Each number is
 	// summed in the order of k, so a row does not depend on its neighbors.

@@ -7,90 +7,65 @@ package encoder
 //go:noescape
 func tile1AVX2(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
 
+// tileInt1AVX2 multiplies 1 rows with 16 columns; lda and ldc are in bytes, k counts pairs and is at least 1.
+//
+//go:noescape
+func tileInt1AVX2(k int, a *int16, lda int, b *int16, aSteps *float32, bSteps *float32, bias *float32, c *float32, ldc int)
+
 // tile2AVX2 multiplies 2 rows with 16 columns; lda and ldc are in bytes, k is at least 1.
 //
 //go:noescape
 func tile2AVX2(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
+
+// tileInt2AVX2 multiplies 2 rows with 16 columns; lda and ldc are in bytes, k counts pairs and is at least 1.
+//
+//go:noescape
+func tileInt2AVX2(k int, a *int16, lda int, b *int16, aSteps *float32, bSteps *float32, bias *float32, c *float32, ldc int)
 
 // tile3AVX2 multiplies 3 rows with 16 columns; lda and ldc are in bytes, k is at least 1.
 //
 //go:noescape
 func tile3AVX2(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
 
+// tileInt3AVX2 multiplies 3 rows with 16 columns; lda and ldc are in bytes, k counts pairs and is at least 1.
+//
+//go:noescape
+func tileInt3AVX2(k int, a *int16, lda int, b *int16, aSteps *float32, bSteps *float32, bias *float32, c *float32, ldc int)
+
 // tile4AVX2 multiplies 4 rows with 16 columns; lda and ldc are in bytes, k is at least 1.
 //
 //go:noescape
 func tile4AVX2(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
+
+// tileInt4AVX2 multiplies 4 rows with 16 columns; lda and ldc are in bytes, k counts pairs and is at least 1.
+//
+//go:noescape
+func tileInt4AVX2(k int, a *int16, lda int, b *int16, aSteps *float32, bSteps *float32, bias *float32, c *float32, ldc int)
 
 // tile5AVX2 multiplies 5 rows with 16 columns; lda and ldc are in bytes, k is at least 1.
 //
 //go:noescape
 func tile5AVX2(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
 
+// tileInt5AVX2 multiplies 5 rows with 16 columns; lda and ldc are in bytes, k counts pairs and is at least 1.
+//
+//go:noescape
+func tileInt5AVX2(k int, a *int16, lda int, b *int16, aSteps *float32, bSteps *float32, bias *float32, c *float32, ldc int)
+
 // tile6AVX2 multiplies 6 rows with 16 columns; lda and ldc are in bytes, k is at least 1.
 //
 //go:noescape
 func tile6AVX2(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
 
-// tile1AVX512 multiplies 1 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
+// tileInt6AVX2 multiplies 6 rows with 16 columns; lda and ldc are in bytes, k counts pairs and is at least 1.
 //
 //go:noescape
-func tile1AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
+func tileInt6AVX2(k int, a *int16, lda int, b *int16, aSteps *float32, bSteps *float32, bias *float32, c *float32, ldc int)
 
-// tile2AVX512 multiplies 2 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
+// roundAVX2 is roundGeneric for n numbers, a multiple of sixteen and not zero.
 //
 //go:noescape
-func tile2AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile3AVX512 multiplies 3 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile3AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile4AVX512 multiplies 4 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile4AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile5AVX512 multiplies 5 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile5AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile6AVX512 multiplies 6 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile6AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile7AVX512 multiplies 7 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile7AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile8AVX512 multiplies 8 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile8AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile9AVX512 multiplies 9 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile9AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile10AVX512 multiplies 10 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile10AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile11AVX512 multiplies 11 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile11AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
-
-// tile12AVX512 multiplies 12 rows with 32 columns; lda and ldc are in bytes, k is at least 1.
-//
-//go:noescape
-func tile12AVX512(k int, a *float32, lda int, b *float32, bias *float32, c *float32, ldc int)
+func roundAVX2(x *float32, n int, q *int16) float32
 
 // geluAVX2 is geluGeneric for n numbers, a multiple of eight and not zero.
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -20,6 +21,78 @@ func random(r *rand.Rand, n int, scale float32) []float32 {
 // above 1.
 func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-5*max(1, math.Abs(a), math.Abs(b))
+}
+
+// rowsToRound are rows that are hard to round: outliers, zeros, all the same, very small and very large.
+func rowsToRound(r *rand.Rand, n int) map[string][]float32 {
+	out := map[string][]float32{"random": random(r, n, 1), "small": random(r, n, 1e-20), "large": random(r, n, 1e15), "zeros": make([]float32, n)}
+	same, outlier, lone := make([]float32, n), random(r, n, 1), make([]float32, n)
+	for i := range same {
+		same[i] = -3.7
+	}
+	outlier[n/2], lone[n-1] = 40, -1e-3
+	out["all the same"], out["outlier"], out["one number"] = same, outlier, lone
+	return out
+}
+
+func TestRound(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, kernel := range available() {
+		for _, n := range []int{panel, Dim, inner} {
+			for name, x := range rowsToRound(r, n) {
+				q := make([]int16, n)
+				step := float64(kernel.round(x, q))
+				var square float64
+				for i, v := range x {
+					square += float64(q[i]) * float64(q[i])
+					if diff := math.Abs(float64(q[i])*step - float64(v)); diff > 0.501*step {
+						t.Fatalf("%s: %s: [%d] is %d × %v, want %v", kernel.name, name, i, q[i], step, v)
+					}
+				}
+				if length := math.Sqrt(square); length > reach+20 || name != "zeros" && length < 32000 {
+					t.Errorf("%s: %s: %d integers of length %.0f", kernel.name, name, n, length)
+				}
+			}
+		}
+	}
+}
+
+// The sums of integers are exact, also the largest that there can be: of two rows with the same direction.
+func TestLinear(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(13, 14))
+	for _, kernel := range available() {
+		for _, k := range []int{Dim, inner} {
+			var x []float32
+			for _, row := range rowsToRound(r, k) {
+				x = append(x, row...)
+			}
+			b := matrix{in: k}
+			more := random(r, (2*panel-len(x)/k)*k, 1)
+			b.add(append(slices.Clone(x), more...), random(r, 2*panel, 1))
+			most := len(x) / k
+			q, steps := make([]int16, len(x)), make([]float32, most)
+			for i := range steps {
+				steps[i] = kernel.round(x[i*k:(i+1)*k], q[i*k:(i+1)*k])
+			}
+			for m := range most + 1 {
+				c := make([]float32, m*b.out)
+				kernel.linear(m, q, steps, &b, c)
+				for i := range c {
+					row, column := i/b.out, i%b.out
+					var sum int64
+					for j, v := range q[row*k : (row+1)*k] {
+						sum += int64(v) * int64(intAt(&b, j, column))
+					}
+					want := float64(sum)*float64(steps[row])*float64(b.steps[column]) + float64(b.bias[column])
+					if got := float64(c[i]); !near(got, want) {
+						t.Fatalf("%s: %d×%d×%d: [%d, %d] is %v, want %v", kernel.name, m, b.out, k, row, column, got, want)
+					}
+				}
+			}
+		}
+	}
 }
 
 func TestMultiply(t *testing.T) {
@@ -164,16 +237,22 @@ func TestAddNorm(t *testing.T) {
 	}
 }
 
-func BenchmarkMultiply(b *testing.B) {
+func BenchmarkLinear(b *testing.B) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, kernel := range available() {
 		for _, m := range []int{27, 128} {
 			b.Run(fmt.Sprintf("%s/%d", kernel.name, m), func(b *testing.B) {
-				x, w, bias, y := random(r, m*Dim, 1), random(r, Dim*inner, 1), random(r, inner, 1), make([]float32, m*inner)
+				w := matrix{in: Dim}
+				w.add(random(r, Dim*inner, 1), random(r, inner, 1))
+				x, y := random(r, m*Dim, 1), make([]float32, m*inner)
+				q, steps := make([]int16, m*Dim), make([]float32, m)
 				for b.Loop() {
-					kernel.multiply(m, inner, Dim, x, Dim, w, bias, y, inner)
+					for i := range steps {
+						steps[i] = kernel.round(x[i*Dim:(i+1)*Dim], q[i*Dim:(i+1)*Dim])
+					}
+					kernel.linear(m, q, steps, &w, y)
 				}
-				b.ReportMetric(2*float64(m)*Dim*inner*float64(b.N)/1e9/b.Elapsed().Seconds(), "GFLOP/s")
+				b.ReportMetric(2*float64(m)*Dim*inner*float64(b.N)/1e9/b.Elapsed().Seconds(), "GOP/s")
 			})
 		}
 	}

@@ -59,11 +59,12 @@ type layer struct {
 	attentionNorm, norm      affine
 }
 
-// matrix is a linear map of in to out numbers: out/panel panels, each of in rows of panel numbers.
+// matrix is a linear map of in to out numbers. Its numbers are integers of 16 bits in units of a step, one step for
+// each of the outputs, in out/panel panels: each holds the first two numbers of all its outputs, then the next two.
 type matrix struct {
-	in, out int
-	panels  []float32
-	bias    []float32
+	in, out     int
+	panels      []int16
+	steps, bias []float32
 }
 
 // readWeights reads a model in the safetensors format.
@@ -133,37 +134,48 @@ func assembleWeights(r source, layers int, n names) *weights {
 
 // readMatrix reads linear layers of in to out numbers and packs them side by side.
 func readMatrix(r source, in, out int, names ...string) matrix {
-	m := matrix{in: in, out: out * len(names)}
-	m.panels = make([]float32, 0, in*m.out)
+	m := matrix{in: in, panels: make([]int16, 0, in*out*len(names))}
 	for _, name := range names {
 		rows, bias := r.linear(name, in, out)
-		m.panels = pack(m.panels, rows, in, in)
-		m.bias = append(m.bias, bias...)
+		m.add(rows, bias)
 	}
 	return m
 }
 
 func readProjection(file []byte) (matrix, error) {
-	m := matrix{in: Dim, out: TokenDim, bias: make([]float32, TokenDim)}
+	m := matrix{in: Dim}
 	if len(file) != Dim*TokenDim*4 {
 		return m, fmt.Errorf("%w: the projection has %d bytes, not %d", ErrDamaged, len(file), Dim*TokenDim*4)
 	}
-	rows := floats(nil, file)
-	m.panels = make([]float32, len(rows))
+	columns, rows := floats(nil, file), make([]float32, Dim*TokenDim)
 	for i := range Dim {
 		for j := range TokenDim {
-			m.panels[j/panel*panel*Dim+i*panel+j%panel] = rows[i*TokenDim+j]
+			rows[j*Dim+i] = columns[i*TokenDim+j]
 		}
 	}
+	m.add(rows, make([]float32, TokenDim))
 	return m, nil
+}
+
+// add adds outputs to the map: rows of m.in numbers, in panels.
+func (m *matrix) add(rows, bias []float32) {
+	q := make([]int16, m.in)
+	m.panels = slices.Grow(m.panels, len(rows))[:len(m.panels)+len(rows)]
+	for ; len(rows) > 0; rows = rows[m.in:] {
+		m.steps = append(m.steps, activeKernels.round(rows[:m.in], q))
+		at := m.panels[m.out/panel*panel*m.in+m.out%panel*2:]
+		for i, v := range q {
+			at[i/2*2*panel+i%2] = v
+		}
+		m.out++
+	}
+	m.bias = append(m.bias, bias...)
 }
 
 // scaleOutputs multiplies the first n outputs by f.
 func (m *matrix) scaleOutputs(n int, f float32) {
-	for i := range m.panels[:n*m.in] {
-		m.panels[i] *= f
-	}
-	for i := range m.bias[:n] {
+	for i := range n {
+		m.steps[i] *= f
 		m.bias[i] *= f
 	}
 }

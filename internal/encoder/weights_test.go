@@ -88,6 +88,11 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// intAt returns the integer of an input and an output.
+func intAt(m *matrix, in, out int) int16 {
+	return m.panels[out/panel*panel*m.in+in/2*2*panel+out%panel*2+in%2]
+}
+
 // The matrices beside this file have Dim × TokenDim finite numbers.
 func TestProjection(t *testing.T) {
 	t.Parallel()
@@ -99,7 +104,7 @@ func TestProjection(t *testing.T) {
 		for j := range TokenDim {
 			var square float64
 			for i := range Dim {
-				v := float64(m.panels[j/panel*panel*Dim+i*panel+j%panel])
+				v := float64(intAt(&m, i, j)) * float64(m.steps[j])
 				square += v * v
 			}
 			if math.Abs(square-1) > 1e-3 {

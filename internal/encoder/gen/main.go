@@ -12,89 +12,105 @@ import (
 )
 
 func main() {
-	for rows := 1; rows <= 6; rows++ {
-		tile(rows, avx2)
+	for rows := 1; rows <= tileRows; rows++ {
+		tile(rows, float)
+		tile(rows, integer)
 	}
-	for rows := 1; rows <= 12; rows++ {
-		tile(rows, avx512)
-	}
+	roundRow()
 	gelu()
 	softmax()
 	addNorm()
 	Generate()
 }
 
-// isa describes a family of vector instructions for a tile.
-type isa struct {
-	name   string
-	bytes  int // of a vector
-	panels int // side by side in a tile
-	vector func() reg.VecVirtual
+// tileRows is the most rows of a tile: its sums, a panel's numbers, a number of a row and a product
+// fill the sixteen registers.
+const tileRows = 6
+
+// panelBytes is the width of a panel: 16 numbers, or as many pairs of integers.
+const panelBytes = 64
+
+// columns is the number of vectors in a row of a tile.
+const columns = panelBytes / 32
+
+// element is what a tile multiplies: numbers of four bytes, or pairs of integers of two bytes.
+type element struct {
+	name, signature, doc string
+	broadcast            func(at, to Op)
+	add                  func(left, right, sum, product reg.VecVirtual) // sum += left · right
 }
 
 var (
-	avx2   = isa{"AVX2", 32, 1, YMM}
-	avx512 = isa{"AVX512", 64, 2, ZMM}
+	float = element{
+		name: "tile", signature: "func(k int, a *float32, lda int, b, bias, c *float32, ldc int)",
+		doc:       "k is at least 1",
+		broadcast: func(at, to Op) { VBROADCASTSS(at, to) },
+		add:       func(left, right, sum, _ reg.VecVirtual) { VFMADD231PS(right, left, sum) },
+	}
+	integer = element{
+		name: "tileInt", signature: "func(k int, a *int16, lda int, b *int16, aSteps, bSteps, bias, c *float32, ldc int)",
+		doc:       "k counts pairs and is at least 1",
+		broadcast: func(at, to Op) { VPBROADCASTD(at, to) },
+		add: func(left, right, sum, product reg.VecVirtual) {
+			VPMADDWD(right, left, product)
+			VPADDD(product, sum, sum)
+		},
+	}
 )
 
-// panelBytes is the width of a panel.
-const panelBytes = 64
-
-// tile multiplies rows of a by one panel of b, or by two neighbors. The sums stay in registers from
-// the bias on, each in the order of k.
-func tile(rows int, set isa) {
-	name := fmt.Sprintf("tile%d%s", rows, set.name)
-	TEXT(name, NOSPLIT, "func(k int, a *float32, lda int, b, bias, c *float32, ldc int)")
+// tile multiplies rows of a by one panel of b. The sums stay in registers. Those of numbers begin with the
+// bias and are added in the order of k; those of integers are exact, and end as numbers.
+func tile(rows int, of element) {
+	name := fmt.Sprintf("%s%dAVX2", of.name, rows)
+	TEXT(name, NOSPLIT, of.signature)
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s multiplies %d rows with %d columns; lda and ldc are in bytes, k is at least 1.", name, rows, set.panels*panelBytes/4))
+	Doc(fmt.Sprintf("%s multiplies %d rows with %d columns; lda and ldc are in bytes, %s.", name, rows, panelBytes/4, of.doc))
 	k := Load(Param("k"), GP64())
 	lda := Load(Param("lda"), GP64())
 	b := Load(Param("b"), GP64())
 	row := addresses(Load(Param("a"), GP64()), lda, rows)
 
-	columns := set.panels * panelBytes / set.bytes // vectors in a row of the tile
-	sums := make([][]reg.VecVirtual, rows)
-	bias := Load(Param("bias"), GP64())
+	sums := make([][columns]reg.VecVirtual, rows)
 	for r := range sums {
 		for j := range columns {
-			v := set.vector()
-			sums[r] = append(sums[r], v)
-			if r == 0 {
-				VMOVUPS(Mem{Base: bias, Disp: j * set.bytes}, v)
-			} else {
-				VMOVAPS(sums[0][j], v)
+			sums[r][j] = YMM()
+		}
+	}
+	if of.name == float.name {
+		bias := Load(Param("bias"), GP64())
+		for r := range sums {
+			for j, v := range sums[r] {
+				if r == 0 {
+					VMOVUPS(Mem{Base: bias, Disp: 32 * j}, v)
+				} else {
+					VMOVAPS(sums[0][j], v)
+				}
+			}
+		}
+	} else {
+		for r := range sums {
+			for _, v := range sums[r] {
+				VPXOR(v, v, v)
 			}
 		}
 	}
 
-	bases := []reg.Register{b} // of the panels
-	if set.panels == 2 {
-		next := GP64()
-		MOVQ(k, next)
-		SHLQ(Imm(6), next)
-		ADDQ(b, next)
-		bases = append(bases, next)
-	}
 	step := func(i int) {
-		var right []reg.VecVirtual
-		for j := range columns {
-			v := set.vector()
-			at := j * set.bytes
-			VMOVUPS(Mem{Base: bases[at/panelBytes], Disp: i*panelBytes + at%panelBytes}, v)
-			right = append(right, v)
+		var right [columns]reg.VecVirtual
+		for j := range right {
+			right[j] = YMM()
+			VMOVUPS(Mem{Base: b, Disp: i*panelBytes + 32*j}, right[j])
 		}
 		for r := range sums {
-			left := set.vector()
-			VBROADCASTSS(row[r].Offset(4*i), left)
-			for j := range columns {
-				VFMADD231PS(right[j], left, sums[r][j])
+			left := YMM()
+			of.broadcast(row[r].Offset(4*i), left)
+			for j := range right {
+				of.add(left, right[j], sums[r][j], YMM())
 			}
 		}
 	}
 	advance := func(n uint32) {
-		for _, base := range bases {
-			ADDQ(U32(n*panelBytes), base)
-		}
+		ADDQ(U32(n*panelBytes), b)
 		for r := 0; r < rows; r += 3 {
 			ADDQ(U32(4*n), row[r].Base)
 		}
@@ -119,15 +135,37 @@ func tile(rows int, set isa) {
 	JNZ(LabelRef("single"))
 
 	Label("store")
+	if of.name == integer.name {
+		scaleSums(sums)
+	}
 	ldc := Load(Param("ldc"), GP64())
 	out := addresses(Load(Param("c"), GP64()), ldc, rows)
 	for r := range sums {
 		for j, v := range sums[r] {
-			VMOVUPS(v, out[r].Offset(j*set.bytes))
+			VMOVUPS(v, out[r].Offset(32*j))
 		}
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// scaleSums makes numbers of sums of integers: times the step of the row and that of the column, plus the bias.
+func scaleSums(sums [][columns]reg.VecVirtual) {
+	rowSteps := Load(Param("aSteps"), GP64())
+	columnSteps := Load(Param("bSteps"), GP64())
+	bias := Load(Param("bias"), GP64())
+	for j := range columns {
+		step, added := YMM(), YMM()
+		VMOVUPS(Mem{Base: columnSteps, Disp: 32 * j}, step)
+		VMOVUPS(Mem{Base: bias, Disp: 32 * j}, added)
+		for r := range sums {
+			both := YMM()
+			VBROADCASTSS(Mem{Base: rowSteps, Disp: 4 * r}, both)
+			VMULPS(step, both, both)
+			VCVTDQ2PS(sums[r][j], sums[r][j])
+			VFMADD213PS(added, both, sums[r][j])
+		}
+	}
 }
 
 // addresses returns where each of the rows begins, with one register for three of them.
@@ -266,6 +304,59 @@ func softmax() {
 		VMULPS(at, scale, v)
 		VMOVUPS(v, at)
 	})
+	VZEROUPPER()
+	RET()
+}
+
+// roundRow is roundGeneric: first the largest magnitude and the length of the row, then its integers.
+func roundRow() {
+	largest, reach, least, one := vector("largest", 32767), vector("reach", 46000), vector("least", 1e-30), vector("unit", 1)
+	magnitude := lanes("magnitude", 0x7fffffff)
+
+	TEXT("roundAVX2", NOSPLIT, "func(x *float32, n int, q *int16) float32")
+	Pragma("noescape")
+	Doc("roundAVX2 is roundGeneric for n numbers, a multiple of sixteen and not zero.")
+	x := Load(Param("x"), GP64())
+	n := Load(Param("n"), GP64())
+	to := Load(Param("q"), GP64())
+	top, square := YMM(), YMM()
+	VXORPS(top, top, top)
+	VXORPS(square, square, square)
+	each("measure", x, n, func(at Mem) {
+		v, size := YMM(), YMM()
+		VMOVUPS(at, v)
+		VANDPS(magnitude, v, size)
+		VMAXPS(size, top, top)
+		VFMADD231PS(v, v, square)
+	})
+	across(top, func(a Op, b, c reg.Register) { VMAXPS(a, b, c) })
+	across(square, func(a Op, b, c reg.Register) { VADDPS(a, b, c) })
+	VSQRTPS(square, square)
+	step, other := YMM(), YMM()
+	VDIVPS(largest, top, step)
+	VDIVPS(reach, square, other)
+	VMAXPS(other, step, step)
+	VMAXPS(least, step, step)
+	Store(step.AsX(), ReturnIndex(0))
+
+	inverse := YMM()
+	VMOVUPS(one, inverse)
+	VDIVPS(step, inverse, inverse)
+	p := GP64()
+	MOVQ(x, p)
+	Label("round")
+	low, high := YMM(), YMM()
+	VMULPS(Mem{Base: p}, inverse, low)
+	VMULPS(Mem{Base: p, Disp: 32}, inverse, high)
+	VCVTPS2DQ(low, low)
+	VCVTPS2DQ(high, high)
+	VPACKSSDW(high, low, low) // in halves: low, high, low, high
+	VPERMQ(Imm(0xd8), low, low)
+	VMOVDQU(low, Mem{Base: to})
+	ADDQ(Imm(64), p)
+	ADDQ(Imm(32), to)
+	SUBQ(Imm(16), n)
+	JNZ(LabelRef("round"))
 	VZEROUPPER()
 	RET()
 }
