@@ -53,19 +53,22 @@ func pairGeneric(x, y, columns, bias, atX, atY []float32) {
 const (
 	largestInt = 32767
 	reach      = 46000
-	leastStep  = 1e-30 // its inverse is finite; a row of zeros has it
+	// leastStep is that of rows so small that their squares are zero in float32, so that they have no length.
+	leastStep = 1e-20
 )
 
 func roundGeneric(x []float32, q []int16) (step float32) {
 	var top, square float32
 	for _, v := range x {
 		top = max(top, v, -v)
-		square += v * v
+		square += float32(v * v) // not fused with the sum: the same on all processors
 	}
 	step = max(top/largestInt, float32(math.Sqrt(float64(square)))/reach, leastStep)
 	inverse := 1 / step
 	for i, v := range x {
-		q[i] = int16(math.RoundToEven(float64(v * inverse)))
+		// Beside this number the last bit of a float32 is 1, so the sum is rounded to even.
+		const ones = 3 << 22
+		q[i] = int16(math.Float32bits(float32(v*inverse)+ones) - math.Float32bits(ones)) //nolint:gosec // within ±32767, in two's complement
 	}
 	return step
 }

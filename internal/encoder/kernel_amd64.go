@@ -78,24 +78,25 @@ func linearAVX2(m int, a []int16, steps []float32, b *matrix, c []float32) {
 		return
 	}
 	_, _, _ = a[m*b.in-1], steps[m-1], c[m*b.out-1]
+	_, _, _ = b.panels[b.in*b.out-1], b.steps[b.out-1], b.bias[b.out-1]
 	for j := 0; j < b.out; j += panel {
-		panel, columns, bias := &b.panels[j*b.in], &b.steps[j], &b.bias[j]
+		packed, outSteps, bias := &b.panels[j*b.in], &b.steps[j], &b.bias[j]
 		splitRows(m, tileRows, func(i, rows int) {
 			k, lda, ldc := b.in/2, b.in*2, b.out*4
 			x, s, y := &a[i*b.in], &steps[i], &c[i*b.out+j]
 			switch rows {
 			case 1:
-				tileInt1AVX2(k, x, lda, panel, s, columns, bias, y, ldc)
+				tileInt1AVX2(k, x, lda, packed, s, outSteps, bias, y, ldc)
 			case 2:
-				tileInt2AVX2(k, x, lda, panel, s, columns, bias, y, ldc)
+				tileInt2AVX2(k, x, lda, packed, s, outSteps, bias, y, ldc)
 			case 3:
-				tileInt3AVX2(k, x, lda, panel, s, columns, bias, y, ldc)
+				tileInt3AVX2(k, x, lda, packed, s, outSteps, bias, y, ldc)
 			case 4:
-				tileInt4AVX2(k, x, lda, panel, s, columns, bias, y, ldc)
+				tileInt4AVX2(k, x, lda, packed, s, outSteps, bias, y, ldc)
 			case 5:
-				tileInt5AVX2(k, x, lda, panel, s, columns, bias, y, ldc)
+				tileInt5AVX2(k, x, lda, packed, s, outSteps, bias, y, ldc)
 			default:
-				tileInt6AVX2(k, x, lda, panel, s, columns, bias, y, ldc)
+				tileInt6AVX2(k, x, lda, packed, s, outSteps, bias, y, ldc)
 			}
 		})
 	}

@@ -1786,14 +1786,14 @@ DATA reach<>+24(SB)/4, $0x4733b000
 DATA reach<>+28(SB)/4, $0x4733b000
 GLOBL reach<>(SB), RODATA|NOPTR, $32
 
-DATA least<>+0(SB)/4, $0x0da24260
-DATA least<>+4(SB)/4, $0x0da24260
-DATA least<>+8(SB)/4, $0x0da24260
-DATA least<>+12(SB)/4, $0x0da24260
-DATA least<>+16(SB)/4, $0x0da24260
-DATA least<>+20(SB)/4, $0x0da24260
-DATA least<>+24(SB)/4, $0x0da24260
-DATA least<>+28(SB)/4, $0x0da24260
+DATA least<>+0(SB)/4, $0x1e3ce508
+DATA least<>+4(SB)/4, $0x1e3ce508
+DATA least<>+8(SB)/4, $0x1e3ce508
+DATA least<>+12(SB)/4, $0x1e3ce508
+DATA least<>+16(SB)/4, $0x1e3ce508
+DATA least<>+20(SB)/4, $0x1e3ce508
+DATA least<>+24(SB)/4, $0x1e3ce508
+DATA least<>+28(SB)/4, $0x1e3ce508
 GLOBL least<>(SB), RODATA|NOPTR, $32
 
 DATA unit<>+0(SB)/4, $0x3f800000
@@ -1817,7 +1817,7 @@ DATA magnitude<>+28(SB)/4, $0x7fffffff
 GLOBL magnitude<>(SB), RODATA|NOPTR, $32
 
 // func roundAVX2(x *float32, n int, q *int16) float32
-// Requires: AVX, AVX2, FMA3, SSE
+// Requires: AVX, AVX2, FMA3
 TEXT ·roundAVX2(SB), NOSPLIT, $0-28
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -1848,22 +1848,23 @@ measure:
 	VPERMILPS   $0xb1, Y1, Y2
 	VADDPS      Y2, Y1, Y1
 	VSQRTPS     Y1, Y1
-	VDIVPS      largest<>+0(SB), Y0, Y0
-	VDIVPS      reach<>+0(SB), Y1, Y1
-	VMAXPS      Y1, Y0, Y0
-	VMAXPS      least<>+0(SB), Y0, Y0
-	MOVSS       X0, ret+24(FP)
-	VMOVUPS     unit<>+0(SB), Y1
-	VDIVPS      Y0, Y1, Y1
+	VDIVPS      largest<>+0(SB), Y0, Y2
+	VDIVPS      reach<>+0(SB), Y1, Y0
+	VMAXPS      Y0, Y2, Y2
+	VMOVUPS     least<>+0(SB), Y0
+	VMAXPS      Y2, Y0, Y2
+	VMOVSS      X2, ret+24(FP)
+	VMOVUPS     unit<>+0(SB), Y0
+	VDIVPS      Y2, Y0, Y0
 
 round:
-	VMULPS    (AX), Y1, Y0
-	VMULPS    32(AX), Y1, Y2
-	VCVTPS2DQ Y0, Y0
+	VMULPS    (AX), Y0, Y1
+	VMULPS    32(AX), Y0, Y2
+	VCVTPS2DQ Y1, Y1
 	VCVTPS2DQ Y2, Y2
-	VPACKSSDW Y2, Y0, Y0
-	VPERMQ    $0xd8, Y0, Y0
-	VMOVDQU   Y0, (DX)
+	VPACKSSDW Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VMOVDQU   Y1, (DX)
 	ADDQ      $0x40, AX
 	ADDQ      $0x20, DX
 	SUBQ      $0x10, CX

@@ -157,12 +157,12 @@ func readProjection(file []byte) (matrix, error) {
 	return m, nil
 }
 
-// add adds outputs to the map: rows of m.in numbers, in panels.
+// add adds outputs to the map: rows of m.in numbers, as many as fill panels. They are rounded alike on all machines.
 func (m *matrix) add(rows, bias []float32) {
 	q := make([]int16, m.in)
 	m.panels = slices.Grow(m.panels, len(rows))[:len(m.panels)+len(rows)]
 	for ; len(rows) > 0; rows = rows[m.in:] {
-		m.steps = append(m.steps, activeKernels.round(rows[:m.in], q))
+		m.steps = append(m.steps, roundGeneric(rows[:m.in], q))
 		at := m.panels[m.out/panel*panel*m.in+m.out%panel*2:]
 		for i, v := range q {
 			at[i/2*2*panel+i%2] = v

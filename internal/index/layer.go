@@ -81,60 +81,30 @@ func (l *Layer) Bytes() int64 {
 	return d.size()
 }
 
-// Batch is a part of the log whose texts are analyzed and whose vectors are rounded, so that adding it takes little.
-type Batch struct{ rows []analyzed }
-
-// Len returns the number of rows.
-func (b *Batch) Len() int { return len(b.rows) }
-
-// Analyze adds rows to a batch, with all processors when they are many. When one is invalid it adds none.
-func (l *Layer) Analyze(b *Batch, rows []Row) error {
-	more, err := analyzeAll(rows, l.dimensions)
-	if err != nil {
-		return err
-	}
-	b.rows = append(b.rows, more...)
-	return nil
-}
-
 // Apply adds the part of the log with revisions after < r <= upTo, in order of From: versions that
 // began, versions that ended (repeated, with To) and vectors that were computed later (repeated,
 // with Vector). A version that follows one of the same note ends it. after must be the layer's
 // revision, else Apply changes nothing and returns [ErrOutOfStep]. An invalid batch changes
 // nothing.
 func (l *Layer) Apply(after, upTo int64, rows []Row) error {
-	if err := l.checkStep(after, upTo); err != nil {
-		return err
-	}
-	var b Batch
-	if err := l.Analyze(&b, rows); err != nil {
-		return err
-	}
-	return l.ApplyBatch(after, upTo, &b)
-}
-
-func (l *Layer) checkStep(after, upTo int64) error {
 	if upTo < after {
 		return fmt.Errorf("%w: after %d up to %d", ErrOutOfStep, after, upTo)
 	}
 	if have := l.Revision(); have != after {
 		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
 	}
-	return nil
-}
-
-// ApplyBatch is Apply of analyzed rows.
-func (l *Layer) ApplyBatch(after, upTo int64, b *Batch) error {
-	if err := l.checkStep(after, upTo); err != nil {
-		return err
-	}
-	order := make([]*analyzed, len(b.rows))
-	for i := range b.rows {
-		r := &b.rows[i]
-		if r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
+	for i := range rows {
+		if r := &rows[i]; r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
 			return fmt.Errorf("index: version [%d, %d) in a batch up to %d", r.From, r.To, upTo)
 		}
-		order[i] = r
+	}
+	batch, err := analyzeAll(rows, l.dimensions)
+	if err != nil {
+		return err
+	}
+	order := make([]*analyzed, len(batch))
+	for i := range batch {
+		order[i] = &batch[i]
 	}
 	slices.SortStableFunc(order, func(a, b *analyzed) int { return cmp.Compare(a.From, b.From) })
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -192,8 +191,8 @@ func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 }
 
 // logBatch is how many versions are read at a time: no connection is held while the caller works
-// on them. It works on one batch while the next is read.
-const logBatch = 250
+// on them.
+const logBatch = 1000
 
 // Log implements memory.Reader. The head of the layer is read first; what is written later lies
 // beyond it, so that batches need no common transaction.
@@ -230,50 +229,29 @@ func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogP
 		// One bound for the whole place: an index is entered where the page begins.
 		p.From, p.Note = p.After, uuid.Max
 	}
-	to := p.To
-	type page struct {
-		rows []NoteVersion
-		err  error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	pages := make(chan page)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer cancel()
-	reading.Go(func() {
-		defer close(pages)
-		for {
-			var next page
-			next.err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
-				next.rows, err = q.LogPage(ctx, s.Tenant(), r, p)
-				return err
-			})
-			select {
-			case pages <- next:
-			case <-ctx.Done():
-				return
-			}
-			if next.err != nil || len(next.rows) < logBatch {
-				return
-			}
-			p.From, p.Note = next.rows[logBatch-1].From, next.rows[logBatch-1].ID
+	for {
+		var batch []NoteVersion
+		err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+			batch, err = q.LogPage(ctx, s.Tenant(), r, p)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-	})
-	for next := range pages {
-		if next.err != nil {
-			return next.err
-		}
-		for i := range next.rows {
-			row := memory.LogRow{Note: next.rows[i].Note}
-			if next.rows[i].To <= to {
-				row.To = next.rows[i].To
+		for i := range batch {
+			row := memory.LogRow{Note: batch[i].Note}
+			if batch[i].To <= p.To {
+				row.To = batch[i].To
 			}
 			if err := fn(row); err != nil {
 				return err
 			}
 		}
+		if len(batch) < logBatch {
+			return nil
+		}
+		p.From, p.Note = batch[len(batch)-1].From, batch[len(batch)-1].ID
 	}
-	return ctx.Err()
 }
 
 // ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause and undoes. The

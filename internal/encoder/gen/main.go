@@ -30,8 +30,8 @@ const tileRows = 6
 // panelBytes is the width of a panel: 16 numbers, or as many pairs of integers.
 const panelBytes = 64
 
-// columns is the number of vectors in a row of a tile.
-const columns = panelBytes / 32
+// rowVectors is the number of vectors in a row of a tile.
+const rowVectors = panelBytes / 32
 
 // element is what a tile multiplies: numbers of four bytes, or pairs of integers of two bytes.
 type element struct {
@@ -70,9 +70,9 @@ func tile(rows int, of element) {
 	b := Load(Param("b"), GP64())
 	row := addresses(Load(Param("a"), GP64()), lda, rows)
 
-	sums := make([][columns]reg.VecVirtual, rows)
+	sums := make([][rowVectors]reg.VecVirtual, rows)
 	for r := range sums {
-		for j := range columns {
+		for j := range rowVectors {
 			sums[r][j] = YMM()
 		}
 	}
@@ -96,7 +96,7 @@ func tile(rows int, of element) {
 	}
 
 	step := func(i int) {
-		var right [columns]reg.VecVirtual
+		var right [rowVectors]reg.VecVirtual
 		for j := range right {
 			right[j] = YMM()
 			VMOVUPS(Mem{Base: b, Disp: i*panelBytes + 32*j}, right[j])
@@ -150,11 +150,11 @@ func tile(rows int, of element) {
 }
 
 // scaleSums makes numbers of sums of integers: times the step of the row and that of the column, plus the bias.
-func scaleSums(sums [][columns]reg.VecVirtual) {
+func scaleSums(sums [][rowVectors]reg.VecVirtual) {
 	rowSteps := Load(Param("aSteps"), GP64())
 	columnSteps := Load(Param("bSteps"), GP64())
 	bias := Load(Param("bias"), GP64())
-	for j := range columns {
+	for j := range rowVectors {
 		step, added := YMM(), YMM()
 		VMOVUPS(Mem{Base: columnSteps, Disp: 32 * j}, step)
 		VMOVUPS(Mem{Base: bias, Disp: 32 * j}, added)
@@ -310,7 +310,7 @@ func softmax() {
 
 // roundRow is roundGeneric: first the largest magnitude and the length of the row, then its integers.
 func roundRow() {
-	largest, reach, least, one := vector("largest", 32767), vector("reach", 46000), vector("least", 1e-30), vector("unit", 1)
+	largest, reach, least, one := vector("largest", 32767), vector("reach", 46000), vector("least", 1e-20), vector("unit", 1)
 	magnitude := lanes("magnitude", 0x7fffffff)
 
 	TEXT("roundAVX2", NOSPLIT, "func(x *float32, n int, q *int16) float32")
@@ -336,8 +336,13 @@ func roundRow() {
 	VDIVPS(largest, top, step)
 	VDIVPS(reach, square, other)
 	VMAXPS(other, step, step)
-	VMAXPS(least, step, step)
-	Store(step.AsX(), ReturnIndex(0))
+	VMOVUPS(least, top)
+	VMAXPS(step, top, step) // what is not a number stays that: the second source wins
+	result, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VMOVSS(step.AsX(), result.Addr)
 
 	inverse := YMM()
 	VMOVUPS(one, inverse)

@@ -130,41 +130,27 @@ func (g *registry) compact(e *layerEntry) {
 		slog.Int("versions", before), slog.Int("left", e.index.Rows()))
 }
 
-// rowsAtOnce is how many rows are analyzed at a time, while the store reads the next ones.
-const rowsAtOnce = 128
-
 // readLog streams the log into the index in batches. It never splits a revision.
 func (g *registry) readLog(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry) error {
 	into := e.index
-	var rows []index.Row // not yet in the batch
-	var batch index.Batch
-	last := into.Revision()
+	after := into.Revision()
+	var rows []index.Row
 	apply := func(upTo int64) error {
-		err := g.analyze(into, &batch, rows)
-		if err == nil {
-			err = wrapIndex(into.ApplyBatch(into.Revision(), upTo, &batch))
-		}
-		if err != nil {
+		if err := g.applyBatch(into, into.Revision(), upTo, rows); err != nil {
 			return err
 		}
-		rows, batch = rows[:0], index.Batch{}
+		rows = rows[:0]
 		return ctx.Err()
 	}
-	upTo, err := g.store.Log(ctx, s, v, i, memory.Revision(last), v.Collection.Embedder, func(r memory.LogRow) error {
+	upTo, err := g.store.Log(ctx, s, v, i, memory.Revision(after), v.Collection.Embedder, func(r memory.LogRow) error {
 		from := int64(r.Note.From)
-		switch {
-		case batch.Len()+len(rows) >= logBatch && from > last:
-			if err := apply(max(last, into.Revision())); err != nil {
+		if len(rows) >= logBatch && from > rows[len(rows)-1].From {
+			if err := apply(max(rows[len(rows)-1].From, into.Revision())); err != nil {
 				return err
 			}
 			g.updateSize(e)
-		case len(rows) >= rowsAtOnce:
-			if err := g.analyze(into, &batch, rows); err != nil {
-				return err
-			}
-			rows = rows[:0]
 		}
-		rows, last = append(rows, indexRow(&r)), from
+		rows = append(rows, indexRow(&r))
 		return nil
 	})
 	if err != nil {
@@ -173,10 +159,10 @@ func (g *registry) readLog(ctx context.Context, s tenant.Scope, v memory.View, i
 	return apply(int64(upTo))
 }
 
-// analyze adds rows to a batch. A vector that the index refuses is dropped and logged, so
+// applyBatch applies rows to an index. A vector that the index refuses is dropped and logged, so
 // that a damaged row does not make the collection unreadable.
-func (g *registry) analyze(into *index.Layer, batch *index.Batch, rows []index.Row) error {
-	err := into.Analyze(batch, rows)
+func (g *registry) applyBatch(into *index.Layer, after, upTo int64, rows []index.Row) error {
+	err := into.Apply(after, upTo, rows)
 	if !fault.Is(err, fault.Invalid) {
 		return wrapIndex(err)
 	}
@@ -192,7 +178,7 @@ func (g *registry) analyze(into *index.Layer, batch *index.Batch, rows []index.R
 			slog.String("note", uuid.UUID(rows[i].Note).String()), slog.Int64("revision", rows[i].From))
 		rows[i].Vector = nil
 	}
-	return wrapIndex(into.Analyze(batch, rows))
+	return wrapIndex(into.Apply(after, upTo, rows))
 }
 
 func wrapIndex(err error) error {

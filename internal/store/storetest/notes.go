@@ -31,6 +31,7 @@ func noteCases() []testCase {
 		{"AsOf", asOf},
 		{"Counts", noteCounts},
 		{"Log", logOfLayer},
+		{"LongLog", longLog},
 		{"Usage", noteUsage},
 	}
 }
@@ -418,6 +419,65 @@ func logOfLayer(_ *testing.T, w *world) {
 	stop := fault.New(fault.Timeout, "enough")
 	_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(memory.LogRow) error { return stop })
 	w.wantFault(err, fault.Timeout)
+}
+
+// A log that is read in several parts has every version once, in order; a caller that fails in the midst of it is
+// told its own error.
+func longLog(_ *testing.T, w *world) {
+	c := w.collection("c")
+	const many, changed, single = 1200, 1100, 270
+	ids := make([]uuid.UUID, many) // nil: new notes
+	put := func(n int) {
+		w.write(c.ID, func(tx memory.Tx) error {
+			for i := range n {
+				n, err := tx.Put(w.ctx, memory.Note{ID: ids[i], Content: "a"})
+				if err != nil {
+					return err
+				}
+				ids[i] = n.ID
+			}
+			return nil
+		})
+	}
+	put(many)
+	put(changed)
+	for i := range single {
+		w.put(c.ID, memory.Note{ID: ids[i], Content: "b"})
+	}
+	read := func(after memory.Revision) (ended, began int) {
+		last := memory.LogRow{Note: memory.Note{From: -1}}
+		seen := map[memory.Version]bool{}
+		_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, after, "", func(r memory.LogRow) error {
+			if n := &r.Note; n.From < last.Note.From || n.From == last.Note.From && bytes.Compare(n.ID[:], last.Note.ID[:]) <= 0 || seen[n.Version()] {
+				w.t.Fatalf("version %d of %s follows %d of %s", n.From, n.ID, last.Note.From, last.Note.ID)
+			}
+			last, seen[r.Note.Version()] = r, true
+			if r.Note.From <= after {
+				ended++
+			} else {
+				began++
+			}
+			return nil
+		})
+		w.noError(err)
+		return ended, began
+	}
+	for after, want := range map[memory.Revision][2]int{0: {0, many + changed + single}, 1: {changed, changed + single}, 2: {single, single}, 12: {single - 10, single - 10}} {
+		ended, began := read(after)
+		w.assertf([2]int{ended, began} == want, "after %d: %d versions ended and %d began, want %v", after, ended, began, want)
+	}
+	stop, n := fault.New(fault.Timeout, "enough"), 0
+	_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, "", func(memory.LogRow) error {
+		if n++; n == 10 {
+			return stop
+		}
+		return nil
+	})
+	w.assertf(n == 10, "%d rows after an error", n)
+	w.wantFault(err, fault.Timeout)
+	ctx, cancel := context.WithCancel(w.ctx)
+	_, err = w.Log(ctx, w.all, w.view(c.ID), 0, 0, "", func(memory.LogRow) error { cancel(); return nil })
+	w.assertf(err != nil, "a log that is given up in its first part has no error")
 }
 
 func noteUsage(_ *testing.T, w *world) {
