@@ -72,9 +72,7 @@ func (e *Encoder) embed(s *scratch, inputs []input, x, y []float32) error {
 // linear sets the rows of y to those of x times m.
 func (e *Encoder) linear(s *scratch, m *matrix, rows int, x, y []float32) {
 	q, steps := resize(&s.rounded, rows*m.in), resize(&s.steps, rows)
-	for i := range steps {
-		steps[i] = e.kernels.round(x[i*m.in:(i+1)*m.in], q[i*m.in:(i+1)*m.in])
-	}
+	e.kernels.roundRows(x, q, steps)
 	e.kernels.linear(rows, q, steps, m, y)
 }
 

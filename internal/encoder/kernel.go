@@ -26,6 +26,14 @@ type kernels struct {
 	addNorm func(x, y, weight, bias []float32)
 }
 
+// roundRows rounds the rows of x, one for each step, which it sets.
+func (k *kernels) roundRows(x []float32, q []int16, steps []float32) {
+	for i := range steps {
+		n := len(x) / len(steps)
+		steps[i] = k.round(x[i*n:(i+1)*n], q[i*n:(i+1)*n])
+	}
+}
+
 // activeKernels are the kernels of this process.
 var activeKernels = chooseKernels()
 

@@ -73,9 +73,7 @@ func TestLinear(t *testing.T) {
 			b.add(append(slices.Clone(x), more...), random(r, 2*panel, 1))
 			most := len(x) / k
 			q, steps := make([]int16, len(x)), make([]float32, most)
-			for i := range steps {
-				steps[i] = kernel.round(x[i*k:(i+1)*k], q[i*k:(i+1)*k])
-			}
+			kernel.roundRows(x, q, steps)
 			for m := range most + 1 {
 				c := make([]float32, m*b.out)
 				kernel.linear(m, q, steps, &b, c)
@@ -262,9 +260,7 @@ func BenchmarkLinear(b *testing.B) {
 				x, y := random(r, m*Dim, 1), make([]float32, m*inner)
 				q, steps := make([]int16, m*Dim), make([]float32, m)
 				for b.Loop() {
-					for i := range steps {
-						steps[i] = kernel.round(x[i*Dim:(i+1)*Dim], q[i*Dim:(i+1)*Dim])
-					}
+					kernel.roundRows(x, q, steps)
 					kernel.linear(m, q, steps, &w, y)
 				}
 				b.ReportMetric(2*float64(m)*Dim*inner*float64(b.N)/1e9/b.Elapsed().Seconds(), "GOP/s")
