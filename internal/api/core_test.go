@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -41,7 +42,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/outbound"
-	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
@@ -169,7 +169,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	log := slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	must(err)
-	b.model = &switchable{Model: rules.New()}
+	b.model = &switchable{Model: analyst.New()}
 	policies, err := policies.All()
 	must(err)
 	judge, err := policy.NewJudge()

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/cache"
@@ -39,7 +40,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/redis"
-	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -250,7 +250,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Engine, err = engine.New(engine.Deps{
-		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: rules.New(), Models: m.named, Embedders: c.Embedders,
+		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: analyst.New(), Models: m.named, Embedders: c.Embedders,
 		Nearest: c.Recall, Index: c.Recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
@@ -526,7 +526,7 @@ func (c *core) chatModel(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
 // noteModel builds the model that policies ask. The tokens of an endpoint count against the
 // tenant's budget.
 func (c *core) noteModel(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
-	deps.Rules = rules.New()
+	deps.Rules = analyst.New()
 	m, err := llm.NewModel(deps, cfg)
 	if err != nil {
 		return nil, err

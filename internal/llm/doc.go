@@ -9,6 +9,6 @@
 //
 // It knows nothing of stores, HTTP routes or jobs, keeps no prompt (policies
 // own those), and never puts memory text or a key into a log line or a fault.
-// internal/rules answers the same calls without a model.
+// internal/analyst answers the same calls without a model.
 // The tests' fake endpoint is the subpackage llmtest.
 package llm

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -84,7 +84,7 @@ func setup(t *testing.T) *fixture {
 	}
 	f.deps = llm.Deps{
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), Meter: f.meter,
-		Clock: func() time.Time { return now }, Rules: rules.New(),
+		Clock: func() time.Time { return now }, Rules: analyst.New(),
 	}
 	return f
 }

@@ -14,14 +14,14 @@ import (
 
 // Call is one question to a model: a name, a versioned prompt, the JSON schema
 // of the answer, and the same material in structured form for the heuristic
-// analyst (internal/rules).
+// analyst (internal/analyst).
 type Call struct {
 	Name        string          // "analyze", "evolve", "relevance"
 	Version     string          // of the prompt, such as "amem/analyze@1"
 	System      string          // instructions
 	Prompt      string          // the material, memory text marked as data
 	Schema      json.RawMessage // JSON Schema of the answer, every property required
-	Input       any             // the policy's payload, from which internal/rules answers
+	Input       any             // the policy's payload, from which internal/analyst answers
 	Temperature float64         // 0: the model's default; negative: none, the most likely answer
 	MaxTokens   int
 	// Needs names the properties of the answer without which it is refused. Nil: every string and boolean; an

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
@@ -24,7 +25,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
-	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -111,7 +111,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	cfg := llm.Config{BaseURL: p.fake.URL(), Model: "test", MaxTries: 1, MaxConcurrent: 16, BreakerFailures: 1000, EmbedProvider: llm.EmbedHash}
 	embedders, err := llm.NewRegistry(llm.Deps{Clock: p.now}, cfg)
 	must(err)
-	var model memory.Model = rules.New()
+	var model memory.Model = analyst.New()
 	if o.model {
 		model, err = llm.NewModel(llm.Deps{Clock: p.now}, cfg)
 		must(err)

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/test/corpus"
@@ -103,7 +103,7 @@ func newAgents(b *testing.B) *agents {
 	t := must[tenant.Tenant](b)(a.Tenants.Create(b.Context(), grant.Operator("bench"), tenant.NewTenant{Name: app.DefaultTenant}))
 	g := &agents{
 		gateway: &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7), scope: grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)},
-		model:   &instant{Model: rules.New()},
+		model:   &instant{Model: analyst.New()},
 	}
 	g.agent = must[*agent.Service](b)(agent.New(agent.Deps{
 		Store: a.Store, Notes: a.Notes, Blocks: a.Blocks, Recall: a.Recall, Files: a.Files, Policies: a.Policies, Models: g.model,

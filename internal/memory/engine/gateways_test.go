@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -15,7 +16,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/rules"
 )
 
 // remembering returns what callers of two gateways over one store do: each gateway has its own engine and index. The
@@ -33,7 +33,7 @@ func remembering(t *testing.T, config string) (w *world, m *meddler, first, seco
 		t.Fatal(err)
 	}
 	other, err := engine.New(engine.Deps{
-		Store: w.store, Policies: all, Model: rules.New(), Heuristic: rules.New(), Embedders: w.embedders, Nearest: index, Index: index, Clock: w.now,
+		Store: w.store, Policies: all, Model: analyst.New(), Heuristic: analyst.New(), Embedders: w.embedders, Nearest: index, Index: index, Clock: w.now,
 	}, engine.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -19,7 +20,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -105,7 +105,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.also != nil {
 		w.embedders = twoEmbedders{w.embedders, o.also}
 	}
-	var model memory.Model = rules.New()
+	var model memory.Model = analyst.New()
 	if !o.heuristic {
 		model, err = llm.NewModel(deps, cfg)
 		must(err)
@@ -131,7 +131,7 @@ func newWorld(t *testing.T, o options) *world {
 		st = o.wrap(st)
 	}
 	w.engine, err = engine.New(engine.Deps{
-		Store: st, Policies: policies, Model: model, Heuristic: rules.New(), Embedders: w.embedders,
+		Store: st, Policies: policies, Model: model, Heuristic: analyst.New(), Embedders: w.embedders,
 		Nearest: w.recall, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)

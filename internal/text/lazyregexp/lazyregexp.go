@@ -1,5 +1,5 @@
 // Package lazyregexp is package regexp for tables of patterns: a pattern is compiled when it is first used. A process
-// that starts only to create a key, or serves without rules, does not compile the hundreds of patterns of internal/rules.
+// that starts only to create a key, or serves without rules, does not compile the hundreds of patterns of internal/analyst.
 // Those tables import it under the name regexp.
 package lazyregexp
 

@@ -6,6 +6,6 @@
 // ("analyze", "evolve", "split"), the payloads of these calls and the form of its
 // outcomes. It depends on memory, on package policy above it, which holds what all
 // policies share, and on leaves; it imports no other policy. The engine calls it
-// through [memory.Policy]. Package policies lists it, and internal/rules answers its
+// through [memory.Policy]. Package policies lists it, and internal/analyst answers its
 // calls when there is no model.
 package amem

@@ -4,7 +4,7 @@
 // says how the layers are read, remember.go how an item is stored, facts.go how statements become edges and contest one
 // another, consolidate.go how items move, decay and leave, scores.go by which formulas.
 //
-// The files call_*.go hold its model calls: the payloads, which internal/rules answers too, the
+// The files call_*.go hold its model calls: the payloads, which internal/analyst answers too, the
 // prompts and schemas, and what is read of an answer. The files importance.go, intent.go and
 // relations.go hold its published rules, in English and Chinese.
 package layered

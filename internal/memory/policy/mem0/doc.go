@@ -19,5 +19,5 @@
 // on package policy above it, which holds what all policies share, and on leaves; it
 // imports no other policy. The engine calls it through [memory.Policy], and
 // [memory.Refresher] when a caller deletes or changes a note. Package policies lists it,
-// internal/rules answers its calls when there is no model, recall reads what it writes.
+// internal/analyst answers its calls when there is no model, recall reads what it writes.
 package mem0

@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/grammar"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -128,10 +127,7 @@ func (l *ledger) remainingText(f *candidate, target *memory.Note) (content strin
 // all is true if the memory makes several and the fact is about none of them. A memory with
 // one statement has none that is untouched.
 func untouchedStatements(content, fact string) (untouched []string, all bool) {
-	var statements []string
-	for _, s := range text.Sentences(content) {
-		statements = append(statements, grammar.Statements(s)...)
-	}
+	statements := text.Sentences(content)
 	if len(statements) < 2 {
 		return nil, false
 	}

@@ -1,6 +1,6 @@
 // Package memoryos is MemoryOS: a short, a middle and a long tier of memory.
 //
-// The files call_*.go hold its model calls: the payloads, which internal/rules answers too, the
+// The files call_*.go hold its model calls: the payloads, which internal/analyst answers too, the
 // prompts and schemas, and what is read of an answer.
 package memoryos
 

@@ -1,5 +1,5 @@
 // Package policies lists the memory systems. A new one is added to All; the rest is
-// in its own package and in internal/rules, which answers its calls without a model.
+// in its own package and in internal/analyst, which answers its calls without a model.
 // The app builds the list; no policy is imported elsewhere, except by its rules and by what reads its records.
 package policies
 

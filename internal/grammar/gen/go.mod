@@ -1,3 +1,0 @@
-module github.com/slipboxhq/slipbox/internal/grammar/gen
-
-go 1.26.0
