@@ -90,3 +90,24 @@ func TestForwardedAddressNeedsTrust(t *testing.T) {
 		}
 	}
 }
+
+// A proxy that is not trusted is named in the log, once. A trusted one is not.
+func TestUntrustedProxyIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []bool{false, true} {
+		b := guarded(t)
+		if trusted {
+			b = guarded(t, "192.0.2.0/24")
+		}
+		for range 3 {
+			b.from("203.0.113.5", "reader")
+		}
+		want := 1
+		if trusted {
+			want = 0
+		}
+		if n := strings.Count(b.log.String(), "SLIPBOX_TRUSTED_PROXIES"); n != want {
+			t.Errorf("trusted %v: %d lines", trusted, n)
+		}
+	}
+}

@@ -207,17 +207,27 @@ func (s *Server) authenticate(c *gin.Context) error {
 		return err
 	}
 	from, _ := netip.ParseAddr(c.ClientIP()) // zero: none, such as over a socket
-	if err := s.guard.Admit(credential, from); err != nil {
-		c.Set(keyUnlogged, true)
-		return err
-	}
-	p, err := s.auth.Authenticate(c.Request.Context(), credential)
-	s.guard.Note(credential, from, err)
+	s.warnOfProxy(c)
+	p, err := s.guard.Authenticate(c.Request.Context(), s.auth.Authenticate, credential, from)
 	if err != nil {
+		c.Set(keyUnlogged, fault.Is(err, fault.RateLimited))
 		return err
 	}
 	c.Set(keyPrincipal, p)
 	return nil
+}
+
+// warnOfProxy writes one line when a proxy that is not trusted names the client: all clients behind it count as one
+// address.
+func (s *Server) warnOfProxy(c *gin.Context) {
+	if c.GetHeader("X-Forwarded-For") == "" || c.ClientIP() != c.RemoteIP() {
+		return
+	}
+	s.proxyNamed.Do(func() {
+		s.log.LogAttrs(c.Request.Context(), slog.LevelWarn,
+			"X-Forwarded-For came from a peer that is not a trusted proxy; if it is yours, name it in SLIPBOX_TRUSTED_PROXIES: "+
+				"until then all clients behind it share one address and its limits", slog.String("peer", c.RemoteIP()))
+	})
 }
 
 // authorize checks that the credential has the operation's scope.

@@ -155,6 +155,7 @@ type Server struct {
 	drain    func()
 
 	guard      *auth.Guard
+	proxyNamed sync.Once // the warning about a proxy that is not trusted was written
 	limiter    Limiter
 	perSecond  Limiter
 	limits     tenant.Limits

@@ -42,22 +42,34 @@ const (
 // digest identifies a credential without keeping it.
 type digest [sha256.Size]byte
 
-// Guard bounds what refused credentials cost, before they are verified. It counts refusals by the
-// address of the client and by the key that a credential names. Credentials that were accepted, and
-// those that were refused and counted already, are not counted: a client whose key is right continues
-// when others at its address are refused, and so does one that repeats an old key, which costs
-// only a look into caches. A nil Guard admits everything. It is safe for concurrent use.
+// lookupWait is how long a key waits for its look-up, at an address whose budget is used up.
+const lookupWait = time.Second
+
+// Guard bounds what refused credentials cost. It counts refusals by the address of the client and by the
+// key that a credential names. Credentials that were accepted, and those that were refused and counted
+// already, are not counted.
+//
+// Many clients may share an address, so a right credential is accepted however many wrong ones came from
+// there: the signature of a token is verified without a read of the store, and keys that are not known yet
+// are looked up one at a time. What is refused then is RateLimited. A nil Guard counts nothing. It is safe
+// for concurrent use.
 type Guard struct {
 	clock memory.Clock
 	log   *slog.Logger
 
 	perAddress, perKey int
-	addresses          *otter.Cache[netip.Prefix, *rate.Limiter]
-	keys               *otter.Cache[uuid.UUID, *rate.Limiter]
+	addresses          *otter.Cache[netip.Prefix, *budget]
+	keys               *otter.Cache[uuid.UUID, *budget]
 	accepted, refused  *otter.Cache[digest, struct{}]
 
 	mu      sync.Mutex
 	limited int // since the last report; above 0: a report is scheduled
+}
+
+// budget is how many refusals an address or a key has left.
+type budget struct {
+	refusals *rate.Limiter
+	lookup   chan struct{} // holds the look-up that is made when none are left
 }
 
 // NewGuard returns a Guard. It starts no goroutine before the first refusal.
@@ -70,8 +82,8 @@ func NewGuard(clock memory.Clock, log *slog.Logger, cfg GuardConfig) (*Guard, er
 	}
 	g := &Guard{clock: clock, log: log, perAddress: cfg.PerAddress, perKey: cfg.PerKey}
 	var errs [4]error
-	g.addresses, errs[0] = bounded[netip.Prefix, *rate.Limiter]()
-	g.keys, errs[1] = bounded[uuid.UUID, *rate.Limiter]()
+	g.addresses, errs[0] = bounded[netip.Prefix, *budget]()
+	g.keys, errs[1] = bounded[uuid.UUID, *budget]()
 	g.accepted, errs[2] = bounded[digest, struct{}]()
 	g.refused, errs[3] = bounded[digest, struct{}]()
 	return g, errors.Join(errs[:]...)
@@ -85,32 +97,59 @@ func bounded[K comparable, V any]() (*otter.Cache[K, V], error) {
 	return c, nil
 }
 
-// Admit returns RateLimited when the address, or the key that the credential names, had too many
-// credentials refused.
-func (g *Guard) Admit(credential string, from netip.Addr) error {
+// A Verifier is Authenticator.Authenticate.
+type Verifier func(ctx context.Context, credential string) (Principal, error)
+
+// Authenticate verifies a credential. It is RateLimited instead of Unauthenticated when the address,
+// or the key that the credential names, had too many credentials refused, and when too many keys of the
+// address wait for their look-up.
+func (g *Guard) Authenticate(ctx context.Context, verify Verifier, credential string, from netip.Addr) (Principal, error) {
 	if g == nil {
-		return nil
+		return verify(ctx, credential)
 	}
-	d := digest(sha256.Sum256([]byte(credential)))
-	if _, ok := g.accepted.GetIfPresent(d); ok {
-		return nil
-	}
-	if _, ok := g.refused.GetIfPresent(d); ok {
-		return nil
-	}
-	now := g.clock()
-	var wait time.Duration
-	if l, ok := g.addresses.GetIfPresent(site(from)); ok {
-		wait = untilToken(l, now)
-	}
-	if id := namedKey(credential); id != uuid.Nil {
-		if l, ok := g.keys.GetIfPresent(id); ok {
-			wait = max(wait, untilToken(l, now))
+	at, wait := g.untilBudget(credential, from)
+	if at != nil {
+		select {
+		case at.lookup <- struct{}{}:
+			defer func() { <-at.lookup }()
+		case <-time.After(lookupWait):
+			return Principal{}, g.refuse(wait)
+		case <-ctx.Done():
+			return Principal{}, fault.Wrap(ctx.Err(), fault.Unavailable, "stopped while waiting for the look-up of a key")
 		}
 	}
-	if wait == 0 {
-		return nil
+	p, err := verify(ctx, credential)
+	g.note(credential, from, err)
+	if wait > 0 && fault.Is(err, fault.Unauthenticated) {
+		return Principal{}, g.refuse(wait)
 	}
+	return p, err
+}
+
+// untilBudget returns how long the address or the key has no refusal left; 0: it has, or the credential is
+// known. at is where a key waits for its look-up; nil: it does not.
+func (g *Guard) untilBudget(credential string, from netip.Addr) (at *budget, wait time.Duration) {
+	d := digest(sha256.Sum256([]byte(credential)))
+	if _, ok := g.accepted.GetIfPresent(d); ok {
+		return nil, 0
+	}
+	if _, ok := g.refused.GetIfPresent(d); ok {
+		return nil, 0
+	}
+	now, id := g.clock(), namedKey(credential)
+	if b, ok := g.addresses.GetIfPresent(site(from)); ok {
+		if wait = untilToken(b.refusals, now); wait > 0 && id != uuid.Nil {
+			at = b
+		}
+	}
+	if b, ok := g.keys.GetIfPresent(id); ok && id != uuid.Nil {
+		wait = max(wait, untilToken(b.refusals, now))
+	}
+	return at, wait
+}
+
+// refuse returns the error of a credential that is refused while there is no budget.
+func (g *Guard) refuse(wait time.Duration) error {
 	g.report()
 	return &fault.Error{
 		Code: fault.RateLimited, RetryAfter: wait,
@@ -118,9 +157,9 @@ func (g *Guard) Admit(credential string, from netip.Addr) error {
 	}
 }
 
-// Note records the outcome of verifying a credential that was admitted.
-func (g *Guard) Note(credential string, from netip.Addr, outcome error) {
-	if g == nil || outcome != nil && !fault.Is(outcome, fault.Unauthenticated) {
+// note records the outcome of verifying a credential.
+func (g *Guard) note(credential string, from netip.Addr, outcome error) {
+	if outcome != nil && !fault.Is(outcome, fault.Unauthenticated) {
 		return
 	}
 	d := digest(sha256.Sum256([]byte(credential)))
@@ -139,16 +178,16 @@ func (g *Guard) Note(credential string, from netip.Addr, outcome error) {
 	}
 }
 
-// count takes a token of the limiter of k.
-func count[K comparable](limiters *otter.Cache[K, *rate.Limiter], k K, perMinute int, now time.Time) {
+// count takes a refusal of the budget of k.
+func count[K comparable](budgets *otter.Cache[K, *budget], k K, perMinute int, now time.Time) {
 	if perMinute == 0 {
 		return
 	}
-	l, ok := limiters.GetIfPresent(k)
+	b, ok := budgets.GetIfPresent(k)
 	if !ok {
-		l, _ = limiters.SetIfAbsent(k, rate.NewLimiter(rate.Limit(perMinute)/60, perMinute))
+		b, _ = budgets.SetIfAbsent(k, &budget{rate.NewLimiter(rate.Limit(perMinute)/60, perMinute), make(chan struct{}, 1)})
 	}
-	l.AllowN(now, 1)
+	b.refusals.AllowN(now, 1)
 }
 
 // untilToken returns how long a limiter has no token; 0: it has one.

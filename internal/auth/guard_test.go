@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,16 +45,17 @@ var (
 // try does what a gateway does with a credential.
 func try(t *testing.T, g *Guard, s *Service, credential string, from netip.Addr) error {
 	t.Helper()
-	if err := g.Admit(credential, from); err != nil {
-		return err
-	}
-	_, err := s.Authenticator.Authenticate(t.Context(), credential)
-	g.Note(credential, from, err)
+	_, err := g.Authenticate(t.Context(), s.Authenticator.Authenticate, credential, from)
 	return err
 }
 
-// Many wrong secrets from one address are refused before they are verified, while right keys continue:
-// from other addresses, and at that address when they were used before.
+// refusing is a Verifier that knows no credential.
+func refusing(context.Context, string) (Principal, error) {
+	return Principal{}, fault.New(fault.Unauthenticated, "no")
+}
+
+// Many wrong credentials from one address are told to wait, while right ones of that address are accepted, also those
+// that were never used before.
 func TestGuardLimitsAnAddress(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -64,9 +66,12 @@ func TestGuardLimitsAnAddress(t *testing.T) {
 	}
 	refused := map[fault.Code]int{}
 	var wait time.Duration
-	before := b.store.reads
-	for range 1500 {
-		err := try(t, g, b.Service, wrongKey(t, b.tenant, uuid.New()), near)
+	for i := range 1500 {
+		wrong := wrongKey(t, b.tenant, uuid.New())
+		if i%2 == 0 {
+			wrong = fmt.Sprintf("e30.%d.AAAA", i) // a forged token
+		}
+		err := try(t, g, b.Service, wrong, near)
 		refused[fault.CodeOf(err)]++
 		if f, ok := errors.AsType[*fault.Error](err); ok {
 			wait = f.RetryAfter
@@ -75,15 +80,17 @@ func TestGuardLimitsAnAddress(t *testing.T) {
 	if refused[fault.Unauthenticated] != 60 || refused[fault.RateLimited] != 1440 || wait != time.Second {
 		t.Errorf("refused %v, with a wait of %s", refused, wait)
 	}
-	if n := b.store.reads - before; n != 60 {
-		t.Errorf("%d reads of the store", n)
+	p, err := b.Authenticator.Authenticate(t.Context(), b.key(t, NewKey{Name: "exchanged"}).Text)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := try(t, g, b.Service, fresh.Text, near); !fault.Is(err, fault.RateLimited) {
-		t.Errorf("another credential from the address: %v", err)
+	token, err := b.Tokens.Exchange(t.Context(), p, TokenRequest{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for credential, from := range map[string]netip.Addr{used.Text: near, fresh.Text: far} {
-		if err := try(t, g, b.Service, credential, from); err != nil {
-			t.Errorf("a right key: %v", err)
+	for name, credential := range map[string]string{"used key": used.Text, "fresh key": fresh.Text, "fresh token": token.AccessToken} {
+		if err := try(t, g, b.Service, credential, near); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	b.advance(wait)
@@ -150,8 +157,14 @@ func TestGuardCountsACredentialOnce(t *testing.T) {
 		t.Errorf("the third refusal: %v", err)
 	}
 	// A failure of the store says nothing about a credential.
-	g.Note("other", far, fault.New(fault.Unavailable, "down"))
-	if err := g.Admit("more", far); err != nil {
+	down := fault.New(fault.Unavailable, "down")
+	for range 5 {
+		failing := func(context.Context, string) (Principal, error) { return Principal{}, down }
+		if _, err := g.Authenticate(t.Context(), failing, "other", far); !errors.Is(err, down) {
+			t.Error(err)
+		}
+	}
+	if _, err := g.Authenticate(t.Context(), refusing, "more", far); !fault.Is(err, fault.Unauthenticated) {
 		t.Error(err)
 	}
 }
@@ -177,12 +190,55 @@ func TestUnknownIDsAreRememberedBriefly(t *testing.T) {
 	ask(1)
 }
 
+// Beyond the budget of an address its unknown keys are looked up one at a time, and a key that waits too long is told so.
+func TestGuardLooksUpOneAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(t, time.Now, GuardConfig{PerAddress: 1})
+		g.note("a", near, fault.New(fault.Unauthenticated, "no"))
+		var mu sync.Mutex
+		atOnce, most, asked := 0, 0, 0
+		slow := func(context.Context, string) (Principal, error) {
+			mu.Lock()
+			atOnce++
+			asked++
+			most = max(most, atOnce)
+			mu.Unlock()
+			time.Sleep(lookupWait / 4) // of the test's own clock
+			mu.Lock()
+			atOnce--
+			mu.Unlock()
+			return Principal{}, nil
+		}
+		var accepted, limited int
+		var all sync.WaitGroup
+		for range 20 {
+			key := wrongKey(t, uuid.New(), uuid.New())
+			all.Go(func() {
+				_, err := g.Authenticate(t.Context(), slow, key, near)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					accepted++
+				case fault.Is(err, fault.RateLimited):
+					limited++
+				}
+			})
+		}
+		all.Wait()
+		if most != 1 || accepted != asked || accepted < 4 || accepted+limited != 20 {
+			t.Errorf("%d at once, %d asked, %d accepted, %d limited", most, asked, accepted, limited)
+		}
+	})
+}
+
 // The memory of a Guard does not grow with addresses and credentials.
 func TestGuardIsBounded(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, time.Now, GuardConfig{PerAddress: 1, PerKey: 1})
 	for i := range 3 * maxGuarded {
-		g.Note(fmt.Sprint(i), netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), fault.New(fault.Unauthenticated, "no"))
+		g.note(fmt.Sprint(i), netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), fault.New(fault.Unauthenticated, "no"))
 	}
 	g.addresses.CleanUp()
 	g.refused.CleanUp()
@@ -221,9 +277,9 @@ func TestGuardReportsOncePerMinute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Note("a", near, fault.New(fault.Unauthenticated, "no"))
-		for range 100 {
-			if err := g.Admit("b", near); !fault.Is(err, fault.RateLimited) {
+		g.note("a", near, fault.New(fault.Unauthenticated, "no"))
+		for i := range 100 {
+			if _, err := g.Authenticate(t.Context(), refusing, fmt.Sprint(i), near); !fault.Is(err, fault.RateLimited) {
 				t.Fatal(err)
 			}
 		}
