@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -90,7 +91,7 @@ func TestBodiesAreFreedOnEveryPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.auth = always{p} // one tenant
+	b.auth = always{p, &atomic.Bool{}} // one tenant
 	content := strings.Repeat("x", 60<<10)
 	do := func(path, body string) *httptest.ResponseRecorder {
 		return b.do(request(http.MethodPost, notesPath, strings.NewReader(body), "X-Path", path))

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,10 +161,16 @@ func (never) Each(ctx context.Context, _ uuid.UUID, _ time.Duration, fn func() (
 	return ctx.Err()
 }
 
-// always is an authenticator with one caller.
-type always struct{ auth.Principal }
+// always is an authenticator with one caller, until revoked.
+type always struct {
+	auth.Principal
+	revoked *atomic.Bool
+}
 
 func (a always) Authenticate(context.Context, string) (auth.Principal, error) {
+	if a.revoked.Load() {
+		return auth.Principal{}, fault.New(fault.Unauthenticated, "the key is revoked")
+	}
 	return a.Principal, nil
 }
 
@@ -174,7 +181,7 @@ func neverEnding(t *testing.T) (bench, *core) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.auth = always{p}
+	b.auth = always{p, &atomic.Bool{}}
 	h := &core{Server: b.Server, Core: Core{Jobs: never{}, Waiter: never{}}, waiting: newGate(1), following: newGate(1)}
 	return b, h
 }
@@ -230,9 +237,9 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 		if p := b.problem(t, b.do(stream())); p.Status != 429 {
 			t.Errorf("a second stream: %d", p.Status)
 		}
-		<-time.After(40 * time.Second) // of the bubble's clock
+		<-time.After(41 * time.Second) // of the bubble's clock
 		synctest.Wait()
-		if n := strings.Count(w.Body.String(), ": alive\n\n"); n != 2 {
+		if n := strings.Count(w.Body.String(), ": alive\n\n"); n != 8 {
 			t.Errorf("%d comments: %q", n, w.Body)
 		}
 		b.Drain()
@@ -243,6 +250,25 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 		}
 		if _, err := h.following.enter(uuid.Nil); err != nil {
 			t.Error("the stream kept its place")
+		}
+	})
+}
+
+// A stream ends within seconds of the revocation of its key.
+func TestEventsEndWithTheKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, h := neverEnding(t)
+		if err := b.mount("streamJob", h.streamJob); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		time.AfterFunc(12*time.Second, func() { b.auth.(always).revoked.Store(true) })
+		w := b.do(request(http.MethodGet, "/v1/jobs/"+uuid.NewString()+"/events", nil).WithContext(ctx))
+		if took := time.Since(began); w.Code != http.StatusOK || took < 12*time.Second || took > 12*time.Second+streamAlive {
+			t.Errorf("%d, ended after %s", w.Code, took)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,11 +29,13 @@ const (
 	keyPrincipal = "slipbox.principal"
 	keyQuery     = "slipbox.query"
 	keyBody      = "slipbox.body"
-	keyStatus    = "slipbox.status"   // status for the log, if it differs from the sent one
-	keyCode      = "slipbox.code"     // code of the fault in the response
-	keyUnlogged  = "slipbox.unlogged" // whether the log has the request in a summary only
-	keyErrors    = "slipbox.errors"   // form of the operation's errors
-	keyTurn      = "slipbox.turn"     // what ends the request's turn
+	keyStatus    = "slipbox.status" // status for the log, if it differs from the sent one
+	keyCode      = "slipbox.code"   // code of the fault in the response
+	// keyCredential holds a function that verifies the credential again.
+	keyCredential = "slipbox.credential"
+	keyUnlogged   = "slipbox.unlogged" // whether the log has the request in a summary only
+	keyErrors     = "slipbox.errors"   // form of the operation's errors
+	keyTurn       = "slipbox.turn"     // what ends the request's turn
 )
 
 const headerRequestID = "X-Request-ID"
@@ -214,7 +217,19 @@ func (s *Server) authenticate(c *gin.Context) error {
 		return err
 	}
 	c.Set(keyPrincipal, p)
+	c.Set(keyCredential, func(ctx context.Context) error {
+		_, err := s.auth.Authenticate(ctx, credential)
+		return err
+	})
 	return nil
+}
+
+// stillAccepted returns why the credential of a request is refused by now, such as because its key was revoked.
+func stillAccepted(c *gin.Context) error {
+	if check, ok := c.Value(keyCredential).(func(context.Context) error); ok {
+		return check(c.Request.Context())
+	}
+	return nil // a tool's request, which ends with the one that it is part of
 }
 
 // warnOfProxy writes one line when a proxy that is not trusted names the client: all clients behind it count as one

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -18,9 +19,9 @@ import (
 
 // Timing of an event stream.
 const (
-	streamAlive = 15 * time.Second // between comments that keep proxies from closing the connection
+	streamAlive = 5 * time.Second  // between comments that keep proxies from closing the connection, and checks of the credential
 	streamWrite = 30 * time.Second // for sending one event; slower clients are disconnected
-	streamLife  = time.Minute      // of a stream without an end of its own: then the key is checked again
+	streamLife  = time.Minute      // of a stream without an end of its own
 	streamPause = time.Second      // between two states of a collection, which may change at any rate
 )
 
@@ -114,7 +115,8 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 
 // relay runs watch beside a stream until it ends. What watch sends is done in the goroutine of the stream, as is say,
 // which is called at first, whenever the channel that it has returned is closed, and before what watch sends; nil: there is nothing to
-// say. Between, the connection is kept alive.
+// say. Between, the connection is kept alive. Before anything of watch is sent, and each time that the connection is kept alive, the
+// credential must still be accepted.
 func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context, send func(func() error) error) error, say func() (<-chan struct{}, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,12 +147,14 @@ func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context
 		}
 		select {
 		case fn := <-sent:
-			if err = speak(); err == nil {
+			if err = errors.Join(stillAccepted(out.c), speak()); err == nil {
 				err = fn()
 			}
 		case <-spoken:
 		case <-alive.C:
-			err = out.write(": alive\n\n")
+			if err = stillAccepted(out.c); err == nil {
+				err = out.write(": alive\n\n")
+			}
 		case err := <-watched:
 			return err
 		}
