@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -76,6 +77,7 @@ func NewReadiness(log *slog.Logger, checks []Check) *Readiness {
 // Answer runs every check, so that the answer names everything that fails.
 func (r *Readiness) Answer(ctx context.Context) (status int, body wire.Readiness) {
 	status, body = http.StatusOK, wire.Readiness{Status: wire.ReadinessStatusOk, Checks: map[string]string{}}
+	var down []string
 	for i, check := range r.checks {
 		body.Checks[check.Name] = "ok"
 		err := check.Run(ctx)
@@ -91,7 +93,11 @@ func (r *Readiness) Answer(ctx context.Context) (status int, body wire.Readiness
 		case err != nil:
 			body.Checks[check.Name] = "failed"
 			body.Status, status = wire.ReadinessStatusUnavailable, http.StatusServiceUnavailable
+			down = append(down, check.Notice)
 		}
+	}
+	if len(down) > 0 { // what is degraded may be so because of it
+		body.Notices = slices.DeleteFunc(down, func(notice string) bool { return notice == "" })
 	}
 	return status, body
 }

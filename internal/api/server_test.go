@@ -260,13 +260,14 @@ func TestReadiness(t *testing.T) {
 	broken := errors.New("secret dsn")
 	b.ready = NewReadiness(log, []Check{
 		{Name: "store", Run: func(context.Context) error { return nil }},
-		{Name: "schema", Run: func(context.Context) error { return broken }},
+		{Name: "schema", Run: func(context.Context) error { return broken }, Notice: "migrate it"},
+		{Name: "writes", Run: func(context.Context) error { return broken }, Optional: true, Notice: "make room"},
 	})
 	for range 30 {
 		b.do(request(http.MethodGet, "/readyz", nil))
 	}
 	w := b.do(request(http.MethodGet, "/readyz", nil))
-	if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"checks":{"schema":"failed","store":"ok"},"status":"unavailable"}` {
+	if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"checks":{"schema":"failed","store":"ok","writes":"degraded"},"notices":["migrate it"],"status":"unavailable"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	broken = nil

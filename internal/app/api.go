@@ -83,6 +83,9 @@ func (g *Gateway) buildAPI() error {
 	return nil
 }
 
+// noticeStore is shown while the store does not answer.
+const noticeStore = "the store does not answer, so nothing is served: start it, or make it reachable; the log has the reason"
+
 // noticeWrites is shown while writes cannot succeed.
 const noticeWrites = "writes cannot succeed: the disk of the store is full or over its quota, or the store is read-only; make room or make it writable. Reads, searches and, in the embedded store, deletions work"
 
@@ -90,7 +93,7 @@ const noticeWrites = "writes cannot succeed: the disk of the store is full or ov
 // encoder are reported, but the process is ready without them.
 func (c *core) readinessChecks() []api.Check {
 	checks := []api.Check{
-		{Name: "store", Run: c.checks.ready},
+		{Name: "store", Run: c.checks.ready, Notice: noticeStore},
 		{Name: "writes", Run: c.checks.writes, Optional: true, Notice: noticeWrites},
 	}
 	if c.redis != nil {

@@ -44,8 +44,13 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 	if err != nil {
 		return []Finding{{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: postgresFix(err)}}
 	}
+	found := Finding{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, %s (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role, schema)}
+	if len(facts.Unsafe) > 0 {
+		found.State = Note
+		found.Fix = fmt.Sprintf("switch %s on: without it a crash of the server may lose or damage what clients were told is stored", strings.Join(facts.Unsafe, " and "))
+	}
 	return []Finding{
-		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, %s (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role, schema)},
+		found,
 		doctorClock("Postgres", facts.Skew),
 		doctorWrapping(ctx, pg, cfg, log),
 	}

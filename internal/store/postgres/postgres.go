@@ -111,9 +111,13 @@ func (c *Config) pooled() bool { return c.ExecMode == "exec" || c.ExecMode == "s
 // the transaction or for the connection. Every statement has an index that leads to its layer or its
 // ids; until the planner has seen several layers, it prefers to scan the whole table.
 func (c *Config) setConnection(local bool) string {
-	return fmt.Sprintf("set_config('statement_timeout', '%[1]s', %[3]t), set_config('lock_timeout', '%[2]s', %[3]t), set_config('timezone', 'UTC', %[3]t), set_config('enable_seqscan', 'off', %[3]t)",
-		millis(c.StatementTimeout), millis(c.LockTimeout), local)
+	return fmt.Sprintf("set_config('statement_timeout', '%[1]s', %[3]t), set_config('lock_timeout', '%[2]s', %[3]t), set_config('timezone', 'UTC', %[3]t), set_config('enable_seqscan', 'off', %[3]t), set_config('synchronous_commit', %[4]s, %[3]t)",
+		millis(c.StatementTimeout), millis(c.LockTimeout), local, durableCommit)
 }
+
+// durableCommit is the value of synchronous_commit: what is acknowledged must survive a crash of the server. A setting that waits
+// for standbys too stays.
+const durableCommit = "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END"
 
 // Open connects, and checks the server, its schema and the role. Each problem is a fault that says
 // how to fix it: Unavailable for a server that cannot be reached, Unauthenticated for a refused
