@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // answer is what a tool answers: as text for a model, and as JSON with the same content.
@@ -21,13 +22,13 @@ type answer interface {
 // result shows an answer, shortened until each of its forms has at most MaxTokens tokens.
 func result(a answer) *sdk.CallToolResult {
 	for {
-		text := a.text()
+		plain := a.text()
 		raw, err := json.Marshal(a)
 		if err != nil {
 			return refuse(err)
 		}
-		if max(estimateTokens(text), estimateTokens(string(raw))) <= MaxTokens-estimateSlack || !a.shorten() {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(raw)}
+		if max(estimateTokens(plain), estimateTokens(string(raw))) <= MaxTokens-estimateSlack || !a.shorten() {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: plain}}, StructuredContent: json.RawMessage(raw)}
 		}
 	}
 }
@@ -113,6 +114,19 @@ func omitted(b *strings.Builder, n int, how string) {
 	}
 }
 
+// asData returns stored text as the text of an answer shows it: it cannot be read as a line of the answer's own, since
+// its further lines are indented, nor as a tag of a prompt.
+func asData(s string) string { return lineBreaks.Replace(text.EscapeTags(s)) }
+
+// lineBreaks indents the lines after each break of Unicode (UAX 14).
+var lineBreaks = func() *strings.Replacer {
+	pairs := []string{"\r\n", "\n    "}
+	for _, r := range "\n\r\v\f\u0085\u2028\u2029" {
+		pairs = append(pairs, string(r), "\n    ")
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
 type link struct {
 	Target     string  `json:"target"`
 	Relation   string  `json:"relation"`
@@ -170,10 +184,10 @@ func (n *note) shorten() bool {
 
 func (n *note) text() string {
 	var b strings.Builder
-	b.WriteString(n.Content)
+	b.WriteString(asData(n.Content))
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "\n%s: %s", name, value)
+			fmt.Fprintf(&b, "\n%s: %s", name, asData(value))
 		}
 	}
 	line("note", n.ID)
@@ -253,7 +267,7 @@ func writeHits(b *strings.Builder, hits []hit) {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(b, "%d. %s\n   note: %s", i+1, h.Content, h.Note)
+		fmt.Fprintf(b, "%d. %s\n   note: %s", i+1, asData(h.Content), h.Note)
 		if h.OccurredAt != "" {
 			b.WriteString(", occurred_at: " + h.OccurredAt)
 		}
@@ -344,7 +358,7 @@ func (a *linksAnswer) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The note has %d links:", len(a.Links)+a.LeftOut)
 	for _, l := range a.Links {
-		fmt.Fprintf(&b, "\n%s %s", l.Relation, l.Target)
+		fmt.Fprintf(&b, "\n%s %s", asData(l.Relation), l.Target)
 	}
 	return b.String()
 }
@@ -375,7 +389,7 @@ func (a *messagesAnswer) text() string {
 	var b strings.Builder
 	b.WriteString("The messages are stored.")
 	for _, l := range a.Learned {
-		fmt.Fprintf(&b, "\n%s: %s (note %s)", l.Event, l.Memory, l.Note)
+		fmt.Fprintf(&b, "\n%s: %s (note %s)", l.Event, asData(l.Memory), l.Note)
 	}
 	b.WriteString(redaction(a.Redacted))
 	return b.String()
@@ -453,7 +467,7 @@ func (c *collection) line() string {
 			fmt.Fprintf(&b, ", %s %s", name, id)
 		}
 	}
-	return b.String()
+	return asData(b.String())
 }
 
 type collectionAnswer struct{ collection }
