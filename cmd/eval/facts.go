@@ -16,9 +16,9 @@ import (
 
 type factsOptions struct {
 	*options
-	corpus, reviews, write string
-	sets, policies         []string
-	dialogues              int
+	corpus, reviews, write, read string
+	sets, policies               []string
+	dialogues                    int
 }
 
 func factsCommand(o *options) *cobra.Command {
@@ -27,8 +27,8 @@ func factsCommand(o *options) *cobra.Command {
 		Use: "facts", Short: "Tell labeled dialogues to policies, and compare what they derive with the labels", Args: cobra.NoArgs,
 		Long: `Tell labeled dialogues to policies turn by turn, and compare the facts that they derive with
 the labels: wanted ones kept, facts that fit a label, what ended and is retired, and what was
-destroyed. A fact keeps a label if it names its turn among its sources and has six of ten of
-its words. The sets are: corpus, all dialogues of --corpus; believed, those of them that nothing
+destroyed. A fact keeps a label if it names its turn among its sources and has most of its
+words (internal/eval/facts.go). The sets are: corpus, all dialogues of --corpus; believed, those of them that nothing
 was learned from; learned, the others; reviewed, the last eight written for reviews.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
@@ -38,12 +38,13 @@ was learned from; learned, the others; reviewed, the last eight written for revi
 	flags.StringSliceVar(&f.sets, "sets", []string{"believed", "learned", "reviewed"}, "of corpus, believed, learned, reviewed")
 	flags.StringSliceVar(&f.policies, "policies", []string{"mem0"}, "policies that derive facts: mem0, mem0g, layered")
 	flags.IntVar(&f.dialogues, "dialogues", 0, "only so many of each language of a set; 0: all")
+	flags.StringVar(&f.read, "read", "", "file of an earlier run to count again, without a gateway")
 	flags.StringVar(&f.write, "write", "", "file to write what was derived to, one JSON line for each dialogue")
 	return cmd
 }
 
 func (f *factsOptions) run(ctx context.Context) (err error) {
-	client, err := f.client()
+	derive, err := f.source(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,15 +64,15 @@ func (f *factsOptions) run(ctx context.Context) (err error) {
 		}
 		var results []eval.FactResult
 		for _, policy := range f.policies {
-			each := func(d *eval.Labeled, facts []eval.DerivedFact, c eval.FactCounts) error {
-				logf("%s, %s: %d of %d wanted facts kept, %d facts", policy, d.ID, c.Kept, c.Wanted, c.Live)
-				line := map[string]any{"set": set, "policy": policy, "dialogue": d.ID, "facts": facts, "counts": c}
-				if err := json.NewEncoder(out).Encode(line); err != nil {
-					return fmt.Errorf("write what is derived: %w", err)
-				}
-				return nil
-			}
-			r, err := eval.RunFacts(ctx, client, f.prefix+set+"-", policy, dialogues, each)
+			r, err := eval.CountFacts(policy, dialogues,
+				func(d *eval.Labeled) ([]eval.DerivedFact, error) { return derive(policy, d) },
+				func(d *eval.Labeled, facts []eval.DerivedFact, c eval.FactCounts) error {
+					logf("%s, %s: %d of %d wanted facts kept, %d facts", policy, d.ID, c.Kept, c.Wanted, c.Live)
+					if err := json.NewEncoder(out).Encode(eval.Derived{Policy: policy, Dialogue: d.ID, Facts: facts}); err != nil {
+						return fmt.Errorf("write what is derived: %w", err)
+					}
+					return nil
+				})
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", set, policy, err)
 			}
@@ -82,6 +83,25 @@ func (f *factsOptions) run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// source returns what derives facts of a dialogue: a gateway, or a file that an earlier run wrote.
+func (f *factsOptions) source(ctx context.Context) (func(policy string, d *eval.Labeled) ([]eval.DerivedFact, error), error) {
+	if f.read == "" {
+		client, err := f.client()
+		return func(policy string, d *eval.Labeled) ([]eval.DerivedFact, error) {
+			return eval.TellDialogue(ctx, client, f.prefix+policy+"-"+d.ID, policy, d)
+		}, err
+	}
+	lines, err := eval.ReadDerived(f.read)
+	return func(policy string, d *eval.Labeled) ([]eval.DerivedFact, error) {
+		for _, l := range lines {
+			if l.Policy == policy && l.Dialogue == d.ID {
+				return l.Facts, nil
+			}
+		}
+		return nil, fmt.Errorf("%s has nothing of it with the policy %s", f.read, policy)
+	}, err
 }
 
 // set returns the dialogues of a set.

@@ -14,23 +14,36 @@ import (
 )
 
 // A derived fact is matched with a label by a rule that a reader can check. It names the label's turn
-// among its sources, and it has enough of the label's words: of those of the span, if it quotes, or of
-// those of the label's own text, if it tells it in other words. Words are index terms of the language of
-// the dialogue: stems without stop words, or pairs of characters.
+// among its sources, and it has enough of the label's words: most of those of the label's own text, or
+// half of these, which name the subject, and more of those that were said. Words are index terms of the
+// language of the dialogue: stems without stop words, or pairs of characters. TestMatcherAgreesWithReviewer
+// compares the rule with the verdicts of a reviewer.
 const (
-	keptShare = 0.6 // of a label's terms are in a fact that keeps it
-	partShare = 0.6 // of a fact's terms are in a label of which it tells a part
-	sameShare = 0.9 // of the terms of two facts are in both if one repeats the other
+	textShare    = 0.7 // of the terms of a label's text
+	spanShare    = 0.6 // of the terms of a label's span, with
+	subjectShare = 0.5 // of the terms of its text
+	partShare    = 0.6 // of a fact's terms are in a label of which it tells a part
+	sameShare    = 0.9 // of the terms of two facts are in both if one repeats the other
 )
 
 // DerivedFact is a fact that a policy made of a dialogue: one version of a note's text.
 type DerivedFact struct {
-	Note  string
-	Text  string
-	Turns []int // that it was derived from
-	Since int   // turn after which it was told
-	Until int   // turn after which it was told no longer; -1: it is told at the end
+	Note  string `json:"note"`
+	Text  string `json:"text"`
+	Turns []int  `json:"turns"` // that it was derived from
+	Since int    `json:"since"` // turn after which it was told
+	Until int    `json:"until"` // turn after which it was told no longer; -1: it is told at the end
 }
+
+// Derived is what a policy derived of a dialogue.
+type Derived struct {
+	Policy   string        `json:"policy"`
+	Dialogue string        `json:"dialogue"`
+	Facts    []DerivedFact `json:"facts"`
+}
+
+// ReadDerived reads what an earlier run wrote, a line for each dialogue.
+func ReadDerived(file string) ([]Derived, error) { return readLines[Derived](file) }
 
 // Live reports whether the fact is told at the end of the dialogue.
 func (f *DerivedFact) Live() bool { return f.Until < 0 }
@@ -104,7 +117,8 @@ func (m *Matcher) TellsOf(f *DerivedFact, l *Label) bool {
 	if !t.saidIn(f) {
 		return false
 	}
-	return t.keptBy(terms) || terms.without(m.people).shareIn(t.span) >= partShare || terms.without(m.people).shareIn(t.text) >= partShare
+	own := terms.without(m.people)
+	return t.keptBy(terms) || t.span.shareIn(terms) >= spanShare || own.shareIn(t.span) >= partShare || own.shareIn(t.text) >= partShare
 }
 
 func (m *Matcher) of(l *Label) *labelTerms {
@@ -116,7 +130,8 @@ func (t *labelTerms) saidIn(f *DerivedFact) bool {
 }
 
 func (t *labelTerms) keptBy(fact termSet) bool {
-	return t.span.shareIn(fact) >= keptShare || t.text.shareIn(fact) >= keptShare
+	told := t.text.shareIn(fact)
+	return told >= textShare || told >= subjectShare && t.span.shareIn(fact) >= spanShare
 }
 
 func (s termSet) without(other termSet) termSet {
@@ -348,13 +363,13 @@ type FactResult struct {
 
 const allLanguages = "all"
 
-// RunFacts tells dialogues to a policy and counts what it derived. When each is not nil, it is called
-// after every dialogue.
-func RunFacts(ctx context.Context, c *Client, prefix, policy string, dialogues []Labeled, each func(d *Labeled, facts []DerivedFact, counts FactCounts) error) (FactResult, error) {
+// CountFacts counts what was derived of some dialogues. derive returns the facts of one; when each is not
+// nil, it is called after every dialogue.
+func CountFacts(policy string, dialogues []Labeled, derive func(d *Labeled) ([]DerivedFact, error), each func(d *Labeled, facts []DerivedFact, counts FactCounts) error) (FactResult, error) {
 	out := FactResult{Policy: policy, By: map[string]FactCounts{}}
 	for i := range dialogues {
 		d := &dialogues[i]
-		facts, err := TellDialogue(ctx, c, prefix+policy+"-"+d.ID, policy, d)
+		facts, err := derive(d)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", d.ID, err)
 		}
