@@ -3,6 +3,8 @@ package llm
 import (
 	"context"
 	"errors"
+	"strings"
+	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -13,7 +15,8 @@ import (
 // ByLanguage is the embedder that reads English with the encoder for English, and every other language with the one
 // for many, whose output is turned into the space of the first. So all of its vectors compare with each other, also
 // those of a question and a note in two languages, and an English text costs what the smaller encoder costs. A text
-// whose language does not show counts as English. Keywords and tags of a note say nothing of its language.
+// whose language does not show counts as English if all of its letters are Latin. Keywords and tags of a note say
+// nothing of its language.
 //
 // The weights of the second encoder are read for the first text that needs them.
 type ByLanguage struct{ english, others *Local }
@@ -61,7 +64,7 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 		var own []string
 		var places []int
 		for i, t := range texts {
-			if lang, _ := text.Guess(memory.Prose(t)); (lang == text.English) == (l == b.english) {
+			if isEnglish(memory.Prose(t)) == (l == b.english) {
 				own, places = append(own, t), append(places, i)
 			}
 		}
@@ -80,3 +83,12 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 }
 
 var _ memory.QueryEmbedder = (*ByLanguage)(nil)
+
+// isEnglish reports whether the encoder for English reads a text. It knows the letters of no other script, which a
+// sentence in Chinese with English words has.
+func isEnglish(s string) bool {
+	lang, sure := text.Guess(s)
+	return lang == text.English && (sure || !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r)
+	}))
+}

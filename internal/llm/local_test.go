@@ -176,7 +176,7 @@ func englishWeights(t *testing.T) string {
 }
 
 // Each text is read by the encoder for its language, in any order, and English as the encoder for English alone reads
-// it. English tags make no Chinese note English. What needs weights that are missing fails by itself.
+// it. English words and tags make no Chinese note English. What needs weights that are missing fails by itself.
 func TestByLanguage(t *testing.T) {
 	t.Parallel()
 	alone := local(t)
@@ -186,7 +186,7 @@ func TestByLanguage(t *testing.T) {
 		t.Errorf("%s %d %g", b.Name(), b.Dim(), b.NoiseFloor())
 	}
 	tagged := memory.EmbedText(&memory.Note{Content: "我对花生过敏。", Keywords: []string{"Lao Gan Ma"}, Tags: []string{"health", "food", "preference", "statement"}})
-	texts := []string{"我对花生过敏。", "I am allergic to peanuts.", "办公室的暖气坏了。", "The heating in the office is broken.", "", tagged}
+	texts := []string{"我对花生过敏。", "I am allergic to peanuts.", "办公室的暖气坏了。", "The heating in the office is broken.", "", tagged, "Carmen 2025年6月22日考完 CAMS，八成穩"}
 	got, err := b.Embed(t.Context(), tenant.Scope{}, texts)
 	if err != nil || len(got) != len(texts) {
 		t.Fatal(len(got), err)

@@ -105,20 +105,17 @@ func (n *nameOrE) UnmarshalJSON(b []byte) error {
 
 var dataText = regexp.MustCompile(`(?s)<memory-data>\s*(.*?)\s*</memory-data>`)
 
-// dataOf parses the JSON of a prompt.
-func dataOf(prompt string) (d conversationData, ok bool) {
-	m := dataText.FindStringSubmatch(prompt)
-	if m == nil {
-		return d, false
-	}
-	return d, json.Unmarshal([]byte(m[1]), &d) == nil
+// ReadData reads the JSON that the prompt of a policy has between its marks; ok is false without such JSON.
+func (r *Request) ReadData(into any) (ok bool) {
+	m := dataText.FindStringSubmatch(r.User)
+	return m != nil && json.Unmarshal([]byte(m[1]), into) == nil
 }
 
 // ofConversations answers the calls of the policies for conversations. It returns nil for another
 // call, or when the prompt contains no material.
 func ofConversations(req Request) any {
-	d, ok := dataOf(req.User)
-	if !ok {
+	var d conversationData
+	if !req.ReadData(&d) {
 		return nil
 	}
 	chars := answeredChars
