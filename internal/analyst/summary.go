@@ -30,22 +30,18 @@ func summary(texts []string, chars int) string {
 	if chars <= 0 {
 		chars = defaultChars
 	}
-	chosen := strongest(texts, chars)
+	chosen := fitting(texts, chars)
 	if len(chosen) == 0 { // every sentence is longer than the bound
 		return text.Shorten(text.ExtractiveSentence(strings.Join(texts, "\n")), chars)
 	}
 	return join(chosen)
 }
 
-// strongest returns the sentences of the texts that summary joins, in their order.
-func strongest(texts []string, chars int) []string {
-	all := rated(texts)
-	ranked := slices.Clone(all)
-	slices.SortStableFunc(ranked, func(a, b statement) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
-
+// fitting returns the sentences of the texts that summary joins, in their order.
+func fitting(texts []string, chars int) []string {
 	covered := map[string]bool{}
 	var chosen []statement
-	for _, s := range ranked {
+	for _, s := range ranked(texts) {
 		length := utf8.RuneCountInString(s.text) + 2 // with a full stop and a space
 		if length > chars+1 || repeats(s.terms, covered) {
 			continue
@@ -56,13 +52,31 @@ func strongest(texts []string, chars int) []string {
 		chosen = append(chosen, s)
 		chars -= length
 	}
-	slices.SortFunc(chosen, func(a, b statement) int { return cmp.Compare(a.place, b.place) })
+	return inOrder(chosen)
+}
 
+// strongest returns the n sentences of the texts that say most and have at most so many characters, in
+// their order.
+func strongest(texts []string, n, chars int) []string {
+	best := slices.DeleteFunc(ranked(texts), func(s statement) bool { return utf8.RuneCountInString(s.text) > chars })
+	return inOrder(best[:min(n, len(best))])
+}
+
+// inOrder returns chosen sentences in the order in which they were said.
+func inOrder(chosen []statement) []string {
+	slices.SortFunc(chosen, func(a, b statement) int { return cmp.Compare(a.place, b.place) })
 	out := make([]string, len(chosen))
 	for i, s := range chosen {
 		out[i] = s.text
 	}
 	return out
+}
+
+// ranked returns the sentences of texts, those that say most first, the later one of two that say as much.
+func ranked(texts []string) []statement {
+	all := rated(texts)
+	slices.SortStableFunc(all, func(a, b statement) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
+	return all
 }
 
 // rated returns the sentences of texts, each once, with their scores. A repeated one is as late as its
