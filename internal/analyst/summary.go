@@ -32,7 +32,8 @@ func summary(texts []string, chars int) string {
 	}
 	chosen := fitting(texts, chars)
 	if len(chosen) == 0 { // every sentence is longer than the bound
-		return text.Shorten(text.ExtractiveSentence(strings.Join(texts, "\n")), chars)
+		all := strings.Join(texts, "\n")
+		return text.Shorten(cmp.Or(text.ExtractiveSentence(all), strings.Join(strings.Fields(all), " ")), chars)
 	}
 	return join(chosen)
 }

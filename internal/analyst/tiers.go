@@ -24,7 +24,7 @@ const (
 	closeLike   = 0.3
 	middleLike  = 0.45
 	farLike     = 0.6
-	dependent   = 3 // terms, fewer than which a page does not stand alone
+	dependent   = 2 // terms, fewer than which what is said does not stand alone
 	sameTheme   = 0.12
 	nextTo      = 0.04 // that pages beside each other are more alike
 	minOfTheme  = 12   // terms of a theme of its own; small talk has fewer
@@ -57,10 +57,20 @@ func continues(in memoryos.ContinuityInput) memoryos.Continuity {
 		limit = farLike
 	case gap > shortGap:
 		limit = middleLike
-	case len(right) < dependent:
+	case len(pageTerms([]memoryos.CallPage{{Messages: byPersons(after)}})[0]) < dependent:
 		return memoryos.Continuity{Continuous: true}
 	}
 	return memoryos.Continuity{Continuous: max(in.Similarity, sharedShare(left, right)) >= limit}
+}
+
+// byPersons returns the messages that persons said.
+func byPersons(messages []memory.Utterance) (out []memory.Utterance) {
+	for _, m := range messages {
+		if m.Role == memory.RoleUser {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // sharedShare returns the share of the terms of the shorter list that the other has too, 0..1.
@@ -143,16 +153,14 @@ func findThemes(in memoryos.ThemesInput) memoryos.ThemesAnswer {
 // theme describes the pages with these handles.
 func theme(pages []memoryos.CallPage, handles []int) memoryos.Theme {
 	var texts, names []string
-	var all, topics []memory.Utterance
+	var all []memory.Utterance
 	for _, h := range handles {
 		texts = append(texts, ofPage(&pages[h])...)
 		for _, m := range pages[h].Messages {
 			all, names = append(all, m), append(names, m.Name)
-			if m.Role == memory.RoleUser { // what is asked names the topic, an answer much beside it
-				topics = append(topics, m)
-			}
 		}
 	}
+	topics := byPersons(all) // what is asked names the topic, an answer much beside it
 	if len(topics) == 0 {
 		topics = all
 	}
