@@ -21,7 +21,6 @@ var notRaced = map[string]string{
 	"internal/app/command/commandtest":     "starts processes for tests",
 	"internal/cli":                         "a goroutine that reads an input; the tests of cmd/slipbox run it as a process",
 	"internal/cpus":                        "its number is set once, before anything else starts",
-	"internal/text/lazyregexp":             "compiles each pattern once; the tests of internal/memory/policy/mem0 run it with the race detector",
 	"internal/llm/llmtest":                 "the tests of its users run it with the race detector",
 	"internal/memory/agent":                "the tests of internal/api run it with the race detector",
 	"internal/memory/jobs":                 "the tests of internal/worker run it with the race detector",
