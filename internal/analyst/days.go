@@ -17,8 +17,9 @@ import (
 const (
 	maxDayEvents  = 8
 	maxEventChars = 200
-	minDayChars   = 60  // that each day has in the history, at least
-	queueChars    = 550 // 100 words, about
+	minDayChars   = 60 // that each day has in the history, at least
+	queueChars    = 550
+	queueWords    = 100 // more are cut from the end, where the newest are
 )
 
 // dayCalls are the calls of MemoryBank, and the summary of MemGPT's queue.
@@ -101,7 +102,12 @@ func summarizeQueue(in memgpt.SummaryInput) memgpt.Summary {
 	if len(texts) == 1 && in.Old == "" { // there were only questions
 		texts = all
 	}
-	return memgpt.Summary{Summary: summary(texts, queueChars)}
+	out := summary(texts, queueChars)
+	for chars := queueChars; len(strings.Fields(out)) > queueWords; {
+		chars = chars * queueWords / len(strings.Fields(out))
+		out = summary(texts, chars)
+	}
+	return memgpt.Summary{Summary: out}
 }
 
 // spoken returns what was said, as sentences with the names of their speakers: what persons stated, else

@@ -1,6 +1,7 @@
 package analyst
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -86,6 +87,15 @@ func TestQueue(t *testing.T) {
 	if !strings.Contains(again, "Biscuit") || !strings.Contains(again, "Plum died last night.") || !strings.Contains(again, "→ Congratulations") {
 		t.Errorf("the next one: %q", again)
 	}
+	old := ""
+	for day := range 60 { // what is new has room, however long the conversation
+		in.Old, in.Messages = old, []memgpt.SummaryMessage{{Role: "user", Text: fmt.Sprintf("Day %d. We counted the boats.", day)}}
+		old = summarizeQueue(in).Summary
+		if !strings.Contains(old, fmt.Sprintf("Day %d.", day)) || len(strings.Fields(old)) > queueWords {
+			t.Fatalf("day %d: %q", day, old)
+		}
+	}
+	in.Messages = []memgpt.SummaryMessage{{Role: "user", Text: "What is the weather?"}}
 	if got := summarizeQueue(memgpt.SummaryInput{Messages: in.Messages[:1]}).Summary; got != "What is the weather?" {
 		t.Errorf("of questions alone: %q", got)
 	}

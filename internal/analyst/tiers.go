@@ -323,6 +323,6 @@ func knowledge(in memoryos.KnowledgeInput) memoryos.Knowledge {
 			said = append(said, u)
 		}
 	}
-	facts := extract(mem0.ExtractInput{New: said, Max: most, Excerpts: true}).Facts
+	facts := extract(mem0.ExtractInput{New: said, Max: most}).Facts
 	return memoryos.Knowledge{User: append([]string{}, facts[:min(len(facts), most)]...), Assistant: []string{}}
 }
