@@ -2,6 +2,7 @@ package layered
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -171,7 +172,7 @@ var listEnd = regexp.MustCompile(`、?\s*(?:\b(?:and|or)\b|以及|和)\s*`)
 func findRelation(c string, greeted bool) (relation string, objects []string) {
 	all := phrases
 	if greeted {
-		all = append(all[:len(all):len(all)], introduction, hanIntroduction)
+		all = append(slices.Clip(all), introduction, hanIntroduction)
 	}
 	for i := range all {
 		p := &all[i]
