@@ -138,7 +138,7 @@ func stated(u memory.Utterance) []string {
 	return named(u.Name, sentences)
 }
 
-// replyMark stands before what was answered, in place of a name: "I" is somebody else there.
+// replyMark is before what was answered, in place of a name: "I" is somebody else there.
 const replyMark = "→"
 
 // named puts the name of the speaker, if it is known, before each sentence, so that a summary of several

@@ -24,7 +24,7 @@ const (
 	closeLike   = 0.3
 	middleLike  = 0.45
 	farLike     = 0.6
-	dependent   = 2 // terms, fewer than which what is said does not stand alone
+	dependent   = 2 // terms, fewer than which a page is understood only with the one before
 	sameTheme   = 0.12
 	nextTo      = 0.04 // that pages beside each other are more alike
 	minOfTheme  = 12   // terms of a theme of its own; small talk has fewer

@@ -113,7 +113,7 @@ var (
 	// hanIntroduction is the same in Chinese.
 	hanIntroduction = phrase{relationName, regexp.MustCompile(hanOpen + `我是(.{2,4})$`), isHanName}
 
-	// sharedSubject matches a clause that goes on about the person.
+	// sharedSubject matches a clause that continues about the person.
 	sharedSubject = regexp.MustCompile(`^((?:也|还|更)?(?:不?喜欢|讨厌|擅长|会)|是一[名位])`)
 
 	codeBlock  = regexp.MustCompile("(?s)```.*?(?:```|$)")
@@ -239,7 +239,7 @@ func isPlace(o string) bool {
 	return isProper(first)
 }
 
-// isProper reports whether a word begins with a capital and goes on with small letters.
+// isProper reports whether a word begins with a capital and continues with small letters.
 func isProper(w string) bool {
 	first, n := utf8.DecodeRuneInString(w)
 	next, _ := utf8.DecodeRuneInString(w[n:])
