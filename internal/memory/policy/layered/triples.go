@@ -125,7 +125,7 @@ var (
 	afterward  = regexp.MustCompile(`(?i) (?:because|but|although|since|while|when|if|which|who|and (?:i|my|we|it|he|she|they)|now|today|currently|too|as well|very much|at the moment)\b.*$|(?:因为|但是|的时候|就行|就好|就可以|等等?).*$`)
 	pronoun    = regexp.MustCompile(`(?i)^(?:it|this|that|these|those|them|him|her|you|how|what|when|if|the way|to be|not|a lot)\b|\b(?:you|your|it|this|that)\b`)
 	hanPronoun = regexp.MustCompile(`^[你您它他她这那]|的$`)
-	notHanName = regexp.MustCompile(`^[他她它你您人车去来起过吃别不一]|[了着过来去]$|的`)
+	notHanName = regexp.MustCompile(`^[了他她它你您人车去来起过吃别不一]|[了着过来去]$|的`)
 )
 
 // statements returns the sentences of a message that state something: no questions, no suppositions, no code, no
