@@ -725,13 +725,15 @@ func TestC338UpdateAndDelete(t *testing.T) {
 	}
 }
 
-// C293: both sides are remembered by the rules of chats: a reply is worth as much as what it answers.
+// C293: both sides are remembered by the rules of chats: a reply that says something is kept with what it answers, and
+// an acknowledgment never is.
 func TestC293BothSides(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	c := b.layeredSpace(t, `{}`)
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","content":"My name is Ada, please remember it."},{"role":"assistant","content":"Nice to meet you."},
-		{"role":"user","content":"She told me that it rains."},{"role":"assistant","content":"Take an umbrella then."}]}`).want(http.StatusAccepted)
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","content":"My name is Ada, please remember it."},{"role":"assistant","content":"Nobody lends more books than the library at the harbor."},
+		{"role":"user","content":"Please remember that, too."},{"role":"assistant","content":"Understood."},
+		{"role":"user","content":"She told me that it rains."},{"role":"assistant","content":"Take the umbrella with green dots from the cupboard."}]}`).want(http.StatusAccepted)
 	b.runJobs(t)
 	got := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
 	importance := map[string]float64{}
@@ -740,21 +742,21 @@ func TestC293BothSides(t *testing.T) {
 		n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
 		importance[n.text("content")[:3]] = n.number("importance")
 	}
-	if importance["My "] < .6 || importance["Nic"] != .3 || importance["She"] != .1 || importance["Tak"] != .1 {
+	if importance["My "] < .6 || importance["Nob"] != .3 || importance["Und"] != .1 || importance["She"] != .1 || importance["Tak"] != .1 {
 		t.Errorf("%v", importance)
 	}
-	if w, e, _ := b.counts(t, c); w != 4 || e != 2 {
+	if w, e, _ := b.counts(t, c); w != 6 || e != 3 {
 		t.Errorf("%d working, %d episodes", w, e)
 	}
 	// What is answered need not be in the working layer.
 	other := newSystem(t)
 	c = other.layeredSpace(t, `{}`)
 	other.call(t, "one", "POST", c+"/remember", `{"content":"My name is Ada, please remember it.","role":"user","layers":["episodic"]}`).want(http.StatusOK)
-	other.call(t, "one", "POST", c+"/remember", `{"content":"Nice to meet you.","role":"assistant"}`).want(http.StatusOK)
+	other.call(t, "one", "POST", c+"/remember", `{"content":"Nobody lends more books than the library at the harbor.","role":"assistant"}`).want(http.StatusOK)
 	got = other.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
 	for i := range got.length("items") {
 		n := other.call(t, "one", "GET", c+"/notes/"+got.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusOK)
-		if n.text("content") == "Nice to meet you." && n.number("importance") != .3 {
+		if strings.HasPrefix(n.text("content"), "Nobody") && n.number("importance") != .3 {
 			t.Errorf("the reply: %s", n.Body)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
@@ -313,5 +314,57 @@ func TestRunsInOrder(t *testing.T) {
 	}
 	if runs := b.call(t, "one", "GET", c+"/runs", "").want(200); runs.length("items") != 4 || runs.text("items.3.id") != again.text("run") {
 		t.Errorf("runs: %s", runs.Body)
+	}
+}
+
+// C119, C126, C146: a flush evicts the share of messages that the setting names, not the share that stays; the next
+// summary is made from the one before it; and what is summed up are texts, never calls with their ids.
+func TestFlushes(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for evict, bounds := range map[float64][2]float64{.2: {2, 5}, .8: {11, 14}} {
+		c := b.agentWith(t, fmt.Sprintf("evicts-%g", evict), fmt.Sprintf(`{"window":20000,"evict":%g}`, evict))
+		var asked []memgpt.SummaryInput
+		b.model.mu.Lock()
+		b.model.asks = func(call memory.Call) (memory.Answer, error) {
+			in, _ := call.Input.(memgpt.SummaryInput)
+			asked = append(asked, in)
+			raw, err := json.Marshal(args{"summary": fmt.Sprintf("Summary number %d.", len(asked))})
+			return memory.Answer{JSON: raw, Analyst: memory.AnalystModel}, err
+		}
+		b.model.mu.Unlock()
+		b.script(b.calls(t, "core_memory_append", args{"label": "human", "content": "greets", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "Good evening to you."}))
+		b.says(t, c, "Good evening.")
+		for i := range 16 {
+			b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{
+				{"content": fmt.Sprintf("Boat %02d passed. %s", i, strings.Repeat("The harbor was calm. ", 20))}, {"role": "assistant", "content": fmt.Sprintf("I saw boat %02d.", i)},
+			}})).want(202)
+		}
+		for n := 1; n <= 2; n++ {
+			b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202)
+			if _, err := b.work(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			summary := b.call(t, "one", "GET", c+"/notes?kind=summary", "").want(200)
+			if got := summary.text("items.0.content"); got != fmt.Sprintf("Summary number %d.", n) || len(asked) != n {
+				t.Fatalf("flush %d: %d were asked for; %s", n, len(asked), summary.Body)
+			}
+		}
+		boats := 0.
+		for _, m := range asked[0].Messages {
+			if strings.HasPrefix(m.Text, "Boat") {
+				boats++
+			}
+		}
+		if boats < bounds[0] || boats > bounds[1] {
+			t.Errorf("evict %g: %g of 16 messages left", evict, boats)
+		}
+		if asked[0].Old != "" || asked[1].Old != "Summary number 1." {
+			t.Errorf("C119: the summaries before are %q and %q", asked[0].Old, asked[1].Old)
+		}
+		all := encode(t, args{"asked": asked})
+		if strings.Contains(all, "arguments") || strings.Contains(all, "send_message") || strings.Contains(all, "core_memory_append") || strings.Count(all, "Good evening to you.") != 1 {
+			t.Errorf("what is summed up is %.1500s", all)
+		}
 	}
 }

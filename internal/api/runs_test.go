@@ -163,7 +163,8 @@ func TestRunDeadline(t *testing.T) {
 	}
 }
 
-// Without a model the loop answers by rules, and says so.
+// Without a model the loop looks up what is asked, and says so. A search finds what was said before, and not the
+// question itself; blocks are left alone.
 func TestRunWithoutModel(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -171,11 +172,14 @@ func TestRunWithoutModel(t *testing.T) {
 	if run := b.says(t, c, "My name is Nora and I live in Lisbon."); run.at("heuristic") != true || run.text("stop_reason") != "terminal_tool" {
 		t.Errorf("the run is %s", run.Body)
 	}
-	if got := b.call(t, "one", "GET", c+"/blocks/human", "").want(200).text("value"); !strings.Contains(got, "Lisbon") {
+	b.says(t, c, "I have two cats, Biscuit and Plum.")
+	if got := b.call(t, "one", "GET", c+"/blocks/human", "").want(200).text("value"); got != "" {
 		t.Errorf("the block has %q", got)
 	}
-	if run := b.says(t, c, "Where do I live?"); !strings.Contains(run.text("reply"), "I live in Lisbon.") {
-		t.Errorf("the reply is %s", run.Body)
+	for question, want := range map[string]string{"Where do I live?": "I live in Lisbon.", "Which pets do I own?": "Biscuit and Plum", "我的猫叫什么？": "Biscuit and Plum"} {
+		if run := b.says(t, c, question); !strings.Contains(run.text("reply"), want) {
+			t.Errorf("the reply to %q is %s", question, run.Body)
+		}
 	}
 	messages := b.call(t, "one", "GET", c+"/notes?kind=message", "").want(200)
 	if !strings.Contains(messages.Body.String(), `"analyst":"heuristic"`) {

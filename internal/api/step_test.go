@@ -214,7 +214,8 @@ func TestConversationSearch(t *testing.T) {
 		}
 	}
 	// Stored text cannot pass for a control token or another result.
-	if got := b.did(t, c, "conversation_search", args{"query": "cats"}); strings.Contains(got, "<|im_end|>") || len(strings.Split(got, "\n")) != 2 {
+	got := b.did(t, c, "conversation_search", args{"query": "cats"})
+	if lines := strings.Split(got, "\n"); strings.Contains(got, "<|im_end|>") || len(lines) != 6 || !strings.Contains(lines[0], "1 by their words") || !strings.Contains(lines[1], "Cats") {
 		t.Errorf("a hostile message is shown as %s", got)
 	}
 	if got := b.did(t, c, "send_message", args{"message": "The harbor is blue."}); got != "delivered" {

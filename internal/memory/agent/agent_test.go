@@ -162,3 +162,62 @@ func TestCounts(t *testing.T) {
 		t.Errorf("%d counts are kept", len(c.young)+len(c.old))
 	}
 }
+
+// C146: what is summed up are texts: of a turn its own text and what it sends, and no call, id or alert.
+func TestSaidIn(t *testing.T) {
+	t.Parallel()
+	run := uuid.New()
+	stored, err := TurnContent(memory.Turn{Text: "One moment.", Calls: []memory.ToolCall{
+		{ID: "1", Name: "core_memory_append", Arguments: `{"label":"human","content":"x"}`}, {ID: "2", Name: toolSend, Arguments: `{"message":"Good evening."}`},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := func(role memory.Role, content string, attributes map[string]any) queued {
+		return item(run, memory.Turn{Role: role, Text: content}, attributes)
+	}
+	for name, c := range map[string]struct {
+		q    queued
+		want string
+	}{
+		"a person":   {user("Plum died."), "Plum died."},
+		"a turn":     {turn(memory.RoleAssistant, stored, map[string]any{memory.AttrTool: "core_memory_append"}), "One moment.\nGood evening."},
+		"a result":   {turn(memory.RoleTool, "42 boats", map[string]any{memory.AttrTool: "find", memory.AttrCall: "1"}), "42 boats"},
+		"delivered":  {turn(memory.RoleTool, delivered, map[string]any{memory.AttrTool: toolSend, memory.AttrCall: "2"}), ""},
+		"the sent":   {turn(memory.RoleAssistant, "Good evening.", map[string]any{memory.AttrTool: toolSend, memory.AttrCall: "2"}), ""},
+		"an alert":   {turn(memory.RoleUser, "Your window is nearly full.", map[string]any{memory.AttrEvent: string(memory.EventAlert)}), ""},
+		"other call": {calling(run, "1"), ""},
+	} {
+		if name == "other call" {
+			only, err := TurnContent(memory.Turn{Calls: []memory.ToolCall{{ID: "1", Name: "find", Arguments: `{}`}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.q.note.Content = only
+		}
+		if got, ok := saidIn(&c.q); ok != (c.want != "") || ok && got.Content != c.want {
+			t.Errorf("%s: %q", name, got.Content)
+		}
+	}
+}
+
+// The page of a search has those with a word of the query first, then as many of the nearest as it has room for.
+func TestWordedFirst(t *testing.T) {
+	t.Parallel()
+	var found []memory.Note
+	worded := map[uuid.UUID]bool{}
+	for i := range 12 {
+		n := memory.Note{ID: uuid.Must(uuid.NewV7())}
+		found, worded[n.ID] = append(found, n), i == 3 || i == 9
+	}
+	list, _ := wordedFirst(found, worded)
+	if len(list) != pageSize || list[0].ID != found[3].ID || list[1].ID != found[9].ID || list[2].ID != found[0].ID {
+		t.Errorf("%d found", len(list))
+	}
+	for _, n := range found[:8] {
+		worded[n.ID] = true
+	}
+	if list, _ := wordedFirst(found, worded); len(list) != 9 {
+		t.Errorf("%d of 9 with a word", len(list))
+	}
+}

@@ -327,8 +327,8 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	}
 	said := make([]memory.Utterance, 0, len(evicted))
 	for i := range evicted {
-		if n := &evicted[i].note; !isWritten(n) {
-			said = append(said, memory.UtteranceOf(n))
+		if u, ok := saidIn(&evicted[i]); ok {
+			said = append(said, u)
 		}
 	}
 	for _, shorter := range []func([]memory.Utterance) []memory.Utterance{nil, clampResults, func(list []memory.Utterance) []memory.Utterance { return headAndTail(clampResults(list), a, window) }} {
@@ -365,6 +365,25 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	marker := fmt.Sprintf("[%d messages until %s have left the window without a summary; conversation_search finds them]", len(said), last)
 	return summed{text: strings.TrimSpace(cut(old, maxKeptSummary) + "\n" + marker)}, nil
 }
+
+// saidIn returns what a message adds to a summary: a text, and never calls with their ids. Of a turn it is the
+// turn's own text and what it sends. ok is false for what says nothing: alerts, that a message was delivered, and
+// turns that only call other tools.
+func saidIn(q *queued) (u memory.Utterance, ok bool) {
+	n := &q.note
+	u = memory.UtteranceOf(n)
+	if isWritten(n) || isAlert(n) || u.Role == memory.RoleTool && n.Attributes[memory.AttrTool] == toolSend {
+		return u, false
+	}
+	if turn, calls := CallsOf(n); calls {
+		sent := memory.TurnStream{Tool: toolSend, Argument: "message"}
+		u.Content = strings.TrimSpace(turn.Text + "\n" + sent.Text(&turn))
+	}
+	return u, u.Content != ""
+}
+
+// isAlert reports whether a message is an alert: nobody said it.
+func isAlert(n *memory.Note) bool { return n.Attributes[memory.AttrEvent] == string(memory.EventAlert) }
 
 // maxKeptSummary bounds the old summary before a marker, in characters.
 const maxKeptSummary = 2_000

@@ -31,9 +31,10 @@ const (
 	maxFound = memory.MaxPage
 )
 
-// conversationSearch returns a page of messages: those with a word of the query, best first, or when there
-// is none the nearest by meaning; without a query the newest. Results of tools and calls of tools are left
-// out, so that a search never finds another one.
+// conversationSearch returns a page of messages: those with a word of the query, best first, then the nearest by
+// meaning until the page is full; without a query the newest. Results of tools and calls of tools are left out, so
+// that a search never finds another one, and so are alerts and what was said in the run itself: the question that is
+// being answered would be found before its answer.
 func conversationSearch(ctx context.Context, r *run) (string, error) {
 	query, _ := r.args.optionalText("query")
 	roles := r.args.texts("roles")
@@ -65,18 +66,51 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		how := "by their words, best first"
-		worded := slices.DeleteFunc(slices.Clone(found), func(h recall.Hit) bool { return !slices.Contains(h.Sources, search.SourceLexical) })
-		if len(worded) == 0 && len(found) > 0 {
-			how, worded = "that are nearest by meaning; none has a word of the query", found[:min(len(found), pageSize)]
-		}
-		return r.page(notesOf(worded), page, pageSize, "messages", how)
+		list, how := wordedFirst(r.saidBefore(notesOf(found)), lexical(found))
+		return r.page(list, page, pageSize, "messages", how)
 	}
 	newest, err := r.a.store.ListNotes(ctx, r.s, r.view, memory.NoteQuery{Filter: among, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: maxFound})
 	if err != nil {
 		return "", err
 	}
-	return r.page(newest, page, pageSize, "messages", "newest first")
+	return r.page(r.saidBefore(newest), page, pageSize, "messages", "newest first")
+}
+
+// saidBefore returns the messages without alerts and without those of the run that searches.
+func (r *run) saidBefore(list []memory.Note) []memory.Note {
+	current := r.more[memory.AttrRun]
+	return slices.DeleteFunc(list, func(n memory.Note) bool {
+		return isAlert(&n) || current != nil && n.Attributes[memory.AttrRun] == current
+	})
+}
+
+// lexical returns the ids of the hits that have a word of the query.
+func lexical(found []recall.Hit) map[uuid.UUID]bool {
+	out := map[uuid.UUID]bool{}
+	for i := range found {
+		out[found[i].Note.ID] = slices.Contains(found[i].Sources, search.SourceLexical)
+	}
+	return out
+}
+
+// wordedFirst returns the notes with a word of the query, then as many of the others as fill a page, and says so.
+func wordedFirst(found []memory.Note, worded map[uuid.UUID]bool) (list []memory.Note, how string) {
+	var near []memory.Note
+	for i := range found {
+		if worded[found[i].ID] {
+			list = append(list, found[i])
+		} else {
+			near = append(near, found[i])
+		}
+	}
+	near = near[:min(len(near), max(0, pageSize-len(list)))]
+	switch how = "by their words, best first"; {
+	case len(list) == 0:
+		how = "that are nearest by meaning; none has a word of the query"
+	case len(near) > 0:
+		how = fmt.Sprintf("%d by their words, best first, then the nearest by meaning", len(list))
+	}
+	return append(list, near...), how
 }
 
 // archivalInsert stores a passage, and returns its id. A passage with the same content keeps its id.

@@ -557,6 +557,7 @@ func TestOSKnowledge_C232(t *testing.T) {
 	}
 	said := w.tell("My dog Rex is old.", "I wrote you a list of vets.")
 	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann has a dog called Rex.", "None", "- none.", ""}, Assistant: []string{"The assistant wrote a list of vets.", "N/A"}}))
+	w.advance(24 * time.Hour) // an entry has the time of what it is from, however late it is found
 	w.tell("He sleeps.", "Good.")
 	user, assistant := w.knowledge("user"), w.knowledge("assistant")
 	if len(user) != 1 || len(assistant) != 1 {
@@ -564,7 +565,7 @@ func TestOSKnowledge_C232(t *testing.T) {
 	}
 	for i, n := range []memory.Note{user[0], assistant[0]} {
 		full := w.get(n.ID)
-		if len(full.Vector) == 0 || full.OccurredAt.IsZero() || !slices.Contains(full.Provenance.Sources, said[i].ID) || len(full.Provenance.Sources) != 1 || full.Attributes["reason"] == "" {
+		if len(full.Vector) == 0 || !full.OccurredAt.Equal(said[i].OccurredAt) || !slices.Contains(full.Provenance.Sources, said[i].ID) || len(full.Provenance.Sources) != 1 || full.Attributes["reason"] == "" {
 			t.Errorf("%q is %+v", n.Content, full)
 		}
 	}

@@ -1,10 +1,14 @@
 package layered
 
 import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
-	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Importance is how important an item is, with the rules that said so.
@@ -25,6 +29,7 @@ const (
 	RuleMemorize   ImportanceRule = "memorize"   // chat +.4: "remember", "my name is"
 	RuleRequest    ImportanceRule = "request"    // chat +.2
 	RulePersonal   ImportanceRule = "personal"   // chat +.2: who somebody is, likes, can, wants, where they live
+	RuleEvent      ImportanceRule = "event"      // chat +.2: anything else that tells something
 	RuleReply      ImportanceRule = "reply"      // .3: the answer to what was stored
 )
 
@@ -35,24 +40,15 @@ const (
 	longItemChars   = 100
 )
 
-// The published word lists, extended by other forms of the words and of what they stand for.
+// The published word lists. Emphasis and memorize count in statements: a question whether somebody remembers asks to
+// remember nothing.
 var (
-	emphasis = regexp.MustCompile(`(?i)\b(?:important(?:ly)?|critical(?:ly)?|crucial(?:ly)?|essential|vital|urgent(?:ly)?|must|(?:never|don't|do not) forget|keep in mind|bear in mind|at all costs|absolutely)\b` +
-		`|重要|关键|记住|记得要|牢记|别忘|不要忘|务必|必须|绝对|一定要|千万`)
-	remember = regexp.MustCompile(`(?i)\bremember(?:s|ed|ing)?\b`)
-	// recollection matches that somebody remembers, or is asked whether: it is taken out before remember is looked for.
-	recollection = regexp.MustCompile(`(?i)\b(?:(?:do|did|can|could|will|would) (?:you|u)(?: still| even| also)? remember|you remember|what (?:do|did|can) (?:you|i) remember|i (?:still |also |can |can't |cannot |don't |do not )*remember)\b`)
-
-	preference = regexp.MustCompile(`(?i)\b(?:prefer(?:s|red|ence|ences|ring)?|likes|liked|lov(?:e|es|ed|ing)|hat(?:e|es|ed|ing)|dislik(?:e|es|ed)|enjoy(?:s|ed|ing)?|favou?rites?|fond of|can't stand|habits?)\b` +
-		`|喜欢|偏好|偏爱|习惯|讨厌|希望|反感|热爱|最爱|爱好`)
-	likeVerb = regexp.MustCompile(`(?i)(?:\b(?:i|we|you|they|don't|not|never|really|also|do|does|doesn't|did|didn't|to|who|people|always|still|and|all|both|would|'d|kids|children|parents|friends|men|women|users|most|many)|'d) like\b`)
-
-	task = regexp.MustCompile(`(?i)\b(?:tasks?|goals?|missions?|assignments?|deadlines?|objectives?|to-?do|i need you to|your job is)\b|任务|目标|需要你|请你|使命|截止|待办`)
-
-	memorize = regexp.MustCompile(`(?i)\b(?:my (?:full |first |real )?name(?:'s| is)|call me|important|(?:never|don't|do not) forget|keep in mind)\b|记住|我叫|我的名字|一定要|务必|别忘了|不要忘`)
-	request  = regexp.MustCompile(`(?i)\b(?:help|please|pls|tasks?|can you|could you|would you|i need)\b|帮忙|帮我|请|任务|需要`)
-	// asksMemory matches a question for what memorize matches.
-	asksMemory = regexp.MustCompile(`(?i)\b(?:remember|know|recall|forget|forgot|what(?:'s| is| was)|tell me)\b[^.!]*\bmy (?:full |first |real )?name\b|(?:what|who)\b.*\bcall me\b|我叫(?:什么|啥)|我的名字(?:是什么|叫什么|是啥|吗)|(?:记得|知道|忘了?)我(?:叫|的名字)`)
+	emphasis   = regexp.MustCompile(`(?i)\b(?:important|critical|remember|must)\b|重要|关键|记住|务必|必须|绝对`)
+	preference = regexp.MustCompile(`(?i)\b(?:prefer(?:s|red)?|likes?|loves?|hates?)\b|喜欢|偏好|习惯|讨厌|希望`)
+	comparison = regexp.MustCompile(`(?i)\b(?:looks?|feels?|sounds?|seems?|tastes?) like\b`) // no preference
+	task       = regexp.MustCompile(`(?i)\b(?:tasks?|goals?|missions?)\b|任务|目标是|需要你|请你`)
+	memorize   = regexp.MustCompile(`(?i)\b(?:remember|my name is|important)\b|记住|我叫|我的名字|一定要|务必`)
+	request    = regexp.MustCompile(`(?i)\b(?:help|please|tasks?)\b|帮忙|帮我|请|任务|需要`)
 )
 
 // tally adds up what rules say, in hundredths, so that sums are exact.
@@ -85,37 +81,81 @@ func itemImportance(content string) Importance {
 	if memory.Redacted(content) {
 		return t.importance()
 	}
-	t.add(emphasis.MatchString(content) || isAskedToRemember(content), 30, RuleEmphasis)
-	t.add(preference.MatchString(content) || likeVerb.MatchString(content), 20, RulePreference)
+	t.add(emphasis.MatchString(strings.Join(statements(content), "\n")), 30, RuleEmphasis)
+	t.add(preference.MatchString(comparison.ReplaceAllString(content, "")), 20, RulePreference)
 	t.add(task.MatchString(content), 25, RuleTask)
 	t.add(utf8.RuneCountInString(content) > longItemChars, 15, RuleLength)
 	return t.importance()
 }
 
-// isAskedToRemember reports whether a text asks to remember something.
-func isAskedToRemember(content string) bool {
-	return remember.MatchString(recollection.ReplaceAllString(content, ""))
-}
-
 // chatImportance returns how important what a person says is: .1, +.4 for "remember" or a name, +.2 for a
-// request, and +.2 for a statement about themselves (who they are, like, can and want, and where they live). A text of which
-// a secret was redacted has the base alone.
+// request, and +.2 for a statement about themselves (who they are, like, can and want, and where they live). Of what is none of
+// these, +.2 for what tells something. A text of which a secret was redacted has the base alone.
 func chatImportance(content string) Importance {
 	t := newTally()
 	if memory.Redacted(content) {
 		return t.importance()
 	}
-	t.add(memorize.MatchString(asksMemory.ReplaceAllString(content, "")) || isAskedToRemember(content), 40, RuleMemorize)
+	stated := statements(content)
+	t.add(memorize.MatchString(strings.Join(stated, "\n")), 40, RuleMemorize)
 	t.add(request.MatchString(content), 20, RuleRequest)
 	t.add(len(RuleTriples(TriplesInput{memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
+	t.add(len(t.rules) == 0 && tells(stated), 20, RuleEvent)
 	return t.importance()
 }
 
-// replyTo returns how important an assistant's reply is: replyImportance if what it answers was stored, else
-// baseImportance.
-func replyTo(inputStored bool) Importance {
-	if inputStored {
-		return Importance{replyImportance, []ImportanceRule{RuleReply}}
+// replyTo returns how important an assistant's reply is: replyImportance if what it answers was stored and it says
+// something that was not said there, else baseImportance. So an acknowledgment is never kept.
+func replyTo(inputStored bool, said, reply string) Importance {
+	if !inputStored || informative(strings.Join(statements(reply), "\n"), said, true) < minReplyTerms {
+		return Importance{baseImportance, []ImportanceRule{}}
 	}
-	return Importance{baseImportance, []ImportanceRule{}}
+	return Importance{replyImportance, []ImportanceRule{RuleReply}}
+}
+
+// How much a statement tells, in terms.
+const (
+	minReplyTerms = 4  // that a reply adds
+	minEventTerms = 3  // of an event
+	minNamedTerms = 2  // of an event with a name inside
+	pairWeight    = .4 // of a pair of characters in scripts without spaces
+)
+
+// tells reports whether statements tell what happened or will happen, in any language: there is a name inside a
+// sentence, or there are enough terms of their own.
+func tells(stated []string) bool {
+	said := strings.Join(stated, "\n")
+	return informative(said, "", false) >= minEventTerms || slices.ContainsFunc(stated, hasName) && informative(said, "", true) >= minNamedTerms
+}
+
+// hasName reports whether a word behind the first one is written as a name.
+func hasName(sentence string) bool {
+	words := strings.Fields(sentence)
+	return slices.ContainsFunc(words[min(1, len(words)):], func(w string) bool {
+		return isProper(strings.TrimLeftFunc(w, unicode.IsPunct))
+	})
+}
+
+// informative counts the terms of a text that another does not have: no small talk, no numbers, which may be a time
+// or a code, and no words for times when these are left out.
+func informative(s, known string, withoutTimes bool) (n float64) {
+	words := slices.DeleteFunc(text.Words(s), func(w string) bool {
+		return text.IsSmallTalk(w) || strings.ContainsFunc(w, unicode.IsNumber) || withoutTimes && text.IsTimeWord(w)
+	})
+	seen := map[string]bool{}
+	for _, t := range text.Terms(known) {
+		seen[t] = true
+	}
+	for _, t := range text.Terms(strings.Join(words, " ")) {
+		if seen[t] {
+			continue
+		}
+		seen[t] = true
+		if first, _ := utf8.DecodeRuneInString(t); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+			n += pairWeight
+		} else {
+			n++
+		}
+	}
+	return n
 }

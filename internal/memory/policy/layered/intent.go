@@ -1,9 +1,8 @@
 package layered
 
 import (
+	"regexp"
 	"strings"
-
-	regexp "github.com/slipboxhq/slipbox/internal/text/lazyregexp"
 )
 
 // Intent is the layer that answers a query best.

@@ -187,13 +187,13 @@ func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
 	case memory.RoleUser:
 		it.importance = chatImportance(n.Content).Value
 	case memory.RoleAssistant:
-		kept, err := w.inputKept(ctx, n.ID, before)
+		kept, said, err := w.answered(ctx, n.ID, before)
 		if err != nil {
 			return err
 		}
-		it.importance = replyTo(kept).Value
+		it.importance = replyTo(kept, said, n.Content).Value
 	case memory.RoleSystem, memory.RoleDeveloper, memory.RoleTool:
-		it.importance = replyTo(false).Value
+		it.importance = baseImportance
 	}
 	return nil
 }
@@ -201,24 +201,24 @@ func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
 // maxAsked is how many messages before a reply are looked through for the one that it answers.
 const maxAsked = 10
 
-// inputKept reports whether what a reply answers became an episode: the last message of a user, of the same
+// answered returns what a reply answers, and whether it became an episode: the last message of a user, of the same
 // exchange or before it, in whichever layer it is.
-func (w *writer) inputKept(ctx context.Context, reply uuid.UUID, before []*item) (bool, error) {
+func (w *writer) answered(ctx context.Context, reply uuid.UUID, before []*item) (kept bool, said string, err error) {
 	for _, it := range slices.Backward(before) {
 		if memory.UtteranceOf(it.note).Role == memory.RoleUser {
-			return isKept(it.note), nil
+			return isKept(it.note), it.note.Content, nil
 		}
 	}
-	said, err := w.d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: reply, Limit: maxAsked})
+	list, err := w.d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: reply, Limit: maxAsked})
 	if err != nil {
-		return false, fmt.Errorf("list what was said before a reply: %w", err)
+		return false, "", fmt.Errorf("list what was said before a reply: %w", err)
 	}
-	for i := range said {
-		if memory.UtteranceOf(&said[i]).Role == memory.RoleUser {
-			return isKept(&said[i]), nil
+	for i := range list {
+		if memory.UtteranceOf(&list[i]).Role == memory.RoleUser {
+			return isKept(&list[i]), list[i].Content, nil
 		}
 	}
-	return false, nil
+	return false, "", nil
 }
 
 // isKept reports whether an item is an episode or was copied to one.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -155,6 +156,21 @@ func (m *material) sourcesOf(entry string) []uuid.UUID {
 		}
 	}
 	return newestOf(out)
+}
+
+// newestTime returns when the newest of some messages was said. An analysis comes much later, and an entry that had its
+// time would pass for newer than what was corrected meanwhile.
+func (m *material) newestTime(sources []uuid.UUID, otherwise time.Time) time.Time {
+	var newest time.Time
+	for i := range m.messages {
+		if at := m.messages[i].OccurredAt; slices.Contains(sources, m.messages[i].ID) && at.After(newest) {
+			newest = at
+		}
+	}
+	if newest.IsZero() {
+		return otherwise
+	}
+	return newest
 }
 
 // extract asks for profile and knowledge at the same time. What one of them gives is kept when the other fails.
@@ -402,8 +418,9 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 			r.out.Knowledge.Repeated++
 			continue
 		}
-		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, r.out.Analyst, m.sourcesOf(entry))
-		n.OccurredAt, n.Vector = r.now, vectors[i]
+		sources := m.sourcesOf(entry)
+		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, r.out.Analyst, sources)
+		n.OccurredAt, n.Vector = m.newestTime(sources, r.now), vectors[i]
 		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
 		known = append(known, n)
 		r.dec.Puts = append(r.dec.Puts, n)
