@@ -76,11 +76,12 @@ func collect(t *testing.T, pairs []judgedPair, from string) {
 	features := map[string][]string{}
 	for line := range strings.Lines(string(raw)) {
 		var read struct {
-			Older, Newer string
-			I            int
-			In           amem.EvolveInput
+			Older string           `json:"older"`
+			Newer string           `json:"newer"`
+			I     int              `json:"i"`
+			In    amem.EvolveInput `json:"in"`
 		}
-		if err := json.Unmarshal([]byte(line), &read); err != nil {
+		if err := json.Unmarshal([]byte(line), &read); err != nil { //nolint:musttag // the input is written by the names of its fields
 			t.Fatal(err)
 		}
 		describeAgain(&read.In.New)
