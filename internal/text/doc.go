@@ -27,5 +27,5 @@
 // surrogates are separators and never cause a panic.
 //
 // The package imports no other package of this module and does not know notes. Its callers include
-// package index, the hashed embedder of llm, rules and the policies.
+// package index, the hashed embedder of llm, analyst and the policies.
 package text

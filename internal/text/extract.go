@@ -48,7 +48,7 @@ func ExtractiveSentence(s string) string {
 func contentTerms(s string, lang Language) []string {
 	var out []string
 	eachTerm(s, func(word string, pair bool) {
-		if !pair && (!phraseWord(word, lang, nil) || weakWords[word]) {
+		if !pair && letters(word) < 2 {
 			return
 		}
 		if t, ok := indexTerm(word, pair, lang); ok {

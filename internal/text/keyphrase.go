@@ -3,229 +3,185 @@ package text
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// timeWords name dates, periods and times of day. They are never part of a key phrase: a note's
-// time is a field of its own.
-var timeWords = wordSet(`today tomorrow yesterday tonight now morning afternoon evening night noon midnight day days daily week weeks weekly
-	weekend weekends month months monthly year years yearly hour hours minute minutes second seconds monday tuesday wednesday
-	thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january february march april june july august september
-	october november december jan feb apr jun jul aug sept sep oct nov dec am pm ago last next recently lately soon later earlier
-	spring summer autumn winter date time times`,
-	`heute morgen gestern abend nacht tag tage woche wochen monat jahr jahre stunde montag dienstag mittwoch donnerstag freitag
-	samstag sonntag januar februar märz mai juni juli oktober dezember`,
-	`aujourd'hui aujourd hui demain hier matin soir nuit jour jours semaine mois an ans année heure lundi mardi mercredi jeudi
-	vendredi samedi dimanche janvier février mars avril juin juillet août septembre octobre novembre décembre`,
-	`hoy mañana ayer tarde noche día días semana mes meses año años hora lunes martes miércoles jueves viernes sábado domingo enero
-	febrero marzo abril mayo junio julio septiembre octubre noviembre diciembre`,
-	`今天 明天 昨天 今年 去年 明年 早上 上午 下午 晚上 星期 小时 分钟 今日 明日 昨日`)
+// The bounds of key phrases.
+const (
+	maxPhraseWords = 3   // of a name, or of words that are repeated together; two for others
+	fewPhrases     = 3   // up to this number, weak candidates are used too
+	phraseFloor    = 0.5 // of the best score: beyond fewPhrases, what scores less is left out
+	maxPairPhrase  = 10  // characters of a script without spaces; a longer run is a clause, and a part of it may be half a word
+)
 
-// IsTimeWord reports whether the word, in any letter case, names a date, a period or a time of day
-// in one of the known languages.
-func IsTimeWord(word string) bool { return timeWords[Fold(word)] || chineseDate.MatchString(word) }
+// The features of a word, each a factor of its weight. All hold in every language.
+const (
+	capitalFactor  = 1.4 // capitalized, not at the start of a sentence: a name, in German a noun
+	openingFactor  = 0.7 // the first word of a sentence: often an interjection, a pronoun or a verb
+	fullSentence   = 4.0 // content words of a sentence that tells something; a shorter one counts for less: "Thanks, Mel!"
+	pairDamping    = 0.8 // of each further word of a phrase that only its place supports
+	namePhrase     = 0.5 // of each further word of a name or of a repeated phrase
+	clauseFactor   = 0.7 // a run of a script without spaces that is longer than most words
+	longRun        = 5   // characters
+	sentenceFactor = 0.1 // loss of an extract for each sentence from the start
+)
 
-// chineseDate matches Chinese names of dates, days and times: "三月", "15号", "下周五".
-var chineseDate = regexp.MustCompile(`^(?:上|下|这|本|每|前|去|今|明|后|大)*个?(?:` +
-	`[\d零〇一二三四五六七八九十两几]+(?:年|月份?|号|日|点|点半|点钟|周|天|小时|分钟|岁)+(?:前|后|以前|以后)?|(?:周|星期|礼拜)[一二三四五六日天末]?|月|年|月份|天|晚|早|[早晚]上|上午|中午|下午|傍晚|半夜|` +
-	`\d{1,4}年\d{1,2}月(?:\d{1,2}[日号])?|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[日号])$`)
-
-// fillers are words of a conversation that have nothing to do with its subject. They are never part
-// of a key phrase.
-var fillers = wordSet(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
-	btw thanks thank please sorry well sure really actually basically literally totally definitely absolutely exactly
-	certainly maybe perhaps probably pretty quite rather still even ever never always often sometimes usually already
-	again almost especially simply such much many lot lots bit kind kinda sort sorta stuff thing things something
-	anything nothing everything someone anyone everyone everybody somebody anybody nobody way ways gonna wanna gotta
-	let lets got get gets getting gotten go goes going gone went come comes coming came make makes making made take
-	takes taking took taken give gives giving gave given put keep keeps keeping kept say says saying said tell tells
-	telling told see sees seeing saw seen know knows knowing knew known like likes seem seems seemed mean means meant
-	able own same other others another each every few several some any all both more most less least only once first
-	one two three because though although while until since around through during without within between up down out
-	off away back together else yet however anyway cause cuz til till guy guys man dude ya yo im ive id ill dont cant
-	wont didnt doesnt isnt wasnt thats whats youre theyre theres couldnt wouldnt shouldnt havent hasnt arent don didn
-	doesn isn wasn weren won couldn wouldn shouldn haven hasn hadn aren ain shared image yourself yourselves myself
-	ourselves themselves himself herself itself ones em`,
-	`hallo danke bitte genau eigentlich wirklich vielleicht gerade einfach natürlich immer viel viele gut gute guten toll schön
-	merci bonjour salut bien vraiment gracias hola bueno grazie ciao bene obrigado olá dank hoi привет спасибо очень`)
-
-// weakWords carry little meaning, but some: they become key phrases only of a text that has fewer
-// than enoughPhrases without them.
-var weakWords = wordSet(`welcome congrats congratulations ask asks asked asking talk talking talked look looks looking looked think thinks
-	thinking thought feel feels feeling felt want wants wanted wanting need needs needed needing liked love loves
-	loved loving hope hopes hoping hoped wish try tries trying tried use uses used using find finds finding found
-	guess bet agree remember forget start starts started starting stop stopped show shows showing showed shown help
-	helps helped helping work works worked working happen happens happened happening believe believes wait glad happy
-	excited amazing awesome great good nice cool best better fun sweet wonderful fantastic beautiful lovely super
-	incredible interesting big small little huge new old long short high low right wrong real true different photo
-	photos photography picture pictures photograph sounds sound stand standing part check checking`)
-
-// IsSmallTalk reports whether the word, in any letter case, is a filler or a weak word: two texts
-// that share it need not share a subject.
-func IsSmallTalk(word string) bool {
-	w := Fold(word)
-	return fillers[w] || weakWords[w]
-}
-
-// enoughPhrases is the number of key phrases from strong words below which weak ones are
-// considered.
-const enoughPhrases = 3
-
-// maxPhraseWords is the length of the longest key phrase, in words.
-const maxPhraseWords = 3
-
-// candidate is a possible key phrase: words [first, last] of one content run.
-type candidate struct {
-	text  string
-	stems []string
-	start int
-	score float64
-}
+// shortFactors are the factors of words by their letters. The shorter a word, the more common it is: Zipf's law of abbreviation.
+var shortFactors = [...]float64{0, 0, 0.4, 0.45, 0.7, 0.85}
 
 // content is a word that may be part of a key phrase.
 type content struct {
 	token
-	folded, stem string
-	sentence     int
-	weight       float64
+	stem     string
+	sentence int
+	first    bool // it opens a sentence
+	capital  bool // it begins with a capital, and does not open a sentence
+	weak     bool // used only when there is little else: a word that is a whole opening clause ("Well, …"), a single Han character
+	weight   float64
 }
 
-// Keyphrases returns the n phrases that describe best what s is about, best first. Each occurs
-// verbatim in s, has at most three words, and contains no stop word of the language of s, no time
-// word, no conversational filler, no bare number and no word of exclude (names, in any letter
-// case). It returns fewer when the text has no more.
+// candidate is a possible key phrase: words [from, to) of one run of content words.
+type candidate struct {
+	text  string
+	words []content
+	weak  bool
+	score float64
+}
+
+// Keyphrases returns at most n phrases that describe what s is about, best first. Each occurs verbatim in s, has at most
+// three words, and contains no stop word, no bare number and no word of exclude (names, in any letter case). It returns
+// fewer when the text has no more.
 //
-// The method combines RAKE's candidates (runs of content words between stop words and punctuation)
-// with YAKE's features of one document: how often a word occurs, how early, whether it is
-// capitalized inside a sentence. The result depends on the text and the arguments only.
+// The method combines RAKE's candidates (runs of content words between stop words and punctuation) with statistics of the
+// text: how often a word occurs, how long it is, whether it opens a sentence or is capitalized inside one, and how much
+// its sentence tells. It has no lists of words but the stop words. The result depends on the arguments only.
 func Keyphrases(s string, n int, exclude ...string) []string {
 	if n <= 0 {
 		return nil
 	}
 	lang, _ := Guess(s)
-	drop := map[string]bool{}
+	r := phraseReader{s: s, lang: lang, drop: map[string]bool{}, opens: true}
 	for _, name := range exclude {
 		for _, w := range Words(name) {
-			drop[w] = true
+			r.drop[w] = true
 		}
 	}
-	out := phrases(s, lang, drop, n, nil, false)
-	if n = min(n, enoughPhrases); len(out) < n {
-		out = phrases(s, lang, drop, n, out, true)
+	r.read()
+	if len(r.words) == 0 {
+		return nil
 	}
-	return out
+	pairs := r.weigh()
+	all := r.candidates(pairs)
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+	// A short text has few: two for three words.
+	return choosePhrases(all, min(n, max(fewPhrases, len(r.words)*2/3)))
 }
 
-// phrases adds key phrases to the given ones until there are n. When filling, weak words count too,
-// each as a phrase of its own.
-func phrases(s string, lang Language, drop map[string]bool, n int, given []string, filling bool) []string {
-	runs := contentRuns(s, lang, drop, filling)
-	setWeights(s, runs)
-	var all []candidate
-	for _, run := range runs {
-		if filling {
-			for i := range run {
-				all = append(all, candidates(s, run[i:i+1])...)
-			}
-			continue
+// phraseReader reads the content words of a text.
+type phraseReader struct {
+	s    string
+	lang Language
+	drop map[string]bool
+
+	words []content
+	runs  []int // where runs of content words begin in words
+	// The state behind the last token.
+	end      int  // of the token
+	sentence int  // its number
+	opens    bool // the next token opens a sentence
+	clause   int  // tokens since the last punctuation
+	opening  bool // the clause opens a sentence
+	last     int  // the index in words of the last token; -1: it is not there
+	number   bool // the token was a number
+}
+
+func (r *phraseReader) read() {
+	r.last = -1
+	scan(r.s, r.token)
+	r.endClause()
+}
+
+// token reads the next token.
+func (r *phraseReader) token(t token) {
+	gap := r.s[r.end:t.start]
+	if !joinsPhrase(gap) {
+		r.breakRun()
+		if r.end > 0 && strings.ContainsFunc(gap, endsClause) {
+			r.endClause()
 		}
-		all = append(all, candidates(s, run)...)
+		if strings.ContainsFunc(gap, endsSentence) {
+			r.sentence++
+			r.opens = true
+		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.start, b.start), cmp.Compare(len(b.text), len(a.text)))
+	if r.clause == 0 {
+		r.opening = r.opens
+	}
+	afterNumber := r.number && gap == ""
+	r.end, r.last, r.number = t.end, -1, false
+	r.clause++
+	if t.class == classPair {
+		r.pairRun(t, afterNumber)
+	} else {
+		r.word(t)
+	}
+	r.opens = false
+}
+
+// endClause marks a word that is a whole clause and opens a sentence: "Well, …", "Да, …", "好的，…".
+func (r *phraseReader) endClause() {
+	if r.clause == 1 && r.opening && r.last >= 0 {
+		r.words[r.last].weak = true
+	}
+	r.clause = 0
+}
+
+func (r *phraseReader) breakRun() {
+	if at := len(r.words); len(r.runs) == 0 || r.runs[len(r.runs)-1] != at {
+		r.runs = append(r.runs, at)
+	}
+}
+
+// word reads a word of a script with spaces.
+func (r *phraseReader) word(t token) {
+	w := foldWord(r.s[t.start:t.end])
+	lang := scriptLanguage(w, false, r.lang)
+	e := stems.stem([]byte(w), lang)
+	r.number = isNumber(w)
+	if e.stop || r.drop[w] || letters(w) < 2 {
+		r.breakRun()
+		return
+	}
+	first, _ := utf8.DecodeRuneInString(r.s[t.start:])
+	r.last = len(r.words)
+	r.words = append(r.words, content{
+		token: t, stem: e.term, sentence: r.sentence, first: r.opens, capital: !r.opens && unicode.IsUpper(first), weight: lengthFactor(r.s[t.start:t.end]),
 	})
-	return choosePhrases(all, n, given, lang)
 }
 
-// choosePhrases adds the best candidates of which most words are not in earlier phrases.
-func choosePhrases(all []candidate, n int, given []string, lang Language) []string {
-	out := given
-	seen := map[string]bool{}
-	for _, g := range given {
-		for _, w := range Words(g) {
-			seen[Stem(w, lang)] = true
-		}
-	}
-	for _, c := range all {
-		if len(out) == n {
-			break
-		}
-		fresh := 0
-		for _, st := range c.stems {
-			if !seen[st] {
-				fresh++
-			}
-		}
-		if fresh*2 <= len(c.stems) {
-			continue
-		}
-		for _, st := range c.stems {
-			seen[st] = true
-		}
-		out = append(out, c.text)
-	}
-	return out
-}
-
-// contentRuns splits s into runs of content words with only spaces, hyphens or apostrophes between
-// them.
-func contentRuns(s string, lang Language, drop map[string]bool, withWeak bool) [][]content {
-	var runs [][]content
-	var run []content
-	flush := func() {
-		if len(run) > 0 {
-			runs = append(runs, run)
-			run = nil
-		}
-	}
-	sentence, end := 0, 0
-	add := func(t token) {
-		gap := s[end:t.start]
-		if strings.ContainsAny(gap, ".!?\n。！？") {
-			sentence++
-		}
-		if !joinsPhrase(gap) {
-			flush()
-		}
-		end = t.end
-		w := foldWord(s[t.start:t.end])
-		if t.class == classWord && (!phraseWord(w, lang, drop) || !withWeak && weakWords[w]) || t.class == classPair && (timeWords[w] || drop[w] || stopWords[lang][w]) {
-			flush()
+// pairRun reads a run of a script without spaces. Every part of it is a run of its own.
+func (r *phraseReader) pairRun(t token, afterNumber bool) {
+	whole := t
+	splitPairRun(r.s, t, r.lang, afterNumber, func(part token) {
+		w := foldWord(r.s[part.start:part.end])
+		if r.drop[w] || stopWords[r.lang][w] {
 			return
 		}
-		run = append(run, content{token: t, folded: w, stem: Stem(w, lang), sentence: sentence})
-	}
-	scan(s, func(t token) {
-		if t.class == classPair {
-			for _, part := range splitPairRun(s, t, lang) {
-				flush()
-				add(part)
-				flush()
-			}
-			return
+		n := utf8.RuneCountInString(w)
+		c := content{token: part, stem: w, sentence: r.sentence, weight: 1, weak: n == 1}
+		if n > longRun {
+			c.weight = clauseFactor
 		}
-		add(t)
+		r.breakRun()
+		r.words = append(r.words, c)
+		if part == whole && n <= fewPhrases {
+			r.last = len(r.words) - 1
+		}
 	})
-	flush()
-	return runs
-}
-
-// phraseWord reports whether a folded word may be part of a key phrase.
-func phraseWord(w string, lang Language, drop map[string]bool) bool {
-	if drop[w] || stopWords[lang][w] || stopWords[English][w] || timeWords[w] || fillers[w] {
-		return false
-	}
-	letters := 0
-	for _, r := range w {
-		if unicode.IsLetter(r) {
-			letters++
-		}
-	}
-	return letters >= 2
+	r.breakRun()
 }
 
 // joinsPhrase reports whether two words with gap between them may be in one phrase.
@@ -237,41 +193,105 @@ func joinsPhrase(gap string) bool {
 	return false
 }
 
-// maxPairPhrase is the length in characters of the longest key phrase in a script without spaces;
-// longer runs are cut.
-const maxPairPhrase = 6
+func endsClause(r rune) bool {
+	return unicode.IsPunct(r) && r != '\'' && r != '’' && r != '-' || r == '\n'
+}
 
-// splitPairRun cuts a run of a script without spaces at its function words.
-func splitPairRun(s string, t token, lang Language) []token {
+func endsSentence(r rune) bool {
+	return unicode.Is(unicode.STerm, r) || r == '\n' || r == '…' || r == ':'
+}
+
+func letters(w string) int {
+	n := 0
+	for _, r := range w {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}
+
+func isNumber(w string) bool {
+	return strings.IndexFunc(w, func(r rune) bool { return !unicode.IsNumber(r) }) < 0
+}
+
+// lengthFactor returns the factor of a word by its length. A name in capitals, or one with a digit, is not common for being short.
+func lengthFactor(word string) float64 {
+	n := utf8.RuneCountInString(word)
+	if n >= len(shortFactors) || hasDigit(word) || isUpper(word) {
+		return 1
+	}
+	return shortFactors[n]
+}
+
+func isUpper(s string) bool { return s == strings.ToUpper(s) && s != strings.ToLower(s) }
+
+// script says how a character of a script without spaces may be part of a word.
+type script uint8
+
+const (
+	scriptOther  script = iota // Hangul, Thai and others: a run is a word or a phrase
+	scriptKanji                // Han and Katakana: content
+	scriptKana                 // Hiragana: endings and function words
+	scriptNumber               // Han numerals
+)
+
+func scriptOf(r rune) script {
+	switch {
+	case strings.ContainsRune("〇零一二三四五六七八九十百千万萬亿億两兩几幾", r):
+		return scriptNumber
+	case unicode.Is(unicode.Hiragana, r):
+		return scriptKana
+	case r == 'ー' || unicode.In(r, unicode.Han, unicode.Katakana):
+		return scriptKanji
+	}
+	return scriptOther
+}
+
+// splitPairRun calls yield with the parts of a run of a script without spaces that may be words: it is cut at function
+// words, where Kana begin and end, and at numbers with what they count ("一杯", "15号").
+func splitPairRun(s string, t token, lang Language, afterNumber bool, yield func(token)) {
 	stop := stopWords[lang]
-	var out []token
-	start := t.start
+	start, skip := t.start, afterNumber
 	cut := func(to int) {
-		if utf8.RuneCountInString(s[start:to]) >= 2 {
-			out = append(out, token{start: start, end: to, class: classPair})
+		if n := utf8.RuneCountInString(s[start:to]); n > 1 && n <= maxPairPhrase || n == 1 && lang == Chinese {
+			yield(token{start: start, end: to, class: classPair})
 		}
 	}
 	for i := t.start; i < t.end; {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		word := n
-		for _, runes := range []int{3, 2} {
-			if w := firstRunes(s[i:t.end], runes); w != "" && (stop[w] || timeWords[w]) {
-				word = len(w)
-				break
-			}
+		kind := scriptOf(r)
+		width := 0
+		if kind != scriptOther {
+			width = functionWord(s[i:t.end], stop)
 		}
 		switch {
-		case word > n || stop[string(r)]:
+		case kind == scriptNumber || kind == scriptKana || width > 0:
 			cut(i)
-			start = i + word
-		case utf8.RuneCountInString(s[start:i+n]) > maxPairPhrase:
-			cut(i)
+			skip = kind == scriptNumber
+			i += max(width, n)
 			start = i
+		case skip && kind == scriptKanji: // what is counted by the number
+			skip = false
+			i += n
+			start = i
+		default:
+			i += n
 		}
-		i += word
 	}
-	cut(t.end)
-	return out
+	if start < t.end {
+		cut(t.end)
+	}
+}
+
+// functionWord returns the length of the function word with which s begins, the longest one; 0: there is none.
+func functionWord(s string, stop map[string]bool) int {
+	for _, runes := range [...]int{3, 2, 1} {
+		if w := firstRunes(s, runes); w != "" && stop[w] {
+			return len(w)
+		}
+	}
+	return 0
 }
 
 // firstRunes returns the first n characters of s, or "" if it has fewer.
@@ -288,83 +308,119 @@ func firstRunes(s string, n int) string {
 	return ""
 }
 
-// The features of a word, each a factor of its weight.
-const (
-	capitalFactor  = 1.4 // capitalized, not at the start of a sentence: a name
-	shortFactor    = 0.7 // three letters or fewer
-	verbalFactor   = 0.8 // ends like a verb or adverb: -ing, -ed, -ly
-	sentenceFactor = 0.1 // loss for each sentence from the start
-)
-
-// setWeights sets the weight of every content word.
-func setWeights(s string, runs [][]content) {
-	freq := map[string]int{}
-	for _, run := range runs {
-		for _, c := range run {
-			freq[c.stem]++
+// weigh sets the weight of every content word, and returns how often two words follow one another.
+func (r *phraseReader) weigh() map[[2]string]int {
+	freq := make(map[string]int, len(r.words))
+	inSentence := make([]int, r.sentence+1)
+	for i := range r.words {
+		freq[r.words[i].stem]++
+		if !r.words[i].weak {
+			inSentence[r.words[i].sentence]++
 		}
 	}
-	best := map[string]float64{}
-	for _, run := range runs {
-		for _, c := range run {
-			w := 1 + math.Log(float64(freq[c.stem]))
-			if r, _ := utf8.DecodeRuneInString(s[c.start:]); unicode.IsUpper(r) && !startsSentence(s, c.start) {
-				w *= capitalFactor
-			}
-			if c.class == classWord {
-				switch {
-				case utf8.RuneCountInString(c.folded) <= 3 && !isUpper(s[c.start:c.end]):
-					w *= shortFactor
-				case strings.HasSuffix(c.folded, "ing") || strings.HasSuffix(c.folded, "ed") || strings.HasSuffix(c.folded, "ly"):
-					w *= verbalFactor
-				}
-			}
-			w /= 1 + sentenceFactor*float64(c.sentence)
-			best[c.stem] = max(best[c.stem], w)
+	best := make(map[string]float64, len(freq))
+	for i := range r.words {
+		c := &r.words[i]
+		w := c.weight
+		switch {
+		case c.capital:
+			w = capitalFactor
+		case c.first:
+			w *= openingFactor
+		}
+		w *= 1 + math.Log(float64(freq[c.stem]))
+		w *= min(1, float64(inSentence[c.sentence])/fullSentence)
+		best[c.stem] = max(best[c.stem], w)
+	}
+	pairs := map[[2]string]int{}
+	for i := range r.words {
+		r.words[i].weight = best[r.words[i].stem]
+		if i > 0 {
+			pairs[[2]string{r.words[i-1].stem, r.words[i].stem}]++
 		}
 	}
-	for _, run := range runs {
-		for i := range run {
-			run[i].weight = best[run[i].stem]
-		}
-	}
+	return pairs
 }
 
-func isUpper(s string) bool { return s == strings.ToUpper(s) && s != strings.ToLower(s) }
-
-// startsSentence reports whether only spaces and quotes are between the offset and the end of the
-// previous sentence.
-func startsSentence(s string, at int) bool {
-	before := strings.TrimRight(s[:at], " \t\"'“‘(*_")
-	if before == "" {
-		return true
-	}
-	r, _ := utf8.DecodeLastRuneInString(before)
-	return strings.ContainsRune(".!?:\n。！？…", r)
-}
-
-// candidates returns every phrase of one to three words of a run. The score of a phrase of several
-// words is the damped sum of its words: it beats its parts, but a long run of weak words does not
-// beat one strong word.
-func candidates(s string, run []content) []candidate {
-	var out []candidate
-	for i := range run {
-		sum := 0.0
-		var stems []string
-		for j := i; j < len(run) && j < i+maxPhraseWords; j++ {
-			if slices.Contains(stems, run[j].stem) {
-				break
-			}
-			sum += run[j].weight
-			stems = append(stems, run[j].stem)
-			words := float64(j - i + 1)
-			out = append(out, candidate{
-				text:  s[run[i].start:run[j].end],
-				stems: slices.Clone(stems),
-				start: run[i].start,
-				score: sum / (1 + 0.6*(words-1)),
-			})
+// candidates returns the phrases of the runs.
+func (r *phraseReader) candidates(pairs map[[2]string]int) []candidate {
+	out := make([]candidate, 0, 2*len(r.words))
+	r.breakRun()
+	from := 0
+	for _, to := range r.runs {
+		for i := from; i < to; i++ {
+			out = append(out, r.phrasesAt(r.words[i:to], pairs)...)
 		}
+		from = to
 	}
 	return out
+}
+
+// phrasesAt returns the phrases that begin a run. The score of a phrase is a damped sum of its words: it beats its parts,
+// but two words that only follow one another do not beat a strong one.
+func (r *phraseReader) phrasesAt(run []content, pairs map[[2]string]int) []candidate {
+	sum := run[0].weight
+	out := []candidate{{text: r.s[run[0].start:run[0].end], words: run[:1], weak: run[0].weak, score: sum}}
+	if run[0].weak {
+		return out
+	}
+	names := run[0].capital
+	for j := 1; j < min(len(run), maxPhraseWords); j++ {
+		c := &run[j]
+		if c.weak || slices.ContainsFunc(run[:j], func(o content) bool { return o.stem == c.stem }) {
+			break
+		}
+		names = names && c.capital
+		together := names || pairs[[2]string{run[j-1].stem, c.stem}] > 1
+		if j > 1 && !together {
+			break
+		}
+		sum += c.weight
+		damping := pairDamping
+		if together {
+			damping = namePhrase
+		}
+		out = append(out, candidate{text: r.s[run[0].start:c.end], words: run[:j+1], score: sum / (1 + damping*float64(j))})
+	}
+	return out
+}
+
+// choosePhrases returns the best candidates of which most words are not in earlier phrases.
+func choosePhrases(all []candidate, n int) []string {
+	var out []string
+	seen := map[string]bool{}
+	add := func(weak bool, limit int, floor float64) {
+		for i := range all {
+			c := &all[i]
+			if len(out) >= limit {
+				return
+			}
+			if c.weak != weak || len(out) >= fewPhrases && c.score < floor || !isFresh(c, seen, out) {
+				continue
+			}
+			for _, w := range c.words {
+				seen[w.stem] = true
+			}
+			out = append(out, c.text)
+		}
+	}
+	add(false, n, phraseFloor*all[0].score)
+	if len(out) == 0 {
+		add(true, min(n, fewPhrases), 0)
+	}
+	return out
+}
+
+// isFresh reports whether most words of a candidate are not in the phrases that were chosen.
+func isFresh(c *candidate, seen map[string]bool, chosen []string) bool {
+	fresh := 0
+	for _, w := range c.words {
+		if !seen[w.stem] {
+			fresh++
+		}
+	}
+	if fresh*2 <= len(c.words) {
+		return false
+	}
+	return c.words[0].class != classPair || !slices.ContainsFunc(chosen, func(o string) bool { return strings.Contains(o, c.text) })
 }

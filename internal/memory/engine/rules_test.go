@@ -13,29 +13,41 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 )
 
-// C033, C034: without a model, notes that share keywords are linked. The older one gets the union of
-// the keywords and the beginning of the new context, and is embedded again. The rules report their
-// own confidence, and the gate applies to them, too.
-func TestOfflineEvolution_C034(t *testing.T) {
+// C033: without a model, notes that share keywords are linked, and the older one stays as it is.
+func TestOfflineEvolution_C033(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{heuristic: true, config: `{"confidence_gate":0.5}`})
-	old := w.learn("The espresso machine in the kitchen leaks water from the boiler.",
-		given([]string{"kitchen"}, []string{"espresso machine", "boiler", "leak"}, "A leaking machine."))
-	fresh := w.learn("The espresso machine in the kitchen leaks water: the boiler gasket is worn.",
-		given([]string{"kitchen"}, []string{"espresso machine", "boiler", "gasket"}, "The gasket of the boiler is worn."))
+	w := newWorld(t, options{heuristic: true, config: `{"confidence_gate":0}`})
+	old := w.learn("The espresso machine in the kitchen leaks water from the boiler.")
+	fresh := w.learn("The espresso machine in the kitchen leaks water: the boiler gasket is worn.")
 	if !slices.Equal(w.links(fresh.ID), []uuid.UUID{old.ID}) {
 		t.Fatalf("links %v", w.links(fresh.ID))
 	}
+	if got := w.get(old.ID); got.From != old.From || got.Context != old.Context || !slices.Equal(got.Keywords, old.Keywords) {
+		t.Errorf("the older note was changed: %+v", got)
+	}
+}
+
+// C034: a model that joins the keywords and appends to the context changes the older note, which is embedded again.
+func TestUnionAndAppend_C034(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	old := w.learn("The espresso machine in the kitchen leaks water from the boiler.",
+		given([]string{"kitchen"}, []string{"espresso machine", "boiler", "leak"}, "A leaking machine."))
+	w.fake.Always("evolve", evolve(func(e *amem.Evolution) {
+		e.Actions = []string{"update_neighbor"}
+		e.NewContextNeighborhood = []string{old.Context + " The gasket of the boiler is worn."}
+		e.NewKeywordsNeighborhood = [][]string{append(slices.Clone(old.Keywords), "gasket")}
+	}))
+	w.learn("The boiler gasket is worn.", given([]string{"kitchen"}, []string{"boiler", "gasket"}, "The gasket of the boiler is worn."))
 	got := w.get(old.ID)
 	if !slices.Contains(got.Keywords, "gasket") || !slices.Contains(got.Keywords, "leak") {
 		t.Errorf("keywords %q are no union", got.Keywords)
 	}
-	added, ok := strings.CutPrefix(got.Context, old.Context)
-	if !ok || added == "" || len(added) > 60 {
+	if got.Context != "A leaking machine. The gasket of the boiler is worn." {
 		t.Errorf("context %q", got.Context)
 	}
 	if slices.Equal(got.Vector, old.Vector) {
-		t.Error("not embedded anew")
+		t.Error("not embedded again")
 	}
 }
 
@@ -56,7 +68,7 @@ func TestLinkWithoutSharedWords(t *testing.T) {
 	}
 }
 
-// A collection can use the rules although a model is configured.
+// A collection can do without a model although a model is configured.
 func TestAnalystSetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: `{"analyst":"heuristic"}`})
@@ -66,7 +78,7 @@ func TestAnalystSetting(t *testing.T) {
 	}
 }
 
-// C035: a contradicting note leads to a recorded decision that names the old note.
+// C035: a contradicting note leads to a recorded decision that names the old note, and both stay.
 func TestContradictionIsRecorded_C035(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
@@ -74,15 +86,14 @@ func TestContradictionIsRecorded_C035(t *testing.T) {
 	fresh := w.learn("Anna does not eat peanuts, honey is fine for breakfast.")
 	var r struct {
 		Considered []struct {
-			Note   uuid.UUID `json:"note"`
-			Stands string    `json:"stands"`
-			Reason string    `json:"reason"`
+			Note    uuid.UUID `json:"note"`
+			Effects []string  `json:"effects"`
 		} `json:"considered"`
 	}
 	if err := json.Unmarshal(w.jobs(fresh.ID)[0].Result, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Considered) != 1 || r.Considered[0].Note != old.ID || r.Considered[0].Stands != "conflict" || r.Considered[0].Reason == "" {
+	if len(r.Considered) != 1 || r.Considered[0].Note != old.ID || !slices.Equal(r.Considered[0].Effects, []string{"linked"}) {
 		t.Errorf("recorded: %s", w.jobs(fresh.ID)[0].Result)
 	}
 }

@@ -107,6 +107,26 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 	return c, nil
 }
 
+// WithoutSettings returns a collection's overrides without settings that a policy no longer has.
+func WithoutSettings(raw json.RawMessage, names ...string) json.RawMessage {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) != nil {
+		return raw // refused by the caller
+	}
+	had := len(given)
+	for _, name := range names {
+		delete(given, name)
+	}
+	if len(given) == had {
+		return raw
+	}
+	out, err := json.Marshal(given)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
 // settingNames lists the settings of a policy, with the one that all have.
 func settingNames[C any](all []Setting[C]) string {
 	names := []string{memory.SettingSecrets}

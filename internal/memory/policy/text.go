@@ -24,6 +24,9 @@ var timeWords = WordSet(`today tomorrow yesterday tonight now morning afternoon 
 	hoy mañana ayer tarde noche día días semana mes año lunes martes miércoles jueves viernes sábado domingo
 	今天 明天 昨天 今年 去年 明年 早上 上午 下午 晚上 星期 小时 分钟 今日 明日 昨日`)
 
+// IsTimeWord reports whether a folded word names a day, a span or a time of day.
+func IsTimeWord(word string) bool { return timeWords[word] }
+
 // WordSet returns the words of a list, which are separated by spaces, as a set of
 // folded words.
 func WordSet(list string) map[string]bool {

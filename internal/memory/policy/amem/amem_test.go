@@ -31,7 +31,7 @@ type want struct {
 }
 
 // TestDecisions is the table of A-MEM's decisions: C017, C020, C021, C022, C023,
-// C024, C025, C026, C027, C028, C029, C030, C031, C032, C035, C076, C078, C317.
+// C024, C025, C026, C027, C028, C029, C030, C031, C032, C034, C035, C076, C078, C317.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	five := policytest.Neighbors(5)
@@ -87,6 +87,11 @@ func TestDecisions(t *testing.T) {
 			name: "C022 C023 C024 update_neighbor changes context, tags and keywords of the i-th neighbour by id", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Context 1.","Changed."],"new_tags_neighborhood":[["tag1"],["t"]],"new_keywords_neighborhood":[["kw1","shared"],["k"]],"confidence":0.95}`,
 			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{2: {"Changed.", "t", "k"}}, applied: []byte{2}, evolved: true, decision: decisionEvolve},
+		},
+		{
+			name: "C034 an answer that joins keywords and appends to the context does so", near: policytest.Neighbors(1),
+			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["Context 1. Context 9."],"new_keywords_neighborhood":[["kw1","shared","kw9"]],"confidence":0.95}`,
+			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{1: {"Context 1. Context 9.", "tag1", "kw1,shared,kw9"}}, applied: []byte{1}, evolved: true, decision: decisionEvolve},
 		},
 		{
 			name: "C025 a short list keeps that neighbour's own context", near: policytest.Neighbors(2),
@@ -223,11 +228,12 @@ func seen(t *testing.T, dec memory.Decision, calls int) want {
 	return w
 }
 
-// C035: a decision about a contradicting note names the old one and the contradiction.
+// C035: a decision about a contradicting note names the old one and what was done about it.
 func TestOutcomeNamesTheOldNote_C035(t *testing.T) {
 	t.Parallel()
 	d := &policytest.Desk{Near: policytest.Neighbors(2), Answers: map[string]string{
-		"evolve": `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[1],"confidence":0.95,"reflections":[{"handle":1,"kind":"conflict","reason":"negation"},{"handle":8,"kind":"conflict"}]}`,
+		"evolve": `{"should_evolve":true,"actions":["strengthen","update_neighbor"],"suggested_connections":[1],
+			"new_context_neighborhood":["Context 1.","Drank coffee until March."],"confidence":0.95}`,
 	}}
 	dec, err := newAMem(t).Decide(t.Context(), d, policytest.Added(policytest.Note(9, "I do not drink coffee any more.")))
 	if err != nil {
@@ -238,7 +244,7 @@ func TestOutcomeNamesTheOldNote_C035(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := o.Considered[1]
-	if c.Note != policytest.ID(2) || c.Relation != "conflict" || !slices.Equal(c.Effects, []string{"linked"}) {
+	if c.Note != policytest.ID(2) || !slices.Equal(c.Effects, []string{"linked", "changed"}) || !slices.Equal(c.Fields, []string{"context"}) {
 		t.Errorf("considered %+v", c)
 	}
 }
@@ -261,7 +267,7 @@ func TestPrepare(t *testing.T) {
 	const answer = `{"keywords":["Caroline","adoption agency","Yesterday","8 May 2023","agency","Adoption Agency","family plans\nignore","caroline's plan"],
 		"context":"Caroline tells of her visit to an agency. She also did more.","tags":["family","#family","Family","planning","dialogue","  "]}`
 	base := memory.Note{ID: policytest.ID(9), Content: "Caroline: I went to an adoption agency yesterday.", Context: memory.DefaultContext, OccurredAt: policytest.Noon}
-	described := []string{"adoption agency", "family plans ignore"}
+	described := []string{"adoption agency", "family plans ignore", "went"}
 	sentence := "Caroline tells of her visit to an agency."
 	tags := []string{"family", "planning", "dialogue"}
 	rows := []struct {
@@ -324,7 +330,7 @@ func TestPrepare(t *testing.T) {
 }
 
 // C327: with the setting, an input with two unrelated concepts becomes two notes with
-// one provenance, with a model and by rules.
+// one provenance, with a model and without.
 func TestSplit_C327(t *testing.T) {
 	t.Parallel()
 	const two = "The vegetable garden needs water in summer. Tomatoes in the garden want water twice a day. " +
@@ -337,7 +343,7 @@ func TestSplit_C327(t *testing.T) {
 	}
 	for name, d := range map[string]*policytest.Desk{
 		"model": {Overrides: `{"split":true}`, Answers: map[string]string{"split": string(parts)}},
-		"rules": {Overrides: `{"split":true}`, By: memory.AnalystHeuristic},
+		"none":  {Overrides: `{"split":true}`, By: memory.AnalystHeuristic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

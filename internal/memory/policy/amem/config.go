@@ -21,7 +21,6 @@ type Config struct {
 	MaxTokens          int     // of one answer; 1000
 	Analyst            string  // "auto": the model if there is one; "heuristic": never a model
 	Model              string  // one of the models that the settings name; "": the main one
-	AppendContextChars int     // characters of the new context that rules append to a neighbor's; 50
 	MaxContextChars    int     // of a context, from a caller or an answer; 1000
 	MaxKeywords        int     // kept from one answer; 12
 	MaxTags            int     // kept from one answer; 12
@@ -37,7 +36,7 @@ func (c *Config) temperature() float64 { return policy.CallTemperature(c.Tempera
 func DefaultConfig() Config {
 	return Config{
 		KNeighbors: 5, MaxLinks: 3, MaxNeighborChanges: 3, ConfidenceGate: 0.9, StrengthenGate: 0.5, EvoThreshold: 100,
-		Temperature: 0.7, MaxTokens: 1000, Analyst: policy.AnalystAuto, AppendContextChars: 50, MaxContextChars: 1000,
+		Temperature: 0.7, MaxTokens: 1000, Analyst: policy.AnalystAuto, MaxContextChars: 1000,
 		MaxKeywords: 12, MaxTags: 12, PromptChars: 16000, NeighborChars: 4000,
 	}
 }
@@ -60,8 +59,6 @@ func settings() []policy.Setting[Config] {
 		policy.NumberSetting("max_tokens", "of one answer", 64, 32768, func(c *Config) any { return &c.MaxTokens }),
 		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),
 		policy.ModelSetting(func(c *Config) any { return &c.Model }),
-		policy.NumberSetting("append_context_chars", "characters of the new context that rules append to a neighbor's",
-			0, 1000, func(c *Config) any { return &c.AppendContextChars }),
 		policy.NumberSetting("max_context_chars", "of a context, from a caller or an answer",
 			50, 4000, func(c *Config) any { return &c.MaxContextChars }),
 		policy.NumberSetting("max_keywords", "keywords kept from one answer",
@@ -75,7 +72,8 @@ func settings() []policy.Setting[Config] {
 	}
 }
 
-// parseConfig returns the defaults with a collection's overrides.
+// parseConfig returns the defaults with a collection's overrides. append_context_chars, which older collections may have,
+// has no effect any more: without a model no neighbor is changed.
 func parseConfig(raw json.RawMessage) (Config, error) {
-	return policy.ParseSettings(raw, DefaultConfig(), settings())
+	return policy.ParseSettings(policy.WithoutSettings(raw, "append_context_chars"), DefaultConfig(), settings())
 }

@@ -82,9 +82,13 @@ func TestDescribe(t *testing.T) {
 	if len(schema.Properties) != len(settings())+1 || schema.AdditionalProperties == nil || *schema.AdditionalProperties {
 		t.Errorf("the schema is not strict or not whole: %s", d.Schema)
 	}
+	// A collection may have a setting that is gone.
+	if old, err := parseConfig(json.RawMessage(`{"append_context_chars":50,"max_links":2}`)); err != nil || old.MaxLinks != 2 {
+		t.Errorf("an older collection's settings: %+v, %v", old, err)
+	}
 	for name, want := range map[string]any{
 		"k_neighbours": 5.0, "max_links": 3.0, "max_neighbour_changes": 3.0, "confidence_gate": 0.9, "evo_threshold": 100.0,
-		"split": false, "temperature": 0.7, "max_tokens": 1000.0, "append_context_chars": 50.0,
+		"split": false, "temperature": 0.7, "max_tokens": 1000.0,
 	} {
 		if schema.Properties[name].Default != want {
 			t.Errorf("default of %s is %v, want %v", name, schema.Properties[name].Default, want)

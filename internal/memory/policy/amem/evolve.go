@@ -74,7 +74,6 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 		Policy: "amem", Analyst: answer.Analyst, Model: answer.Model, Prompt: p.evolve.Version, Repaired: answer.Repaired,
 		Confidence: confidence(&evolution), Considered: consideredNotes(near),
 	}
-	r.out.addReflections(answer.JSON)
 	return r.decide(), nil
 }
 
@@ -108,7 +107,7 @@ func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c *Config, n *me
 	in := EvolveInput{
 		New:       memory.Described{Handle: -1, Content: n.Content, Context: n.Context, Keywords: n.Keywords, Tags: n.Tags, Time: n.OccurredAt},
 		Neighbors: make([]memory.Described, len(near)),
-		MaxLinks:  c.MaxLinks, AppendContext: c.AppendContextChars,
+		MaxLinks:  c.MaxLinks,
 	}
 	m := evolveMaterial{
 		MaxLinks: c.MaxLinks, New: policy.DescribeNote(in.New, c.PromptChars),

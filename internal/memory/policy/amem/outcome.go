@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
 // The decisions of A-MEM as the outcome names them.
@@ -39,10 +38,6 @@ type Considered struct {
 	Score   float64   `json:"score"`
 	Effects []string  `json:"effects,omitempty"` // "linked", "changed", "proposed", "link proposed"
 	Fields  []string  `json:"fields,omitempty"`  // that change
-	// Relation is how the new note relates to it, if the analyst states that:
-	// "conflict" or "complement". Reason is a word about why.
-	Relation string `json:"stands,omitempty"`
-	Reason   string `json:"reason,omitempty"`
 }
 
 // Dropped counts what an answer asked for and was not done.
@@ -59,26 +54,6 @@ func consideredNotes(near []memory.Neighbor) []Considered {
 		out[i] = Considered{Note: near[i].Note.ID, Score: near[i].Score}
 	}
 	return out
-}
-
-// addReflections records how the new note relates to its neighbors, which an answer
-// may state beyond its schema. Entries that do not fit are ignored.
-func (o *Outcome) addReflections(answer json.RawMessage) {
-	var a struct {
-		Reflections []struct {
-			Handle int    `json:"handle"`
-			Kind   string `json:"kind"`
-			Reason string `json:"reason"`
-		} `json:"reflections"`
-	}
-	if json.Unmarshal(answer, &a) != nil {
-		return
-	}
-	for _, r := range a.Reflections {
-		if r.Handle >= 0 && r.Handle < len(o.Considered) && (r.Kind == "conflict" || r.Kind == "complement") {
-			o.Considered[r.Handle].Relation, o.Considered[r.Handle].Reason = r.Kind, policy.CleanLine(r.Reason, 40)
-		}
-	}
 }
 
 func (o *Outcome) addEffect(note uuid.UUID, what string) {

@@ -26,9 +26,6 @@ type EvolveInput struct {
 	New       memory.Described
 	Neighbors []memory.Described
 	MaxLinks  int
-	// AppendContext is how many characters of the new note's context the rules append
-	// to a neighbor's context at most; 0: 50.
-	AppendContext int
 }
 
 // Evolution is the answer of "evolve". Nil arrays mean no change; a nil

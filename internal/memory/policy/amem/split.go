@@ -83,7 +83,7 @@ func keepsWords(whole string, parts []string) bool {
 	return used*5 >= total*4
 }
 
-// splitByTerms is the rule that is used without a model. It divides a text into two
+// splitByTerms is what is used without a model, in any language. It divides a text into two
 // runs of at least two sentences each that share no content word. Every sentence shares
 // one with another sentence of its run; a sentence that does not is small talk, no
 // concept. It takes one pass over the words, because a note may have 10,000 sentences.

@@ -187,7 +187,7 @@ func onlyCancels(fact, target string) bool {
 			continue
 		}
 		for t := range termsOf(clause).terms {
-			if !known.terms[t] && t != "user" && !text.IsTimeWord(t) && !policy.IsNumber(t) {
+			if !known.terms[t] && t != "user" && !policy.IsTimeWord(t) && !policy.IsNumber(t) {
 				return false
 			}
 		}
