@@ -55,7 +55,8 @@ func (sr *searchRun) together(ctx context.Context, hits []search.Hit) ([]search.
 	shared := search.SharedWords(words)
 	groups := search.Together(states, func(a, b int) bool {
 		x := near[b][a]
-		return x >= least && x+shared(a, b) >= enough
+		oneTalk := pool[a].Session != 0 && pool[a].Session == pool[b].Session // its turns answer each other
+		return !oneTalk && x >= least && x+shared(a, b) >= enough
 	})
 	out := make([]search.Hit, 0, len(hits))
 	for _, group := range groups {
