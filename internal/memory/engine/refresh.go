@@ -53,7 +53,7 @@ func (e *Engine) unendedUpTo(ctx context.Context, s tenant.Scope, job *memory.Jo
 			}
 			for i := range list {
 				q.Before = list[i].ID
-				if after(q.Before, job.ID) && !after(q.Before, last) {
+				if after(q.Before, job.ID) && !after(q.Before, last) && list[i].Shown(e.now()) != memory.JobScheduled {
 					n++
 				}
 			}
@@ -187,7 +187,7 @@ func (r *refresh) enqueue(ctx context.Context) error {
 			return err
 		}
 		for i := range tasks {
-			if after(tasks[i].ID, r.job.ID) && tasks[i].NotBefore.IsZero() {
+			if after(tasks[i].ID, r.job.ID) && tasks[i].Shown(r.e.now()) != memory.JobScheduled {
 				p.Total++
 			}
 			if after(tasks[i].ID, p.Last) {

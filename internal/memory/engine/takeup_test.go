@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -132,12 +132,14 @@ func TestRefreshOfDays(t *testing.T) {
 		if here.Load() {
 			text = "Told by the model."
 		}
-		raw, _ := json.Marshal(map[string]any{"summary": text, "events": []string{}})
-		return llmtest.Reply{Content: string(raw)}
+		return llmtest.JSON(memorybank.DaySummary{Summary: text, Events: []string{}})
 	})
-	w.sayAndDrain("I moved to Berlin.", func(m *notes.NewMessage) { m.OccurredAt = w.now().AddDate(0, 0, -3) })
+	w.sayAndDrain("I moved to Berlin.", func(m *notes.NewMessage) { m.OccurredAt = new(w.now().AddDate(0, 0, -3)) })
 	w.advance(24 * time.Hour)
 	w.drain()
+	if before := w.all(w.c.ID, memory.KindSummary); len(before) == 0 || before[0].Analyst != memory.AnalystHeuristic {
+		t.Fatalf("%+v", before)
+	}
 	here.Store(true)
 	w.takeUp()
 	for _, n := range w.all(w.c.ID, memory.KindSummary) {
