@@ -15,7 +15,7 @@ func TestAbsentBodies(t *testing.T) {
 	paths := map[string]string{
 		"bulkNotes": c + "/notes/bulk", "importNotes": c + "/import", "consolidateCollection": c + "/consolidate", "reembedCollection": c + "/reembed",
 		"refreshCollection": c + "/refresh",
-		"createNote": c + "/notes", "search": c + "/search", "createCollection": "/v1/collections", "cloneCollection": c + "/clone",
+		"createNote":        c + "/notes", "search": c + "/search", "createCollection": "/v1/collections", "cloneCollection": c + "/clone",
 		"flushContext": b.space(t, "paged", "memgpt") + "/flush",
 	}
 	for id, path := range paths {
