@@ -16,7 +16,7 @@ type Statement struct {
 }
 
 // Together groups the places of hits, best first, in the order in which they are shown: statements about the same thing
-// are one group, the newest event first, where the best of them is ranked. So what holds now stands before what it
+// are one group, the newest event first, where the best of them is ranked. So what holds now is before what it
 // contradicts, in any language, and nothing is lost. alike reports whether two hits are about the same thing.
 func Together(hits []Statement, alike func(a, b int) bool) [][]int {
 	var groups [][]int

@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// What holds now stands before what it contradicts, in a list of hits for any k and in a context, without words that
+// What holds now is before what it contradicts, in a list of hits for any k and in a context, without words that
 // are known, and with the embedder that compares spellings. Both are there, each with its date.
 func TestContradictionsStandTogether(t *testing.T) {
 	t.Parallel()
