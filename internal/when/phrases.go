@@ -15,7 +15,7 @@ type phrase struct {
 	read func(m []string, s place) (r Range, ok bool)
 }
 
-// place is where a phrase stands.
+// place is where a phrase is.
 type place struct {
 	now    time.Time
 	before string // the word before it, in lower case

@@ -101,7 +101,7 @@ func next(query string, at int) int {
 	return len(query)
 }
 
-// wordBefore returns the last word of what stands before a phrase, without an article.
+// wordBefore returns the last word of what is before a phrase, without an article.
 func wordBefore(before string) string {
 	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-longest):], " "))
 	if rest, ok := strings.CutSuffix(before, " the"); ok {
