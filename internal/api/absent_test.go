@@ -14,7 +14,8 @@ func TestAbsentBodies(t *testing.T) {
 	c := b.collection(t, "one", "absent")
 	paths := map[string]string{
 		"bulkNotes": c + "/notes/bulk", "importNotes": c + "/import", "consolidateCollection": c + "/consolidate", "reembedCollection": c + "/reembed",
-		"createNote": c + "/notes", "search": c + "/search", "createCollection": "/v1/collections", "cloneCollection": c + "/clone",
+		"refreshCollection": c + "/refresh",
+		"createNote":        c + "/notes", "search": c + "/search", "createCollection": "/v1/collections", "cloneCollection": c + "/clone",
 		"flushContext": b.space(t, "paged", "memgpt") + "/flush",
 	}
 	for id, path := range paths {

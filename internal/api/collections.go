@@ -177,6 +177,21 @@ func (h *core) reembedCollection(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
+func (h *core) refreshCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	if _, err := bind[wire.RefreshRequest](c); err != nil { // the contract allows one analyst
+		return err
+	}
+	job, err := h.Upkeep.Refresh(c.Request.Context(), scope(c), ref)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
+}
+
 func (h *core) replyCollection(c *gin.Context, status int, v *notes.CollectionView) error {
 	setRevision(c, v.Collection.Head)
 	return reply(c, status, wireCollection(&v.Collection, v.Counts))

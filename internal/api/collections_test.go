@@ -72,6 +72,8 @@ func TestBadCollections(t *testing.T) {
 		"reembed nothing":     {"one", "POST", "/v1/collections/nothing/reembed", `{"embedder":"hash-384-v2"}`, 404, "not_found", ""},
 		"reembed to unknown":  {"one", "POST", "/v1/collections/base/reembed", `{"embedder":"gpt"}`, 422, "invalid", "embedder"},
 		"reembed to no name":  {"one", "POST", "/v1/collections/base/reembed", `{"embedder":""}`, 422, "invalid", "embedder"},
+		"refresh nothing":     {"one", "POST", "/v1/collections/nothing/refresh", `{"analyst":"model"}`, 404, "not_found", ""},
+		"refresh by another":  {"one", "POST", "/v1/collections/base/refresh", `{"analyst":"heuristic"}`, 422, "invalid", "analyst"},
 		"reembed to nothing":  {"one", "POST", "/v1/collections/base/reembed", `{}`, 422, "invalid", "embedder"},
 		"consolidate nothing": {"one", "POST", "/v1/collections/nothing/consolidate", "", 404, "not_found", ""},
 		"import into nothing": {"one", "POST", "/v1/collections/nothing/import", `{"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","content":"a"}`, 404, "not_found", ""},

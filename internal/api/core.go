@@ -84,6 +84,9 @@ type Upkeep interface {
 	// (same permissions). An unknown embedder is Invalid "embedder". Conflict while a job to
 	// another embedder waits or runs.
 	Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error)
+	// Refresh enqueues that a model takes up what was answered without one, or returns the unended job that does
+	// (same permissions). Conflict where the collection has no model.
+	Refresh(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
 }
 
 // Waiter waits for jobs; *jobs.Waiters implements it.
@@ -151,6 +154,7 @@ func (s *Server) mountCore(deps Core) error {
 		"importNotes":           h.importNotes,
 		"consolidateCollection": h.consolidateCollection,
 		"reembedCollection":     h.reembedCollection,
+		"refreshCollection":     h.refreshCollection,
 
 		"createNote":     h.createNote,
 		"bulkNotes":      h.bulkNotes,

@@ -337,6 +337,10 @@ func (u upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder strin
 	return u.enqueue(ctx, s, ref, memory.JobReembed)
 }
 
+func (u upkeep) Refresh(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
+	return jobs.Upkeep{Store: u.store, ModelFor: u.engine.ModelFor}.Refresh(ctx, s, ref)
+}
+
 func (b *system) enqueue(ctx context.Context, s tenant.Scope, ref string, kind memory.JobKind) (job memory.Job, err error) {
 	c, err := b.store.ResolveCollection(ctx, s, ref)
 	if err != nil {

@@ -137,6 +137,7 @@ const (
 	CauseSummarize   Cause = "summarize" // a summary or profile was rewritten
 	CauseForget      Cause = "forget"    // memories below the retention threshold; restorable until purged
 	CauseConfig      Cause = "config"    // the collection's policy_config; the audit row has both values
+	CauseRefresh     Cause = "refresh"   // what is written again by a model is marked as stale
 	CauseReembed     Cause = "reembed"   // a new embedder, or missing vectors
 	CauseAdopt       Cause = "adopt"     // what a fork's base decided about an inherited note
 )

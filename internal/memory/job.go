@@ -20,6 +20,7 @@ const (
 	JobAdopt       JobKind = "adopt"       // a fork processes inherited notes that are raw or pending
 	JobCopy        JobKind = "copy"        // copy a view into a collection of its own
 	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
+	JobRefresh     JobKind = "refresh"     // a model takes up what was answered without one; payload RefreshJob
 	JobImport      JobKind = "import"
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
 	JobReembed     JobKind = "reembed" // vectors of another embedder
@@ -223,6 +224,12 @@ type ModelUse struct {
 // ReembedJob is the payload of a job of kind reembed.
 type ReembedJob struct {
 	Embedder string `json:"embedder"` // the new embedder; the collection's own: only missing vectors are computed
+}
+
+// RefreshJob is the payload of a job of kind refresh, once its work is enqueued.
+type RefreshJob struct {
+	Last  uuid.UUID `json:"last"`  // the last job of that work; the first ones come after the refresh job itself
+	Total int64     `json:"total"` // how many jobs that are
 }
 
 // NoteJob is the payload of a job of kind note.

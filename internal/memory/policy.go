@@ -304,6 +304,12 @@ type Refresher interface {
 	Refresh(was, is *Note, stale []Note) []Follow
 }
 
+// Reanalyzer is a policy whose events a model may decide again that were decided without one.
+type Reanalyzer interface {
+	// Reanalyzes reports whether the event that a note of this kind is or comes from may be decided again.
+	Reanalyzes(kind Kind) bool
+}
+
 // Seeder is a policy whose collections begin with notes.
 type Seeder interface {
 	// Seed returns the first notes of a new collection with this config.

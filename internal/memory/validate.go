@@ -227,6 +227,15 @@ func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 	return t, r.Err()
 }
 
+// ParseReferenceTime is [ParseEventTime] in the zone in which the time is written: its days are those of "yesterday".
+func ParseReferenceTime(field, s string, now time.Time) (time.Time, error) {
+	t, err := ParseEventTime(field, s, now)
+	if written, e := time.Parse(time.RFC3339Nano, strings.ToUpper(s)); err == nil && e == nil {
+		t = t.In(written.Location())
+	}
+	return t, err
+}
+
 // Check returns a fault if a note is too long or empty. What a policy derives has the same limits
 // as what a caller writes.
 func (n *Note) Check() error {

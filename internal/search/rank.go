@@ -127,6 +127,7 @@ type Hit struct {
 	Sources    []Source
 	IsNeighbor bool    // among the hits only because of a link
 	Via        *Linked // the link that raised its score or led to it
+	About      ID      // the best hit that is about the same thing; zero: no other is
 	Explain    []Part
 }
 

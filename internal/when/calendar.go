@@ -6,131 +6,125 @@ import "time"
 type unit int
 
 const (
-	day unit = iota + 1
+	day unit = iota
 	week
 	weekend
 	month
-	quarter
-	season
 	year
-	decade
 )
 
-// span is a period of whole days and the unit it was expressed in.
-type span struct {
-	from, to time.Time
-	unit     unit
-	open     bool // the year was not given
-}
+// Years outside these are numbers of something else.
+const (
+	firstYear = 1900
+	lastYear  = 2100
+)
 
-func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
-
-// midnight returns the beginning of the day of t.
-func midnight(t time.Time) time.Time { return date(t.Year(), t.Month(), t.Day()) }
-
-func newSpan(from, to time.Time, u unit) span { return span{from: from, to: to, unit: u} }
-
-// dayOf returns a day; ok is false for a date that does not exist.
-func dayOf(y int, m time.Month, d int) (span, bool) {
-	t := date(y, m, d)
-	return newSpan(t, t.AddDate(0, 0, 1), day), y > 0 && t.Month() == m && t.Day() == d
-}
-
-// unitContaining returns the calendar unit that contains t.
-func unitContaining(t time.Time, u unit) span {
-	t = midnight(t)
-	monday := t.AddDate(0, 0, -(int(t.Weekday())+6)%7)
+// unitAt returns the unit of the calendar that contains t, in its zone.
+func unitAt(t time.Time, u unit) Range {
+	y, m, d := t.Date()
+	at := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, t.Location()) }
+	monday := d - (int(t.Weekday())+6)%7
 	switch u {
 	case week:
-		return newSpan(monday, monday.AddDate(0, 0, 7), u)
+		return Range{at(y, m, monday), at(y, m, monday+7)}
 	case weekend:
-		return newSpan(monday.AddDate(0, 0, 5), monday.AddDate(0, 0, 7), u)
+		return Range{at(y, m, monday+5), at(y, m, monday+7)}
 	case month:
-		return months(t.Year(), t.Month(), 1, u)
-	case quarter:
-		return months(t.Year(), (t.Month()-1)/3*3+1, 3, u)
-	case season:
-		return months(t.Year(), t.Month()/3*3, 3, u) // month 0 is December of the year before
+		return Range{at(y, m, 1), at(y, m+1, 1)}
 	case year:
-		return months(t.Year(), 1, 12, u)
-	case decade:
-		return months(t.Year()/10*10, 1, 120, u)
+		return Range{at(y, 1, 1), at(y+1, 1, 1)}
 	case day:
 	}
-	return newSpan(t, t.AddDate(0, 0, 1), day)
+	return Range{at(y, m, d), at(y, m, d+1)}
 }
 
-func months(y int, m time.Month, n int, u unit) span {
-	from := date(y, m, 1)
-	return newSpan(from, from.AddDate(0, n, 0), u)
-}
-
-// addUnits adds n units to t. A day that does not exist in the resulting month becomes its last
-// day.
-func addUnits(t time.Time, n int, u unit) time.Time {
-	each := 0
+// unitsAway returns the unit that lies n units from t.
+func unitsAway(t time.Time, n int, u unit) Range {
+	start := unitAt(t, u).From
 	switch u {
-	case day:
-		return t.AddDate(0, 0, n)
-	case week, weekend:
-		return t.AddDate(0, 0, 7*n)
 	case month:
-		each = 1
-	case quarter, season:
-		each = 3
+		start = start.AddDate(0, n, 0)
 	case year:
-		each = 12
-	case decade:
-		each = 120
+		start = start.AddDate(n, 0, 0)
+	case week, weekend:
+		start = start.AddDate(0, 0, 7*n)
+	case day:
+		start = start.AddDate(0, 0, n)
 	}
-	first := date(t.Year(), t.Month()+time.Month(n*each), 1)
-	last := first.AddDate(0, 1, -1).Day()
-	return first.AddDate(0, 0, min(t.Day(), last)-1)
+	return unitAt(start, u)
 }
 
-// occurrence selects one of the recurrences of a period.
-type occurrence int
+// lastUnits returns the time of n units that ends today.
+func lastUnits(now time.Time, n int, u unit) Range {
+	today := unitAt(now, day)
+	switch u {
+	case month:
+		return Range{today.From.AddDate(0, -n, 0), today.To}
+	case year:
+		return Range{today.From.AddDate(-n, 0, 0), today.To}
+	case week, weekend:
+		n *= 7
+	case day:
+	}
+	return Range{today.From.AddDate(0, 0, -n), today.To}
+}
 
+// dateOf returns a year, a month of it if m is not 0, or a day of that if d is not 0. ok is false for a date that does
+// not exist.
+func dateOf(y, m, d int, zone *time.Location) (r Range, ok bool) {
+	u, month1, day1 := day, m, d
+	switch {
+	case m == 0:
+		u, month1, day1 = year, 1, 1
+	case d == 0:
+		u, day1 = month, 1
+	}
+	t := time.Date(y, time.Month(month1), day1, 0, 0, 0, 0, zone)
+	return unitAt(t, u), y >= firstYear && y <= lastYear && int(t.Month()) == month1 && t.Day() == day1
+}
+
+// latestDate returns the latest month, or day of a month, that has begun.
+func latestDate(now time.Time, m, d int) (Range, bool) {
+	// The 29th of February comes every fourth year, and once in a while every eighth.
+	for y := now.Year(); y >= now.Year()-8; y-- {
+		if r, ok := dateOf(y, m, d, now.Location()); ok && !r.From.After(now) {
+			return r, true
+		}
+	}
+	return Range{}, false
+}
+
+// The words that select one of the recurrences of a weekday or a month.
 const (
-	latest occurrence = iota // the latest that has begun
-	last                     // the latest that is over
-	this                     // the one in the week or year of the reference time
-	next                     // the first that has not begun
+	latest = ""     // the latest that has begun
+	last   = "last" // the latest that is over
+	this   = "this" // that of the week or year of the reference time
+	coming = "next" // the first that has not begun
 )
 
-// pickOccurrence selects one of the spans that recur every period. s is any one of them.
-func pickOccurrence(s span, period unit, w occurrence, reference time.Time) span {
-	today := midnight(reference)
-	move := func(n int) span { return newSpan(addUnits(s.from, n, period), addUnits(s.to, n, period), s.unit) }
-	// Move to the latest that has begun; the others are relative to it.
-	for !s.from.After(today) {
-		s = move(1)
-	}
-	for s.from.After(today) {
-		s = move(-1)
-	}
-	running := s.to.After(today)
+// recurrence selects one of the days or months that recur; at returns the one that lies n weeks or years away.
+func recurrence(which string, now time.Time, at func(n int) Range) Range {
+	r := at(0)
+	begun, over := !r.From.After(now), !r.To.After(now)
 	switch {
-	case w == next, w == this && !running && move(1).from.Before(unitContaining(today, period).to):
-		return move(1)
-	case w == last && running:
-		return move(-1)
+	case which == latest && !begun, which == last && !over:
+		return at(-1)
+	case which == coming && begun:
+		return at(1)
 	}
-	return s
+	return r
 }
 
-// calendarUnit returns the unit that contains the reference time, or the one before or after it.
-func calendarUnit(u unit, w occurrence, reference time.Time) span {
-	now := unitContaining(reference, u)
-	switch w {
-	case last:
-		return unitContaining(addUnits(now.from, -1, u), u)
-	case next:
-		return unitContaining(addUnits(now.from, 1, u), u)
-	case this, latest:
-	}
-	return now
+// weekday returns one of the days of that name; d counts from Monday, which is 0.
+func weekday(which string, now time.Time, d int) Range {
+	return recurrence(which, now, func(n int) Range {
+		return unitAt(unitsAway(now, n, week).From.AddDate(0, 0, d), day)
+	})
 }
 
-// seasonOf returns the season that begins in month m of year y.
-func seasonOf(y int, m time.Month) span { return months(y, m, 3, season) }
+// monthNamed returns one of the months of that name.
+func monthNamed(which string, now time.Time, m int) Range {
+	return recurrence(which, now, func(n int) Range {
+		return unitAt(unitsAway(now, n, year).From.AddDate(0, m-1, 0), month)
+	})
+}

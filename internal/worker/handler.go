@@ -63,7 +63,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.AdoptDeadline
 	case memory.JobStep, memory.JobFlush:
 		return h.cfg.StepDeadline
-	case memory.JobConsolidate:
+	case memory.JobConsolidate, memory.JobRefresh:
 		return h.cfg.ConsolidateDeadline
 	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile:
 		return h.cfg.LongDeadline
@@ -134,6 +134,8 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.engine.RunConsolidate(ctx, s, j, progress)
 	case memory.JobReembed:
 		return h.engine.RunReembed(ctx, s, j, progress)
+	case memory.JobRefresh:
+		return h.engine.RunRefresh(ctx, s, j, progress)
 	case memory.JobCopy:
 		return h.finish(ctx, s, j, h.clone.RunCopy(ctx, s, j, progress))
 	case memory.JobRemove:

@@ -292,6 +292,11 @@ const (
 	ReadinessStatusUnavailable ReadinessStatus = "unavailable"
 )
 
+// Defines values for RefreshRequestAnalyst.
+const (
+	RefreshRequestAnalystModel RefreshRequestAnalyst = "model"
+)
+
 // Defines values for RerankMode.
 const (
 	RerankModeModel RerankMode = "model"
@@ -1712,7 +1717,7 @@ type Heartbeats struct {
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `adopt`.
+	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`.
 	Cause     string    `json:"cause"`
 	ChangedAt time.Time `json:"changed_at"`
 	Deleted   *bool     `json:"deleted,omitempty"`
@@ -1907,7 +1912,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         string     `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2817,6 +2822,15 @@ type ReembedRequest struct {
 
 // Ref Id or name.
 type Ref = string
+
+// RefreshRequest defines model for RefreshRequest.
+type RefreshRequest struct {
+	// Analyst Who answers again.
+	Analyst RefreshRequestAnalyst `json:"analyst"`
+}
+
+// RefreshRequestAnalyst Who answers again.
+type RefreshRequestAnalyst string
 
 // Relation Meaning of the link. A-MEM links are `related`.
 type Relation = string

@@ -293,6 +293,11 @@ const (
 	ReadinessStatusUnavailable ReadinessStatus = "unavailable"
 )
 
+// Defines values for RefreshRequestAnalyst.
+const (
+	RefreshRequestAnalystModel RefreshRequestAnalyst = "model"
+)
+
 // Defines values for RerankMode.
 const (
 	RerankModeModel RerankMode = "model"
@@ -1822,7 +1827,7 @@ type Heartbeats struct {
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `adopt`.
+	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`.
 	Cause     string     `json:"cause"`
 	ChangedAt time.Time  `json:"changed_at"`
 	Deleted   *bool      `json:"deleted,omitempty"`
@@ -2018,7 +2023,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2928,6 +2933,15 @@ type ReembedRequest struct {
 
 // Ref Id or name.
 type Ref = string
+
+// RefreshRequest defines model for RefreshRequest.
+type RefreshRequest struct {
+	// Analyst Who answers again.
+	Analyst RefreshRequestAnalyst `json:"analyst"`
+}
+
+// RefreshRequestAnalyst Who answers again.
+type RefreshRequestAnalyst string
 
 // Relation Meaning of the link. A-MEM links are `related`.
 type Relation = string
@@ -5017,6 +5031,9 @@ type RecallLayersJSONRequestBody = RecallInput
 
 // ReembedCollectionJSONRequestBody defines body for ReembedCollection for application/json ContentType.
 type ReembedCollectionJSONRequestBody = ReembedRequest
+
+// RefreshCollectionJSONRequestBody defines body for RefreshCollection for application/json ContentType.
+type RefreshCollectionJSONRequestBody = RefreshRequest
 
 // RememberJSONRequestBody defines body for Remember for application/json ContentType.
 type RememberJSONRequestBody = RememberInput

@@ -309,6 +309,10 @@ func (w *world) try(j memory.Job) error {
 		return w.engine.RunConsolidate(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
 	case j.Kind == memory.JobReembed:
 		return w.engine.RunReembed(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
+	case j.Kind == memory.JobRefresh:
+		return w.engine.RunRefresh(ctx, s, j, func(ctx context.Context, p memory.Progress) error {
+			return w.store.SetProgress(ctx, s, j.ID, j.Lease, p)
+		})
 	case j.Kind == memory.JobRemove:
 		return w.clone.RunRemove(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
 	case j.Kind == memory.JobPolicy:

@@ -21,6 +21,37 @@ type Upkeep struct {
 	Store     Store
 	Embedders memory.Embedders
 	Policies  memory.Policies // nil: none
+	// ModelFor returns the model that the config of a collection selects; nil: there is none.
+	ModelFor func(*memory.Collection) memory.Model
+}
+
+// Refresh enqueues that a model takes up what was answered without one in a collection (collections:write, and base:write
+// for a shared collection). While such a job waits or runs, that job is returned. Without a model it is a Conflict that
+// names the setting.
+func (u Upkeep) Refresh(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
+	c, err := u.resolveChangeable(ctx, s, ref)
+	if err != nil {
+		return memory.Job{}, err
+	}
+	if u.ModelFor == nil || u.ModelFor(&c).Analyst() != memory.AnalystModel {
+		return memory.Job{}, fault.New(fault.Conflict,
+			"the collection has no model; set SLIPBOX_LLM and SLIPBOX_LLM_MODEL, and let the collection's policy_config have the analyst auto")
+	}
+	var job memory.Job
+	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "collection.refresh", Target: c.ID.String()}}}
+	_, err = u.Store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		unended, err := tx.Unended(ctx, memory.JobRefresh)
+		if err != nil {
+			return err
+		}
+		if len(unended) > 0 { // one at most
+			job = unended[0]
+			return nil
+		}
+		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: memory.JobRefresh, Stage: memory.StageTask})
+		return err
+	})
+	return job, err
 }
 
 // Consolidate enqueues the consolidation of the collection's policy, or, where it has none, the rebuild of index and

@@ -182,7 +182,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 		Details: len(rd.Kinds) > 0, Layers: q.Chat && len(rd.Layers) > 0, ByDate: rd.ByDate, Hits: make([]contexts.Hit, len(found.Hits)),
 	}
 	for i := range found.Hits {
-		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage}
+		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage, About: found.Hits[i].About}
 	}
 	if rd.Hidden != nil && !q.Hidden {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter) // of what is shown beside the hits

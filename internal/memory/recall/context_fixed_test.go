@@ -151,8 +151,8 @@ func TestContextOfFacts(t *testing.T) {
 		r.addAt(c, memory.KindFact, "2026-03-02 00:00", "The ferry is free.", map[string]any{"confidence": 0.8, "expires_at": "2027-01-01T00:00:00Z"})
 		r.addAt(c, memory.KindFact, "2026-03-03 00:00", "The ferry is old.", map[string]any{"confidence": 1.0})
 		out := r.context(c, recall.ContextQuery{Text: "ferry"})
-		told := strings.Contains(out.Text, "The ferry is free. (confidence 0.80, until 2027-01-01)\n")
-		if told == (c.Policy == memory.PolicyNone) || !strings.HasSuffix(out.Text, "The ferry is old.") {
+		told := strings.Contains(out.Text, "The ferry is free. (confidence 0.80, until 2027-01-01)")
+		if told == (c.Policy == memory.PolicyNone) || !strings.Contains(out.Text, "2026-03-03\n[1] The ferry is old.\n### Monday 2026-03-02\n") {
 			t.Errorf("%s", out.Text)
 		}
 	}

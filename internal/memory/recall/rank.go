@@ -100,7 +100,7 @@ func (sr *searchRun) readHints() {
 	}
 	reference := sr.q.Reference
 	if reference.IsZero() {
-		reference = sr.service.clock()
+		reference = sr.service.clock().UTC()
 	}
 	sr.times = when.Parse(sr.words, reference)
 	sr.times = sr.times[:min(len(sr.times), maxTimes)]

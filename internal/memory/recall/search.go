@@ -76,8 +76,12 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 		return Result{}, err
 	}
 	if q.AutoK {
-		hits = hits[:search.Leading(hits)]
+		hits = hits[:search.Leading(hits[:min(len(hits), sr.q.K)])]
 	}
+	if hits, err = sr.together(ctx, hits); err != nil {
+		return Result{}, err
+	}
+	hits = hits[:min(len(hits), sr.q.K)]
 	out := Result{Revision: v.At, Mode: q.Mode, Answerable: sr.answerable}
 	if sr.mode != Vector {
 		out.Profile = sr.usedProfile
@@ -98,7 +102,7 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	return out, nil
 }
 
-// run returns the ranked hits, at most K.
+// run returns the ranked hits, best first: as many as are put together, or K if that is more.
 func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if err := sr.openIndex(ctx); err != nil {
 		return nil, err
@@ -162,6 +166,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	_, ranked := sr.service.spans.start(ctx, spanRank)
+	o.K = max(o.K, search.TogetherOf)
 	result := ranker.Rank(found, o)
 	ranked(nil)
 	leave() // what follows reads the store, or asks a model
@@ -186,9 +191,8 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 			return nil, err
 		}
 	}
-	hits = hits[:min(len(hits), sr.q.K)]
 	if len(hits) > 0 && sr.mode != Lexical {
-		sr.answerable = sr.estimateAnswerable(hits, found)
+		sr.answerable = sr.estimateAnswerable(hits[:min(len(hits), sr.q.K)], found)
 	}
 	return hits, nil
 }
@@ -242,13 +246,17 @@ func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hi
 
 // noiseFloor returns the cosine at or below which a hit is noise.
 func (sr *searchRun) noiseFloor() float64 {
-	own := 0.0
+	return cmp.Or(sr.service.cfg.CoarseThreshold, sr.embedderFloor())
+}
+
+// embedderFloor is the cosine of texts that have nothing to do with each other, as the collection's embedder sees them.
+func (sr *searchRun) embedderFloor() float64 {
 	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
 		if known, ok := e.(memory.Floored); ok {
-			own = known.NoiseFloor()
+			return cmp.Or(known.NoiseFloor(), search.NoiseFloor)
 		}
 	}
-	return cmp.Or(sr.service.cfg.CoarseThreshold, own, search.NoiseFloor)
+	return search.NoiseFloor
 }
 
 func (sr *searchRun) judgeNotes(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {
@@ -350,7 +358,7 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, erro
 	}
 	out := make([]Hit, 0, len(hits))
 	for _, h := range hits {
-		hit := Hit{ID: h.Note, Score: h.Score, Sources: h.Sources, IsNeighbor: h.IsNeighbor}
+		hit := Hit{ID: h.Note, Score: h.Score, Sources: h.Sources, IsNeighbor: h.IsNeighbor, About: h.About}
 		if key, ok := sr.version(h.Note); ok && sr.view.Of != nil {
 			hit.Collection = sr.view.Through(key).Collection.ID
 		}

@@ -78,7 +78,7 @@ type Query struct {
 
 	Profile   Profile            // "" is auto
 	Weights   map[string]float64 // override single weights of the profile
-	Reference time.Time          // the date that "last May" is relative to; zero: now
+	Reference time.Time          // what "last May" is relative to, in the zone of its days; zero: now, in UTC
 
 	Batch *Batch // bounds the queries of one request together; nil: it is the only one
 
@@ -101,13 +101,14 @@ type NoteView struct {
 	Usage memory.Usage // Strength is 1 when nothing was counted
 }
 
-// Hit is a note that was found.
+// Hit is a note that was found. Hits are best first, and those about the same thing together, the newest event first.
 type Hit struct {
 	ID         uuid.UUID
 	Note       *NoteView // nil with IDsOnly
 	Score      float64   // higher is better
 	Sources    []Source
-	IsNeighbor bool // found by a link only
+	IsNeighbor bool      // found by a link only
+	About      uuid.UUID // the best hit that is about the same thing, which may be this one; zero: no other is
 	Explain    *Explain
 	Collection uuid.UUID  // that it was found in, where several are searched; zero: one is
 	Passage    *text.Span // the best passage by words; nil if the content is one passage or no word matches

@@ -490,6 +490,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a model take up what was answered without one
+         * @description For a collection that started without a model. A job lists what has `analyst: heuristic`, and enqueues that
+         *     its events are decided again: notes of `amem` are described and linked again, except for what their writer
+         *     supplied; exchanges of `mem0` and `mem0g` are extracted from again, and only a decision that names a fact
+         *     changes or retires it; summaries, profiles and sessions of `mem0`, `memorybank` and `memoryos` are written
+         *     again. What `layered` and `memgpt` keep is not taken up. The job ends when that work has ended. While such a
+         *     job waits or runs, it is the answer; repeating it later takes up only what is left. `409` where the
+         *     collection has no model.
+         */
+        post: operations["refreshCollection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/costs": {
         parameters: {
             query?: never;
@@ -2924,6 +2950,13 @@ export interface components {
              */
             blocks?: "copy" | "share";
         };
+        RefreshRequest: {
+            /**
+             * @description Who answers again.
+             * @enum {string}
+             */
+            analyst: "model";
+        };
         ReembedRequest: {
             /** @description Name of a configured embedder; the refusal of another name lists them. */
             embedder: string;
@@ -5004,7 +5037,7 @@ export interface components {
             /** Format: date-time */
             changed_at: string;
             actor: string;
-            /** @description Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `adopt`. */
+            /** @description Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`. */
             cause: string;
             /** Format: uuid */
             job?: string;
@@ -5503,7 +5536,7 @@ export interface components {
         Job: {
             /** Format: uuid */
             id: string;
-            /** @description `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`, `file`. */
+            /** @description `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`. */
             kind: string;
             state: components["schemas"]["JobState"];
             /** Format: uuid */
@@ -7039,6 +7072,48 @@ export interface operations {
         };
         responses: {
             /** @description The job. Its progress counts notes. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAccepted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    refreshCollection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefreshRequest"];
+            };
+        };
+        responses: {
+            /** @description The job. Its progress counts jobs. */
             202: {
                 headers: {
                     [name: string]: unknown;

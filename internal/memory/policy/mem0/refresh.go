@@ -66,4 +66,11 @@ func (p *Policy) markOrphans(ctx context.Context, d memory.Desk, key string) (me
 	return dec, nil
 }
 
-var _ memory.Refresher = (*Policy)(nil)
+// Reanalyzes reports that the exchange or note of a fact is extracted from again. The facts that it has are compared
+// with the new ones as any others are, and only a decision that names one changes or retires it.
+func (*Policy) Reanalyzes(kind memory.Kind) bool { return kind == memory.KindFact }
+
+var (
+	_ memory.Refresher  = (*Policy)(nil)
+	_ memory.Reanalyzer = (*Policy)(nil)
+)

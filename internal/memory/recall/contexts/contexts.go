@@ -15,7 +15,7 @@ import (
 type Order string
 
 // The orders, each within a part: the oldest first, as a conversation is read, or the most relevant
-// first.
+// first. Statements about the same thing are together in either, the newest first, except in a conversation.
 const (
 	OrderTime      Order = "time"
 	OrderRelevance Order = "relevance"
@@ -42,6 +42,7 @@ type Request struct {
 type Hit struct {
 	Note    *memory.Note
 	Passage *text.Span // the best passage by words; nil: none is known
+	About   uuid.UUID  // hits with the same one are about the same thing; zero: it is alone
 	Beside  bool       // not found itself: it belongs to the exchange of the hit before it, or is next to it
 }
 

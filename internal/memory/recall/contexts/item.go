@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -18,6 +20,7 @@ type item struct {
 	found    *text.Span // the best passage by the search; nil: none
 	prefix   string     // shown before the text; cut where little room is left
 	suffix   string     // shown after the text, never cut
+	about    uuid.UUID  // items with the same one are about the same thing; zero: it is alone
 	pinned   bool       // shown first in its part, without a date
 	isHit    bool       // a search found it
 	shown    int        // how many passages are shown; all of them: the whole text

@@ -181,7 +181,7 @@ func (p *packer) share(h Hit) *int {
 
 func (p *packer) newHit(h Hit) *item {
 	it := newItem(h.Note, h.Passage)
-	it.isHit = true
+	it.isHit, it.about = true, h.About
 	if p.details {
 		it.suffix = factDetails(it.note, p.layers)
 	}

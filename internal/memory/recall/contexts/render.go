@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // render writes the text. If it costs more than the sum of its lines, the least relevant items are
@@ -89,7 +91,31 @@ func (p *packer) sortItems(part PartKind, items []*item) {
 		slices.Reverse(items)
 	case p.isChronological(part):
 		sortByTime(items[pinned:])
+		if part != partEpisodes { // a conversation is read in its order
+			putTogether(items[pinned:])
+		}
 	}
+}
+
+// putTogether moves items about the same thing to the newest of them, the newest first. The items are in order of time.
+func putTogether(items []*item) {
+	about := map[uuid.UUID][]*item{}
+	for _, it := range items {
+		about[it.about] = append(about[it.about], it)
+	}
+	out := make([]*item, 0, len(items))
+	for _, it := range items {
+		same := about[it.about]
+		switch {
+		case it.about == uuid.Nil:
+			out = append(out, it)
+		case it == same[len(same)-1]:
+			for _, older := range slices.Backward(same) {
+				out = append(out, older)
+			}
+		}
+	}
+	copy(items, out)
 }
 
 // dateHeading returns the heading of an item and of those of its group that follow.

@@ -118,6 +118,10 @@ class CloneRequest(TypedDict):
     blocks: NotRequired[Literal["copy", "share"]]
 
 
+class RefreshRequest(TypedDict):
+    analyst: Literal["model"]
+
+
 class ReembedRequest(TypedDict):
     embedder: str
 

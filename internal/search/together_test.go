@@ -1,0 +1,35 @@
+package search_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/search"
+)
+
+// Hits 0, 2 and 3 are about the same thing; 1 is not, and 4 asks about it.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	day := func(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC) }
+	hits := []search.Statement{{day(2), true}, {day(1), true}, {day(3), true}, {day(1), true}, {day(9), false}}
+	same := []int{0, 2, 3, 4}
+	got := search.Together(hits, func(a, b int) bool { return slices.Contains(same, a) && slices.Contains(same, b) })
+	if want := []int{2, 0, 3, 1, 4}; !slices.Equal(slices.Concat(got...), want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	// No chain: 2 is like 1 alone, and 1 like 0 alone.
+	got = search.Together(hits[:3], func(a, b int) bool { return b == a+1 })
+	if len(got) != 2 || !slices.Equal(got[0], []int{0, 1}) {
+		t.Errorf("a chain became %v", got)
+	}
+}
+
+// A name that every text has says little of what two of them share.
+func TestSharedWords(t *testing.T) {
+	t.Parallel()
+	shared := search.SharedWords([][]string{{"nora", "chinese", "food", "love"}, {"nora", "chinese", "food", "hate"}, {"nora", "cat"}, nil})
+	if same, other := shared(0, 1), shared(0, 2); same < .5 || other > .4 || shared(0, 3) != 0 || same != shared(1, 0) {
+		t.Errorf("the same thing has %.2f, another one %.2f", same, other)
+	}
+}
