@@ -123,7 +123,7 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		return nil, err
 	}
 	x.assignSpeaker(recent)
-	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Excerpts: c.Excerpts}
+	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Chars: c.FactChars}
 	m := extractMaterial{MaxFacts: c.MaxFacts, Summary: summary, Recent: []utteranceMaterial{}}
 	for i := range recent {
 		u := memory.UtteranceOf(&recent[i])
