@@ -37,7 +37,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	turns := make([]said.Turn, len(all))
 	agentAlone := !slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role != memory.RoleAssistant })
 	for i, u := range all {
-		turns[i] = said.Turn{Assistant: u.Role == memory.RoleAssistant && !agentAlone, Text: u.Content}
+		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !agentAlone, Text: u.Content}
 	}
 	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
 	out := mem0.Extraction{Facts: []string{}}
@@ -59,11 +59,13 @@ type quotation struct {
 // colon introduces behind what introduces it, since that may make them somebody else's words.
 func quotations(sentences []said.Sentence) []quotation {
 	var out []quotation
+	seen := map[string]bool{}
 	for i := range sentences {
 		s := &sentences[i]
-		if s.Asks || !strings.ContainsFunc(s.Text, unicode.IsLetter) {
+		if s.Asks || seen[s.Text] || !strings.ContainsFunc(s.Text, unicode.IsLetter) {
 			continue
 		}
+		seen[s.Text] = true
 		worth := s.Worth()
 		if worth < leastWorth || worth < leastWorthIntroduced && s.Introduced() {
 			continue

@@ -27,13 +27,13 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 }
 
 // leastRelated is the cosine from which two memories may be about one thing.
-const leastRelated = 0.5
+const leastRelated = 0.7
 
 // saidOtherwiseSince reports whether a memory about the same things is newer than one that is stated again: who lived in
 // Berlin, then in Bern, and lives in Berlin again, must have it said last.
 func saidOtherwiseSince(same *memory.Described, all []memory.Described) bool {
 	known := map[string]bool{}
-	for _, t := range text.Terms(quoted(same.Content)) {
+	for _, t := range termSet(quoted(same.Content)) {
 		known[t] = true
 	}
 	for i := range all {
@@ -44,10 +44,14 @@ func saidOtherwiseSince(same *memory.Described, all []memory.Described) bool {
 		if other.Score >= leastRelated {
 			return true
 		}
-		for _, t := range text.Terms(quoted(other.Content)) {
+		shared := 0
+		for _, t := range termSet(quoted(other.Content)) {
 			if known[t] {
-				return true
+				shared++
 			}
+		}
+		if shared > 0 && 2*shared >= len(known) {
+			return true
 		}
 	}
 	return false

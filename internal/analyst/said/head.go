@@ -184,16 +184,23 @@ func shapeOf(s string) shape {
 	return c
 }
 
+// The sentences and bytes from which a turn is long, and longer ones are no other.
+const (
+	longTurn      = 30
+	longTurnBytes = 3000
+)
+
 // formOf returns the features that hold in every language.
 func formOf(s *Sentence, turn *Turn, at, of int, asked bool, known map[string]bool) (f [formWeights]float32) {
 	c := shapeOf(s.Text)
-	terms, fresh := text.Terms(s.Text), 0
-	for _, t := range terms {
-		if !known[t] {
+	terms, words, fresh := text.Terms(s.Text), text.Words(s.Text), 0
+	for _, w := range words {
+		if !known[w] {
 			fresh++
 		}
 	}
-	n := 0
+	n, last := 0, at == of-1
+	at, of = min(at, longTurn), min(of, longTurn)
 	add := func(v float64) { f[n] = float32(v); n++ }
 	is := func(b bool) {
 		if add(0); b {
@@ -227,14 +234,14 @@ func formOf(s *Sentence, turn *Turn, at, of int, asked bool, known map[string]bo
 	is(c.upper == 0)
 	is(c.upper*2 > c.letters && c.letters > 3)
 	is(at == 0)
-	is(at == of-1)
+	is(last)
 	is(of == 1)
 	add(math.Log1p(float64(at)))
 	add(math.Log1p(float64(of)))
 	is(asked && at == 0)
 	is(asked)
 	is(turn.Assistant)
-	turnSize := math.Log1p(float64(utf8.RuneCountInString(turn.Text)))
+	turnSize := math.Log1p(float64(min(len(turn.Text), longTurnBytes)))
 	add(turnSize / 4)
 	if turn.Assistant {
 		add(size / 4)
@@ -244,7 +251,7 @@ func formOf(s *Sentence, turn *Turn, at, of int, asked bool, known map[string]bo
 		add(0)
 	}
 	add(math.Log1p(float64(fresh)))
-	add(float64(fresh) / float64(len(terms)+1))
+	add(float64(fresh) / float64(len(words)+1))
 	add(math.Log1p(float64(len(terms))))
 	add(float64(len(terms)) / float64(c.words+1))
 	is(s.Lead != "")

@@ -36,13 +36,16 @@ func Sentences(turns []Turn, from int) []Sentence {
 	known := map[string]bool{}
 	question := ""
 	for i := range turns {
+		if i > 0 && turns[i].Speaker == turns[i-1].Speaker && turns[i].Assistant == turns[i-1].Assistant {
+			question = "" // nobody else asked
+		}
 		all := split(turns[i].Text)
 		if i >= from {
 			out = append(out, read(&turns[i], i, all, question, known)...)
 		}
 		for _, s := range all {
-			for _, t := range text.Terms(s.text) {
-				known[t] = true
+			for _, w := range text.Words(s.text) {
+				known[w] = true
 			}
 		}
 		question = ""

@@ -62,11 +62,18 @@ func (e *evidence) supports(s string) bool {
 	if !e.hasNumbers(s) || !e.hasNames(s) {
 		return false
 	}
-	w := termsOf(s)
+	w := namedTerms(s)
 	if inOtherLanguage(&w, &e.terms) {
 		return true
 	}
 	return leastSaid*e.terms.countShared(w.terms) >= len(w.terms)
+}
+
+// namedTerms returns the terms of a text that are no numbers.
+func namedTerms(s string) textTerms {
+	w := termsOf(s)
+	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return isNumeral(t) })
+	return w
 }
 
 // hasNumbers reports whether all numbers of a text were said. Those of a date need not, since facts say "yesterday" as a

@@ -282,7 +282,7 @@ func TestMem0Bounds(t *testing.T) {
 	k.answerDecide(func(in DecideInput) (Operation, int, string) {
 		return OpDelete, 0, strings.Replace(in.Similar[0].Content, "owns", "sold", 1)
 	})
-	o = readOutcome(t, k.userSays("I sold paintings, " + strings.Join(off, ", ")))
+	o = readOutcome(t, k.userSays("I sold paintings, "+strings.Join(off, ", ")))
 	deleted := 0
 	for _, f := range o.Facts {
 		if f.Operation == OpReplace {

@@ -99,7 +99,7 @@ const aboutFrom = 0.5
 // isAbout reports whether a fact can end or change a memory: the memory shares a word with it or with the talk that it comes
 // from, which is neither the name of who speaks nor a word of all memories that were compared; or it is similar.
 func (l *ledger) isAbout(f *candidate, target *memory.Neighbor) bool {
-	own := termsOf(target.Note.Content)
+	own := namedTerms(target.Note.Content)
 	if target.Score >= aboutFrom {
 		return true
 	}
@@ -124,7 +124,7 @@ func (l *ledger) isAbout(f *candidate, target *memory.Neighbor) bool {
 // keepsRest reports whether a text that takes the place of a memory keeps what was not talked about: without a text of its
 // own the fact must have every word of the memory that it does not replace by talk, with one it must have half of them.
 func (l *ledger) keepsRest(content string, f *candidate, target *memory.Note) bool {
-	own, now := termsOf(target.Content), termsOf(content)
+	own, now := namedTerms(target.Content), termsOf(content)
 	now.add(l.exchange.allTerms)
 	if inOtherLanguage(&own, &now) {
 		return false
