@@ -74,7 +74,7 @@ func quotations(sentences []said.Sentence) []quotation {
 		switch before := i - 1; {
 		case s.Lead != "":
 			q.words = joined(s.Lead, s.Text)
-		case !s.IsFragment() || before < 0 || sentences[before].Turn != s.Turn:
+		case !s.IsFragment() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord():
 		case len(out) > 0 && out[len(out)-1].at == before:
 			last := &out[len(out)-1]
 			last.words, last.at, last.worth = joined(last.words, s.Text), i, max(last.worth, worth)

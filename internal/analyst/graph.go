@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // graphCalls are the calls of Mem0g.
@@ -45,13 +46,16 @@ func findConflicts(mem0.ConflictsInput) mem0.ConflictsFound {
 	return mem0.ConflictsFound{Invalidate: []mem0.Triple{}}
 }
 
-// namesAtMost is the share of words with a capital letter from which capitals are no sign of a name: German writes its
-// nouns with them, and people who shout all words.
-const namesAtMost = 0.25
+// namesAtMost is the share of words with a capital letter from which capitals are no sign of a name: people who shout write
+// all words with them.
+const namesAtMost = 0.45
 
 // capitalized returns the names inside the sentences of a text: runs of words with a capital letter, without the first
 // word of a sentence and without parts of dates, which stand beside a number.
 func capitalized(s string) []string {
+	if lang, _ := text.Guess(s); lang == text.German { // which writes all nouns so
+		return nil
+	}
 	words := strings.Fields(s)
 	var names, run []string
 	inner, begins, numberBefore := 0, true, false

@@ -92,6 +92,9 @@ const (
 // IsFragment reports whether a sentence has so few words that it needs the one before.
 func (s *Sentence) IsFragment() bool { return shapeOf(s.Text).words <= fragmentWords }
 
+// IsWord reports whether a sentence is a word or two, such as a greeting, and explains nothing.
+func (s *Sentence) IsWord() bool { return shapeOf(s.Text).words <= fewWords }
+
 // Introduced reports whether a colon introduces the sentence or a part of it.
 func (s *Sentence) Introduced() bool { return s.Lead != "" || introduces(s.Text) }
 
