@@ -24,7 +24,7 @@ func factCalls() map[string]answerer {
 
 // The worth from which a sentence is kept. Of the labeled sentences in files that the head did not learn from, this keeps
 // nine of ten that are worth it, and fewer than half in all. What is missing cannot be found later; what is too
-// much is only in the way. What stands behind a colon may be handed over for work, or be somebody else's words.
+// much is only in the way. What follows a colon may be handed over for work, or be somebody else's words.
 const (
 	leastWorth           = 0.17
 	leastWorthIntroduced = 0.35
@@ -55,7 +55,7 @@ type quotation struct {
 	worth    float64
 }
 
-// quotations returns the sentences that are worth keeping. A fragment stands behind the sentence before it, and what a
+// quotations returns the sentences that are worth keeping. A fragment follows the sentence before it, and what a
 // colon introduces behind what introduces it, since that may make them somebody else's words.
 func quotations(sentences []said.Sentence) []quotation {
 	var out []quotation
@@ -126,7 +126,7 @@ const (
 //	Nora, 2026-06-01: “I live in Berlin.”
 //	“How often is she shod?” – Rory, 2026-06-01: “Every six weeks.”
 //
-// Of somebody without a name only the date stands there; of an assistant its role, since a memory is about people.
+// For somebody without a name there is only the date, and for an assistant its role, since a memory is about people.
 // Every character of the words stays as it is. What is longer than the bound is cut, which an ellipsis shows.
 func (q *quotation) frame(u *memory.Utterance, chars int) string {
 	who := strings.ReplaceAll(oneLine(u.Name), saidMark, " ")

@@ -27,7 +27,7 @@ func nora(content string, before ...string) mem0.ExtractInput {
 }
 
 // TestExtractQuotes: what states something is kept in the words of who said it, with every sign, the name and the date; an
-// answer with its question, a fragment and what a colon introduces with what stands before it.
+// answer with its question, a fragment and what a colon introduces with what is before it.
 func TestExtractQuotes(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The module reads the file and then parses each of its lines in the usual order. ", 40)
@@ -112,7 +112,7 @@ func TestExtractBounds(t *testing.T) {
 	}
 }
 
-// TestDecide: only the same words of the same person to the same question are known; whatever else is said is added. What
+// TestDecide: only the same words of the same person to the same question are known; all else is added. What
 // was said again after something else is added too, so that it is the newest.
 func TestDecide(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func findConflicts(mem0.ConflictsInput) mem0.ConflictsFound {
 const namesAtMost = 0.45
 
 // capitalized returns the names inside the sentences of a text: runs of words with a capital letter, without the first
-// word of a sentence and without parts of dates, which stand beside a number.
+// word of a sentence and without parts of dates, which are beside a number.
 func capitalized(s string) []string {
 	if lang, _ := text.Guess(s); lang == text.German { // which writes all nouns so
 		return nil
@@ -106,7 +106,7 @@ func nameOf(raw string) string {
 // titleMarks begin and end titles.
 var titleMarks = [][2]string{{"《", "》"}, {"『", "』"}}
 
-// titles returns what stands between marks of titles.
+// titles returns what is between marks of titles.
 func titles(s string) []string {
 	var out []string
 	for _, m := range titleMarks {

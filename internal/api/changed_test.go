@@ -18,7 +18,7 @@ func (b *system) kept(t *testing.T, c, kind string) []string {
 	return out
 }
 
-// Without a model what was said stays, in the words and with the date of who said it, and an answer stands behind its
+// Without a model what was said stays, in the words and with the date of who said it, and an answer follows its
 // question; nothing takes the place of what was said before. No edge is made of it.
 func TestMovedThingsStand(t *testing.T) {
 	t.Parallel()

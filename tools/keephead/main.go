@@ -112,7 +112,7 @@ func plainSentences() map[string]map[string][]string {
 	return out
 }
 
-// plainExamples returns the plain sentences, each as a turn. Those that are worth keeping stand also before and behind a
+// plainExamples returns the plain sentences, each as a turn. Those that are worth keeping are also before and behind a
 // long text that was pasted, behind words that hand them over for work or suppose them, which makes them nothing to
 // keep, and behind words that only announce them.
 func plainExamples(files []string) ([]example, error) {
@@ -150,7 +150,7 @@ func plainExamples(files []string) ([]example, error) {
 	return out, nil
 }
 
-// plainExample returns the sentences of a turn, of which those that stand in kept are worth keeping.
+// plainExample returns the sentences of a turn, of which those that are in kept are worth keeping.
 func plainExample(i int, lang, turn, kept string) []example {
 	var out []example
 	for _, s := range said.Sentences([]said.Turn{{Text: turn}}, 0) {

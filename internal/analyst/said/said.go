@@ -98,8 +98,8 @@ func (s *Sentence) IsWord() bool { return shapeOf(s.Text).words <= fewWords }
 // Introduced reports whether a colon introduces the sentence or a part of it.
 func (s *Sentence) Introduced() bool { return s.Lead != "" || introduces(s.Text) }
 
-// introduces reports whether a sentence has a colon between two words, or at its end, behind which another text may
-// stand: words of somebody else, or a text that is handed over.
+// introduces reports whether a sentence has a colon between two words, or at its end, which another text may
+// follow: words of somebody else, or a text that is handed over.
 func introduces(s string) bool {
 	for i, r := range s {
 		if r == '：' {
@@ -123,7 +123,7 @@ type piece struct {
 }
 
 // split returns the sentences of a text without what is pasted. A web address or a path is one word, and what
-// stands between quotation marks belongs to one sentence.
+// is between quotation marks belongs to one sentence.
 func split(s string) []piece {
 	var out []piece
 	fenced := false

@@ -29,7 +29,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestQuestions: a question ends with the mark of its script, also before emoji; what answers it in few words stands with it.
+// TestQuestions: a question ends with the mark of its script, also before emoji; what answers it in few words comes with it.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{

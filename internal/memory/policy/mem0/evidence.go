@@ -10,7 +10,7 @@ import (
 )
 
 // evidence is what an answer may take its words from: the exchange, and the background that was shown with it. By it
-// facts and texts are refused that nobody said, in any language, whoever wrote them.
+// facts and texts are refused that nobody said, in any language and of any writer.
 type evidence struct {
 	terms   textTerms
 	words   map[string]bool // folded

@@ -162,7 +162,7 @@ func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, 
 	return l.rewriteMemory(ctx, d, f, now, content, o)
 }
 
-// rewriteMemory gives a memory another text.
+// rewriteMemory changes the text of a memory.
 func (l *ledger) rewriteMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, content string, o *FactOutcome) error {
 	n := now
 	n.Content = content

@@ -58,7 +58,7 @@ func (o *owned) pairs() [][2]string {
 	return out
 }
 
-// TestNothingVanishes: without a model no fact is deleted or changed by what is said later, whoever it is about, in any form
+// TestNothingVanishes: without a model no fact is deleted or changed by what is said later, about anybody, in any form
 // of a clause: subject, own thing, relation, clause and language, more than 2,000 pairs.
 func TestNothingVanishes(t *testing.T) {
 	t.Parallel()
