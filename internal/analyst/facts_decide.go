@@ -60,14 +60,10 @@ func saidOtherwiseSince(same *memory.Described, all []memory.Described) bool {
 // undated returns the form in which facts are compared: folded, without the date of a quotation, with single spaces
 // and without marks at the end of the words. Signs stay, since they may be the verb.
 func undated(fact string) string {
-	words := quoted(fact)
-	frame := fact
+	words, frame := quoted(fact), ""
 	if len(words) < len(fact) {
-		frame = strings.TrimSuffix(fact, words+closeMark)
-		frame = strings.TrimSuffix(frame, saidMark)
+		frame = strings.TrimSuffix(fact, saidMark+words+closeMark)
 		frame = frame[:max(0, len(frame)-len("2006-01-02"))] + saidMark
-	} else {
-		frame = ""
 	}
 	words = strings.TrimRightFunc(words, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
 	return text.Fold(oneLine(frame + words))

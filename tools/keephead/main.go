@@ -186,14 +186,16 @@ func longTexts(files []string) (map[string][]string, error) {
 
 // dialogue is a labeled dialogue.
 type dialogue struct {
-	Lang  string
+	Lang  string `json:"lang"`
 	Turns []struct {
-		S, R, T string
-	}
+		S string `json:"s"`
+		R string `json:"r"`
+		T string `json:"t"`
+	} `json:"turns"`
 	Facts []struct {
-		Turn int
-		Span string
-	}
+		Turn int    `json:"turn"`
+		Span string `json:"span"`
+	} `json:"facts"`
 }
 
 // example is a sentence with its label.
@@ -221,7 +223,7 @@ func examplesOf(path string) ([]example, error) {
 }
 
 func dialoguesOf(path string) ([]dialogue, error) {
-	f, err := os.Open(path) //nolint:gosec // named by the caller
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -382,7 +384,7 @@ func report(name string, s []scored) {
 		}
 	}
 	area, seen := 0.0, 0
-	shares := ""
+	var shares strings.Builder
 	want := []float64{.8, .9, .95}
 	for i, x := range s {
 		if !x.kept {
@@ -391,10 +393,10 @@ func report(name string, s []scored) {
 		}
 		seen++
 		for len(want) > 0 && float64(seen) >= want[0]*float64(good) {
-			shares += fmt.Sprintf("  %.2f: %.2f of all (from %.2f on)", want[0], float64(i+1)/float64(len(s)), x.worth)
+			fmt.Fprintf(&shares, "  %.2f: %.2f of all (from %.2f on)", want[0], float64(i+1)/float64(len(s)), x.worth)
 			want = want[1:]
 		}
 	}
 	area /= float64(good) * float64(len(s)-good)
-	fmt.Printf("%-26s %5d sentences, %.2f kept, area %.3f,%s\n", name, len(s), float64(good)/float64(len(s)), area, shares)
+	fmt.Printf("%-26s %5d sentences, %.2f kept, area %.3f,%s\n", name, len(s), float64(good)/float64(len(s)), area, shares.String())
 }

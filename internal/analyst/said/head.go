@@ -47,7 +47,7 @@ func readHead(raw []byte) *Head {
 		h.Form[i] = next()
 	}
 	for i := range h.Words {
-		h.Words[i] = int8(raw[i])
+		h.Words[i] = int8(raw[i]) //nolint:gosec // the same bits
 	}
 	return h
 }
@@ -58,8 +58,8 @@ func (h *Head) Bytes() []byte {
 	for _, f := range h.Form {
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(f))
 	}
-	for _, w := range h.Words {
-		out = append(out, byte(w))
+	for i := range h.Words {
+		out = append(out, byte(h.Words[i])) //nolint:gosec // the same bits
 	}
 	return out
 }

@@ -162,7 +162,7 @@ type spelledWord struct {
 func spelledWords(s string) []spelledWord {
 	var out []spelledWord
 	begins := true
-	for _, field := range strings.Fields(s) {
+	for field := range strings.FieldsSeq(s) {
 		for _, w := range strings.FieldsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) }) {
 			first, size := utf8.DecodeRuneInString(w)
 			out = append(out, spelledWord{w, !begins && unicode.IsUpper(first) && len(w) > size})
