@@ -34,11 +34,12 @@ type Sentence struct {
 func Sentences(turns []Turn, from int) []Sentence {
 	var out []Sentence
 	known := map[string]bool{}
-	question := ""
+	question, asker := "", ""
 	for i := range turns {
-		if i > 0 && turns[i].Speaker == turns[i-1].Speaker && turns[i].Assistant == turns[i-1].Assistant {
+		if turns[i].Speaker == asker {
 			question = "" // nobody else asked
 		}
+		asker = turns[i].Speaker
 		all := split(turns[i].Text)
 		if i >= from {
 			out = append(out, read(&turns[i], i, all, question, known)...)

@@ -681,3 +681,18 @@ func TestMem0Reading(t *testing.T) {
 		}
 	}
 }
+
+// TestMem0RetiredSetting: a collection that stored a setting that is gone goes on; a name that never was is refused.
+func TestMem0RetiredSetting(t *testing.T) {
+	t.Parallel()
+	p := newTestMem0(t)
+	if err := p.CheckConfig(json.RawMessage(`{"excerpts":false,"similar":5}`)); err != nil {
+		t.Error(err)
+	}
+	if c, err := p.config(json.RawMessage(`{"excerpts":false,"similar":5}`)); err != nil || c.Similar != 5 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if p.CheckConfig(json.RawMessage(`{"excerpt":false}`)) == nil {
+		t.Error("an unknown setting was taken")
+	}
+}
