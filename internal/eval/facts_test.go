@@ -44,6 +44,36 @@ func TestCorpusHolds(t *testing.T) {
 	}
 }
 
+// What was written for reviews can be read as the corpus is.
+func TestReviewsHold(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]struct {
+		read             func(dir string) ([]eval.Labeled, error)
+		dialogues, facts int
+		ends, traps      int
+	}{
+		"reviewed":       {eval.ReadReviewed, 8, 128, 0, 0},
+		"notebook":       {eval.ReadNotebook, 60, 1429, 600, 500},
+		"contradictions": {eval.ReadContradictions, 255, 510, 124, 131},
+	} {
+		dialogues, err := set.read(filepath.Join(root, eval.ReviewsDir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var facts, ends, traps int
+		for _, d := range dialogues {
+			facts += len(d.Facts)
+			traps += len(d.Traps)
+			for _, l := range d.Facts {
+				ends += len(l.Ends)
+			}
+		}
+		if len(dialogues) != set.dialogues || facts != set.facts || ends < set.ends || traps < set.traps {
+			t.Errorf("%s has %d dialogues, %d facts, %d endings and %d traps", name, len(dialogues), facts, ends, traps)
+		}
+	}
+}
+
 func TestProblemsOfADialogue(t *testing.T) {
 	t.Parallel()
 	d := eval.Labeled{
