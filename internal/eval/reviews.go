@@ -75,8 +75,8 @@ func ReadReviewed(dir string) ([]Labeled, error) {
 		return nil, err
 	}
 	wanted, err := readLines[struct {
-		Dialogue, Span, Text string
-		Turn                 int
+		Dialogue, Span, Text, Who string
+		Turn                      int
 	}](filepath.Join(dir, "wanted.jsonl"))
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func ReadReviewed(dir string) ([]Labeled, error) {
 	var set reviewedSet
 	for _, w := range wanted {
 		d := set.of(w.Dialogue)
-		d.Facts = append(d.Facts, Label{Number: len(d.Facts) + 1, Turn: w.Turn, Span: w.Span, Text: w.Text})
+		d.Facts = append(d.Facts, Label{Number: len(d.Facts) + 1, Turn: w.Turn, Span: w.Span, Text: w.Text, Who: w.Who})
 	}
 	for _, t := range turns {
 		if d, ok := set.at[t.Dialogue]; ok {
