@@ -275,7 +275,7 @@ func TellDialogue(ctx context.Context, c *Client, name, policy string, d *Labele
 		if err != nil {
 			return nil, err
 		}
-		ids, err := c.addMessages(ctx, col.ID, []Message{message}, "?wait=evolved")
+		ids, err := c.AddEvolved(ctx, col.ID, []Message{message})
 		if err != nil {
 			return nil, fmt.Errorf("turn %d: %w", i, err)
 		}
