@@ -173,7 +173,7 @@ func ReadCorpus(dir string) ([]Labeled, error) {
 
 // readLines reads a JSON value of each line of a file.
 func readLines[T any](file string) ([]T, error) {
-	raw, err := os.ReadFile(file) //nolint:gosec // the caller names the file
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read dialogues: %w", err)
 	}

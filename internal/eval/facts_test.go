@@ -114,10 +114,10 @@ func TestMatcherAgreesWithJudges(t *testing.T) {
 	var all, agreed, kept, judged int
 	for line := range strings.Lines(string(raw)) {
 		var v struct {
-			Dialogue string
-			Fact     int
-			Kept     bool
-			Derived  []string
+			Dialogue string   `json:"dialogue"`
+			Fact     int      `json:"fact"`
+			Kept     bool     `json:"kept"`
+			Derived  []string `json:"derived"`
 		}
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Fatal(err)

@@ -152,7 +152,7 @@ func (d *Labeled) note(turn int, parts []notebookPart, numbers map[string]int) {
 // ReadContradictions reads pairs of statements, of which the second ends the first or only seems to, as
 // dialogues of one speaker and two turns.
 func ReadContradictions(dir string) ([]Labeled, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, "contradictions.tsv")) //nolint:gosec // the caller names the folder
+	raw, err := os.ReadFile(filepath.Join(dir, "contradictions.tsv"))
 	if err != nil {
 		return nil, fmt.Errorf("read contradictions: %w", err)
 	}

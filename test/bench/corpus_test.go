@@ -1,9 +1,6 @@
 package bench_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -24,29 +21,16 @@ type said struct {
 // saidTurns returns all turns, dialogue by dialogue.
 func saidTurns(b *testing.B) (out []said) {
 	b.Helper()
-	files := must[[]string](b)(filepath.Glob("../../corpus/dialogues/*.jsonl"))
-	for _, file := range files {
-		raw := must[[]byte](b)(os.ReadFile(file))
-		for line := range bytes.Lines(raw) {
-			var d struct {
-				ID, Lang string
-				Turns    []struct{ D, S, R, T string }
+	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("../..", eval.CorpusDir))) {
+		for i := range d.Turns {
+			t := &d.Turns[i]
+			at := must[time.Time](b)(t.At())
+			m := eval.Message{Role: "user", Name: t.Speaker, Content: t.Text, OccurredAt: &at, Session: d.ID}
+			if t.Role == "assistant" {
+				m.Role, m.Name = t.Role, ""
 			}
-			if err := json.Unmarshal(line, &d); err != nil {
-				b.Fatal(err)
-			}
-			for _, t := range d.Turns {
-				at := must[time.Time](b)(time.Parse("2006-01-02T15:04", t.D))
-				m := eval.Message{Role: "user", Name: t.S, Content: t.T, OccurredAt: &at, Session: d.ID}
-				if t.R == "assistant" {
-					m.Role, m.Name = t.R, ""
-				}
-				out = append(out, said{m, d.Lang == "en"})
-			}
+			out = append(out, said{m, d.Lang == "en"})
 		}
-	}
-	if len(out) == 0 {
-		b.Fatal("the corpus has no turns")
 	}
 	return out
 }
@@ -109,7 +93,7 @@ func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
 			must[[]string](b)(client.AddMessages(b.Context(), c.ID.String(), messages))
 		}
 		for must[int](b)(client.OpenJobs(b.Context(), c.ID.String())) > 0 {
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 		}
 		took += time.Since(start)
 		cpu += processorTime(b) - used
