@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
-# parts: recall, noise, growth, ablation, leftout, load. EVAL_TRACKS chooses the tracks of recall
+# parts: recall, noise, growth, facts, ablation, leftout, load. EVAL_TRACKS chooses the tracks of recall
 # and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SYSTEMS chooses among the
-# memory systems of the tracks systems and sample-systems, EVAL_SIZES the numbers of notes of growth. Each
+# memory systems of the tracks systems and sample-systems, EVAL_SIZES the numbers of notes of growth, EVAL_SETS
+# the labeled dialogues of facts and EVAL_POLICIES who is told them (see "eval facts --help"). Each
 # run of recall leaves a JSON file in EVAL_RESULTS and fails when a metric is worse than in
 # the committed one. DATABASE_URL makes it a gateway over Postgres.
 set -euo pipefail
@@ -31,6 +32,7 @@ for part in "${parts[@]}"; do
 	case $part in
 	recall) flags+=(--results "$results" --compare "$committed" ${oracle:+--oracle "$oracle"} ${EVAL_SYSTEMS:+--systems "$EVAL_SYSTEMS"}) ;;
 	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
+	facts) flags+=(--write "$work/facts.jsonl" ${EVAL_SETS:+--sets "$EVAL_SETS"} ${EVAL_POLICIES:+--policies "$EVAL_POLICIES"}) ;;
 	esac
 	if [[ $part == leftout ]]; then
 		SLIPBOX_KEY=$key "$work/eval" measure --url "$url" --prefix "$part-" --write "$work/measures.jsonl" \

@@ -152,7 +152,7 @@ func linkProbability(weights, features []float64) float64 {
 	return logistic(sum)
 }
 
-// TestLinkWeights checks that the weights of links are what the judged pairs give, and that docs/reviews/links.md says
+// TestLinkWeights checks that the weights of links are what the judged pairs give, and that internal/eval/reviews/links.md says
 // how right links are in a set that the weights are not learned from.
 func TestLinkWeights(t *testing.T) {
 	t.Parallel()
@@ -168,13 +168,13 @@ func TestLinkWeights(t *testing.T) {
 	if !same {
 		t.Errorf("the judged pairs give other weights, the bias first: %.2f", weights)
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reviews", "links.md"))
+	page, err := os.ReadFile(filepath.Join("..", "eval", "reviews", "links.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(set string, linked, right, good int) {
 		if line := fmt.Sprintf("| %s | %d of %d | %d of %d |", set, right, linked, right, good); !strings.Contains(string(page), line) {
-			t.Errorf("docs/reviews/links.md does not say: %s", line)
+			t.Errorf("internal/eval/reviews/links.md does not say: %s", line)
 		}
 	}
 	linked, right, good := 0, 0, 0

@@ -147,14 +147,14 @@ func Map() []Package {
 		{"migrations", LayerLeaf, "numbered SQL", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
 
-		{eval, LayerTool, "measuring through the public API", []string{"internal/clip"}, false},
+		{eval, LayerTool, "measuring through the public API", []string{"internal/clip", "internal/text"}, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
 		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/analyst/said", "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},
 		{"deploy", LayerTool, "images, compositions, their checks", nil, false},
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},
 		{"test/bench", LayerTool, "benchmarks of whole gateways",
-			[]string{app, "internal/app/command", layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
+			[]string{app, "internal/app/command", layer(LayerConfig), layer(LayerAdapter), core, grant, eval, "test/corpus"}, false},
 		{"test/load", LayerTool, "what one tenant's flood does to the others", nil, false},
 		{"test/corpus", LayerTool, "generated text for benchmarks and tests", nil, false},
 	}

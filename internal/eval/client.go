@@ -215,6 +215,11 @@ func (c *Client) AddMessages(ctx context.Context, collection string, messages []
 	return c.addMessages(ctx, collection, messages, "")
 }
 
+// AddEvolved is AddMessages that waits until the jobs of the messages have ended.
+func (c *Client) AddEvolved(ctx context.Context, collection string, messages []Message) ([]string, error) {
+	return c.addMessages(ctx, collection, messages, "?wait=evolved")
+}
+
 // addMessages is AddMessages with a query of the request, such as "?wait=evolved".
 func (c *Client) addMessages(ctx context.Context, collection string, messages []Message, query string) ([]string, error) {
 	var out struct {

@@ -591,7 +591,7 @@ func (u *unit) feedAs(ctx context.Context, p *Part, turns []Turn) (*Loaded, erro
 	began, history, done, since := time.Now(), 0, 0, 0
 	l, err := addTurns(ctx, u.Client, col, turns, u.PerAdd, func(_ *Loaded, messages []Message) ([]string, error) {
 		at := time.Now()
-		ids, err := u.Client.addMessages(ctx, col.ID, messages, "?wait=evolved")
+		ids, err := u.Client.AddEvolved(ctx, col.ID, messages)
 		if err != nil {
 			return nil, err
 		}

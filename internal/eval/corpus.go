@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Labeled is a dialogue of the corpus with what a careful reader notes of it. corpus/README.md
@@ -173,67 +171,9 @@ func ReadCorpus(dir string) ([]Labeled, error) {
 	return out, nil
 }
 
-// ReviewsDir has dialogues that were written for reviews, with what should be learned of the last
-// eight of them.
-const ReviewsDir = "internal/eval/reviews"
-
-// ReadReviewed reads the dialogues for which a reviewer listed the wanted facts. Each turn has a date,
-// and no time: they are said a minute apart, from nine o'clock on.
-func ReadReviewed(dir string) ([]Labeled, error) {
-	type line struct{ Dialogue, Date, Speaker, Text string }
-	turns, err := readLines[line](filepath.Join(dir, "dialogues.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	type want struct {
-		Dialogue, Span, Text string
-		Turn                 int
-	}
-	wanted, err := readLines[want](filepath.Join(dir, "wanted.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	var out []Labeled
-	at := map[string]int{}
-	for _, w := range wanted {
-		i, ok := at[w.Dialogue]
-		if !ok {
-			i = len(out)
-			at[w.Dialogue] = i
-			out = append(out, Labeled{ID: w.Dialogue})
-		}
-		d := &out[i]
-		d.Facts = append(d.Facts, Label{Number: len(d.Facts) + 1, Turn: w.Turn, Span: w.Span, Text: w.Text})
-	}
-	for _, l := range turns {
-		i, ok := at[l.Dialogue]
-		if !ok {
-			continue
-		}
-		d := &out[i]
-		n := len(d.Turns)
-		role := "person"
-		if l.Speaker == "assistant" {
-			role = l.Speaker
-		}
-		d.Turns = append(d.Turns, LabeledTurn{Index: n, Date: fmt.Sprintf("%sT09:%02d", l.Date, n), Speaker: l.Speaker, Role: role, Text: l.Text})
-	}
-	for i := range out {
-		d := &out[i]
-		d.Lang = "en"
-		if lang, _ := text.Guess(d.Turns[0].Text); lang == text.Chinese {
-			d.Lang = "zh"
-		}
-		if problems := d.Problems(); len(problems) > 0 {
-			return nil, fmt.Errorf("%s:\n%s", dir, strings.Join(problems, "\n"))
-		}
-	}
-	return out, nil
-}
-
 // readLines reads a JSON value of each line of a file.
 func readLines[T any](file string) ([]T, error) {
-	raw, err := os.ReadFile(file) //nolint:gosec // the caller names the file
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read dialogues: %w", err)
 	}

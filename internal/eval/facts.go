@@ -14,16 +14,14 @@ import (
 )
 
 // A derived fact is matched with a label by a rule that a reader can check. It names the label's turn
-// among its sources, and it has enough of the label's words: most of those of the label's own text, or
-// half of these, which name the subject, and more of those that were said. Words are index terms of the
-// language of the dialogue: stems without stop words, or pairs of characters. TestMatcherAgreesWithReviewer
-// compares the rule with the verdicts of a reviewer.
+// among its sources. It has most words that were said and names whom the label is about, or it has most
+// words of the label's own text. Words are index terms of the language of the dialogue: stems without
+// stop words, or pairs of characters. TestMatcherAgreesWithJudges compares the rule with verdicts.
 const (
-	textShare    = 0.7 // of the terms of a label's text
-	spanShare    = 0.6 // of the terms of a label's span, with
-	subjectShare = 0.5 // of the terms of its text
-	partShare    = 0.6 // of a fact's terms are in a label of which it tells a part
-	sameShare    = 0.9 // of the terms of two facts are in both if one repeats the other
+	spanShare = 0.6 // of the terms of a label's span, with all of whom it is about
+	textShare = 0.7 // of the terms of a label's text
+	partShare = 0.6 // of a fact's terms are in a label of which it tells a part
+	sameShare = 0.9 // of the terms of two facts are in both if one repeats the other
 )
 
 // DerivedFact is a fact that a policy made of a dialogue: one version of a note's text.
@@ -60,8 +58,8 @@ type termSet map[string]bool
 
 type labelTerms struct {
 	*Label
-	turns      []int // in which it is said, also by labels that say the same
-	span, text termSet
+	turns           []int // in which it is said, also by labels that say the same
+	span, text, who termSet
 }
 
 // NewMatcher returns the Matcher of a dialogue.
@@ -75,7 +73,7 @@ func NewMatcher(d *Labeled) *Matcher {
 	m.people = m.terms(strings.Join(d.People, "\n"))
 	for i := range d.Facts {
 		l := &d.Facts[i]
-		t := labelTerms{Label: l, turns: []int{l.Turn}, span: m.terms(l.Span), text: m.terms(l.Text)}
+		t := labelTerms{Label: l, turns: []int{l.Turn}, span: m.terms(l.Span), text: m.terms(l.Text), who: m.terms(l.Who)}
 		for _, other := range d.Facts {
 			if slices.Contains(other.Same, l.Number) || slices.Contains(l.Same, other.Number) {
 				t.turns = append(t.turns, other.Turn)
@@ -111,14 +109,16 @@ func (m *Matcher) Keeps(f *DerivedFact, l *Label) bool {
 	return t.saidIn(f) && t.keptBy(m.terms(f.Text))
 }
 
-// TellsOf reports whether a fact keeps what a label says, or a part of it.
-func (m *Matcher) TellsOf(f *DerivedFact, l *Label) bool {
+// Repeats reports whether a fact has what was said for a label, no matter whom it is about.
+func (m *Matcher) Repeats(f *DerivedFact, l *Label) bool {
 	t, terms := m.of(l), m.terms(f.Text)
-	if !t.saidIn(f) {
-		return false
-	}
-	own := terms.without(m.people)
-	return t.keptBy(terms) || t.span.shareIn(terms) >= spanShare || own.shareIn(t.span) >= partShare || own.shareIn(t.text) >= partShare
+	return t.saidIn(f) && (t.keptBy(terms) || t.span.shareIn(terms) >= spanShare)
+}
+
+// TellsOf reports whether a fact has what was said for a label, or a part of it.
+func (m *Matcher) TellsOf(f *DerivedFact, l *Label) bool {
+	t, own := m.of(l), m.terms(f.Text).without(m.people)
+	return m.Repeats(f, l) || t.saidIn(f) && (own.shareIn(t.span) >= partShare || own.shareIn(t.text) >= partShare)
 }
 
 func (m *Matcher) of(l *Label) *labelTerms {
@@ -130,8 +130,8 @@ func (t *labelTerms) saidIn(f *DerivedFact) bool {
 }
 
 func (t *labelTerms) keptBy(fact termSet) bool {
-	told := t.text.shareIn(fact)
-	return told >= textShare || told >= subjectShare && t.span.shareIn(fact) >= spanShare
+	named := len(t.who) == 0 || t.who.shareIn(fact) == 1
+	return named && t.span.shareIn(fact) >= spanShare || t.text.shareIn(fact) >= textShare
 }
 
 func (s termSet) without(other termSet) termSet {
@@ -145,12 +145,11 @@ type FactCounts struct {
 	Dialogues int
 	Wanted    int // labels that hold at the end, each once
 	Kept      int // of these, a live fact keeps it
-	Named     int // of those kept with a subject, the fact also names it
-	Subjects  int // of those kept, have a subject
+	Said      int // of all wanted, a live fact has what was said, no matter whom it is about
 	Live      int // derived facts that are told at the end
 	Good      int // of these, tell of a label that holds at the end
 	Over      int // of the others, tell of a label that has ended
-	Repeats   int // live facts that say the same as an earlier one
+	Again     int // live facts that say the same as an earlier one
 	Ended     int // labels that were kept until something ended them
 	Retired   int // of these, no live fact keeps it
 	Once      int // wanted labels that a fact kept at some time
@@ -163,12 +162,11 @@ func (c *FactCounts) add(o FactCounts) {
 	c.Dialogues += o.Dialogues
 	c.Wanted += o.Wanted
 	c.Kept += o.Kept
-	c.Named += o.Named
-	c.Subjects += o.Subjects
+	c.Said += o.Said
 	c.Live += o.Live
 	c.Good += o.Good
 	c.Over += o.Over
-	c.Repeats += o.Repeats
+	c.Again += o.Again
 	c.Ended += o.Ended
 	c.Retired += o.Retired
 	c.Once += o.Once
@@ -195,13 +193,12 @@ func (m *Matcher) Count(facts []DerivedFact) FactCounts {
 }
 
 func (m *Matcher) countLabel(out *FactCounts, l *Label, facts []DerivedFact, ended map[int]bool) {
-	once, live, named := false, false, false
-	who := m.terms(l.Who)
+	once, live, said := false, false, false
 	for i := range facts {
-		if f := &facts[i]; m.Keeps(f, l) {
-			once = true
-			live = live || f.Live()
-			named = named || f.Live() && who.shareIn(m.terms(f.Text)) >= 1
+		f := &facts[i]
+		said = said || f.Live() && m.Repeats(f, l)
+		if m.Keeps(f, l) {
+			once, live = true, live || f.Live()
 		}
 	}
 	switch {
@@ -213,8 +210,7 @@ func (m *Matcher) countLabel(out *FactCounts, l *Label, facts []DerivedFact, end
 		out.Once += count(once)
 		out.Kept += count(live)
 		out.Destroyed += count(once && !live)
-		out.Subjects += count(live && len(who) > 0)
-		out.Named += count(live && len(who) > 0 && named)
+		out.Said += count(said)
 	}
 }
 
@@ -242,7 +238,7 @@ func (m *Matcher) countLive(out *FactCounts, facts []DerivedFact, ended map[int]
 		out.Good += count(good)
 		out.Over += count(over && !good)
 		terms := m.terms(f.Text)
-		out.Repeats += count(slices.ContainsFunc(before, func(b termSet) bool {
+		out.Again += count(slices.ContainsFunc(before, func(b termSet) bool {
 			return terms.shareIn(b) >= sameShare && b.shareIn(terms) >= sameShare
 		}))
 		before = append(before, terms)
@@ -279,7 +275,7 @@ func TellDialogue(ctx context.Context, c *Client, name, policy string, d *Labele
 		if err != nil {
 			return nil, err
 		}
-		ids, err := c.addMessages(ctx, col.ID, []Message{message}, "?wait=evolved")
+		ids, err := c.AddEvolved(ctx, col.ID, []Message{message})
 		if err != nil {
 			return nil, fmt.Errorf("turn %d: %w", i, err)
 		}
@@ -391,7 +387,7 @@ func CountFacts(policy string, dialogues []Labeled, derive func(d *Labeled) ([]D
 // PrintFacts writes a Markdown table with a row for each policy and language, the largest first.
 func PrintFacts(w io.Writer, title string, results []FactResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n| %s | dialogues | wanted kept | with their subject | facts that fit | only of what ended | repeats | ended and retired | destroyed | traps that destroyed |\n", title)
+	fmt.Fprintf(&b, "\n| %s | dialogues | wanted kept | their words | facts that fit | only of what ended | repeats | ended and retired | destroyed | traps that destroyed |\n", title)
 	b.WriteString("|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		langs := slices.SortedFunc(maps.Keys(r.By), func(a, b string) int {
@@ -400,7 +396,7 @@ func PrintFacts(w io.Writer, title string, results []FactResult) error {
 		for _, lang := range langs {
 			c := r.By[lang]
 			fmt.Fprintf(&b, "| %s, %s | %d | %s | %s | %s | %d | %d | %s | %s | %s |\n", r.Policy, lang, c.Dialogues,
-				ofAll(c.Kept, c.Wanted), ofAll(c.Named, c.Subjects), ofAll(c.Good, c.Live), c.Over, c.Repeats,
+				ofAll(c.Kept, c.Wanted), ofAll(c.Said, c.Wanted), ofAll(c.Good, c.Live), c.Over, c.Again,
 				ofAll(c.Retired, c.Ended), ofAll(c.Destroyed, c.Once), ofAll(c.Trapped, c.Traps))
 		}
 	}

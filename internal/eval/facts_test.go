@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,36 @@ func TestCorpusHolds(t *testing.T) {
 	}
 }
 
+// What was written for reviews can be read as the corpus is.
+func TestReviewsHold(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]struct {
+		read             func(dir string) ([]eval.Labeled, error)
+		dialogues, facts int
+		ends, traps      int
+	}{
+		"reviewed":       {eval.ReadReviewed, 8, 128, 0, 0},
+		"notebook":       {eval.ReadNotebook, 60, 1429, 600, 500},
+		"contradictions": {eval.ReadContradictions, 255, 510, 124, 131},
+	} {
+		dialogues, err := set.read(filepath.Join(root, eval.ReviewsDir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var facts, ends, traps int
+		for _, d := range dialogues {
+			facts += len(d.Facts)
+			traps += len(d.Traps)
+			for _, l := range d.Facts {
+				ends += len(l.Ends)
+			}
+		}
+		if len(dialogues) != set.dialogues || facts != set.facts || ends < set.ends || traps < set.traps {
+			t.Errorf("%s has %d dialogues, %d facts, %d endings and %d traps", name, len(dialogues), facts, ends, traps)
+		}
+	}
+}
+
 func TestProblemsOfADialogue(t *testing.T) {
 	t.Parallel()
 	d := eval.Labeled{
@@ -61,57 +92,51 @@ func TestProblemsOfADialogue(t *testing.T) {
 	}
 }
 
-// reviewed returns the dialogues with lists of wanted facts, by name.
-func reviewed(t *testing.T) map[string]*eval.Labeled {
-	t.Helper()
-	dialogues, err := eval.ReadReviewed(filepath.Join(root, eval.ReviewsDir))
+// For 228 labels it was judged by hand whether what was derived keeps them: of all that a reviewer wanted
+// of eight dialogues, and of a hundred of the corpus. The rule agrees with six verdicts of seven, and counts
+// an eighth more.
+func TestMatcherAgreesWithJudges(t *testing.T) {
+	t.Parallel()
+	dialogues := map[string]*eval.Labeled{}
+	reviewed, err := eval.ReadReviewed(filepath.Join(root, eval.ReviewsDir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*eval.Labeled{}
-	for i := range dialogues {
-		out[dialogues[i].ID] = &dialogues[i]
+	both := slices.Concat(reviewed, corpus(t))
+	for i := range both {
+		dialogues[both[i].ID] = &both[i]
 	}
-	return out
-}
-
-// A reviewer who did not know this rule judged for 128 wanted facts whether what was derived keeps them:
-// 87 were kept. The rule agrees with at least 110 verdicts, and does not count more by far.
-func TestMatcherAgreesWithReviewer(t *testing.T) {
-	t.Parallel()
-	dialogues := reviewed(t)
 	raw, err := os.ReadFile(filepath.Join(root, eval.ReviewsDir, "judged.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all, agreed, kept int
+
+	var all, agreed, kept, judged int
 	for line := range strings.Lines(string(raw)) {
 		var v struct {
-			Dialogue string
-			Fact     int
-			Kept     bool
-			Derived  []string
+			Dialogue string   `json:"dialogue"`
+			Fact     int      `json:"fact"`
+			Kept     bool     `json:"kept"`
+			Derived  []string `json:"derived"`
 		}
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Fatal(err)
 		}
 		d := dialogues[v.Dialogue]
-		label := &d.Facts[v.Fact-1]
+		label := &d.Facts[slices.IndexFunc(d.Facts, func(l eval.Label) bool { return l.Number == v.Fact })]
 		m := eval.NewMatcher(d)
-		found := false
-		for _, text := range v.Derived {
-			found = found || m.Keeps(&eval.DerivedFact{Text: text, Turns: []int{label.Turn}, Until: -1}, label)
-		}
+		found := slices.ContainsFunc(v.Derived, func(text string) bool {
+			return m.Keeps(&eval.DerivedFact{Text: text, Turns: []int{label.Turn}, Until: -1}, label)
+		})
 		all++
-		if found == v.Kept {
-			agreed++
-		}
-		if found {
-			kept++
+		for counter, counts := range map[*int]bool{&agreed: found == v.Kept, &kept: found, &judged: v.Kept} {
+			if counts {
+				*counter++
+			}
 		}
 	}
-	if all != 128 || agreed < 110 || kept < 84 || kept > 90 {
-		t.Errorf("of %d verdicts %d agree; %d facts are kept by the rule, 87 by the reviewer", all, agreed, kept)
+	if all != 228 || 7*agreed < 6*all || kept < judged || 8*kept > 9*judged {
+		t.Errorf("of %d verdicts %d agree; %d labels are kept by the rule, %d by the judges", all, agreed, kept, judged)
 	}
 }
 
@@ -141,14 +166,14 @@ func TestFactsOfADialogueAreCounted(t *testing.T) {
 	again.Note, again.Since = "e", 3
 
 	kept := eval.NewMatcher(d).Count([]eval.DerivedFact{job, dog, kitchen, noise, again})
-	want := eval.FactCounts{Dialogues: 1, Wanted: 2, Kept: 2, Subjects: 2, Named: 2, Live: 5, Good: 3, Over: 1, Repeats: 1, Ended: 1, Once: 2, Traps: 1}
+	want := eval.FactCounts{Dialogues: 1, Wanted: 2, Kept: 2, Said: 2, Live: 5, Good: 3, Over: 1, Again: 1, Ended: 1, Once: 2, Traps: 1}
 	if kept != want {
 		t.Errorf("nothing ended: %+v, want %+v", kept, want)
 	}
 
 	job.Until, dog.Until = 2, 3
 	retired := eval.NewMatcher(d).Count([]eval.DerivedFact{job, dog, kitchen})
-	want = eval.FactCounts{Dialogues: 1, Wanted: 2, Kept: 1, Subjects: 1, Named: 1, Live: 1, Good: 1, Ended: 1, Retired: 1, Once: 2, Destroyed: 1, Traps: 1, Trapped: 1}
+	want = eval.FactCounts{Dialogues: 1, Wanted: 2, Kept: 1, Said: 1, Live: 1, Good: 1, Ended: 1, Retired: 1, Once: 2, Destroyed: 1, Traps: 1, Trapped: 1}
 	if retired != want {
 		t.Errorf("one ended, one was destroyed: %+v, want %+v", retired, want)
 	}

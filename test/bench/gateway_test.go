@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -81,12 +82,19 @@ func must[T any](b *testing.B) func(T, error) T {
 	}
 }
 
+// newGateway starts a gateway with the hashed embedder: an encoder's time would hide all others.
 func newGateway(b *testing.B) *gateway {
+	b.Helper()
+	return newGatewayWith(b, llm.EmbedHash)
+}
+
+// newGatewayWith starts a gateway with an embedder.
+func newGatewayWith(b *testing.B, embedder string) *gateway {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
 	cfg.Limits.SingleTenant = true
-	cfg.LLM.EmbedProvider = "hash" // an encoder's time would hide all others
+	cfg.LLM.EmbedProvider = embedder
 	ctx, stop := context.WithCancel(context.Background())
 	a := must[*app.Gateway](b)(app.NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
 	g := &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7)}

@@ -1,0 +1,106 @@
+package bench_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+)
+
+// said is a turn of the dialogues in corpus/dialogues.
+type said struct {
+	message eval.Message
+	english bool
+}
+
+// saidTurns returns all turns, dialogue by dialogue.
+func saidTurns(b *testing.B) (out []said) {
+	b.Helper()
+	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("../..", eval.CorpusDir))) {
+		for i := range d.Turns {
+			t := &d.Turns[i]
+			at := must[time.Time](b)(t.At())
+			m := eval.Message{Role: "user", Name: t.Speaker, Content: t.Text, OccurredAt: &at, Session: d.ID}
+			if t.Role == "assistant" {
+				m.Role, m.Name = t.Role, ""
+			}
+			out = append(out, said{m, d.Lang == "en"})
+		}
+	}
+	return out
+}
+
+// BenchmarkCorpus measures a gateway without a model on what people say, where BenchmarkGateway has drawn
+// words. "evolved" is an add until the policy has evolved the note, with the hashed embedder, one after the
+// other; each 1,000 are a collection. "ingest" is English messages, 50 a call, until no job is left, with
+// the encoder for English (make encoder).
+func BenchmarkCorpus(b *testing.B) {
+	turns := saidTurns(b)
+	b.Run("evolved", func(b *testing.B) {
+		g := newGateway(b)
+		for _, policyName := range []string{memory.PolicyAMEM, "mem0"} {
+			b.Run(policyName, func(b *testing.B) { g.evolvesSaid(b, policyName, turns) })
+		}
+	})
+	b.Run("ingest", func(b *testing.B) {
+		g := newGatewayWith(b, llm.EmbedEnglish)
+		english := slices.DeleteFunc(slices.Clone(turns), func(s said) bool { return !s.english })
+		for _, policyName := range []string{memory.PolicyNone, "mem0"} {
+			b.Run(policyName, func(b *testing.B) { g.ingests(b, policyName, english[:1000]) })
+		}
+	})
+}
+
+func (g *gateway) evolvesSaid(b *testing.B, policyName string, turns []said) {
+	const size = 1000
+	client := eval.Client{BaseURL: g.URL(), Key: g.key}
+	var c memory.Collection
+	timed(b, func(i int) error {
+		if i%size == 0 {
+			c = g.newCollection(b, policyName)
+		}
+		s := turns[i*37%len(turns)] // all files take part in a short run
+		if policyName == memory.PolicyAMEM {
+			w, err := g.Notes.Add(b.Context(), g.scope, c.ID.String(), notes.NewNote{Content: s.message.Content, OccurredAt: s.message.OccurredAt}, memory.Request{})
+			if err != nil {
+				return err
+			}
+			g.waitFor(b, w.Job)
+			return nil
+		}
+		_, err := client.AddEvolved(b.Context(), c.ID.String(), []eval.Message{s.message})
+		return err
+	})
+}
+
+func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
+	client := eval.Client{BaseURL: g.URL(), Key: g.key}
+	var took, cpu time.Duration
+	rounds := 0
+	for b.Loop() {
+		c := g.newCollection(b, policyName)
+		start, used := time.Now(), processorTime(b)
+		for part := range slices.Chunk(turns, 50) {
+			messages := make([]eval.Message, len(part))
+			for i := range part {
+				messages[i] = part[i].message
+			}
+			must[[]string](b)(client.AddMessages(b.Context(), c.ID.String(), messages))
+		}
+		for must[int](b)(client.OpenJobs(b.Context(), c.ID.String())) > 0 {
+			<-time.After(10 * time.Millisecond)
+		}
+		took += time.Since(start)
+		cpu += processorTime(b) - used
+		rounds++
+	}
+	n := float64(rounds * len(turns))
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(n/took.Seconds(), "notes/s")
+	b.ReportMetric(cpu.Seconds()*1000/n, "cpu-ms/note")
+}
