@@ -1,7 +1,7 @@
-// Command keephead trains the head of internal/analyst/said on labeled dialogues, and says how well it tells the
+// Command keephead trains the head of internal/said on labeled dialogues, and says how well it tells the
 // sentences that are worth keeping in files that it did not learn from:
 //
-//	go run ./tools/keephead [-data corpus/dialogues] [-write internal/analyst/said/head.bin]
+//	go run ./tools/keephead [-data corpus/dialogues] [-write internal/said/head.bin]
 //
 // The dialogues have few of the plain sentences that people write to an assistant, and hardly any text that is handed
 // over for work or supposed. plain.tsv has some in each language; half of it is left out at a time.
@@ -20,7 +20,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipboxhq/slipbox/internal/analyst/said"
+	"github.com/slipboxhq/slipbox/internal/said"
 )
 
 func main() {
