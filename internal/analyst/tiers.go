@@ -236,7 +236,7 @@ func pageTerms(pages []memoryos.CallPage) [][]string {
 	}
 	out := make([][]string, len(pages))
 	for i := range pages {
-		out[i] = slices.DeleteFunc(termSet(contents(pages[i].Messages)), func(t string) bool { return names[t] || text.IsSmallTalk(t) || text.IsTimeWord(t) })
+		out[i] = slices.DeleteFunc(termSet(contents(pages[i].Messages)), func(t string) bool { return names[t] || policy.IsTimeWord(t) })
 	}
 	return out
 }

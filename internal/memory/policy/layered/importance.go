@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -100,47 +102,38 @@ func chatImportance(content string) Importance {
 	t.add(memorize.MatchString(strings.Join(stated, "\n")), 40, RuleMemorize)
 	t.add(request.MatchString(content), 20, RuleRequest)
 	t.add(len(RuleTriples(TriplesInput{memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
-	t.add(len(t.rules) == 0 && tells(stated), 20, RuleEvent)
+	t.add(len(t.rules) == 0 && tells(content), 20, RuleEvent)
 	return t.importance()
 }
 
 // replyTo returns how important an assistant's reply is: replyImportance if what it answers was stored and it says
 // something that was not said there, else baseImportance. So an acknowledgment is never kept.
-func replyTo(inputStored bool, said, reply string) Importance {
-	if !inputStored || informative(strings.Join(statements(reply), "\n"), said, true) < minReplyTerms {
+func replyTo(inputStored bool, asked, reply string) Importance {
+	if !inputStored || informative(strings.Join(statements(reply), "\n"), asked) < minReplyTerms {
 		return Importance{baseImportance, []ImportanceRule{}}
 	}
 	return Importance{replyImportance, []ImportanceRule{RuleReply}}
 }
 
-// How much a statement tells, in terms.
-const (
-	minReplyTerms = 4  // that a reply adds
-	minEventTerms = 3  // of an event
-	minNamedTerms = 2  // of an event with a name inside
-	pairWeight    = .4 // of a pair of characters in scripts without spaces
-)
+// minReplyTerms is how many terms a reply adds that is no acknowledgment.
+const minReplyTerms = 4
 
-// tells reports whether statements tell what happened or will happen, in any language: there is a name inside a
-// sentence, or there are enough terms of their own.
-func tells(stated []string) bool {
-	said := strings.Join(stated, "\n")
-	return informative(said, "", false) >= minEventTerms || slices.ContainsFunc(stated, hasName) && informative(said, "", true) >= minNamedTerms
+// pairWeight is the weight of a pair of characters in scripts without spaces, as a term.
+const pairWeight = .4
+
+// leastWorth is the worth of a sentence, by the head of package said, from which it is an episode. Small talk is below it.
+const leastWorth = .5
+
+// tells reports whether a person's words state something worth keeping, in any language.
+func tells(content string) bool {
+	return slices.ContainsFunc(said.Sentences([]said.Turn{{Text: content}}, 0), func(s said.Sentence) bool { return !s.Asks && s.Worth() >= leastWorth })
 }
 
-// hasName reports whether a word behind the first one is written as a name.
-func hasName(sentence string) bool {
-	words := strings.Fields(sentence)
-	return slices.ContainsFunc(words[min(1, len(words)):], func(w string) bool {
-		return isProper(strings.TrimLeftFunc(w, unicode.IsPunct))
-	})
-}
-
-// informative counts the terms of a text that another does not have: no small talk, no numbers, which may be a time
-// or a code, and no words for times when these are left out.
-func informative(s, known string, withoutTimes bool) (n float64) {
+// informative counts the terms of a text that another does not have: no numbers, which may be a time or a code, and no
+// words for times.
+func informative(s, known string) (n float64) {
 	words := slices.DeleteFunc(text.Words(s), func(w string) bool {
-		return text.IsSmallTalk(w) || strings.ContainsFunc(w, unicode.IsNumber) || withoutTimes && text.IsTimeWord(w)
+		return strings.ContainsFunc(w, unicode.IsNumber) || policy.IsTimeWord(w)
 	})
 	seen := map[string]bool{}
 	for _, t := range text.Terms(known) {
