@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -24,7 +25,6 @@ const (
 	closeLike   = 0.3
 	middleLike  = 0.45
 	farLike     = 0.6
-	dependent   = 2 // terms, fewer than which a page is understood only with the one before
 	sameTheme   = 0.12
 	nextTo      = 0.04 // that pages beside each other are more alike
 	minOfTheme  = 12   // terms of a theme of its own; small talk has fewer
@@ -57,10 +57,19 @@ func continues(in memoryos.ContinuityInput) memoryos.Continuity {
 		limit = farLike
 	case gap > shortGap:
 		limit = middleLike
-	case len(pageTerms([]memoryos.CallPage{{Messages: byPersons(after)}})[0]) < dependent:
+	case !saysSomething(after):
 		return memoryos.Continuity{Continuous: true}
 	}
 	return memoryos.Continuity{Continuous: max(in.Similarity, sharedShare(left, right)) >= limit}
+}
+
+// saysSomething reports whether a person says a sentence that is worth keeping.
+func saysSomething(messages []memory.Utterance) bool {
+	var turns []said.Turn
+	for _, m := range byPersons(messages) {
+		turns = append(turns, said.Turn{Text: m.Content})
+	}
+	return slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
 }
 
 // byPersons returns the messages that persons said.
