@@ -19,19 +19,20 @@ var linkFeatures = [...]struct {
 	name   string
 	weight float64
 }{
-	{"time", 2.41},    // 1 at the same time, 1/2 a day apart
-	{"nearest", 0.42}, // no neighbor is more similar
-	{"keys", 1.02},    // how many terms are in the keywords of both, of manyKeys
-	{"weight", 1.11},  // of the terms that are in the keywords of one and in the text of the other, of manyWeight
+	{"time", 2.83},    // 1 at the same time, 1/2 a day apart
+	{"nearest", 0.26}, // no neighbor is more similar
+	{"keys", 0.62},    // how many terms are in the keywords of both, of manyKeys
+	{"weight", 1.18},  // of the terms that are in the keywords of one and in the text of the other, of manyWeight
+	{"agree", 0.78},   // nearest × keys × weight: what links notes that are far apart in time
 }
 
 const (
-	linkBias = -1.04
+	linkBias = -1.21
 	// minLinked is the least probability with which notes are linked: chosen for nine right links of ten in sets of
 	// conversations that the weights were not learned from.
-	minLinked  = 0.72
+	minLinked  = 0.71
 	manyKeys   = 4
-	manyWeight = 12
+	manyWeight = 6
 	maxLinks   = 3 // per note
 )
 
@@ -89,6 +90,8 @@ func linkedPairs(in amem.EvolveInput) []linkedPair {
 		if n.Score == top {
 			pairs[i].features[1] = 1
 		}
+		f := &pairs[i].features
+		f[4] = f[1] * f[2] * f[3]
 	}
 	return pairs
 }

@@ -114,7 +114,7 @@ func describeAgain(n *memory.Described) {
 // fitLinks returns the weights that the pairs give, except those of one set, the bias first: those under which the verdicts
 // are most likely, if large weights are unlikely.
 func fitLinks(pairs []judgedPair, without string) []float64 {
-	const steps, rate, decay = 800, 0.5, 0.004
+	const steps, rate, decay = 800, 0.5, 0.001
 	w := make([]float64, len(linkFeatures)+1)
 	for range steps {
 		slope := make([]float64, len(w))
