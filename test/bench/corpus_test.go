@@ -92,8 +92,8 @@ func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
 			}
 			must[[]string](b)(client.AddMessages(b.Context(), c.ID.String(), messages))
 		}
-		for must[int](b)(client.OpenJobs(b.Context(), c.ID.String())) > 0 {
-			<-time.After(10 * time.Millisecond)
+		if err := eval.Drain(b.Context(), &client, c.ID.String(), len(turns), nil); err != nil {
+			b.Fatal(err)
 		}
 		took += time.Since(start)
 		cpu += processorTime(b) - used
