@@ -31,13 +31,12 @@ const (
 )
 
 // extract quotes the sentences of the exchange that state something. It understands none of them. What an assistant says
-// is read only if nobody else speaks.
+// is read only if facts about it are asked for.
 func extract(in mem0.ExtractInput) mem0.Extraction {
 	all := slices.Concat(in.Recent, in.New)
 	turns := make([]said.Turn, len(all))
-	agentAlone := !slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role != memory.RoleAssistant })
 	for i, u := range all {
-		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !agentAlone, Text: u.Content}
+		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !in.OfAgent, Text: u.Content}
 	}
 	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
 	out := mem0.Extraction{Facts: []string{}}
@@ -49,8 +48,8 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 
 // quotation is a sentence that is kept, with what is needed to understand it.
 type quotation struct {
-	turn, at int // its turn, and its place in it
-	question string
+	turn, at int    // its turn, and its place in it
+	before   string // of the turn before
 	words    string
 	worth    float64
 }
@@ -70,7 +69,7 @@ func quotations(sentences []said.Sentence) []quotation {
 		if worth < leastWorth || worth < leastWorthIntroduced && s.Introduced() {
 			continue
 		}
-		q := quotation{turn: s.Turn, at: i, question: s.Question, words: s.Text, worth: worth}
+		q := quotation{turn: s.Turn, at: i, before: s.Before, words: s.Text, worth: worth}
 		switch before := i - 1; {
 		case s.Lead != "":
 			q.words = joined(s.Lead, s.Text)
@@ -137,7 +136,7 @@ func (q *quotation) frame(u *memory.Utterance, chars int) string {
 	if who != "" {
 		head = cut(who, maxSpeaker) + ", " + head
 	}
-	words, question := oneLine(q.words), oneLine(q.question)
+	words, question := oneLine(q.words), oneLine(q.before)
 	if size := utf8.RuneCountInString; question != "" && size(question) <= maxQuestion &&
 		(chars <= 0 || size(question)+size(head)+size(words)+len(answerMark) <= chars) {
 		head = openMark + strings.ReplaceAll(question, answerMark, " ") + answerMark + head

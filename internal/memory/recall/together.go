@@ -18,11 +18,11 @@ import (
 // labeled dialogues, where each fact was compared with every other of its dialogue: see docs/recall.md.
 const (
 	sameMeaning, leastMeaning   = 0.75, 1.0 / 3 // for embedders that compare meanings
-	sameSpelling, leastSpelling = 0.65, 0.15    // for those that compare spellings
+	sameSpelling, leastSpelling = 0.7, 0.15     // for those that compare spellings
 	meaningShare                = 0.75          // what nearness in meaning counts; a shared word counts 1
 	// leastScore is the part of the score of a group's best hit below which another says too little about the query to be
 	// put before it.
-	leastScore = 0.5
+	leastScore = 1.0 / 3
 )
 
 // together puts statements about the same thing together, the newest event first. Only the best hits are compared, and
