@@ -54,7 +54,17 @@ type quotation struct {
 	worth    float64
 }
 
-// quotations returns the sentences that are worth keeping. A fragment follows the sentence before it, and what a
+// maxJoined is how many bytes a quotation has at most when sentences that name nothing are joined to it: a character of a script
+// without spaces says as much as three of another, and has as many bytes.
+const maxJoined = 160
+
+// hasRoom reports whether a sentence fits behind a quotation. A fragment always does.
+func (q *quotation) hasRoom(s *said.Sentence) bool {
+	return s.IsFragment() || len(q.words)+len(s.Text) <= maxJoined
+}
+
+// quotations returns the sentences that are worth keeping. One that names nothing is understood with the one before it, so
+// they are one quotation. A fragment follows the sentence before it, and what a
 // colon introduces behind what introduces it, since that may make them somebody else's words.
 func quotations(sentences []said.Sentence) []quotation {
 	var out []quotation
@@ -70,15 +80,17 @@ func quotations(sentences []said.Sentence) []quotation {
 			continue
 		}
 		q := quotation{turn: s.Turn, at: i, before: s.Before, words: s.Text, worth: worth}
-		switch before := i - 1; {
-		case s.Lead != "":
-			q.words = joined(s.Lead, s.Text)
-		case !s.IsFragment() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord():
-		case len(out) > 0 && out[len(out)-1].at == before:
-			last := &out[len(out)-1]
+		before := i - 1
+		alone := s.Names() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord()
+		if n := len(out); n > 0 && out[n-1].at == before && out[n-1].hasRoom(s) && (s.Lead != "" && out[n-1].turn == s.Turn || !alone) {
+			last := &out[n-1]
 			last.words, last.at, last.worth = joined(last.words, s.Text), i, max(last.worth, worth)
 			continue
-		default:
+		}
+		switch {
+		case s.Lead != "":
+			q.words = joined(s.Lead, s.Text)
+		case !alone && s.IsFragment():
 			q.words = joined(sentences[before].Text, s.Text)
 		}
 		out = append(out, q)

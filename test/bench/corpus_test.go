@@ -21,7 +21,7 @@ type said struct {
 // saidTurns returns all turns, dialogue by dialogue.
 func saidTurns(b *testing.B) (out []said) {
 	b.Helper()
-	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("../..", eval.CorpusDir))) {
+	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir))) {
 		for i := range d.Turns {
 			t := &d.Turns[i]
 			at := must[time.Time](b)(t.At())
