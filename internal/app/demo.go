@@ -134,6 +134,7 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 // demoText has commands that work as pasted: ask the memory; add a note and see it analyzed, linked and evolved; find it;
 // fork everything for another agent.
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
+Without a model it is described by key phrases and quoted, never rewritten; docs/offline.md says what a model adds.
 Reference of all routes: %[5]s/docs
 
 See it in a browser; the link signs you in:

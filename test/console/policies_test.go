@@ -71,7 +71,7 @@ func TestConsolePolicies(t *testing.T) {
 	agent := create("memgpt", map[string]any{})
 	b.step("an agent that has not acted", at(agent, "memory"), text("has not acted yet"), text("persona"), text("of 8,192"))
 	g.post(t, "/v1/collections/"+agent+"/events", map[string]any{"content": "My name is Nora and I live in Oslo.", "wait": "done"})
-	b.step("its run, step by step", chromedp.Reload(), text("by rules"), chromedp.Click(`.runs summary`, chromedp.ByQuery), text("send_message"))
+	b.step("its run, step by step", chromedp.Reload(), text("without a model"), chromedp.Click(`.runs summary`, chromedp.ByQuery), text("send_message"))
 	b.look("agent")
 	b.done()
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Customer service: what a customer said, newest first and with its dates, and what the house knows beside it. Card
-# numbers are never stored. Without a model nothing is replaced: that he moved stands before where he lived. A model also
+# numbers are never stored. Without a model nothing is replaced: that he moved is shown before where he lived. A model also
 # ends what is no longer true, and writes relations with their times. collection.json is its configuration: one collection
 # for each customer.
 #
