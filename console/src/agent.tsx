@@ -58,7 +58,7 @@ function Run({ run: r, collection }: { run: Schemas['Run']; collection: string }
       <details onToggle={e => setOpen(e.currentTarget.open)}>
         <summary>
           <div>
-            <span class="row"><State of={r.state} /><span class="small soft">{r.type} · {formatTime(r.created_at)}{tokens > 0 && <> · {plural(tokens, 'token')}</>}{r.heuristic && ' · by rules'}{r.stop_reason && <> · {r.stop_reason.replaceAll('_', ' ')}</>}</span></span>
+            <span class="row"><State of={r.state} /><span class="small soft">{r.type} · {formatTime(r.created_at)}{tokens > 0 && <> · {plural(tokens, 'token')}</>}{r.heuristic && ' · without a model'}{r.stop_reason && <> · {r.stop_reason.replaceAll('_', ' ')}</>}</span></span>
             <span>{r.reply ? <Text most={160} still>{r.reply}</Text> : r.error ? reveal(r.error) : <span class="soft">no reply</span>}</span>
           </div>
         </summary>

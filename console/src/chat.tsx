@@ -72,7 +72,7 @@ export function stopTalks(api: Slipbox): void {
   for (const talk of talks.get(api)?.values() ?? []) talk.stop()
 }
 
-/** Asks a collection. Without a model the rules answer with what memory holds. */
+/** Asks a collection. Without a model what memory holds is quoted. */
 export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
   const shared = useShared()
   const talk = talkOf(shared.api, c.id)
@@ -103,7 +103,7 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
   return (
     <div class="chat">
       {talk.turns.length === 0 ? (
-        <Empty title="Talk with this memory"><p>The answer names the notes that it comes from. Without a model, the rules quote what memory holds.</p></Empty>
+        <Empty title="Talk with this memory"><p>The answer names the notes that it comes from. Without a model, what memory holds is quoted.</p></Empty>
       ) : (
         <div role="log" aria-label="Conversation" aria-busy={busy}>
           <ol class="turns">
@@ -153,7 +153,7 @@ function Said({ turn: t, collection, again }: { turn: Turn; collection: string; 
         )}
         <p class="row small soft">
           {t.answer && <>
-            <span>{t.answer.offline ? 'without a model' : t.answer.model ?? 'rules'}</span>
+            <span>{t.answer.model ?? 'without a model'}</span>
             {t.answer.answerable !== undefined && <span>{Math.round(t.answer.answerable * 100)} % that memory has the answer</span>}
             {t.answer.tokens > 0 && <span>{plural(t.answer.tokens, 'token')} of memory</span>}
             {rest > 0 && <span>{plural(rest, 'more note')} in the context</span>}

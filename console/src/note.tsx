@@ -50,7 +50,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
             </div>
             <dl>
               <dt>State</dt><dd><State of={full.body.state} />{full.body.error && <p class="small">{reveal(full.body.error)}</p>}{full.body.provenance?.stale && <p class="small">A source has changed since.</p>}</dd>
-              <dt>Kind</dt><dd>{full.body.kind}{full.body.analyst && <span class="soft"> · described by {full.body.analyst === 'model' ? 'a model' : 'rules'}</span>}</dd>
+              <dt>Kind</dt><dd>{full.body.kind}{full.body.analyst && <span class="soft"> · described {full.body.analyst === 'model' ? 'by a model' : 'without a model'}</span>}</dd>
               {full.body.context && <><dt>Context</dt><dd><Text most={600}>{full.body.context}</Text></dd></>}
               {full.body.keywords.length > 0 && <><dt>Keywords</dt><dd><Tags words={full.body.keywords} label="Keywords" /></dd></>}
               {full.body.tags.length > 0 && <><dt>Tags</dt><dd><Tags words={full.body.tags} label="Tags" /></dd></>}

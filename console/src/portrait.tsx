@@ -14,7 +14,7 @@ export function Portrait({ collection: c, fresh }: InsideProps) {
     <div class="inside">
       <Read of={read}>
         {p => p.portrait === undefined && p.days.length === 0 && p.meta === undefined ? (
-          <Empty title="No portrait yet"><p>It is written from what is said, when the day of an exchange is due: half a minute after its last turn.</p></Empty>
+          <Empty title="No portrait yet"><p>A model writes it from what is said, when the day of an exchange is due: half a minute after its last turn.</p></Empty>
         ) : (
           <>
             <ProfileText profile={p} />

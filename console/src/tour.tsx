@@ -8,7 +8,7 @@ import { useAction, useShared } from './state.ts'
 export const demo = 'demo'
 const forked = 'demo-what-if'
 
-const example = 'Nora wants to fire the twelve vases for the gallery in the new gas kiln.'
+const example = 'The twelve large vases for Birgit, the gallery owner, will be fired in the new gas kiln.'
 const question = 'Which kiln will the vases for the gallery be fired in?'
 const twist = 'The gas kiln is broken, so the vases for the gallery go into the wood kiln.'
 
@@ -55,7 +55,7 @@ const steps: Step[] = [
   },
   {
     title: 'Watch it evolve', label: 'Wait for the policy',
-    before: 'The policy links the note to older ones, and may change how those are described. Each change is a version with its cause.',
+    before: 'The policy links the note to older ones, and a model may change how those are described. Each change is a version with its cause.',
     after: 'Under History, “described” and “linked” came after “added”, each with what it changed. Links lead to the related notes.',
     act: async (api, go, at) => {
       if (at.note === undefined) throw new Error('Take the first step before this one.')

@@ -32,7 +32,7 @@ function Costs({ costs }: { costs: Schemas['Costs'] }) {
     <>
       <DayBars title="Adds" days={days} series={['adds']} />
       {costs.purposes.length === 0 ? (
-        <section><h2>Models</h2><p class="soft">No model was asked in this time. What the policy did, it did by rules, at no cost.</p></section>
+        <section><h2>Models</h2><p class="soft">No model was asked in this time. What the policy did, it did without one, at no cost.</p></section>
       ) : (
         <>
           <DayBars title="Tokens" days={days} series={['tokens read', 'tokens written']} />

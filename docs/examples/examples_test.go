@@ -162,17 +162,17 @@ func TestC086ExampleRunsOffline(t *testing.T) {
 	o.has("history", []string{"- add", "- evolve"}, nil)
 }
 
-// C246: a companion knows the days of a person, how to answer, and what would fade.
+// C246: a companion knows the days of a person by what was said, and what would fade.
 func TestCompanion(t *testing.T) {
 	t.Parallel()
 	o := run(t, "companion", 1)
 	o.has("configure", []string{"memorybank"}, nil)
-	o.has("days", []string{"watercolor of the harbor", "sister Anna's surgery is on 6 March 2026", "the surgery went fine"}, nil)
-	o.has("portrait", []string{"Mood: positive", "Mood: negative", "Reply strategy: Be gentle"}, nil)
-	o.has("context", []string{"## Profile", "speaking style: warm, and short", "## Summaries", "### Friday 2026-03-06", "Anna is well"}, nil)
+	o.has("days", []string{"watercolor of the harbor", "I am worried about my sister Anna", "the surgery went fine"}, nil)
+	o.has("history", []string{"2026-03-01: Mira: I was so happy", "2026-03-06: Mira: Anna is well"}, nil)
+	o.has("context", []string{"## Profile", "speaking style: warm, and short", "## Summaries", "### Friday 2026-03-06", "Mira: Anna is well"}, nil)
 	o.has("fading: none", nil, []string{`"forgotten":0`})
-	// The summary of the last day is not shown, as the message that says the same is.
-	o.has("fading: what", []string{`"forgotten":1`}, nil)
+	// Two summaries of days are not shown, as the messages that say the same are.
+	o.has("fading: what", []string{`"forgotten":2`}, nil)
 }
 
 // C246, C290: an assistant is built on two calls, and says what it keeps, what it does not and what contradicts.
@@ -184,7 +184,7 @@ func TestAssistant(t *testing.T) {
 		"an architect.\n      working\n      episodic\n      semantic", "no meetings before ten.\n      not semantic",
 		"gray day.\n      not episodic: importance 0.10 is below the threshold of 0.3",
 	}, nil)
-	o.has("contradict", []string{"place: Porto (0.48) contested", "place: Lisbon (0.4) contested", "job: architect (0.6)\n"}, nil)
+	o.has("contradict", []string{"place: Porto (0.48) contested", "place: Lisbon (0.4) contested", "name: Nora Weiss (0.6)\n"}, nil)
 	o.has("settle", []string{"place: Lisbon (0.6)\n"}, []string{"place: Porto", "contested"})
 	live, meetings, ok := strings.Cut(o.part("recall"), "About meetings:")
 	if !ok || !strings.Contains(strings.SplitN(live, "\n", 3)[1], "The user lives in Lisbon [semantic") || !strings.Contains(strings.SplitN(meetings, "\n", 3)[1], "no meetings before ten. [episodic, working]") {
@@ -200,37 +200,37 @@ func TestAgent(t *testing.T) {
 	o := run(t, "agent", 2)
 	o.has("configure", []string{"memgpt", "keep the calendar of Nora", "No meetings before ten"}, nil)
 	o.has("page in", []string{"Dr. Prado", "sister Anna visits in May"}, nil)
-	o.has("act", []string{"terminal_tool", "Dr. Prado"}, nil)
+	o.has("act", []string{"terminal_tool", "No model is configured; this is what memory holds:\n- ", ": The dentist of Nora is Dr. Prado, Rua Augusta 12.\n"}, nil)
 	o.has("context", []string{`"part":"blocks"`, `"window":8192`}, nil)
 }
 
-// C246: customer service knows what holds now and what held before, and no card number.
+// C246: customer service has what was said, the newest first, and what was known before, and no card number.
 func TestService(t *testing.T) {
 	t.Parallel()
 	o := run(t, "service", 3)
 	o.has("configure", []string{"mem0g", "none"}, nil)
-	o.has("first", []string{"Ben lives in Porto", "Ben works at the Hotel Miramar"}, nil)
-	o.has("second", []string{"Ben moved to Lisbon", "Slipbox-Redacted: card number", "My card is [redacted: card number]"}, []string{"Ben's card"})
-	o.has("now", []string{"lives_in Lisbon", "works_at Hotel Miramar"}, []string{"Porto"})
-	o.has("before", []string{"lives_in Porto"}, []string{"Lisbon"})
-	o.has("answer", []string{"replaced within two years", "Ben moved to Lisbon"}, []string{"Ben lives in Porto"})
+	o.has("first", []string{"Ben, 2026-03-02: “I live in Porto.”", "“I work at the Hotel Miramar. My kettle K3 leaks.”"}, nil)
+	o.has("second", []string{"Ben, 2026-03-20: “I moved to Lisbon last week.”", "Slipbox-Redacted: card number", "My card is [redacted: card number]"}, []string{"“My card"})
+	o.has("where", []string{"  - Ben, 2026-03-20: “I moved to Lisbon last week.”\n  - Ben, 2026-03-02: “I live in Porto.”"}, nil)
+	o.has("then", []string{"I live in Porto"}, []string{"Lisbon"})
+	o.has("answer", []string{"replaced within two years", "] Ben, 2026-03-20: “I moved to Lisbon last week.”"}, nil)
 	if strings.Contains(o.text, "4111") {
 		t.Errorf("a card number was answered:\n%s", o.text)
 	}
 }
 
-// C246: a tutor finds an old mistake beside a new one by its theme, and a profile with its evidence.
+// C246: a tutor finds an old mistake beside a new one by its theme, and a profile of what was said, with dates.
 func TestTutor(t *testing.T) {
 	t.Parallel()
 	o := run(t, "tutor", 4)
 	const oldMistake, newMistake = "1/2 + 1/3 is 2/5", "a/2 + a/3 is 2a/5"
 	o.has("configure", []string{"memoryos"}, nil)
 	o.has("moves", []string{"short to mid: joined the session: the match is", "short to mid: opened a session: there is none yet", "mid to long: analyzed: its heat is"}, nil)
-	o.has("profile", []string{"Lea loves maps.", "- cognitive needs: I want to understand why", "- neuroticism: I am nervous about the test"}, nil)
-	o.has("plan", []string{oldMistake, newMistake}, []string{"chess"})
+	o.has("profile", []string{"2026-02-02: Lea: I want to understand why", "2026-02-16: Lea: I am nervous about the test"}, nil)
+	o.has("plan", []string{oldMistake, "The same mistake as with 1/2 + 1/3"}, []string{"chess"})
 	o.has("context", []string{"## Profile", oldMistake, newMistake, "## Recent messages\n  ### Monday 2026-03-02"}, nil)
 	themes := strings.Split(strings.TrimSpace(o.part("themes")), "\n")
-	if len(themes) != 4 || !strings.Contains(themes[1], "fractions") || !strings.Contains(themes[1], ": pages 5") || !strings.Contains(o.part("themes"), "maps: pages 2") || !strings.Contains(o.part("themes"), "chess") {
-		t.Errorf("the themes are not fractions (the hottest), maps and chess:\n%s", o.part("themes"))
+	if len(themes) != 5 || !strings.Contains(themes[1], "Fractions: pages 5") || !strings.Contains(o.part("themes"), "village, scale: pages 1") {
+		t.Errorf("the themes are not fractions (the hottest), two of maps and one of a brother:\n%s", o.part("themes"))
 	}
 }

@@ -1,6 +1,7 @@
 package analyst
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,7 +47,7 @@ func isOwnReply(s string) bool {
 	return slices.ContainsFunc([]string{replyFound, replyNothing, replyNoted}, func(own string) bool { return strings.HasPrefix(s, own) })
 }
 
-// Converse implements [memory.Model]: a question is looked up in recall storage, then in archival storage, and
+// Converse implements [memory.Model]: a question is looked up in recall storage and in archival storage, and
 // answered with what was found; a long text is put into archival storage; anything else is noted. Blocks are left
 // alone, since what belongs into one is a judgment. Without tools it answers with a text.
 func (a *Analyst) Converse(ctx context.Context, _ tenant.Scope, d memory.Dialogue) (memory.TurnResult, error) {
@@ -147,8 +148,10 @@ func (e *exchange) next() (tool string, arguments map[string]any) {
 	return send(replyNoted)
 }
 
-// lookUp searches one storage after the other until something is found, and sends it.
+// lookUp searches one storage after the other, and sends what was found. A search finds what is nearest, however far that
+// is; so what shares most words with the question comes first, wherever it is stored.
 func (e *exchange) lookUp(query string) (tool string, arguments map[string]any) {
+	var found []string
 	for _, storage := range []string{toolRecall, toolArchival} {
 		if !e.has(storage) {
 			continue
@@ -161,11 +164,17 @@ func (e *exchange) lookUp(query string) (tool string, arguments map[string]any) 
 			}
 			return storage, arguments
 		}
-		if quotes := e.quotes(page); len(quotes) > 0 {
-			return send(replyFound + "\n" + strings.Join(quotes, "\n"))
-		}
+		found = append(found, e.quotes(page)...)
 	}
-	return send(replyNothing)
+	if len(found) == 0 {
+		return send(replyNothing)
+	}
+
+	asked := termSet(query)
+	slices.SortStableFunc(found, func(a, b string) int {
+		return cmp.Compare(sharedShare(asked, termSet(b)), sharedShare(asked, termSet(a)))
+	})
+	return send(replyFound + "\n" + strings.Join(found[:min(quotedHits, len(found))], "\n"))
 }
 
 func send(message string) (tool string, arguments map[string]any) {

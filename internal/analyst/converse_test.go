@@ -39,6 +39,7 @@ func step(t *testing.T, said string, results ...string) memory.Turn {
 func TestConverse(t *testing.T) {
 	t.Parallel()
 	found := "Page 1 of 1: 2 messages, by their words, best first.\n" + `{"time":"2026-01-03 10:00","role":"user","content":"Where is the car?"}` + "\n" + `{"time":"2026-01-02 10:00","role":"user","content":"I parked on level 3."}`
+	archived := `{"time":"2026-01-01 10:00","content":"The dog is at Anna's."}`
 	nothing := "Page 1 of 1: no messages found."
 	for _, c := range []struct {
 		said    string
@@ -49,7 +50,9 @@ func TestConverse(t *testing.T) {
 		{"Where did I park?", nil, toolRecall, "Where did I park?"},
 		{"I am bored. Where did I park? Somewhere.", nil, toolRecall, `"query":"Where did I park?"`},
 		{"我的车停在哪里？", nil, toolRecall, "我的车停在哪里"},
-		{"Where did I park?", []string{found}, toolSend, "2026-01-02: I parked on level 3."},
+		{"Where did I park?", []string{found}, toolArchival, argumentAgain},
+		{"Where did I park?", []string{found, nothing}, toolSend, "2026-01-02: I parked on level 3."},
+		{"Where is the dog?", []string{found, archived}, toolSend, `\n- 2026-01-01: The dog is at Anna's.\n- 2026-01-02: I parked`},
 		{"Where did I park?", []string{nothing}, toolArchival, argumentAgain},
 		{"Where did I park?", []string{nothing, nothing}, toolSend, "nothing about that"},
 		{"My name is Ada.", nil, toolSend, "Noted"},
@@ -64,7 +67,7 @@ func TestConverse(t *testing.T) {
 			t.Errorf("%.30q after %d results: %+v", c.said, len(c.results), got)
 		}
 	}
-	if got := step(t, "Where did I park?", found, "delivered"); len(got.Calls) > 0 || got.Text != "" {
+	if got := step(t, "Where did I park?", found, nothing, "delivered"); len(got.Calls) > 0 || got.Text != "" {
 		t.Errorf("it was answered, and yet: %+v", got)
 	}
 	got, err := New().Converse(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test"), memory.Dialogue{Turns: []memory.Turn{{Role: memory.RoleUser, Text: "Where?"}}})

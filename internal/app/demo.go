@@ -131,9 +131,10 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 	return g.Waiters.Watch(ctx, s, last.ID, func(memory.Job) error { return nil })
 }
 
-// demoText has commands that work as pasted: ask the memory; add a note and see it analyzed, linked and evolved; find it;
+// demoText has commands that work as pasted: ask the memory; add a note and see it described and linked; find it;
 // fork everything for another agent.
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
+Without a model it is described by key phrases and quoted, never rewritten; docs/offline.md says what a model adds.
 Reference of all routes: %[5]s/docs
 
 See it in a browser; the link signs you in:
@@ -149,10 +150,10 @@ day, and each start with --demo replaces it. Ctrl-C here stops the gateway.
 %[6]s
 Over HTTP:
 
-1. Add a note; the answer shows it described, linked and evolved:
+1. Add a note; the answer shows it described and linked:
 
   curl -sS -w '\n' "$SLIPBOX_URL/v1/collections/%[1]s/notes?wait=evolved" -H "Authorization: Bearer $SLIPBOX_KEY" \
-    -H 'Content-Type: application/json' -d '{"content": "Nora wants to fire the twelve vases for the gallery in the new gas kiln."}'
+    -H 'Content-Type: application/json' -d '{"content": "The twelve large vases for Birgit, the gallery owner, will be fired in the new gas kiln."}'
 
 2. Find it; "is_neighbor" marks notes that were found by a link:
 

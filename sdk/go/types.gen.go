@@ -2334,7 +2334,7 @@ type Note struct {
 	// Collection The collection that was read.
 	Collection string `json:"collection"`
 
-	// Confidence How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 if rules did. Absent from other notes.
+	// Confidence How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 without one. Absent from other notes.
 	Confidence *float64 `json:"confidence,omitempty"`
 
 	// Context May be empty.
@@ -2964,7 +2964,7 @@ type Run struct {
 	// Error Why the last try failed.
 	Error *string `json:"error,omitempty"`
 
-	// Heuristic Rules answered, because there is no model.
+	// Heuristic It was answered without a model, as there is none.
 	Heuristic bool `json:"heuristic"`
 
 	// ID Also the id of the event's message.

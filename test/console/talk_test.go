@@ -26,7 +26,7 @@ func TestConsoleTalk(t *testing.T) {
 
 	b.step("nothing was said yet", chromedp.Navigate(g.url+"/console#/c/"+c+"/chat"), text("Talk with this memory"))
 	b.look("chat-empty")
-	b.step("without a model the rules quote memory", ask("Where does Nora live?"), text("without a model"), text("[1]"),
+	b.step("without a model memory is quoted", ask("Where does Nora live?"), text("without a model"), text("[1]"),
 		holds(`document.querySelector(".answer").innerText.includes("Oslo")`))
 	b.step("a mark opens its note", holds(fmt.Sprintf(`document.querySelector("a.mark").hash.startsWith("#/c/%s/notes/")`, c)))
 	b.look("chat")

@@ -20,7 +20,7 @@ func TestTour(t *testing.T) {
 	}
 	b.step("the tour is offered", chromedp.Navigate(g.url+"/console#key="+g.key), text("Take the tour"), button("Take the tour of the demo, in six steps"), text("step 1 of 6"))
 	b.look("tour")
-	next("Add this note", "It can be found at once", text("twelve vases for the gallery in the new gas kiln"))
+	next("Add this note", "It can be found at once", text("will be fired in the new gas kiln"))
 	next("Next: watch it evolve", "step 2 of 6")
 	next("Wait for the policy", "Under History", text("described"))
 	b.step("a reload continues", chromedp.Reload(), text("Under History"))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # An agent that acts: what it must always see is in memory blocks, the rest is paged in by tools, and it answers events.
+# Without a model it looks a question up and quotes what it finds; a model reasons, and calls its tools by itself.
 # collection.json is its configuration: one collection for each agent.
 #
 #   make build && docs/examples/agent/run.sh
@@ -27,7 +28,7 @@ api POST "$aide/step" '{"tool": "conversation_search", "arguments": {"query": "A
 say "act: an event is answered, step by step"
 api POST "$aide/events" '{"content": "Who is my dentist?", "wait": "done"}' >"$data/run.json"
 field stop_reason <"$data/run.json"
-field reply <"$data/run.json"
+field reply <"$data/run.json" | sed 's/\\n/\n/g'
 
 say "context: tokens of the next prompt, by part"
 api GET "$aide/context"

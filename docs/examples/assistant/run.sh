@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A personal assistant: two calls, remember and recall. It says what it keeps in which layer and what it does not keep
-# and why, and shows what contradicts instead of choosing. The policy is layered, because that is what it is for; an
+# and why, and shows what contradicts instead of choosing. Without a model it knows eight relations, by their published
+# phrases (name, place, likes ...); a model knows any. The policy is layered, because that is what it is for; an
 # assistant that acts by itself, with tools and events, is in ../agent. The working layer is small here, and a
 # consolidation comes when it is asked for; leave the settings out for one after every fifth turn.
 # collection.json is its configuration: one collection for each person.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A companion: it knows what happened on which day, how the person is and how to answer them, and lets go of what is
-# never spoken of again. collection.json is its configuration: one collection for each person.
+# A companion: it knows what happened on which day and what the application says of the person, and lets go of what is
+# never spoken of again. Without a model a day is quoted; a model also writes moods, and how to answer this person.
+# collection.json is its configuration: one collection for each person.
 #
 #   make build && docs/examples/companion/run.sh
 # shellcheck source=docs/examples/gateway.sh
@@ -30,11 +31,11 @@ for _ in $(seq 150); do
 	sleep 0.1
 done
 
-say "days: what happened, one summary each"
+say "days: what was said, one summary each"
 show <"$data/days.json"
 
-say "portrait: how she is, and how to answer her"
-api GET /collections/mira/profile | show
+say "history: all days, each behind its date"
+api GET '/collections/mira/summaries?period=global' | show
 
 # faded prints how many notes a far quicker forgetting (tau of 86 seconds, not 30 days) would delete.
 faded() { api POST /collections/mira/forget '{"dry_run": true, "mode": "threshold", "tau": 0.001}' | grep -o '"forgotten":[0-9]*'; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Customer service: facts about a customer that are true now, with what was true before, and what the house knows
-# beside them. Card numbers are never stored. collection.json is its configuration: one collection for each customer.
+# Customer service: what a customer said, newest first and with its dates, and what the house knows beside it. Card
+# numbers are never stored. Without a model nothing is replaced: that he moved is shown before where he lived. A model also
+# ends what is no longer true, and writes relations with their times. collection.json is its configuration: one collection
+# for each customer.
 #
 #   make build && docs/examples/service/run.sh
 # shellcheck source=docs/examples/gateway.sh
 . "$(dirname "$0")/../gateway.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-# relations prints the relations of a list, one per line.
-relations() { sed 's/{"/\n{"/g' | sed -n 's/.*"object":"\([^"]*\)".*"relation":"\([^"]*\)".*/  - \2 \1/p'; }
 
 say "start"
 start
@@ -20,6 +20,7 @@ api POST /collections/handbook/notes '{"content": "A kettle of the series K3 tha
 say "first call"
 api POST '/collections/customer-4711/messages?wait=evolved' '{"messages": [{"id": "call-1", "session": "call-1", "name": "Ben",
 	"occurred_at": "2026-03-02T09:00:00Z", "user": "I live in Porto. I work at the Hotel Miramar. My kettle K3 leaks.", "assistant": "We will replace it."}]}' >"$data/learned.json"
+first=$(grep -o '"revision":[0-9]*' "$data/learned.json" | tail -1 | grep -o '[0-9]*')
 grep -o '"memory":"[^"]*"' "$data/learned.json" | sed 's/^"memory":"/  - /; s/"$//'
 
 say "second call: he moved, and says a card number that nobody may store"
@@ -29,13 +30,13 @@ grep -o '"memory":"[^"]*"' "$data/learned.json" | sed 's/^"memory":"/  - /; s/"$
 grep -i '^slipbox-redacted' "$data/headers"
 api GET /collections/customer-4711/messages | show
 
-say "now: what holds"
-api GET '/collections/customer-4711/facts?subject=Ben' | relations
+say "where: what contradicts is found together, the newest first"
+api POST /collections/customer-4711/search '{"query": "Where does Ben live?", "k": 2}' | show
 
-say "before: what held once"
-api GET '/collections/customer-4711/facts?subject=Ben&valid=false' | relations
+say "then: what was known after the first call"
+api POST /collections/customer-4711/search "{\"query\": \"Where does Ben live?\", \"k\": 2, \"as_of\": $first}" | show
 
-say "answer: the rule of the house, and the customer"
+say "answer: the rule of the house, and what the customer said"
 api POST /collections/handbook/search '{"query": "leaking kettle K3", "k": 1}' | show
 api POST /collections/customer-4711/context '{"query": "Where do we send the new kettle?", "token_budget": 200}' | lines
 

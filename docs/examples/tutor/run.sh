@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A tutor: subjects come back over months. Lessons become sessions by theme, so an old mistake is found beside a new one;
-# what is practiced often stays hot and is analyzed: the profile of the student says on what evidence. Each move says
-# why. That is the policy memoryos: one person, themes that return.
+# what is practiced often stays hot and is analyzed: the profile of the student has what she said, with its date. Each
+# move says why. That is the policy memoryos: one person, themes that return. A model also writes traits, with evidence.
 # collection.json is its configuration: one collection for each student. A lesson is short here, so the short tier has
 # room for two exchanges and a session is analyzed early; leave both out for real ones.
 #
@@ -39,10 +39,8 @@ LESSONS
 say "moves: why an exchange is where it is, newest first"
 api GET "$lea/moves" | items | sed -n 's/.*"from":"\([a-z]*\)".*"reason":"\([^"]*\)".*"to":"\([a-z]*\)".*/  - \1 to \3: \2/p'
 
-say "profile: what the lessons show of Lea, and what shows it"
-api GET "$lea/profile" >"$data/profile.json"
-field portrait <"$data/profile.json" | sed 's/^/  /'
-items <"$data/profile.json" | sed -n 's/.*"evidence":\["\([^"]*\)".*"name":"\([^"]*\)".*/  - \2: \1/p'
+say "profile: what Lea said that says most, in order"
+api GET "$lea/profile" | field portrait | sed 's/ \(20[0-9-]*: \)/\n\1/g' | sed 's/^/  - /'
 
 say "plan: what the tutor has to know before the next lesson"
 api POST "$lea/search" '{"query": "Which mistakes does Lea make when she adds fractions?", "k": 4}' | show
@@ -54,7 +52,7 @@ say "themes: the hottest first; what was asked for is hot"
 # Visits are counted after the answer.
 for _ in $(seq 150); do
 	api GET "$lea/sessions" | items | sed -n 's/.*"pages":\([0-9]*\).*"theme":"\([^"]*\)".*"visits":\([0-9]*\).*/  - \2: pages \1, visits \3/p' >"$data/themes"
-	if sed -n 1p "$data/themes" | grep -q fractions; then break; fi
+	if sed -n 1p "$data/themes" | grep -qi fractions; then break; fi
 	sleep 0.1
 done
 cat "$data/themes"

@@ -60,7 +60,11 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 			content = content[p.Start:p.End]
 		}
 		a.Citations = append(a.Citations, recall.Cite(n))
-		fmt.Fprintf(&b, "\n[%d] %s: %s", len(a.Citations), n.OccurredAt.UTC().Format("2006-01-02"), clip.Runes(oneLine(content), offlineRunes))
+		day := n.OccurredAt.UTC().Format("2006-01-02") + ": "
+		if strings.Contains(content, day) { // a quotation has its date
+			day = ""
+		}
+		fmt.Fprintf(&b, "\n[%d] %s%s", len(a.Citations), day, clip.Runes(oneLine(content), offlineRunes))
 	}
 	if len(a.Citations) > 0 {
 		a.Reply = b.String()

@@ -1472,7 +1472,7 @@ export interface paths {
          * @description Stores an event and starts a run that answers it: the model reads its context and calls tools until
          *     it has answered. Runs of a collection are done in the order of their events. With `wait: done`
          *     the answer is the run when it has ended or waits, or as it is after 25 s. A timer or heartbeat with `at`
-         *     starts its run then. Without a model, rules choose the tools (`heuristic`). Waiting needs the scope `notes:read` too.
+         *     starts its run then. Without a model, questions are looked up and quoted (`heuristic`). Waiting needs the scope `notes:read` too.
          */
         post: operations["postEvent"];
         delete?: never;
@@ -4682,7 +4682,7 @@ export interface components {
             reply?: string;
             /** @description Why the last try failed. */
             error?: string;
-            /** @description Rules answered, because there is no model. */
+            /** @description It was answered without a model, as there is none. */
             heuristic: boolean;
             /** @description Empty in a list. */
             steps: components["schemas"]["RunStep"][];
@@ -4962,7 +4962,7 @@ export interface components {
             importance?: number;
             /**
              * Format: double
-             * @description How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 if rules did. Absent from other notes.
+             * @description How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 without one. Absent from other notes.
              */
             confidence?: number;
             /** Format: date-time */

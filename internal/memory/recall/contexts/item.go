@@ -35,7 +35,7 @@ func newItem(n *memory.Note, found *text.Span) *item {
 	it := &item{note: n, part: partOfKind(n), passages: newPassages(n.Content, passageTokens), found: found}
 	session := sessionOf(n)
 	it.group = formatDay(n.OccurredAt) + " " + session
-	if n.Kind == memory.KindMessage || session != "" {
+	if n.Kind == memory.KindMessage || session != "" && n.Kind != memory.KindFact { // a fact names whom it is about
 		it.speaker = speakerOf(n)
 	}
 	return it

@@ -1329,7 +1329,7 @@ class HitNote(Model):
     importance: float | None = None
     confidence: float | None = None
     """
-    How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 if rules did. Absent from other notes.
+    How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 without one. Absent from other notes.
     """
     occurred_at: AwareDatetime | None = None
     created_at: AwareDatetime | None = None
@@ -1976,7 +1976,7 @@ class Run(Model):
     """
     heuristic: bool
     """
-    Rules answered, because there is no model.
+    It was answered without a model, as there is none.
     """
     steps: list[RunStep]
     """
@@ -2060,7 +2060,7 @@ class Note(Model):
     importance: float | None = None
     confidence: float | None = None
     """
-    How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 if rules did. Absent from other notes.
+    How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 without one. Absent from other notes.
     """
     occurred_at: AwareDatetime | None = None
     created_at: AwareDatetime
