@@ -21,6 +21,8 @@ type ExtractInput struct {
 // Extraction is the answer of "extract".
 type Extraction struct {
 	Facts []string `json:"facts"` // short, self-contained, with absolute dates; none for small talk
+
+	said []string // the words that say each, as the model copied them; "": not given
 }
 
 // Operation is what is done with a candidate fact.
