@@ -334,6 +334,11 @@ func (c *Client) jobs(ctx context.Context, collection string, states ...string) 
 
 // CountNotes calls count with each note of a collection.
 func (c *Client) CountNotes(ctx context.Context, collection string, count func(raw json.RawMessage) error) error {
+	return c.countNotes(ctx, collection, "", count)
+}
+
+// countNotes is CountNotes for the notes of a kind, or of all.
+func (c *Client) countNotes(ctx context.Context, collection, kind string, count func(raw json.RawMessage) error) error {
 	cursor := ""
 	for {
 		var page struct {
@@ -341,6 +346,9 @@ func (c *Client) CountNotes(ctx context.Context, collection string, count func(r
 			NextCursor string            `json:"next_cursor"`
 		}
 		q := url.Values{"limit": {"200"}}
+		if kind != "" {
+			q.Set("kind", kind)
+		}
 		if cursor != "" {
 			q.Set("cursor", cursor)
 		}

@@ -1,0 +1,254 @@
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Labeled is a dialogue of the corpus with what a careful reader notes of it. corpus/README.md
+// describes the format.
+type Labeled struct {
+	ID        string            `json:"id"`
+	Lang      string            `json:"lang"`
+	Setting   string            `json:"setting"`
+	People    []string          `json:"people"`
+	Turns     []LabeledTurn     `json:"turns"`
+	Facts     []Label           `json:"facts"`
+	Traps     []Trap            `json:"traps"`
+	Recalls   []Recall          `json:"recalls"`
+	Questions []LabeledQuestion `json:"questions"`
+}
+
+// LabeledTurn is what one person, or the assistant, says.
+type LabeledTurn struct {
+	Index   int    `json:"i"`
+	Date    string `json:"d"` // local time, to the minute
+	Speaker string `json:"s"`
+	Role    string `json:"r"` // person, user or assistant
+	Text    string `json:"t"`
+}
+
+// Label is a fact that a careful reader notes of a turn. The other facts are named by their numbers.
+type Label struct {
+	Number  int    `json:"f"`
+	Turn    int    `json:"turn"`
+	Span    string `json:"span"` // exact text of the turn
+	Text    string `json:"text"` // understood alone
+	Who     string `json:"who"`
+	Class   string `json:"cls"`
+	Ends    []int  `json:"ends"`
+	Refines []int  `json:"refines"`
+	Same    []int  `json:"same"`
+}
+
+// Trap is a turn that sounds as if it ended an older fact, and does not.
+type Trap struct {
+	Turn int    `json:"turn"`
+	Old  int    `json:"old"`
+	Why  string `json:"why"`
+}
+
+// Recall is a turn at which a good companion remembers earlier ones.
+type Recall struct {
+	Turn int   `json:"turn"`
+	Gold []int `json:"gold"`
+}
+
+// LabeledQuestion is a question at the end of the dialogue.
+type LabeledQuestion struct {
+	Text   string `json:"q"`
+	Gold   []int  `json:"gold"` // all turns that are needed
+	Kind   string `json:"kind"`
+	Answer string `json:"a"`
+	Lang   string `json:"lang"` // if it is not that of the dialogue
+}
+
+// CorpusDir is where the dialogues are in the repository.
+const CorpusDir = "corpus/dialogues"
+
+// believedWriters wrote a file each. All of it is believed, so that figures show talk by people from
+// whom nothing was learned.
+var believedWriters = []string{"people-2", "chinese-2"}
+
+// Believed reports whether the dialogue only measures: nothing is learned from it, and no rule or prompt
+// chosen on it. Believed are all dialogues of two writers, and of the others every fifth, whose number
+// ends in 3 or 8.
+func (d *Labeled) Believed() bool {
+	i := strings.LastIndex(d.ID, "-")
+	return slices.Contains(believedWriters, d.ID[:max(i, 0)]) || strings.HasSuffix(d.ID, "3") || strings.HasSuffix(d.ID, "8")
+}
+
+// At returns when a turn was said. The clock is local, and no zone is known.
+func (t *LabeledTurn) At() (time.Time, error) {
+	at, err := time.Parse("2006-01-02T15:04", t.Date)
+	if err != nil {
+		return at, fmt.Errorf("time of turn %d: %w", t.Index, err)
+	}
+	return at, nil
+}
+
+// label returns the label with a number, or nil.
+func (d *Labeled) label(number int) *Label {
+	for i := range d.Facts {
+		if d.Facts[i].Number == number {
+			return &d.Facts[i]
+		}
+	}
+	return nil
+}
+
+// Problems returns what contradicts itself: labels of turns that do not exist, spans that are not in
+// their turn, numbers that name no earlier fact.
+func (d *Labeled) Problems() (out []string) {
+	complain := func(format string, args ...any) { out = append(out, d.ID+": "+fmt.Sprintf(format, args...)) }
+	for i := range d.Turns {
+		if _, err := d.Turns[i].At(); err != nil || d.Turns[i].Index != i {
+			complain("turn %d has the number %d and the time %q", i, d.Turns[i].Index, d.Turns[i].Date)
+		}
+	}
+	known := func(turn int) bool { return turn >= 0 && turn < len(d.Turns) }
+	facts := map[int]bool{}
+	for _, f := range d.Facts {
+		if !known(f.Turn) || !strings.Contains(d.Turns[f.Turn].Text, f.Span) {
+			complain("fact %d is not said in turn %d", f.Number, f.Turn)
+		}
+		for _, old := range slices.Concat(f.Ends, f.Refines, f.Same) {
+			if !facts[old] {
+				complain("fact %d names fact %d, which is not before it", f.Number, old)
+			}
+		}
+		if facts[f.Number] {
+			complain("two facts have the number %d", f.Number)
+		}
+		facts[f.Number] = true
+	}
+	for _, t := range d.Traps {
+		if !known(t.Turn) || !facts[t.Old] {
+			complain("a trap names turn %d and fact %d", t.Turn, t.Old)
+		}
+	}
+	for _, r := range d.Recalls {
+		if !known(r.Turn) || slices.ContainsFunc(r.Gold, func(g int) bool { return g < 0 || g >= r.Turn }) {
+			complain("turn %d recalls %v", r.Turn, r.Gold)
+		}
+	}
+	for _, q := range d.Questions {
+		if slices.ContainsFunc(q.Gold, func(g int) bool { return !known(g) }) {
+			complain("%q is answered by the turns %v", q.Text, q.Gold)
+		}
+	}
+	return out
+}
+
+// ReadCorpus reads the dialogues of a folder, in the order of their files. It fails when one
+// contradicts itself.
+func ReadCorpus(dir string) ([]Labeled, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no dialogues in %q: %w", dir, cmp.Or(err, os.ErrNotExist))
+	}
+	var out []Labeled
+	for _, file := range files {
+		lines, err := readLines[Labeled](file)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lines {
+			if problems := lines[i].Problems(); len(problems) > 0 {
+				return nil, fmt.Errorf("%s:\n%s", file, strings.Join(problems, "\n"))
+			}
+		}
+		out = append(out, lines...)
+	}
+	return out, nil
+}
+
+// ReviewsDir has dialogues that were written for reviews, with what should be learned of the last
+// eight of them.
+const ReviewsDir = "internal/eval/reviews"
+
+// ReadReviewed reads the dialogues for which a reviewer listed the wanted facts. Each turn has a date,
+// and no time: they are said a minute apart, from nine o'clock on.
+func ReadReviewed(dir string) ([]Labeled, error) {
+	type line struct{ Dialogue, Date, Speaker, Text string }
+	turns, err := readLines[line](filepath.Join(dir, "dialogues.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	type want struct {
+		Dialogue, Span, Text string
+		Turn                 int
+	}
+	wanted, err := readLines[want](filepath.Join(dir, "wanted.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	var out []Labeled
+	at := map[string]int{}
+	for _, w := range wanted {
+		i, ok := at[w.Dialogue]
+		if !ok {
+			i = len(out)
+			at[w.Dialogue] = i
+			out = append(out, Labeled{ID: w.Dialogue})
+		}
+		d := &out[i]
+		d.Facts = append(d.Facts, Label{Number: len(d.Facts) + 1, Turn: w.Turn, Span: w.Span, Text: w.Text})
+	}
+	for _, l := range turns {
+		i, ok := at[l.Dialogue]
+		if !ok {
+			continue
+		}
+		d := &out[i]
+		n := len(d.Turns)
+		role := "person"
+		if l.Speaker == "assistant" {
+			role = l.Speaker
+		}
+		d.Turns = append(d.Turns, LabeledTurn{Index: n, Date: fmt.Sprintf("%sT09:%02d", l.Date, n), Speaker: l.Speaker, Role: role, Text: l.Text})
+	}
+	for i := range out {
+		d := &out[i]
+		d.Lang = "en"
+		if lang, _ := text.Guess(d.Turns[0].Text); lang == text.Chinese {
+			d.Lang = "zh"
+		}
+		if problems := d.Problems(); len(problems) > 0 {
+			return nil, fmt.Errorf("%s:\n%s", dir, strings.Join(problems, "\n"))
+		}
+	}
+	return out, nil
+}
+
+// readLines reads a JSON value of each line of a file.
+func readLines[T any](file string) ([]T, error) {
+	raw, err := os.ReadFile(file) //nolint:gosec // the caller names the file
+	if err != nil {
+		return nil, fmt.Errorf("read dialogues: %w", err)
+	}
+	var out []T
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, len(raw)+1)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", file, len(out)+1, err)
+		}
+		out = append(out, v)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return out, nil
+}
