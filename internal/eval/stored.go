@@ -25,6 +25,9 @@ type storedNote struct {
 		Sources []string `json:"sources"`
 		Stale   bool     `json:"stale"`
 	} `json:"provenance"`
+	Attributes struct {
+		Layer string `json:"layer"` // of an item of a layered memory
+	} `json:"attributes"`
 	Links []struct {
 		Target     string  `json:"target"`
 		Relation   string  `json:"relation"`
@@ -36,7 +39,7 @@ type storedNote struct {
 var writtenKinds = []string{"note", kindMessage}
 
 // derivedKinds are the kinds that the policies for conversations write.
-var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge"}
+var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge", "session"}
 
 // rawAnswer matches text that looks like a model's answer stored as it came: a code fence, thinking,
 // or JSON.
@@ -110,7 +113,8 @@ func (n *storedNote) problems() (out []string) {
 		if strings.TrimSpace(n.Content) == "" {
 			out = append(out, "is empty")
 		}
-		if n.Analyst != "model" && n.Analyst != "heuristic" {
+		copied := n.Attributes.Layer != "" // what was said, word for word
+		if n.Analyst != "model" && n.Analyst != "heuristic" && !copied {
 			out = append(out, fmt.Sprintf("has the analyst %q", n.Analyst))
 		}
 		if n.State == "raw" {

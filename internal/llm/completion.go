@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"regexp"
 	"strings"
@@ -247,15 +246,18 @@ func objectFormat(format int32, name string, schema json.RawMessage) (f *openai.
 	return f, how
 }
 
+// leastTemperature stands for zero, which the client library omits. It is not the smallest number above: llama.cpp divides
+// by it, and what overflows is drawn at random.
+const leastTemperature = 1e-6
+
 // requestTemperature returns the temperature of a call, or the default when the call has none (0).
-// A negative one means zero, which is sent as the smallest number above, since the client library
-// omits a zero.
+// A negative one means zero.
 func requestTemperature(call, def float64) float32 {
 	switch {
 	case call == 0:
 		return float32(def)
 	case call < 0:
-		return math.SmallestNonzeroFloat32
+		return leastTemperature
 	}
 	return float32(call)
 }
