@@ -242,7 +242,7 @@ type similarMaterial struct {
 type decideMaterial struct {
 	Fact    string            `json:"fact"`
 	Time    string            `json:"time"`
-	Similar []similarMaterial `json:"memories"`
+	Similar []similarMaterial `json:"similar"`
 }
 
 // askDecision asks for the decision about one fact.
