@@ -152,8 +152,10 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	for _, u := range x.utterancesWithin(c.MessageChars, exchangeMessages*c.MessageChars) {
 		m.New = append(m.New, spokenLine(&u))
 	}
+	prompt := p.prompts.extract
+	prompt.Schema = boundFacts(prompt.Schema, c, in.New)
 	answer, err := c.ask(ctx, d, question{
-		name: "extract", prompt: &p.prompts.extract, material: m, count: len(m.New), input: in,
+		name: "extract", prompt: &prompt, material: m, count: len(m.New), input: in,
 		lenient: lenientFacts, check: policy.CheckTypes[Extraction],
 	})
 	out.Extract = &Phase{}

@@ -1,10 +1,14 @@
 package mem0
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // UnmarshalJSON reads facts as texts, as the analyst gives them, or as objects with the words that say them, as a model
@@ -51,6 +55,21 @@ func (e *Extraction) quotedFacts(x *exchange) (facts []string, notSaid int) {
 		facts = append(facts, fact)
 	}
 	return facts, notSaid
+}
+
+// spareFacts is how many facts an exchange may have beyond its sentences: a sentence may say several things.
+const spareFacts = 3
+
+var mostFacts = []byte(`"maxItems": 25`)
+
+// boundFacts returns the schema of "extract" with a bound on the number of facts that the messages can have, so that a small
+// model, which fills a list as long as it may, comes to an end.
+func boundFacts(schema json.RawMessage, c *Config, messages []memory.Utterance) json.RawMessage {
+	most := spareFacts
+	for i := range messages {
+		most += len(text.Sentences(messages[i].Content))
+	}
+	return bytes.Replace(schema, mostFacts, fmt.Appendf(nil, `"maxItems": %d`, min(most, c.MaxFacts)), 1)
 }
 
 // lettersOf returns a text without what a quotation may change: case, spaces and punctuation.
