@@ -1,6 +1,16 @@
 package analyst
 
-import "github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/analyst/said"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+)
 
 // factCalls are the calls of Mem0.
 func factCalls() map[string]answerer {
@@ -12,8 +22,157 @@ func factCalls() map[string]answerer {
 	}
 }
 
-func extract(mem0.ExtractInput) mem0.Extraction { return mem0.Extraction{Facts: []string{}} }
+// The worth from which a sentence is kept. Of the labeled sentences in files that the head did not learn from, this keeps
+// nine of ten that are worth it, and fewer than half in all. What is missing cannot be found later; what is too
+// much is only in the way. What follows a colon may be handed over for work, or be somebody else's words.
+const (
+	leastWorth           = 0.18
+	leastWorthIntroduced = 0.35
+)
 
-func decide(mem0.DecideInput) mem0.FactDecision { return mem0.FactDecision{Operation: mem0.OpAdd} }
+// extract quotes the sentences of the exchange that state something. It understands none of them. What an assistant says
+// is read only if nobody else speaks.
+func extract(in mem0.ExtractInput) mem0.Extraction {
+	all := slices.Concat(in.Recent, in.New)
+	turns := make([]said.Turn, len(all))
+	agentAlone := !slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role != memory.RoleAssistant })
+	for i, u := range all {
+		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !agentAlone, Text: u.Content}
+	}
+	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
+	out := mem0.Extraction{Facts: []string{}}
+	for _, q := range best(quotations(sentences), in.Max) {
+		out.Facts = append(out.Facts, q.frame(&all[q.turn], in.Chars))
+	}
+	return out
+}
 
-func summarize(mem0.SummarizeInput) mem0.Summary { return mem0.Summary{} }
+// quotation is a sentence that is kept, with what is needed to understand it.
+type quotation struct {
+	turn, at int // its turn, and its place in it
+	question string
+	words    string
+	worth    float64
+}
+
+// quotations returns the sentences that are worth keeping. A fragment follows the sentence before it, and what a
+// colon introduces behind what introduces it, since that may make them somebody else's words.
+func quotations(sentences []said.Sentence) []quotation {
+	var out []quotation
+	seen := map[string]bool{}
+	for i := range sentences {
+		s := &sentences[i]
+		if s.Asks || seen[s.Text] || !strings.ContainsFunc(s.Text, unicode.IsLetter) {
+			continue
+		}
+		seen[s.Text] = true
+		worth := s.Worth()
+		if worth < leastWorth || worth < leastWorthIntroduced && s.Introduced() {
+			continue
+		}
+		q := quotation{turn: s.Turn, at: i, question: s.Question, words: s.Text, worth: worth}
+		switch before := i - 1; {
+		case s.Lead != "":
+			q.words = joined(s.Lead, s.Text)
+		case !s.IsFragment() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord():
+		case len(out) > 0 && out[len(out)-1].at == before:
+			last := &out[len(out)-1]
+			last.words, last.at, last.worth = joined(last.words, s.Text), i, max(last.worth, worth)
+			continue
+		default:
+			q.words = joined(sentences[before].Text, s.Text)
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// joined joins two sentences as their script does.
+func joined(a, b string) string {
+	if end, _ := utf8.DecodeLastRuneInString(a); strings.ContainsRune(wideEnds, end) {
+		return a + b
+	}
+	return a + " " + b
+}
+
+// best returns the n quotations of most worth, in their order.
+func best(all []quotation, n int) []quotation {
+	if n <= 0 || len(all) <= n {
+		return all
+	}
+	ranked := slices.Clone(all)
+	slices.SortStableFunc(ranked, func(a, b quotation) int { return cmp.Compare(b.worth, a.worth) })
+	ranked = ranked[:n]
+	slices.SortFunc(ranked, func(a, b quotation) int { return cmp.Compare(a.at, b.at) })
+	return ranked
+}
+
+// Marks of a quotation.
+const (
+	openMark, closeMark = "“", "”"
+	answerMark          = closeMark + " – " // between a question and its answer
+	saidMark            = ": " + openMark   // between who speaks and the words
+)
+
+// The bounds of a quotation, in characters.
+const (
+	maxSpeaker  = 60
+	maxQuestion = 160
+	leastQuoted = 80
+)
+
+// frame writes a quotation with who said it and when. It has no word of any language:
+//
+//	Nora, 2026-06-01: “I live in Berlin.”
+//	“How often is she shod?” – Rory, 2026-06-01: “Every six weeks.”
+//
+// For somebody without a name there is only the date, and for an assistant its role, since a memory is about people.
+// Every character of the words stays as it is. What is longer than the bound is cut, which an ellipsis shows.
+func (q *quotation) frame(u *memory.Utterance, chars int) string {
+	who := strings.ReplaceAll(oneLine(u.Name), saidMark, " ")
+	if who == "" && u.Role == memory.RoleAssistant {
+		who = string(u.Role)
+	}
+	head := u.Time.Format("2006-01-02") + saidMark
+	if who != "" {
+		head = cut(who, maxSpeaker) + ", " + head
+	}
+	words, question := oneLine(q.words), oneLine(q.question)
+	if size := utf8.RuneCountInString; question != "" && size(question) <= maxQuestion &&
+		(chars <= 0 || size(question)+size(head)+size(words)+len(answerMark) <= chars) {
+		head = openMark + strings.ReplaceAll(question, answerMark, " ") + answerMark + head
+	}
+	if chars > 0 {
+		words = cut(words, max(leastQuoted/2, chars-utf8.RuneCountInString(head)-1))
+	}
+	return head + words + closeMark
+}
+
+// oneLine returns a text with single spaces.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// cut shortens a text to so many characters.
+func cut(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return strings.TrimRightFunc(string(r[:n-1]), unicode.IsSpace) + "…"
+}
+
+// quoted returns the words that a fact quotes, or the whole fact if it is no quotation.
+func quoted(fact string) string {
+	words, ok := strings.CutSuffix(fact, closeMark)
+	if !ok {
+		return fact
+	}
+	if strings.HasPrefix(words, openMark) {
+		if _, behind, found := strings.Cut(words, answerMark); found {
+			words = behind
+		}
+	}
+	if _, behind, found := strings.Cut(words, saidMark); found {
+		return behind
+	}
+	return fact
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
 func TestListPolicies(t *testing.T) {
@@ -135,10 +136,36 @@ func TestGetCosts(t *testing.T) {
 	b.call(t, "writer", "GET", c+"/costs", "").refused(http.StatusForbidden, fault.Forbidden, "")
 }
 
+// livesIn answers the calls of mem0g about who says where they live, as a model does.
+func livesIn(c memory.Call) (memory.Answer, error) {
+	place := func(said string) string {
+		if strings.Contains(said, "Shanghai") {
+			return "Shanghai"
+		}
+		return "Beijing"
+	}
+	var out any
+	switch in := c.Input.(type) {
+	case mem0.ExtractInput:
+		out = mem0.Extraction{Facts: []string{"User lives in " + place(in.New[0].Content)}}
+	case mem0.DecideInput:
+		out = mem0.FactDecision{Operation: mem0.OpDelete, Target: new(0)}
+	case mem0.EntitiesInput:
+		out = mem0.EntitiesFound{Entities: []mem0.Entity{{Entity: place(in.Texts[0]), Type: "place"}}}
+	case mem0.RelationsInput:
+		out = mem0.RelationsFound{Relations: []mem0.Triple{{Source: "User", Relation: "lives_in", Destination: place(in.Texts[0])}}}
+	case mem0.ConflictsInput:
+		out = mem0.ConflictsFound{Invalidate: in.Existing}
+	}
+	raw, err := json.Marshal(out)
+	return memory.Answer{JSON: raw, Analyst: memory.AnalystModel, Model: "scripted"}, err
+}
+
 // A fact that is no longer true is listed as a past one.
 func TestListFacts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
+	b.model.asks = livesIn
 	c := b.space(t, "talk", "mem0g")
 	for _, said := range []string{
 		`{"content":"I live in Beijing.","occurred_at":"2025-01-01T00:00:00Z"}`,

@@ -25,7 +25,6 @@ var notRaced = map[string]string{
 	"internal/llm/llmtest":                 "the tests of its users run it with the race detector",
 	"internal/memory/agent":                "the tests of internal/api run it with the race detector",
 	"internal/memory/jobs":                 "the tests of internal/worker run it with the race detector",
-	"internal/analyst":                     "has no state; the tests of internal/memory/policy/mem0 run it with the race detector",
 	"internal/memory/layers":               "the tests of internal/api run it with the race detector",
 	"internal/redis/redistest":             "starts processes for tests",
 	"internal/search/o200k":                "reads its ranks once",

@@ -116,11 +116,12 @@ func Map() []Package {
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
-		{"internal/analyst", LayerAdapter, "answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos", policy + "/layered"}, false},
+		{"internal/analyst", LayerAdapter, "answers the calls of the policies without a model", []string{core, "internal/analyst/said", policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos", policy + "/layered"}, false},
 		{"internal/redis", LayerAdapter, "what processes share through Redis: limits, news, wake-ups", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions", []string{core, "internal/redis"}, false},
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
+		{"internal/analyst/said", LayerLeaf, "sentences of talk, and which of them are worth keeping", nil, false},
 		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
 		{"internal/snapshot", LayerLeaf, "files that can be made again", nil, false},
 		{"internal/search", LayerLeaf, "fusion and ranking, pure functions", nil, false},
@@ -148,7 +149,7 @@ func Map() []Package {
 
 		{eval, LayerTool, "measuring through the public API", []string{"internal/clip"}, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
-		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/encoder"}, false},
+		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/analyst/said", "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},
 		{"deploy", LayerTool, "images, compositions, their checks", nil, false},
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},

@@ -169,10 +169,8 @@ type contradiction struct {
 	facts    map[string][]string
 	verdicts map[string]verdict
 	query    string
-	live     []string   // by the scripted model
-	gone     []string   // former facts: in the history, by the scripted model
-	rules    [][]string // by the heuristic analyst: words of each live fact
-	never    []string   // words of no live fact
+	live     []string // by the scripted model
+	gone     []string // former facts: in the history, by the scripted model
 }
 
 func contradictions() []contradiction {
@@ -180,7 +178,7 @@ func contradictions() []contradiction {
 	reworded := contradiction{
 		name: "a reworded repeat ten times over", query: "hobbies hiking",
 		facts: map[string][]string{hiking[0]: {"User loves hiking in the mountains"}}, verdicts: map[string]verdict{},
-		live: []string{"User loves hiking in the mountains"}, rules: [][]string{{"hiking", "mountains"}},
+		live: []string{"User loves hiking in the mountains"},
 	}
 	for i, s := range []string{
 		"I really love hiking in the mountains.", "I love hiking in the mountains so much!", "I love to hike in the mountains.",
@@ -202,7 +200,6 @@ func contradictions() []contradiction {
 				"User is no longer vegetarian and eats fish": {mem0.OpDelete, "User is vegetarian", "User eats fish and is no longer vegetarian"},
 			},
 			live: []string{"User eats fish and is no longer vegetarian"}, gone: []string{"User is vegetarian"},
-			rules: [][]string{{"fish"}, {"not vegetarian"}}, never: []string{"is vegetarian"},
 		},
 		{
 			name: "a name that is corrected", query: "what is the name of the user",
@@ -210,7 +207,6 @@ func contradictions() []contradiction {
 			facts:    map[string][]string{"My name is John.": {"User's name is John"}, "My name is Mike, not John.": {"User's name is Mike, not John"}},
 			verdicts: map[string]verdict{"User's name is Mike, not John": {mem0.OpDelete, "User's name is John", "User's name is Mike"}},
 			live:     []string{"User's name is Mike"}, gone: []string{"User's name is John"},
-			rules: [][]string{{"Mike"}}, never: []string{"name is John"},
 		},
 		{
 			name: "a move from Beijing to Shanghai", query: "where does the user live",
@@ -223,14 +219,13 @@ func contradictions() []contradiction {
 				"User lives in Shanghai":              {mem0.OpDelete, "User lives in Beijing", ""},
 			},
 			live: []string{"User lives in Shanghai"}, gone: []string{"User lives in Beijing"},
-			rules: [][]string{{"Shanghai"}}, never: []string{"lives in Beijing"},
 		},
 		{
 			name: "a plan that is cancelled", query: "trip to Rome",
 			said:     []string{"I plan a trip to Rome in May.", "I cancelled my trip to Rome."},
 			facts:    map[string][]string{"I plan a trip to Rome in May.": {"User plans a trip to Rome in May"}, "I cancelled my trip to Rome.": {"User cancelled the trip to Rome"}},
 			verdicts: map[string]verdict{"User cancelled the trip to Rome": {mem0.OpDelete, "User plans a trip to Rome in May", ""}},
-			live:     []string{}, gone: []string{"User plans a trip to Rome in May"}, never: []string{"plans a trip"},
+			live:     []string{"User cancelled the trip to Rome"}, gone: []string{"User plans a trip to Rome in May"},
 		},
 		reworded,
 		{
@@ -239,15 +234,14 @@ func contradictions() []contradiction {
 			facts: map[string][]string{
 				"My sister Anna lives in Paris.": {"User's sister Anna lives in Paris"}, "My colleague Anna lives in Oslo.": {"User's colleague Anna lives in Oslo"},
 			},
-			live:  []string{"User's colleague Anna lives in Oslo", "User's sister Anna lives in Paris"},
-			rules: [][]string{{"Anna", "Oslo"}, {"Anna", "Paris"}},
+			live: []string{"User's colleague Anna lives in Oslo", "User's sister Anna lives in Paris"},
 		},
 	}
 }
 
 // TestContradictions: after each scenario a default search finds only what is true, the history has
 // what was true, nothing is invented, and there are as many memories as true facts (C172, C178,
-// C192).
+// C192). Without a model all that was said stays, in its words.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	for _, c := range contradictions() {
@@ -275,42 +269,24 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("invented: %q", words)
 			}
 		})
-		t.Run(c.name+", by rules", func(t *testing.T) {
+		t.Run(c.name+", without a model", func(t *testing.T) {
 			t.Parallel()
 			w := newChatWorld(t, options{heuristic: true})
-			var first []memory.Note
-			for i, s := range c.said {
+			for _, s := range c.said {
 				w.sayAndDrain(s)
-				if i == 0 {
-					first = w.all(w.c.ID, memory.KindFact)
-				}
 			}
 			live := w.texts(memory.KindFact)
-			if len(first) != 1 || c.rules != nil && len(live) != len(c.rules) {
-				t.Fatalf("first %d facts, live are %q", len(first), live)
+			told := c.said
+			if len(told) > 2 {
+				told = told[:1] // what only repeats may be left out
 			}
-			for i, words := range c.rules {
-				for _, word := range words {
-					if !strings.Contains(live[i], word) {
-						t.Errorf("%q does not say %q", live[i], word)
-					}
+			for _, s := range told {
+				if !slices.ContainsFunc(live, func(fact string) bool { return strings.HasSuffix(fact, ": “"+s+"”") }) {
+					t.Errorf("%q is not in %q", s, live)
 				}
 			}
-			for _, s := range live {
-				for _, never := range c.never {
-					if strings.Contains(s, never) {
-						t.Errorf("%q is not true any more", s)
-					}
-				}
-			}
-			if got := w.found(c.query); !slices.Equal(got, live) {
+			if got := w.found(c.query); len(got) != len(live) {
 				t.Errorf("found are %q, live %q", got, live)
-			}
-			if len(c.gone) > 0 {
-				w.checkHistoryHolds(first[0].ID, first[0].Content)
-			}
-			if words := w.inventedWords(); len(words) != 0 {
-				t.Errorf("invented: %q", words)
 			}
 		})
 	}
@@ -325,7 +301,7 @@ func (w *world) checkHistoryHolds(id uuid.UUID, content string) {
 	}
 }
 
-// TestMem0Kinds: the rules alone keep what is worth keeping (C164: identity, preferences,
+// TestMem0Kinds: also without a model what is kept is what is worth keeping (C164: identity, preferences,
 // instructions, deadlines, facts of a task) and nothing else (C165: greetings, questions,
 // politeness).
 func TestMem0Kinds(t *testing.T) {
@@ -587,23 +563,29 @@ func TestMem0Repeats(t *testing.T) {
 	}
 }
 
-// TestMem0Share: without excerpts the facts are a small share of the text of the messages (C187); with them they are more,
-// and still less than what was said.
+// TestMem0Share: the facts are a small share of the text of the messages (C187); quotations, which are kept without a
+// model, are more, and not all that was said.
 func TestMem0Share(t *testing.T) {
 	t.Parallel()
-	said, short := shareOfTalk(t, `{"excerpts":false}`)
-	if short == 0 || 2*short > said {
-		t.Errorf("%d of %d characters are stored without excerpts", short, said)
-	}
-	if said, all := shareOfTalk(t, ""); all <= short || all > said {
-		t.Errorf("%d of %d characters are stored, and %d without excerpts", all, said, short)
+	short := newChatWorld(t, options{})
+	short.script(map[string][]string{
+		"Pretty busy, to be honest. I started a new job at a bakery in Lisbon last Monday and I get up at four every day.": {"User started a new job at a bakery in Lisbon", "User gets up at four"}, "Good idea. My sister Clara visits me in June, so I hope that I am fit again by then.": {"User's sister Clara visits in June"},
+		"Haha, she does not eat fish at all. Anyway, thanks for listening!": {"User's sister Clara eats no fish"},
+	}, nil)
+	for name, c := range map[string]struct {
+		w     *world
+		share float64
+	}{"model": {short, .25}, "quotations": {newChatWorld(t, options{heuristic: true}), .6}} {
+		said, stored := shareOfTalk(t, c.w)
+		if stored == 0 || float64(stored) > c.share*float64(said) {
+			t.Errorf("%s: %d of %d characters are stored", name, stored, said)
+		}
 	}
 }
 
 // shareOfTalk returns the characters of a talk, and those of the facts that are learned of it.
-func shareOfTalk(t *testing.T, config string) (said, stored int) {
+func shareOfTalk(t *testing.T, w *world) (said, stored int) {
 	t.Helper()
-	w := newChatWorld(t, options{heuristic: true, config: config})
 	for _, pair := range [][2]string{
 		{"Hi! How are you doing today? I haven't talked to you in a while.", "Hello! I am fine, thank you. It is lovely to hear from you again, how was your week?"},
 		{"Pretty busy, to be honest. I started a new job at a bakery in Lisbon last Monday and I get up at four every day.", "Wow, four in the morning! That sounds tough, but fresh bread all day must be wonderful. Do you like it there?"},

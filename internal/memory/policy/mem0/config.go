@@ -1,6 +1,7 @@
 package mem0
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -44,7 +45,6 @@ type Config struct {
 	MaxFacts        int     // of one exchange; 20
 	FactChars       int     // of the longest fact that is kept; 500
 	ExtractFrom     string  // whose messages facts are taken from; "both"
-	Excerpts        bool    // without a model, also keep in the speaker's words what no rule understands; true
 	Scope           string  // "collection", or "session": memories of different sessions are kept apart
 	Mode            string  // "decide"
 	MergeSimilarity float64 // cosine from which two new facts of one exchange are the same; 0.95
@@ -64,7 +64,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: unitMessages, RecentChars: 200, MessageChars: 16_000,
-		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: fromBoth, Excerpts: true, Scope: scopeCollection, Mode: modeDecide,
+		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: fromBoth, Scope: scopeCollection, Mode: modeDecide,
 		MergeSimilarity: 0.95, MaxDeletes: 5, MemoryType: memoryFacts, SummaryEvery: 10, SummaryMode: summaryFull,
 		SummaryChars: 2000, SummaryFacts: 300, EvoThreshold: 100, GraphConfig: defaultGraphConfig(),
 	}
@@ -80,8 +80,6 @@ func settings() []policy.Setting[Config] {
 			[]string{modeDecide, modeAddOnly}, func(c *Config) any { return &c.Mode }),
 		policy.ChoiceSetting("extract_from", "whose messages facts are taken from: user for facts about a person, assistant for facts about an agent",
 			[]string{fromBoth, fromUser, fromAssistant}, func(c *Config) any { return &c.ExtractFrom }),
-		policy.PlainSetting("excerpts", "without a model, also keep in the speaker's words what no rule understands and seems worth it; about three times as much is stored",
-			func(c *Config) any { return &c.Excerpts }),
 		policy.ChoiceSetting("scope", "collection: one memory; session: what was said in different sessions (runs) is kept apart",
 			[]string{scopeCollection, scopeSession}, func(c *Config) any { return &c.Scope }),
 		policy.PlainSetting("graph", "entities and their relations are stored beside the facts", func(c *Config) any { return &c.Graph }),
@@ -118,5 +116,26 @@ func settings() []policy.Setting[Config] {
 
 // config returns the policy's defaults with a collection's overrides.
 func (p *Policy) config(raw json.RawMessage) (Config, error) {
-	return policy.ParseSettings(raw, p.defaults, settings())
+	return policy.ParseSettings(withoutRetired(raw), p.defaults, settings())
+}
+
+// retiredSetting is a setting that collections may still have stored: whether quotations are kept, which is all that is
+// kept now without a model.
+const retiredSetting = "excerpts"
+
+// withoutRetired returns overrides without the setting that has no meaning any more.
+func withoutRetired(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(retiredSetting)) {
+		return raw
+	}
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) != nil {
+		return raw
+	}
+	delete(given, retiredSetting)
+	out, err := json.Marshal(given)
+	if err != nil {
+		return raw
+	}
+	return out
 }

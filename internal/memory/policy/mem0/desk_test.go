@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -37,6 +38,7 @@ type testDesk struct {
 	answers   map[string]func(memory.Call) string // answers by call name
 	follow    []memory.Follow                     // deferred by decisions
 	linkReads int                                 // calls of Links
+	model     memory.Model                        // answers what has no scripted answer; nil: nobody does
 }
 
 func newTestDesk(t *testing.T, p *Policy, config string) *testDesk {
@@ -110,7 +112,10 @@ func (k *testDesk) NewID() uuid.UUID {
 }
 
 // Ask reads an answer as a model's is read: leniently, then by the call's own check.
-func (k *testDesk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
+func (k *testDesk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
+	if k.model != nil {
+		return k.model.Ask(ctx, tenant.Scope{}, c) //nolint:wrapcheck // as the model answers
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.Asked = append(k.Asked, c)

@@ -10,7 +10,7 @@
 //
 //   - mem0.go dispatches events; config.go has the settings.
 //   - extract.go gets facts from an exchange, decide.go decides about each, ledger.go
-//     collects the changes, terms.go compares wordings.
+//     collects the changes, evidence.go and terms.go refuse what nobody said.
 //   - summary.go, procedure.go, expire.go and refresh.go are the tasks.
 //   - graph*.go is the graph of Mem0g: graph_read.go extracts statements, graph_find.go
 //     finds what exists, graph_edges.go changes edges, graph_write.go writes the result.

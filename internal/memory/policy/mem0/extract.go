@@ -31,6 +31,7 @@ type exchange struct {
 	session   any
 	terms     []textTerms // of each of messages
 	allTerms  textTerms
+	evidence  *evidence // of the messages and, once facts are extracted, of the background
 }
 
 // newExchange returns the exchange of an event's messages, which are oldest first.
@@ -71,7 +72,29 @@ func newExchange(c *Config, messages []memory.Note) exchange {
 		whole.WriteString(x.messages[i].Content + "\n")
 	}
 	x.allTerms.lang, x.allTerms.sure = text.Guess(whole.String())
+	x.gatherEvidence(extractContext{})
 	return x
+}
+
+// gatherEvidence sets what facts may take their words from: the messages, their speakers, and the background.
+func (x *exchange) gatherEvidence(shown extractContext) {
+	texts := []string{shown.summary}
+	for _, list := range [][]memory.Note{shown.recent, x.otherSide, x.messages} {
+		for i := range list {
+			u := memory.UtteranceOf(&list[i])
+			texts = append(texts, u.Name, u.Content)
+		}
+	}
+	x.evidence = newEvidence(x.latest.Year(), texts...)
+}
+
+// speakers returns the terms of the names of who speaks, and of the words for them.
+func (x *exchange) speakers() textTerms {
+	out := termsOf("user assistant 用户 助手")
+	for i := range x.messages {
+		out.add(termsOf(memory.UtteranceOf(&x.messages[i]).Name))
+	}
+	return out
 }
 
 // utteranceMaterial is a message as the prompt of "procedure" shows it.
@@ -138,7 +161,7 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		return nil, err
 	}
 	x.assignSpeaker(recent)
-	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Excerpts: c.Excerpts}
+	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Chars: c.FactChars}
 	m := extractMaterial{Summary: summary}
 	for i := range recent {
 		u := memory.UtteranceOf(&recent[i])
@@ -272,6 +295,7 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 		said.add(termsOf(shown.recent[len(shown.recent)-1].Content))
 	}
 	summary := termsOf(shown.summary)
+	x.gatherEvidence(shown)
 	var out []candidate
 	seen := map[string]bool{}
 	for _, raw := range facts {
@@ -292,9 +316,9 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 		}
 		w := termsOf(fact)
 		// A fact is not from the new messages if it shares no word with them, or fewer than
-		// half of its words while the summary has all of them.
+		// half of its words while the summary has all of them; or if it has names or numbers that nobody said.
 		shared := said.countShared(w.terms)
-		if !inOtherLanguage(&w, &said) && (shared == 0 || 2*shared < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) {
+		if !inOtherLanguage(&w, &said) && (shared == 0 || 2*shared < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) || !x.evidence.supports(fact) {
 			drop.NotSaid++
 			continue
 		}

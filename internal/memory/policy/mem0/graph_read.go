@@ -136,7 +136,7 @@ func (u *graphUpdate) addEntities(entities []Entity) {
 
 // isFromFacts reports whether a name comes from the facts: it is in one, shares a word
 // with them, or is in another language, so that its words cannot be compared. Weak models
-// also return names from the prompt, or invent some; the rules do not.
+// also return names from the prompt, or invent some; the analyst does not.
 func (u *graphUpdate) isFromFacts(name string, facts []string, known *textTerms) bool {
 	own := termsOf(graph.EntityName(name))
 	other := own.lang != known.lang && (own.sure || known.sure)

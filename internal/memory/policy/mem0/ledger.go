@@ -67,6 +67,10 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 		l.out.Dropped.Older++
 		o.Operation, o.Reason = OpNoop, "older than the memory"
 		return nil
+	case !l.isAbout(f, &memory.Neighbor{Note: now, Score: t.Score}):
+		l.out.Dropped.Unrelated++
+		o.Operation, o.Reason = OpAdd, "the memory is about something else"
+		return l.addFact(ctx, d, f, f.text, o)
 	case f.decision.Operation == OpUpdate:
 		return l.updateMemory(ctx, d, f, now, o)
 	}
@@ -145,12 +149,23 @@ func (l *ledger) similarity(other uuid.UUID) float64 {
 
 // updateMemory merges a fact into a memory, which keeps its id and its attributes.
 func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, o *FactOutcome) error {
-	n := now
-	n.Content = l.memoryText(f, &now)
-	if n.Content == now.Content {
+	content := l.memoryText(f, &now)
+	switch {
+	case content == now.Content:
 		o.Operation, o.Reason, o.Note = OpNoop, "the memory says it already", &now.ID
 		return nil
+	case !l.keepsRest(content, f, &now):
+		l.out.Dropped.Lossy++
+		o.Operation, o.Reason = OpAdd, "the memory says more than the text that would replace it"
+		return l.addFact(ctx, d, f, f.text, o)
 	}
+	return l.rewriteMemory(ctx, d, f, now, content, o)
+}
+
+// rewriteMemory changes the text of a memory.
+func (l *ledger) rewriteMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, content string, o *FactOutcome) error {
+	n := now
+	n.Content = content
 	n.Key = factKey(l.c, &n)
 	known, ok, err := l.noteByText(ctx, d, &n)
 	if err != nil {
@@ -183,9 +198,9 @@ func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, 
 // a memory that says several things, it deletes what the fact is about and keeps the rest;
 // if that cannot be told, it keeps all.
 func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, o *FactOutcome) error {
-	content, remains := l.remainingText(f, &now)
+	content := l.remainingText(f, &now)
 	rest, all := untouchedStatements(now.Content, f.text)
-	if remains && !all && len(rest) > 0 && containsAll(content, rest) {
+	if !all && len(rest) > 0 && containsAll(content, rest) {
 		rest = nil // the answer keeps them itself
 	}
 	switch {
@@ -193,17 +208,13 @@ func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, 
 		o.Operation, o.Reason = OpAdd, "the memory says several things, and which of them ended is not said"
 		return l.addFact(ctx, d, f, f.text, o)
 	case len(rest) > 0:
-		kept := strings.Join(rest, " ")
-		if remains {
-			kept += " " + content
-		}
+		kept := strings.Join(rest, " ") + " " + content
 		if utf8.RuneCountInString(kept) > l.c.FactChars {
 			o.Operation, o.Reason = OpAdd, "the memory says more than what ended"
 			return l.addFact(ctx, d, f, f.text, o)
 		}
 		o.Operation, o.Reason = OpUpdate, "the memory says more than what ended"
-		f.decision.Operation, f.decision.Text = OpUpdate, &kept
-		return l.updateMemory(ctx, d, f, now, o)
+		return l.rewriteMemory(ctx, d, f, now, kept, o)
 	}
 	if !l.markDeleted(now, o) {
 		return nil
@@ -212,37 +223,26 @@ func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, 
 		l.deletedBy = map[uuid.UUID]string{}
 	}
 	l.deletedBy[now.ID] = f.text
-	if !remains {
-		o.Reason = "called off"
-		l.setReplacement(now.ID, nil)
-		return nil
-	}
 	added := FactOutcome{}
 	if err := l.addFact(ctx, d, f, content, &added); err != nil {
 		return err
 	}
 	o.Operation, o.Note = OpReplace, added.Note
-	l.setReplacement(now.ID, &memory.Note{ID: *added.Note, Content: content})
+	l.setReplacement(now.ID, memory.Note{ID: *added.Note, Content: content})
 	return nil
 }
 
-// setReplacement records what is true instead of a deleted memory, and instead of those that it replaced itself;
-// nil: nothing.
-func (l *ledger) setReplacement(deleted uuid.UUID, by *memory.Note) {
+// setReplacement records what is true instead of a deleted memory, and instead of those that it replaced itself.
+func (l *ledger) setReplacement(deleted uuid.UUID, by memory.Note) {
 	if l.replacedBy == nil {
 		l.replacedBy = map[uuid.UUID]memory.Note{}
 	}
 	for id := range l.replacedBy {
-		if l.replacedBy[id].ID != deleted {
-			continue
-		}
-		if delete(l.replacedBy, id); by != nil {
-			l.replacedBy[id] = *by
+		if l.replacedBy[id].ID == deleted {
+			l.replacedBy[id] = by
 		}
 	}
-	if by != nil {
-		l.replacedBy[deleted] = *by
-	}
+	l.replacedBy[deleted] = by
 }
 
 // markDeleted deletes a memory, unless the limit of deletions is reached.

@@ -76,6 +76,8 @@ type FactsDropped struct {
 	NotSaid   int `json:"not_said,omitempty"`   // not from the new messages
 	Targets   int `json:"targets,omitempty"`    // operations on a memory that was not shown
 	Texts     int `json:"texts,omitempty"`      // texts with few words of the fact, its target or the messages
+	Unrelated int `json:"unrelated,omitempty"`  // changes of a memory about something else; the facts were added
+	Lossy     int `json:"lossy,omitempty"`      // changes that would lose what else a memory says; the facts were added
 	Older     int `json:"older,omitempty"`      // older than the memory that they would change
 	Deletes   int `json:"deletes,omitempty"`    // beyond max_deletes
 }

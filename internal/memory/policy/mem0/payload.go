@@ -14,8 +14,7 @@ type ExtractInput struct {
 	Recent  []memory.Utterance // background, oldest first
 	New     []memory.Utterance // the exchange, oldest first; only messages that may be learned from
 	Max     int                // number of facts
-
-	Excerpts bool // rules also return what they do not understand, in the speaker's words
+	Chars   int                // of a fact, at most
 }
 
 // Extraction is the answer of "extract".

@@ -2,11 +2,8 @@ package mem0
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -53,46 +50,17 @@ func (w *textTerms) countShared(terms map[string]bool) int {
 // their words cannot be compared.
 func inOtherLanguage(a, b *textTerms) bool { return a.sure && b.sure && a.lang != b.lang }
 
-// distinctiveWords returns the words by which two otherwise similar sentences differ in
-// meaning, in order: numbers, names within the sentence, negations.
-func distinctiveWords(s string) []string {
-	var out []string
-	for i, w := range strings.FieldsFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\'' && r != '’'
-	}) {
-		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
-		head, _ := utf8.DecodeRuneInString(w)
-		switch {
-		case strings.ContainsFunc(w, unicode.IsNumber), i > 0 && unicode.IsUpper(head), negations[low], strings.HasSuffix(low, "n't"):
-			out = append(out, low)
-		}
-	}
-	return out
-}
-
-var negations = policy.WordSet(`no not never none nothing without longer anymore neither nor stopped quit dislikes hates avoids cancelled canceled
-	不 没 没有 不再 nicht kein keine keinen nie ohne pas jamais sans sin nunca`)
-
-// isSameStatement reports whether two new facts say the same: they have the same words, or
-// a cosine of at least threshold and the same distinctive words.
+// isSameStatement reports whether two new facts say the same: the same text, or a cosine of at least threshold and the same
+// words in the same order. One other word may deny the sentence or name somebody else, in any language.
 func isSameStatement(a, b string, cosine, threshold float64) bool {
 	if text.Fold(strings.Join(strings.Fields(a), " ")) == text.Fold(strings.Join(strings.Fields(b), " ")) {
 		return true
 	}
-	if cosine < threshold || !slices.Equal(distinctiveWords(a), distinctiveWords(b)) {
-		return false
-	}
-	wa, wb := termsOf(a), termsOf(b)
-	switch wa.lang { //nolint:exhaustive // in the others, distinctive words are enough
-	case text.Chinese, text.Japanese, text.Korean: // names have no capital letters there
-		shared := float64(wa.countShared(wb.terms))
-		return shared >= threshold*float64(len(wa.terms)+len(wb.terms)-int(shared))
-	}
-	return true
+	return cosine >= threshold && slices.Equal(text.Words(a), text.Words(b))
 }
 
-// memoryText returns the text of a memory after a decision: the answer's, if at least half
-// of its words are in the fact, its target or the messages, else the fact's.
+// memoryText returns the text of a memory after a decision: the answer's, if the talk supports it and at least half of its
+// words are in the fact, its target or the messages, else the fact's.
 func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 	if f.decision.Text == nil {
 		return f.text
@@ -102,24 +70,72 @@ func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 		return f.text
 	}
 	w, known := termsOf(s), termsOf(f.text)
+	said := l.exchange.evidence.with(f.text)
 	if target != nil {
 		known.add(termsOf(target.Content))
+		said.add(target.Content)
 	}
 	known.add(l.exchange.allTerms)
-	if !inOtherLanguage(&w, &known) && (2*known.countShared(w.terms) < len(w.terms) || len(w.terms) == 0) {
+	few := !inOtherLanguage(&w, &known) && (2*known.countShared(w.terms) < len(w.terms) || len(w.terms) == 0)
+	if few || !said.supports(s) {
 		l.out.Dropped.Texts++
 		return f.text
 	}
 	return s
 }
 
-// remainingText returns what is true after a memory is deleted: the answer's text, or the
-// fact itself; ok is false when the fact only cancels the memory.
-func (l *ledger) remainingText(f *candidate, target *memory.Note) (content string, ok bool) {
-	if s := l.memoryText(f, target); s != f.text && text.Fold(s) != text.Fold(target.Content) {
-		return s, true
+// remainingText returns what is true after a memory is deleted: the answer's text, or the fact itself. That something
+// ended is also a fact.
+func (l *ledger) remainingText(f *candidate, target *memory.Note) string {
+	if s := l.memoryText(f, target); text.Fold(s) != text.Fold(target.Content) {
+		return s
 	}
-	return f.text, !onlyCancels(f.text, target.Content)
+	return f.text
+}
+
+// aboutFrom is the cosine from which a fact and a memory may be about one thing although they share no word.
+const aboutFrom = 0.5
+
+// isAbout reports whether a fact can end or change a memory: the memory shares a word with it or with the talk that it comes
+// from, which is neither the name of who speaks nor a word of all memories that were compared; or it is similar.
+func (l *ledger) isAbout(f *candidate, target *memory.Neighbor) bool {
+	own := namedTerms(target.Note.Content)
+	if target.Score >= aboutFrom {
+		return true
+	}
+	talk := termsOf(f.text)
+	talk.add(l.exchange.allTerms)
+	if inOtherLanguage(&own, &talk) {
+		return true
+	}
+	common := l.exchange.speakers()
+	if len(f.similar) > 2 {
+		all := termsOf(f.similar[0].Note.Content)
+		for i := range f.similar {
+			other := termsOf(f.similar[i].Note.Content)
+			maps.DeleteFunc(all.terms, func(t string, _ bool) bool { return !other.terms[t] })
+		}
+		common.add(all)
+	}
+	maps.DeleteFunc(own.terms, func(t string, _ bool) bool { return common.terms[t] })
+	return talk.countShared(own.terms) > 0
+}
+
+// keepsRest reports whether a text that takes the place of a memory keeps what was not talked about: without a text of its
+// own the fact must have every word of the memory that it does not replace by talk, with one it must have half of them.
+func (l *ledger) keepsRest(content string, f *candidate, target *memory.Note) bool {
+	own, now := namedTerms(target.Content), termsOf(content)
+	now.add(l.exchange.allTerms)
+	if inOtherLanguage(&own, &now) {
+		return false
+	}
+	speakers := l.exchange.speakers()
+	maps.DeleteFunc(own.terms, func(t string, _ bool) bool { return speakers.terms[t] })
+	kept := now.countShared(own.terms)
+	if content == f.text {
+		return kept == len(own.terms)
+	}
+	return 2*kept >= len(own.terms)
 }
 
 // untouchedStatements returns the statements of a memory that a fact is not about: those
@@ -158,39 +174,4 @@ func containsAll(s string, statements []string) bool {
 		w := termsOf(st)
 		return have.countShared(w.terms) < len(w.terms)
 	})
-}
-
-// cancelCues are words that cancel a plan or an appointment.
-var cancelCues = []string{
-	"cancel", "called off", "calls off", "call off", "calling off", "no longer plan", "dropped the plan", "dropped plans", "forget about",
-	"取消", "作罢", "abgesagt", "annulé", "cancelad",
-}
-
-// clauseEnds matches what separates the clauses of a sentence.
-var clauseEnds = regexp.MustCompile(`(?i)[,;:.!，；。！]|\b(?:and|but|instead|so|then|now|und|sondern|et|y|pero)\b|而|但|改`)
-
-// isCancellation reports whether a text has one of the cancelCues.
-func isCancellation(s string) bool {
-	s = strings.ToLower(s)
-	return slices.ContainsFunc(cancelCues, func(cue string) bool { return strings.Contains(s, cue) })
-}
-
-// onlyCancels reports whether a fact only cancels what a memory says. A canceled plan
-// leaves no fact; what replaces it does.
-func onlyCancels(fact, target string) bool {
-	if !isCancellation(fact) {
-		return false
-	}
-	known := termsOf(target)
-	for _, clause := range clauseEnds.Split(fact, -1) {
-		if isCancellation(clause) {
-			continue
-		}
-		for t := range termsOf(clause).terms {
-			if !known.terms[t] && t != "user" && !text.IsTimeWord(t) && !policy.IsNumber(t) {
-				return false
-			}
-		}
-	}
-	return true
 }

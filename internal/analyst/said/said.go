@@ -1,0 +1,249 @@
+// Package said reads talk without knowing its language: it finds the sentences of turns, leaves out what is
+// pasted, tells which sentence answers a question, and says how likely a sentence states something worth keeping.
+// That is a small learned head (head.go) over the form of a sentence and hashed parts of its words.
+package said
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Turn is what somebody said at once.
+type Turn struct {
+	Speaker   string
+	Assistant bool
+	Text      string
+}
+
+// Sentence is a sentence of a turn, with what is needed to understand it.
+type Sentence struct {
+	Text     string
+	Turn     int    // index of its turn
+	Lead     string // the sentence of the same turn that introduces it, by a colon; "": none
+	Question string // of the turn before, if this answers it in few words; "": none
+	Asks     bool   // it ends as a question
+
+	features features
+}
+
+// Sentences returns the sentences of turns in order, from the turn at index from on. The turns before it are
+// background.
+func Sentences(turns []Turn, from int) []Sentence {
+	var out []Sentence
+	known := map[string]bool{}
+	question, asker := "", ""
+	for i := range turns {
+		if turns[i].Speaker == asker {
+			question = "" // nobody else asked
+		}
+		asker = turns[i].Speaker
+		all := split(turns[i].Text)
+		if i >= from {
+			out = append(out, read(&turns[i], i, all, question, known)...)
+		}
+		for _, s := range all {
+			for _, w := range text.Words(s.text) {
+				known[w] = true
+			}
+		}
+		question = ""
+		if len(all) > 0 && asks(all[len(all)-1].text) {
+			question = all[len(all)-1].text
+		}
+	}
+	return out
+}
+
+// read returns the sentences of one turn.
+func read(turn *Turn, index int, all []piece, question string, known map[string]bool) []Sentence {
+	out := make([]Sentence, 0, len(all))
+	lead, line, asked := "", -1, question != ""
+	for i, p := range all {
+		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
+			lead = ""
+		}
+		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: asks(p.text)}
+		words := shapeOf(p.text).words
+		if !s.Asks && words <= answerWords {
+			s.Question = question
+		}
+		if words > fewWords {
+			question = "" // "Yes." alone leaves the rest of the answer to come
+		}
+		if lead == "" && introduces(p.text) {
+			lead = p.text
+		}
+		line = p.line
+		s.features = featuresOf(&s, turn, i, len(all), asked, known)
+		out = append(out, s)
+	}
+	return out
+}
+
+// Words that make a fragment, at most; those of "Yes, please."; and those of an answer that needs its question.
+const (
+	fragmentWords = 4
+	fewWords      = 2
+	answerWords   = 16
+)
+
+// IsFragment reports whether a sentence has so few words that it needs the one before.
+func (s *Sentence) IsFragment() bool { return shapeOf(s.Text).words <= fragmentWords }
+
+// IsWord reports whether a sentence is a word or two, such as a greeting, and explains nothing.
+func (s *Sentence) IsWord() bool { return shapeOf(s.Text).words <= fewWords }
+
+// Introduced reports whether a colon introduces the sentence or a part of it.
+func (s *Sentence) Introduced() bool { return s.Lead != "" || introduces(s.Text) }
+
+// introduces reports whether a sentence has a colon between two words, or at its end, which another text may
+// follow: words of somebody else, or a text that is handed over.
+func introduces(s string) bool {
+	for i, r := range s {
+		if r == '：' {
+			return true
+		}
+		if r != ':' {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(s[i+1:])
+		if i+1 == len(s) || unicode.IsSpace(next) || strings.ContainsRune(openQuotes, next) {
+			return true
+		}
+	}
+	return false
+}
+
+// piece is a sentence in its line.
+type piece struct {
+	text string
+	line int
+}
+
+// split returns the sentences of a text without what is pasted. A web address or a path is one word, and what
+// is between quotation marks belongs to one sentence.
+func split(s string) []piece {
+	var out []piece
+	fenced := false
+	for i, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			fenced = !fenced
+			continue
+		}
+		if fenced || isPasted(line) {
+			continue
+		}
+		for _, sentence := range sentencesOf(line) {
+			out = append(out, piece{sentence, i})
+		}
+	}
+	return out
+}
+
+// sentencesOf returns the sentences of a line.
+func sentencesOf(line string) []string {
+	var out []string
+	rest, held := line, ""
+	for _, s := range text.Sentences(line) {
+		at := strings.Index(rest, s)
+		if at < 0 { // impossible: sentences are parts of the line
+			continue
+		}
+		end := at + len(s)
+		held += rest[:end]
+		rest = rest[end:]
+		next, _ := utf8.DecodeRuneInString(rest)
+		if rest != "" && (!unicode.IsSpace(next) && held[len(held)-1] < utf8.RuneSelf || isOpen(held)) {
+			continue
+		}
+		if t := strings.TrimSpace(held); t != "" {
+			out = append(out, t)
+		}
+		held = ""
+	}
+	if t := strings.TrimSpace(held + rest); t != "" {
+		out = append(out, t)
+	}
+	return out
+}
+
+// maxQuoted is how long a sentence grows, in bytes, to hold a quotation.
+const maxQuoted = 400
+
+// openQuotes and closeQuotes begin and end quotations. A straight mark does both.
+const (
+	openQuotes  = "\"“„«「『《"
+	closeQuotes = "”»」』》"
+)
+
+// isOpen reports whether a quotation begins in a text and does not end there.
+func isOpen(s string) bool {
+	if len(s) > maxQuoted {
+		return false
+	}
+	straight, depth := 0, 0
+	for _, r := range s {
+		switch {
+		case r == '"':
+			straight++
+		case strings.ContainsRune(openQuotes, r):
+			depth++
+		case strings.ContainsRune(closeQuotes, r), r == '“':
+			depth--
+		}
+	}
+	return straight%2 == 1 || depth > 0
+}
+
+// Bounds of what is pasted.
+const (
+	pastedRunes   = 40  // a line from this length on may be a log
+	leastLetters  = 0.6 // of a line of talk
+	longestWord   = 120 // of a line in a script with spaces
+	tableColumns  = 3   // marks that separate them
+	quotedByMails = ">"
+)
+
+// isPasted reports whether a line is no talk by its form: a quoted line of a mail, a row of a table, code, a log.
+func isPasted(line string) bool {
+	if strings.HasPrefix(line, quotedByMails) || strings.Count(line, "|") >= tableColumns {
+		return true
+	}
+	letters, all, word := 0, 0, 0
+	for _, r := range line {
+		switch {
+		case unicode.IsSpace(r):
+			word = 0
+			continue
+		case unicode.IsLetter(r), unicode.IsMark(r):
+			letters++
+		}
+		all++
+		if word++; r >= 0x2e80 {
+			word = 0 // a script without spaces, or a sign
+		}
+		if word > longestWord {
+			return true
+		}
+	}
+	return all >= pastedRunes && float64(letters) < leastLetters*float64(all)
+}
+
+// questionMarks are those of Latin, Chinese, Arabic, Armenian, Ethiopic and Greek.
+const questionMarks = "?？؟՞፧\u037e"
+
+// asks reports whether a sentence ends with a question mark. In Greek that looks like a semicolon.
+func asks(s string) bool {
+	s = strings.TrimRightFunc(s, func(r rune) bool {
+		return r != ';' && !strings.ContainsRune(questionMarks, r) && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+	})
+	end, _ := utf8.DecodeLastRuneInString(s)
+	if end == ';' {
+		return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Greek, r) })
+	}
+	return end != utf8.RuneError && strings.ContainsRune(questionMarks, end)
+}

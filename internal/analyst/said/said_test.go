@@ -1,0 +1,63 @@
+package said
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestSentences: a web address is one word, a quotation belongs to one sentence, and what is pasted is left out.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		"My site is https://n.example.org/a?b=c. It is new!":            {"My site is https://n.example.org/a?b=c.", "It is new!"},
+		`He said: "I live here. I like it." So do I.`:                   {`He said: "I live here. I like it."`, "So do I."},
+		"他说：“我住在这里。我很喜欢。”我也是。":                                          {"他说：“我住在这里。我很喜欢。”", "我也是。"},
+		"One.\n```\ncode. More?\n```\nTwo.":                             {"One.", "Two."},
+		"> quoted. Words.\nMine.":                                       {"Mine."},
+		"| a | b |\n|---|---|\nText.":                                   {"Text."},
+		"12:00:01 [17] 0x4f3a 99/100 (200) 3.14 == 2.71 >> 10.0.0.1:80": nil,
+		"我住在北京。我很好！":                                                    {"我住在北京。", "我很好！"},
+		"I ❤️ NYC":                                                      {"I ❤️ NYC"},
+	} {
+		var got []string
+		for _, s := range Sentences([]Turn{{Text: in}}, 0) {
+			got = append(got, s.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestQuestions: a question ends with the mark of its script, also before emoji; what answers it in few words comes with it.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		"Where?": true, "你呢？": true, "هل أنت هنا؟": true, "Πού μένεις;": true, "Really? 😂": true, "Who (again?)": true,
+		"Here.": false, "a; b": false, "See https://x.example/?a=1": false, "": false,
+	} {
+		if got := asks(in); got != want {
+			t.Errorf("%q: %t", in, got)
+		}
+	}
+	turns := []Turn{{Speaker: "a", Text: "Hello. How old is he?"}, {Speaker: "b", Text: "Well. Four now. He starts school soon."}}
+	var got []string
+	for _, s := range Sentences(turns, 1) {
+		got = append(got, s.Question)
+	}
+	if want := []string{"How old is he?", "How old is he?", "How old is he?"}; !slices.Equal(got, want) {
+		t.Errorf("questions %q", got)
+	}
+}
+
+// TestHead: the weights fit the code, and are read as they are written.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	if len(headFile) != headBytes || !slices.Equal(head.Bytes(), headFile) {
+		t.Errorf("head.bin has %d bytes, not %d; run tools/keephead", len(headFile), headBytes)
+	}
+	worth := func(s string) float64 { return Sentences([]Turn{{Text: s}}, 0)[0].Worth() }
+	if said, greeted := worth("I moved to Graz in May."), worth("Hello there!"); said < 2*greeted {
+		t.Errorf("a statement %.2f, a greeting %.2f", said, greeted)
+	}
+}

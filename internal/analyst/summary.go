@@ -1,0 +1,174 @@
+package analyst
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// defaultChars is the number of characters of a summary if the call sets no bound.
+const defaultChars = 1200
+
+// statement is a sentence that a summary may take.
+type statement struct {
+	text  string
+	terms []string // each once
+	place int      // its place in the order of the texts
+	score float64
+}
+
+// summary chooses the sentences of the texts that say most, each once and as it was written, within
+// so many characters, and keeps their order. A sentence says the more the rarer its terms are among
+// the given ones, for its length; a later one says a little more than an earlier one. What a chosen
+// sentence already says is not said again.
+func summary(texts []string, chars int) string {
+	if chars <= 0 {
+		chars = defaultChars
+	}
+	chosen := strongest(texts, chars)
+	if len(chosen) == 0 { // every sentence is longer than the bound
+		return text.Shorten(text.ExtractiveSentence(strings.Join(texts, "\n")), chars)
+	}
+	return join(chosen)
+}
+
+// strongest returns the sentences of the texts that summary joins, in their order.
+func strongest(texts []string, chars int) []string {
+	all := rated(texts)
+	ranked := slices.Clone(all)
+	slices.SortStableFunc(ranked, func(a, b statement) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
+
+	covered := map[string]bool{}
+	var chosen []statement
+	for _, s := range ranked {
+		length := utf8.RuneCountInString(s.text) + 2 // with a full stop and a space
+		if length > chars+1 || repeats(s.terms, covered) {
+			continue
+		}
+		for _, t := range s.terms {
+			covered[t] = true
+		}
+		chosen = append(chosen, s)
+		chars -= length
+	}
+	slices.SortFunc(chosen, func(a, b statement) int { return cmp.Compare(a.place, b.place) })
+
+	out := make([]string, len(chosen))
+	for i, s := range chosen {
+		out[i] = s.text
+	}
+	return out
+}
+
+// rated returns the sentences of texts, each once, with their scores. A repeated one is as late as its
+// last occurrence.
+func rated(texts []string) []statement {
+	var all []statement
+	at := map[string]int{}         // by the normalized sentence
+	seenIn := map[string]float64{} // by term: in how many sentences
+	for i, sentence := range sentencesOf(texts) {
+		key := text.Normalize(sentence)
+		if key == "" {
+			continue
+		}
+		if known, ok := at[key]; ok {
+			all[known].place = i
+			continue
+		}
+		at[key] = len(all)
+		s := statement{text: sentence, terms: termSet(sentence), place: i}
+		for _, t := range s.terms {
+			seenIn[t]++
+		}
+		all = append(all, s)
+	}
+
+	count := float64(len(all))
+	for i := range all {
+		s := &all[i]
+		for _, t := range s.terms {
+			s.score += math.Log(1 + count/seenIn[t])
+		}
+		s.score /= math.Sqrt(float64(utf8.RuneCountInString(s.text)) + 20)
+		s.score *= 1 + 0.25*float64(i)/count
+	}
+	return all
+}
+
+// repeats reports whether fewer than a third of the terms are new. A sentence of stop words repeats
+// nothing.
+func repeats(terms []string, covered map[string]bool) bool {
+	fresh := 0
+	for _, t := range terms {
+		if !covered[t] {
+			fresh++
+		}
+	}
+	return len(terms) > 0 && 3*fresh < len(terms)
+}
+
+// sentencesOf returns the sentences of texts in order, each on one line.
+func sentencesOf(texts []string) []string {
+	var out []string
+	for _, t := range texts {
+		for _, s := range text.Sentences(t) {
+			out = append(out, strings.Join(strings.Fields(s), " "))
+		}
+	}
+	return out
+}
+
+// termSet returns the terms of a text, each once, in order.
+func termSet(s string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, t := range text.Terms(s) {
+		if !seen[t] {
+			seen[t] = true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// join joins sentences. One without a mark at its end gets a full stop, so that the next summary can tell
+// them apart. Scripts with wide marks have no spaces between sentences.
+func join(sentences []string) string {
+	var b strings.Builder
+	for i, s := range sentences {
+		end, _ := utf8.DecodeLastRuneInString(s)
+		ideographic := unicode.In(end, unicode.Han, unicode.Hiragana, unicode.Katakana)
+		b.WriteString(s)
+		switch {
+		case !unicode.IsLetter(end) && !unicode.IsNumber(end):
+		case ideographic:
+			b.WriteRune('。')
+		default:
+			b.WriteByte('.')
+		}
+		if i < len(sentences)-1 && !ideographic && !strings.ContainsRune(wideEnds, end) {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// wideEnds are the marks that end sentences in scripts without spaces.
+const wideEnds = "。！？」』）"
+
+// isQuestion reports whether a sentence ends with a question mark of any script.
+func isQuestion(s string) bool {
+	s = strings.TrimRightFunc(s, func(r rune) bool {
+		return !strings.ContainsRune(questionMarks, r) && (unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r))
+	})
+	end, _ := utf8.DecodeLastRuneInString(s)
+	return strings.ContainsRune(questionMarks, end)
+}
+
+// questionMarks are those of Latin, Chinese, Arabic, Armenian, Ethiopic and Greek.
+const questionMarks = "?？؟՞፧\u037e"

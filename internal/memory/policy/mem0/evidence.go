@@ -1,0 +1,214 @@
+package mem0
+
+import (
+	"maps"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// evidence is what an answer may take its words from: the exchange, and the background that was shown with it. By it
+// facts and texts are refused that nobody said, in any language and of any writer.
+type evidence struct {
+	terms   textTerms
+	words   map[string]bool // folded
+	numbers map[string]bool // without what only writes them: 1,000 and 1000 are one
+	cased   bool            // it has words in a script with capital letters
+	year    int             // of the exchange
+}
+
+// newEvidence returns the evidence of texts that were said in a year.
+func newEvidence(year int, texts ...string) *evidence {
+	e := &evidence{terms: textTerms{terms: map[string]bool{}}, words: map[string]bool{}, numbers: map[string]bool{}, year: year}
+	for _, s := range texts {
+		e.add(s)
+	}
+	e.terms.lang, e.terms.sure = text.Guess(strings.Join(texts, "\n"))
+	return e
+}
+
+// with returns the evidence and a text.
+func (e *evidence) with(s string) *evidence {
+	more := *e
+	more.terms.terms, more.words, more.numbers = maps.Clone(e.terms.terms), maps.Clone(e.words), maps.Clone(e.numbers)
+	more.add(s)
+	return &more
+}
+
+// add adds a text.
+func (e *evidence) add(s string) {
+	e.terms.add(termsOf(s))
+	for _, w := range spelledWords(s) {
+		e.words[text.Fold(w.text)] = true
+		e.cased = e.cased || strings.ContainsFunc(w.text, unicode.IsLower)
+	}
+	for _, n := range numbersOf(s) {
+		e.numbers[n] = true
+	}
+}
+
+// The words that prompts and facts use for who speaks, which nobody has to say.
+var speakerWords = map[string]bool{"user": true, "assistant": true, "用户": true, "助手": true}
+
+// leastSaid is the share of a text's terms that must have been said, one of so many. People who take notes put a third to
+// all of what was said in the words of the talk.
+const leastSaid = 3
+
+// supports reports whether a text can come from the evidence: every name and number in it was said, and a third of its
+// terms. Terms of another language cannot be compared.
+func (e *evidence) supports(s string) bool {
+	if !e.hasNumbers(s) || !e.hasNames(s) {
+		return false
+	}
+	w := namedTerms(s)
+	if inOtherLanguage(&w, &e.terms) {
+		return true
+	}
+	return leastSaid*e.terms.countShared(w.terms) >= len(w.terms)
+}
+
+// namedTerms returns the terms of a text that are no numbers.
+func namedTerms(s string) textTerms {
+	w := termsOf(s)
+	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return isNumeral(t) })
+	return w
+}
+
+// hasNumbers reports whether all numbers of a text were said. Those of a date need not, since facts say "yesterday" as a
+// date; nor a digit, which people say as a word.
+func (e *evidence) hasNumbers(s string) bool {
+	numbers := numbersOf(s)
+	dated := false
+	for _, n := range numbers {
+		dated = dated || e.isYear(n)
+	}
+	for _, n := range numbers {
+		switch {
+		case len(n) == 1, e.numbers[n], e.isYear(n), dated && len(n) == 2 && n <= "31":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// nearYears is how far a year that is reckoned is from the exchange.
+const nearYears = 10
+
+// isYear reports whether a number is a year that can be reckoned from the time of the exchange.
+func (e *evidence) isYear(n string) bool {
+	if len(n) != 4 {
+		return false
+	}
+	year := 0
+	for _, r := range n {
+		year = 10*year + int(r-'0')
+	}
+	return year >= e.year-nearYears && year <= e.year+nearYears
+}
+
+// hasNames reports whether all names of a text were said, in this or another form. A name is a word with a capital letter
+// inside a sentence. Beside a number it may be a month. Where capitals are no sign of names, as in German, nothing is told
+// by them; nor where what was said has none.
+func (e *evidence) hasNames(s string) bool {
+	words := spelledWords(s)
+	names, missing := 0, false
+	for i, w := range words {
+		if !w.named {
+			continue
+		}
+		names++
+		byNumber := i > 0 && isNumeral(words[i-1].text) || i+1 < len(words) && isNumeral(words[i+1].text)
+		missing = missing || !byNumber && !e.hasForm(text.Fold(w.text))
+	}
+	return !missing || !e.cased || capitalsMeanNothing*names > len(words)+2*capitalsMeanNothing
+}
+
+// capitalsMeanNothing is the number of words of which one at most is a name, beside two more.
+const capitalsMeanNothing = 3
+
+// hasForm reports whether a folded word or a form of it was said: another ending, or a longer or shorter word.
+func (e *evidence) hasForm(word string) bool {
+	if e.words[word] || speakerWords[word] {
+		return true
+	}
+	for said := range e.words {
+		if isForm(word, said) {
+			return true
+		}
+	}
+	return false
+}
+
+// isForm reports whether two words begin alike up to an ending.
+func isForm(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	shorter, same := min(len(x), len(y)), 0
+	for same < shorter && x[same] == y[same] {
+		same++
+	}
+	return same >= 3 && same == shorter && max(len(x), len(y)) <= 2*shorter || same >= 4 && same >= shorter-1
+}
+
+// spelledWord is a word as it is written.
+type spelledWord struct {
+	text  string
+	named bool // inside a sentence, with a capital letter
+}
+
+// spelledWords returns the words of a text.
+func spelledWords(s string) []spelledWord {
+	var out []spelledWord
+	begins := true
+	for field := range strings.FieldsSeq(s) {
+		for _, w := range strings.FieldsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) }) {
+			first, size := utf8.DecodeRuneInString(w)
+			out = append(out, spelledWord{w, !begins && unicode.IsUpper(first) && len(w) > size})
+			begins = false
+		}
+		end, _ := utf8.DecodeLastRuneInString(strings.TrimRight(field, `"”'’)»`))
+		begins = begins || strings.ContainsRune(".!?…:“", end)
+	}
+	return out
+}
+
+// isNumeral reports whether a word has a digit.
+func isNumeral(w string) bool { return strings.ContainsFunc(w, unicode.IsNumber) }
+
+// numbersOf returns the numbers of a text as digits, without leading and trailing zeros, so that 92k is 92,000 and 05 is 5.
+func numbersOf(s string) []string {
+	var out []string
+	var digits strings.Builder
+	flush := func() {
+		if n := digits.String(); n != "" {
+			if short := strings.Trim(n, "0"); len(n) != 4 && short != "" {
+				n = short
+			}
+			out = append(out, n)
+		}
+		digits.Reset()
+	}
+	folded := []rune(text.Fold(s))
+	for i, r := range folded {
+		switch {
+		case r >= '0' && r <= '9':
+			digits.WriteRune(r)
+		case (r == ',' || r == '.' || r == '\'') && digits.Len() > 0 && groupFollows(folded[i+1:]):
+		default:
+			flush()
+		}
+	}
+	flush()
+	return out
+}
+
+// groupFollows reports whether exactly three digits follow, as in 1,000.
+func groupFollows(rest []rune) bool {
+	n := 0
+	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+		n++
+	}
+	return n == 3
+}

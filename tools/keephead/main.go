@@ -1,0 +1,402 @@
+// Command keephead trains the head of internal/analyst/said on labeled dialogues, and says how well it tells the
+// sentences that are worth keeping in files that it did not learn from:
+//
+//	go run ./tools/keephead [-data corpus/dialogues] [-write internal/analyst/said/head.bin]
+//
+// The dialogues have few of the plain sentences that people write to an assistant, and hardly any text that is handed
+// over for work or supposed. plain.tsv has some in each language; half of it is left out at a time.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/analyst/said"
+)
+
+func main() {
+	data := flag.String("data", "corpus/dialogues", "folder with the labeled dialogues")
+	write := flag.String("write", "", "file to write the weights to, learned from all files")
+	flag.Parse()
+	if err := run(*data, *write); err != nil {
+		fmt.Fprintln(os.Stderr, "keephead:", err)
+		os.Exit(1)
+	}
+}
+
+// run compares the head on each file left out, and writes the weights.
+func run(data, write string) error {
+	files, err := filepath.Glob(filepath.Join(data, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no dialogues in %s", data)
+	}
+	all, err := plainExamples(files)
+	if err != nil {
+		return err
+	}
+	names := []string{"plain-0", "plain-1"}
+	for _, f := range files {
+		names = append(names, filepath.Base(f))
+		read, err := examplesOf(f)
+		if err != nil {
+			return err
+		}
+		all = append(all, read...)
+	}
+	var judged []scored
+	for _, name := range names {
+		var train, rest []example
+		for _, e := range all {
+			if e.file == name {
+				rest = append(rest, e)
+			} else {
+				train = append(train, e)
+			}
+		}
+		m := fit(train)
+		var s []scored
+		for _, e := range rest {
+			s = append(s, scored{m.worth(&e), e})
+		}
+		report(name, s)
+		if !strings.HasPrefix(name, "plain") {
+			judged = append(judged, s...)
+		}
+	}
+	report("all, each file left out", judged)
+	byLanguage := map[string][]scored{}
+	for _, s := range judged {
+		byLanguage[s.lang] = append(byLanguage[s.lang], s)
+	}
+	for _, lang := range sortedKeys(byLanguage) {
+		report("  "+lang, byLanguage[lang])
+	}
+	if write == "" {
+		return nil
+	}
+	return os.WriteFile(write, fit(all).quantize().Bytes(), 0o644) //nolint:gosec // a file of the repository
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+//go:embed plain.tsv
+var plain string
+
+// plainSentences are the lines of plain.tsv by language and label.
+func plainSentences() map[string]map[string][]string {
+	out := map[string]map[string][]string{}
+	for line := range strings.Lines(plain) {
+		label, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		lang, sentence, _ := strings.Cut(rest, "\t")
+		if out[lang] == nil {
+			out[lang] = map[string][]string{}
+		}
+		out[lang][label] = append(out[lang][label], sentence)
+	}
+	return out
+}
+
+// plainExamples returns the plain sentences, each as a turn. Those that are worth keeping are also before and behind a
+// long text that was pasted, behind words that hand them over for work or suppose them, which makes them nothing to
+// keep, and behind words that only announce them.
+func plainExamples(files []string) ([]example, error) {
+	pasted, err := longTexts(files)
+	if err != nil {
+		return nil, err
+	}
+	var out []example
+	all := plainSentences()
+	for _, lang := range sortedKeys(all) {
+		of := all[lang]
+		add := func(i int, turn, kept string) { out = append(out, plainExample(i, lang, turn, kept)...) }
+		for i, s := range of["skip"] {
+			add(i, s, "")
+		}
+		for i, s := range of["keep"] {
+			add(i, s, s)
+			if long := pasted[lang]; len(long) > 0 {
+				add(i, s+" "+long[i%len(long)], s)
+				add(i, long[(i+1)%len(long)]+" "+s, s)
+			}
+			if n := len(of["supposed"]); i%2 == 0 {
+				add(i, of["supposed"][(i/2)%n]+" "+s, "")
+			}
+			handed, told := of["handed"][i%len(of["handed"])], of["told"][i%len(of["told"])]
+			next := of["keep"][(i+7)%len(of["keep"])]
+			add(i, handed+" "+s, "")
+			add(i, told+" "+s, told+" "+s)
+			if i%3 == 1 {
+				add(i, handed+"\n"+s+" "+next, "")
+				add(i, told+"\n"+s+" "+next, s+" "+next)
+			}
+		}
+	}
+	return out, nil
+}
+
+// plainExample returns the sentences of a turn, of which those that are in kept are worth keeping.
+func plainExample(i int, lang, turn, kept string) []example {
+	var out []example
+	for _, s := range said.Sentences([]said.Turn{{Text: turn}}, 0) {
+		form, parts, opening := s.Features()
+		e := example{file: fmt.Sprintf("plain-%d", i%2), lang: lang, form: form, parts: parts, opening: opening}
+		e.kept = strings.Contains(kept, s.Text)
+		out = append(out, e)
+	}
+	return out
+}
+
+// longText is how long a text is that people paste, in bytes.
+const longText = 900
+
+// longTexts returns what assistants say at length, by language.
+func longTexts(files []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	for _, f := range files {
+		all, err := dialoguesOf(f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			for _, t := range all[i].Turns {
+				if t.R == "assistant" && len(t.T) >= longText {
+					out[all[i].Lang] = append(out[all[i].Lang], t.T)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// dialogue is a labeled dialogue.
+type dialogue struct {
+	Lang  string `json:"lang"`
+	Turns []struct {
+		S string `json:"s"`
+		R string `json:"r"`
+		T string `json:"t"`
+	} `json:"turns"`
+	Facts []struct {
+		Turn int    `json:"turn"`
+		Span string `json:"span"`
+	} `json:"facts"`
+}
+
+// example is a sentence with its label.
+type example struct {
+	file, lang string
+	kept       bool
+	form       []float32
+	parts      []uint16
+	opening    []uint16
+}
+
+func examplesOf(path string) ([]example, error) {
+	all, err := dialoguesOf(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []example
+	for i := range all {
+		for _, e := range all[i].examples() {
+			e.file = filepath.Base(path)
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func dialoguesOf(path string) ([]dialogue, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	var out []dialogue
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		var d dialogue
+		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		out = append(out, d)
+	}
+	return out, lines.Err()
+}
+
+// examples returns the sentences of a dialogue. One is worth keeping if a labeled span has half of it, or it has
+// half of a span.
+func (d *dialogue) examples() []example {
+	var out []example
+	for i := range d.Turns {
+		var turns []said.Turn
+		from := max(0, i-background)
+		for _, t := range d.Turns[from : i+1] {
+			turns = append(turns, said.Turn{Speaker: t.S, Assistant: t.R == "assistant", Text: t.T})
+		}
+		for _, s := range said.Sentences(turns, len(turns)-1) {
+			if s.Asks {
+				continue
+			}
+			form, parts, opening := s.Features()
+			out = append(out, example{lang: d.Lang, kept: d.isKept(i, s.Text), form: form, parts: parts, opening: opening})
+		}
+	}
+	return out
+}
+
+// background is how many turns before one the analyst sees.
+const background = 10
+
+func (d *dialogue) isKept(turn int, sentence string) bool {
+	at := strings.Index(d.Turns[turn].T, sentence)
+	for _, f := range d.Facts {
+		from := strings.Index(d.Turns[turn].T, f.Span)
+		if f.Turn != turn || from < 0 || at < 0 {
+			continue
+		}
+		shared := min(at+len(sentence), from+len(f.Span)) - max(at, from)
+		if 2*shared >= min(len(sentence), len(f.Span)) {
+			return true
+		}
+	}
+	return false
+}
+
+// model is the head while it is trained.
+type model struct {
+	form  []float64
+	words []float64
+}
+
+func (m *model) sum(e *example) float64 {
+	sum, words := 0.0, 0.0
+	for i, v := range e.form {
+		sum += float64(v) * m.form[i]
+	}
+	for _, p := range e.parts {
+		words += m.words[p]
+	}
+	sum += words * float64(said.PartValue(len(e.parts)))
+	for _, p := range e.opening {
+		sum += m.words[p] * said.OpeningValue
+	}
+	return sum
+}
+
+func (m *model) worth(e *example) float64 { return 1 / (1 + math.Exp(-m.sum(e))) }
+
+// Constants of the training, chosen with the files left out in turn.
+var (
+	passes    = flag.Int("passes", 6, "over all sentences")
+	rate      = flag.Float64("rate", 0.1, "of learning")
+	formDecay = flag.Float64("form-decay", 1e-5, "of the weights of the form")
+	wordDecay = flag.Float64("word-decay", 1e-4, "of the weights of words")
+)
+
+// fit trains a head by AdaGrad. The order is shuffled the same way every time.
+func fit(train []example) *model {
+	m := &model{form: make([]float64, len(train[0].form)), words: make([]float64, len(said.Head{}.Words))}
+	gForm, gWords := make([]float64, len(m.form)), make([]float64, len(m.words))
+	order := make([]int, len(train))
+	for i := range order {
+		order[i] = i
+	}
+	random := uint64(1)
+	for range *passes {
+		for i := len(order) - 1; i > 0; i-- {
+			random = random*6364136223846793005 + 1442695040888963407
+			j := int((random >> 33) % uint64(i+1)) //nolint:gosec // small
+			order[i], order[j] = order[j], order[i]
+		}
+		for _, i := range order {
+			e := &train[i]
+			g := m.worth(e)
+			if e.kept {
+				g--
+			}
+			step := func(w, sum *float64, g float64) {
+				*sum += g * g
+				*w -= *rate * g / (math.Sqrt(*sum) + 1e-6)
+			}
+			for k, v := range e.form {
+				if v != 0 {
+					step(&m.form[k], &gForm[k], g*float64(v)+*formDecay*m.form[k])
+				}
+			}
+			v := float64(said.PartValue(len(e.parts)))
+			for _, p := range e.parts {
+				step(&m.words[p], &gWords[p], g*v+*wordDecay*m.words[p])
+			}
+			for _, p := range e.opening {
+				step(&m.words[p], &gWords[p], g*said.OpeningValue+*wordDecay*m.words[p])
+			}
+		}
+	}
+	return m
+}
+
+// quantize returns the weights as the file holds them.
+func (m *model) quantize() *said.Head {
+	most := 1e-9
+	for _, w := range m.words {
+		most = max(most, math.Abs(w))
+	}
+	h := &said.Head{Scale: float32(most / 127)}
+	for i, w := range m.form {
+		h.Form[i] = float32(w)
+	}
+	for i, w := range m.words {
+		h.Words[i] = int8(math.Round(w / most * 127))
+	}
+	return h
+}
+
+type scored struct {
+	worth float64
+	example
+}
+
+// report writes the area under the curve, and what is kept to keep .9 and .95 of what is worth it.
+func report(name string, s []scored) {
+	slices.SortFunc(s, func(a, b scored) int { return cmp.Compare(b.worth, a.worth) })
+	good := 0
+	for _, x := range s {
+		if x.kept {
+			good++
+		}
+	}
+	area, seen := 0.0, 0
+	var shares strings.Builder
+	want := []float64{.8, .9, .95}
+	for i, x := range s {
+		if !x.kept {
+			area += float64(seen)
+			continue
+		}
+		seen++
+		for len(want) > 0 && float64(seen) >= want[0]*float64(good) {
+			fmt.Fprintf(&shares, "  %.2f: %.2f of all (from %.2f on)", want[0], float64(i+1)/float64(len(s)), x.worth)
+			want = want[1:]
+		}
+	}
+	area /= float64(good) * float64(len(s)-good)
+	fmt.Printf("%-26s %5d sentences, %.2f kept, area %.3f,%s\n", name, len(s), float64(good)/float64(len(s)), area, shares.String())
+}
