@@ -99,6 +99,12 @@ func (n *storedNote) isDerived() bool {
 	return n.Content != nothingKnown && (!slices.Contains(writtenKinds, n.Kind) || len(n.Provenance.Sources) > 0)
 }
 
+// hasNoAuthor reports whether nobody wrote the note: an item of a layered memory is what was said, word for word, and where
+// no answer was usable, a session and an entity have the names that the policy gives them.
+func (n *storedNote) hasNoAuthor() bool {
+	return n.Analyst == "" && (n.Attributes.Layer != "" || n.Kind == "session" || n.Kind == "entity")
+}
+
 // problems returns the problems of a single note.
 func (n *storedNote) problems() (out []string) {
 	if !slices.Contains(writtenKinds, n.Kind) && !slices.Contains(derivedKinds, n.Kind) {
@@ -113,8 +119,7 @@ func (n *storedNote) problems() (out []string) {
 		if strings.TrimSpace(n.Content) == "" {
 			out = append(out, "is empty")
 		}
-		copied := n.Attributes.Layer != "" // what was said, word for word
-		if n.Analyst != "model" && n.Analyst != "heuristic" && !copied {
+		if n.Analyst != "model" && n.Analyst != "heuristic" && !n.hasNoAuthor() {
 			out = append(out, fmt.Sprintf("has the analyst %q", n.Analyst))
 		}
 		if n.State == "raw" {
