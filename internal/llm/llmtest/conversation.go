@@ -154,10 +154,10 @@ func ofConversations(req Request) any {
 	case "decide":
 		for _, s := range d.Similar {
 			if text.Fold(strings.TrimSpace(s.said())) == text.Fold(strings.TrimSpace(d.Fact)) {
-				return map[string]any{"operation": "NOOP", "target": s.Handle, "text": nil}
+				return map[string]any{"operation": "NOOP", "why": "it is known", "target": s.Handle, "text": nil}
 			}
 		}
-		return map[string]any{"operation": "ADD", "target": nil, "text": nil}
+		return map[string]any{"operation": "ADD", "why": "nothing is about it", "target": nil, "text": nil}
 	case "summarize", "procedure":
 		return map[string]any{"summary": beginnings(append([]string{d.Old, d.Record}, slices.Concat(saidIn(d.Memories), saidIn(d.Steps), d.Changes)...), chars)}
 	case "queue_summary":

@@ -125,6 +125,7 @@ func lenientDecision(said string) json.RawMessage {
 			out.Target = &n
 		}
 	}
+	out.Why, _ = object["why"].(string)
 	if s, isText := policy.FirstValue(object, "text", "new_memory", "memory").(string); isText && !policy.IsEmptyAnswer(s) {
 		out.Text = &s
 	}
