@@ -25,6 +25,9 @@ type storedNote struct {
 		Sources []string `json:"sources"`
 		Stale   bool     `json:"stale"`
 	} `json:"provenance"`
+	Attributes struct {
+		Layer string `json:"layer"` // of an item of a layered memory
+	} `json:"attributes"`
 	Links []struct {
 		Target     string  `json:"target"`
 		Relation   string  `json:"relation"`
@@ -36,7 +39,7 @@ type storedNote struct {
 var writtenKinds = []string{"note", kindMessage}
 
 // derivedKinds are the kinds that the policies for conversations write.
-var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge"}
+var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge", "session"}
 
 // rawAnswer matches text that looks like a model's answer stored as it came: a code fence, thinking,
 // or JSON.
@@ -96,6 +99,12 @@ func (n *storedNote) isDerived() bool {
 	return n.Content != nothingKnown && (!slices.Contains(writtenKinds, n.Kind) || len(n.Provenance.Sources) > 0)
 }
 
+// hasNoAuthor reports whether nobody wrote the note: an item of a layered memory is what was said, word for word, and where
+// no answer was usable, a session and an entity have the names that the policy gives them.
+func (n *storedNote) hasNoAuthor() bool {
+	return n.Analyst == "" && (n.Attributes.Layer != "" || n.Kind == "session" || n.Kind == "entity")
+}
+
 // problems returns the problems of a single note.
 func (n *storedNote) problems() (out []string) {
 	if !slices.Contains(writtenKinds, n.Kind) && !slices.Contains(derivedKinds, n.Kind) {
@@ -110,7 +119,7 @@ func (n *storedNote) problems() (out []string) {
 		if strings.TrimSpace(n.Content) == "" {
 			out = append(out, "is empty")
 		}
-		if n.Analyst != "model" && n.Analyst != "heuristic" {
+		if n.Analyst != "model" && n.Analyst != "heuristic" && !n.hasNoAuthor() {
 			out = append(out, fmt.Sprintf("has the analyst %q", n.Analyst))
 		}
 		if n.State == "raw" {
