@@ -6,7 +6,7 @@
 # MODEL_URL is the base URL of an OpenAI-compatible endpoint, with its /v1; MODEL its name there,
 # MODEL_KEY its key, both optional. DIALOGUES is how many dialogues are told (0), TURNS how many turns
 # of each (0: all), IDS names them instead, SET is "believed" or "learned", POLICIES are mem0, mem0g,
-# layered (mem0). STATE is a file that keeps what each dialogue gave: a later run goes on from it.
+# layered (mem0). STATE is a file that keeps what each dialogue gave: a later run continues from it.
 # CALLS is how many exchanges each collection is told that asks for calls (4; 0: none), TIMEOUT when no
 # more calls are asked, REQUEST_TIMEOUT how long one answer may take.
 set -euo pipefail

@@ -13,7 +13,7 @@ import (
 )
 
 // ModelDialogues tells labeled dialogues to policies that ask a model, and to the same policies without one. What a
-// dialogue gave is kept in a file, so that a run that was cut off goes on where it was.
+// dialogue gave is kept in a file, so that a run that was cut off continues where it was.
 type ModelDialogues struct {
 	Client    *Client
 	Proxy     *ModelProxy // the endpoint of the gateway's model
