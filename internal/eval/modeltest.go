@@ -231,7 +231,7 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Dura
 			return err
 		}
 	}
-	derived, problems, err := checkStored(ctx, t.Client, col.ID)
+	derived, problems, err := checkStored(ctx, t.Client, col.ID, over)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ const nothingKnown = "No key facts are known yet."
 
 // checkStored checks all notes of a collection. A derived note must have content that is not a raw
 // answer, an analyst, and existing notes as sources; links must have both ends. It returns the
-// number of derived notes and the problems.
-func checkStored(ctx context.Context, c *Client, collection string) (derived int, problems []string, err error) {
+// number of derived notes and the problems. Where jobs were cut off, notes may be raw.
+func checkStored(ctx context.Context, c *Client, collection string, cutOff bool) (derived int, problems []string, err error) {
 	notes := map[string]storedNote{}
 	var order []string
 	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
@@ -69,6 +69,9 @@ func checkStored(ctx context.Context, c *Client, collection string) (derived int
 	facts := map[string]string{}
 	for _, id := range order {
 		n := notes[id]
+		if cutOff && n.State == "raw" {
+			continue
+		}
 		found := n.problems()
 		for _, l := range n.Links {
 			if _, ok := notes[l.Target]; !ok {
