@@ -31,13 +31,12 @@ const (
 )
 
 // extract quotes the sentences of the exchange that state something. It understands none of them. What an assistant says
-// is read only if nobody else speaks.
+// is read only if facts about it are asked for.
 func extract(in mem0.ExtractInput) mem0.Extraction {
 	all := slices.Concat(in.Recent, in.New)
 	turns := make([]said.Turn, len(all))
-	agentAlone := !slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role != memory.RoleAssistant })
 	for i, u := range all {
-		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !agentAlone, Text: u.Content}
+		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !in.OfAgent, Text: u.Content}
 	}
 	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
 	out := mem0.Extraction{Facts: []string{}}
@@ -49,13 +48,23 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 
 // quotation is a sentence that is kept, with what is needed to understand it.
 type quotation struct {
-	turn, at int // its turn, and its place in it
-	question string
+	turn, at int    // its turn, and its place in it
+	before   string // of the turn before
 	words    string
 	worth    float64
 }
 
-// quotations returns the sentences that are worth keeping. A fragment follows the sentence before it, and what a
+// maxJoined is how many bytes a quotation has at most when sentences that name nothing are joined to it: a character of a script
+// without spaces says as much as three of another, and has as many bytes.
+const maxJoined = 160
+
+// hasRoom reports whether a sentence fits behind a quotation. A fragment always does.
+func (q *quotation) hasRoom(s *said.Sentence) bool {
+	return s.IsFragment() || len(q.words)+len(s.Text) <= maxJoined
+}
+
+// quotations returns the sentences that are worth keeping. One that names nothing is understood with the one before it, so
+// they are one quotation. A fragment follows the sentence before it, and what a
 // colon introduces behind what introduces it, since that may make them somebody else's words.
 func quotations(sentences []said.Sentence) []quotation {
 	var out []quotation
@@ -70,16 +79,18 @@ func quotations(sentences []said.Sentence) []quotation {
 		if worth < leastWorth || worth < leastWorthIntroduced && s.Introduced() {
 			continue
 		}
-		q := quotation{turn: s.Turn, at: i, question: s.Question, words: s.Text, worth: worth}
-		switch before := i - 1; {
-		case s.Lead != "":
-			q.words = joined(s.Lead, s.Text)
-		case !s.IsFragment() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord():
-		case len(out) > 0 && out[len(out)-1].at == before:
-			last := &out[len(out)-1]
+		q := quotation{turn: s.Turn, at: i, before: s.Before, words: s.Text, worth: worth}
+		before := i - 1
+		alone := s.Names() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord()
+		if n := len(out); n > 0 && out[n-1].at == before && out[n-1].hasRoom(s) && (s.Lead != "" && out[n-1].turn == s.Turn || !alone) {
+			last := &out[n-1]
 			last.words, last.at, last.worth = joined(last.words, s.Text), i, max(last.worth, worth)
 			continue
-		default:
+		}
+		switch {
+		case s.Lead != "":
+			q.words = joined(s.Lead, s.Text)
+		case !alone && s.IsFragment():
 			q.words = joined(sentences[before].Text, s.Text)
 		}
 		out = append(out, q)
@@ -137,7 +148,7 @@ func (q *quotation) frame(u *memory.Utterance, chars int) string {
 	if who != "" {
 		head = cut(who, maxSpeaker) + ", " + head
 	}
-	words, question := oneLine(q.words), oneLine(q.question)
+	words, question := oneLine(q.words), oneLine(q.before)
 	if size := utf8.RuneCountInString; question != "" && size(question) <= maxQuestion &&
 		(chars <= 0 || size(question)+size(head)+size(words)+len(answerMark) <= chars) {
 		head = openMark + strings.ReplaceAll(question, answerMark, " ") + answerMark + head

@@ -86,7 +86,7 @@ func TestExtractLeavesOut(t *testing.T) {
 	}
 }
 
-// TestExtractBounds: an assistant is quoted only if nobody else speaks; of many sentences the best are kept in their order,
+// TestExtractBounds: an assistant is quoted only if facts about it are asked for; of many sentences the best are kept in their order,
 // each once; a long one is cut.
 func TestExtractBounds(t *testing.T) {
 	t.Parallel()
@@ -95,9 +95,12 @@ func TestExtractBounds(t *testing.T) {
 	if got := extract(in).Facts; len(got) != 1 || !strings.Contains(got[0], "Berlin") {
 		t.Errorf("both speak: %q", got)
 	}
-	in.New = in.New[1:]
+	if in.New = in.New[1:]; len(extract(in).Facts) > 0 {
+		t.Errorf("facts about a person from the assistant alone: %q", extract(in).Facts)
+	}
+	in.OfAgent = true
 	if got, want := extract(in).Facts, []string{"assistant, 2026-06-01: “I reserved table 12 for Friday at 8.”"}; !slices.Equal(got, want) {
-		t.Errorf("the assistant alone: %q", got)
+		t.Errorf("facts about the assistant: %q", got)
 	}
 	in = nora("I live in Berlin. I work as a nurse. I live in Berlin. I have two sons. My wife is called Ines.")
 	in.New[0].Name, in.Max = "", 3

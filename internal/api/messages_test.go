@@ -337,9 +337,9 @@ func TestMessagesLearned(t *testing.T) {
 		return out
 	}
 	for _, step := range []struct{ say, want []string }{
-		{[]string{"I live in Lisbon.", "I work as a baker."}, []string{"ADD Nora lives in Lisbon.", "ADD Nora works as a baker."}},
+		{[]string{"I live in Lisbon.", "I work as a baker."}, []string{"ADD Nora, 2026-03-01: “I live in Lisbon.”", "ADD Nora, 2026-03-01: “I work as a baker.”"}},
 		{[]string{"How are you?"}, []string{}},
-		{[]string{"I moved to Oslo."}, []string{"REPLACE Nora moved to Oslo. <- Nora lives in Lisbon."}},
+		{[]string{"I moved to Oslo."}, []string{"ADD Nora, 2026-03-01: “I moved to Oslo.”"}},
 		{[]string{"I work as a baker."}, []string{}},
 	} {
 		got := say(step.say...)

@@ -32,7 +32,7 @@ const (
 	keyStatus    = "slipbox.status" // status for the log, if it differs from the sent one
 	keyCode      = "slipbox.code"   // code of the fault in the response
 	// keyCredential holds a function that verifies the credential again.
-	keyCredential = "slipbox.credential"
+	keyCredential = "slipbox.verify"
 	keyUnlogged   = "slipbox.unlogged" // whether the log has the request in a summary only
 	keyErrors     = "slipbox.errors"   // form of the operation's errors
 	keyTurn       = "slipbox.turn"     // what ends the request's turn

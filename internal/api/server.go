@@ -98,7 +98,9 @@ type Check struct {
 	Name     string
 	Run      func(ctx context.Context) error
 	Optional bool
-	Notice   string // shown while the check fails: its effect and how to fix it; "": none. What is degraded is not shown while something is down
+	// Notice is shown while the check fails: its effect and how to fix it; "": none. What is degraded is not shown while
+	// something is down.
+	Notice string
 }
 
 // Deps are the dependencies of Server. Log and Auth are required.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
@@ -20,7 +19,7 @@ func TestModelTakesUp(t *testing.T) {
 	analyst := func(g *gatewayTest) any {
 		return g.call(http.StatusOK, http.MethodGet, "/v1/collections/early/notes/"+note, nil)["analyst"]
 	}
-	waitFor(t, func() bool { return analyst(g) == "heuristic" })
+	g.until("the note is described", func() bool { return analyst(g) == "heuristic" })
 	refused := g.call(http.StatusConflict, http.MethodPost, "/v1/collections/early/refresh", object{"analyst": "model"})
 	if detail, _ := refused["detail"].(string); !strings.Contains(detail, "SLIPBOX_LLM") {
 		t.Errorf("the refusal does not name the setting: %v", refused)
@@ -33,19 +32,10 @@ func TestModelTakesUp(t *testing.T) {
 	}))
 	later.key = g.key
 	job := later.call(http.StatusAccepted, http.MethodPost, "/v1/collections/early/refresh", object{"analyst": "model"})["job"].(object)["id"].(string)
-	waitFor(t, func() bool {
+	later.until("the refresh is done", func() bool {
 		return later.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil)["state"] == "done"
 	})
 	if got := analyst(later); got != "model" {
 		t.Errorf("the note is by %v", got)
-	}
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen in time")
-		}
 	}
 }

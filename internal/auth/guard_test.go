@@ -204,7 +204,7 @@ func TestGuardLooksUpOneAtATime(t *testing.T) {
 			asked++
 			most = max(most, atOnce)
 			mu.Unlock()
-			time.Sleep(lookupWait / 4) // of the test's own clock
+			<-time.After(lookupWait / 4) // of the test's own clock
 			mu.Lock()
 			atOnce--
 			mu.Unlock()

@@ -265,7 +265,7 @@ func (u *unit) addPassages(ctx context.Context, p *Part) (*agentic, error) {
 	if u.reader.model == "" {
 		p.Notes = append(p.Notes, "no model decides: the built-in rules make the same searches for every question")
 	}
-	return &agentic{unit: u, loaded: l}, drain(ctx, u.Client, col.ID, len(l.IDs), nil)
+	return &agentic{unit: u, loaded: l}, Drain(ctx, u.Client, col.ID, len(l.IDs), nil)
 }
 
 func (*agentic) bounded() bool { return true }

@@ -281,7 +281,7 @@ func TellDialogue(ctx context.Context, c *Client, name, policy string, d *Labele
 		}
 		history.turns[ids[0]] = i
 		if i == len(d.Turns)-1 {
-			if err := drain(ctx, c, col.ID, len(d.Turns), nil); err != nil {
+			if err := Drain(ctx, c, col.ID, len(d.Turns), nil); err != nil {
 				return nil, err
 			}
 		}

@@ -56,7 +56,7 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 				logf("growth: %d of %d notes", have, size)
 			}
 		}
-		if err := drain(ctx, c, loaded.Collection, have, nil); err != nil {
+		if err := Drain(ctx, c, loaded.Collection, have, nil); err != nil {
 			return nil, err
 		}
 		loading := time.Since(start).Seconds()

@@ -100,7 +100,7 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 			out.IDs[l.ID] = part[i].ID
 		}
 		if cuts[end] {
-			if err := drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
+			if err := Drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
 				return out, err
 			}
 			head, err := c.Collection(ctx, col.ID)
@@ -113,7 +113,7 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 			progress(len(out.IDs), -1)
 		}
 	}
-	if err := drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
+	if err := Drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
 		return out, err
 	}
 	out.Took = time.Since(start)
@@ -125,8 +125,8 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 	return out, nil
 }
 
-// drain waits until the collection has no open jobs.
-func drain(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) error {
+// Drain waits until a collection has no open jobs. progress is told of them; nil: nobody is.
+func Drain(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) error {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		jobs, err := c.OpenJobs(ctx, collection)
 		if err != nil {

@@ -134,7 +134,7 @@ func addConversation(ctx context.Context, c *Client, name string, s System, turn
 	return addTurns(ctx, c, col, turns, messagesPerAdd, func(out *Loaded, messages []Message) ([]string, error) {
 		ids, err := c.AddMessages(ctx, col.ID, messages)
 		if err == nil && s.Step {
-			err = drain(ctx, c, col.ID, len(out.IDs), nil)
+			err = Drain(ctx, c, col.ID, len(out.IDs), nil)
 		}
 		return ids, err
 	})
@@ -163,7 +163,7 @@ func addTurns(ctx context.Context, c *Client, col Collection, turns []Turn, perA
 		}
 		turns = turns[n:]
 	}
-	if err := drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
+	if err := Drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
 		return out, err
 	}
 	out.Took = time.Since(start)

@@ -4,6 +4,7 @@
 package said
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,11 +21,11 @@ type Turn struct {
 
 // Sentence is a sentence of a turn, with what is needed to understand it.
 type Sentence struct {
-	Text     string
-	Turn     int    // index of its turn
-	Lead     string // the sentence of the same turn that introduces it, by a colon; "": none
-	Question string // of the turn before, if this answers it in few words; "": none
-	Asks     bool   // it ends as a question
+	Text   string
+	Turn   int    // index of its turn
+	Lead   string // the sentence of the same turn that introduces it, by a colon; "": none
+	Before string // the last sentence of the turn before, if this answers it, or needs it to be understood; "": none
+	Asks   bool   // it ends as a question
 
 	features features
 }
@@ -34,41 +35,49 @@ type Sentence struct {
 func Sentences(turns []Turn, from int) []Sentence {
 	var out []Sentence
 	known := map[string]bool{}
-	question, asker := "", ""
+	before, speaker := "", ""
 	for i := range turns {
-		if turns[i].Speaker == asker {
-			question = "" // nobody else asked
+		if turns[i].Speaker == speaker {
+			before = "" // nobody else spoke
 		}
-		asker = turns[i].Speaker
+		speaker = turns[i].Speaker
 		all := split(turns[i].Text)
 		if i >= from {
-			out = append(out, read(&turns[i], i, all, question, known)...)
+			out = append(out, read(&turns[i], i, all, before, known)...)
 		}
 		for _, s := range all {
 			for _, w := range text.Words(s.text) {
 				known[w] = true
 			}
 		}
-		question = ""
-		if len(all) > 0 && asks(all[len(all)-1].text) {
-			question = all[len(all)-1].text
+		before = ""
+		if len(all) > 0 {
+			before = all[len(all)-1].text
 		}
 	}
 	return out
 }
 
 // read returns the sentences of one turn.
-func read(turn *Turn, index int, all []piece, question string, known map[string]bool) []Sentence {
+func read(turn *Turn, index int, all []piece, before string, known map[string]bool) []Sentence {
 	out := make([]Sentence, 0, len(all))
-	lead, line, asked := "", -1, question != ""
+	lead, line, asked := "", -1, asks(before)
+	question := ""
+	if asked {
+		question = before
+	}
 	for i, p := range all {
 		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
 			lead = ""
 		}
 		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: asks(p.text)}
 		words := shapeOf(p.text).words
-		if !s.Asks && words <= answerWords {
-			s.Question = question
+		switch {
+		case s.Asks:
+		case question != "" && words <= answerWords:
+			s.Before = question
+		case i == 0 && words <= dependentWords && !s.Names():
+			s.Before = before
 		}
 		if words > fewWords {
 			question = "" // "Yes." alone leaves the rest of the answer to come
@@ -83,12 +92,25 @@ func read(turn *Turn, index int, all []piece, question string, known map[string]
 	return out
 }
 
-// Words that make a fragment, at most; those of "Yes, please."; and those of an answer that needs its question.
+// Words that make a fragment, at most; those of "Yes, please."; those of an answer that needs its question; and those of a
+// sentence that is understood only with the one before it, unless it names something.
 const (
-	fragmentWords = 4
-	fewWords      = 2
-	answerWords   = 16
+	fragmentWords  = 4
+	fewWords       = 2
+	answerWords    = 16
+	dependentWords = 10
 )
+
+// Names reports whether a word behind the first one is written as a name. In a script without capitals none is.
+func (s *Sentence) Names() bool {
+	words := strings.Fields(s.Text)
+	return slices.ContainsFunc(words[min(1, len(words)):], func(w string) bool {
+		w = strings.TrimLeftFunc(w, unicode.IsPunct)
+		first, size := utf8.DecodeRuneInString(w)
+		second, _ := utf8.DecodeRuneInString(w[size:])
+		return unicode.IsUpper(first) && unicode.IsLetter(second)
+	})
+}
 
 // IsFragment reports whether a sentence has so few words that it needs the one before.
 func (s *Sentence) IsFragment() bool { return shapeOf(s.Text).words <= fragmentWords }

@@ -43,7 +43,7 @@ func TestQuestions(t *testing.T) {
 	turns := []Turn{{Speaker: "a", Text: "Hello. How old is he?"}, {Speaker: "b", Text: "Well. Four now. He starts school soon."}}
 	var got []string
 	for _, s := range Sentences(turns, 1) {
-		got = append(got, s.Question)
+		got = append(got, s.Before)
 	}
 	if want := []string{"How old is he?", "How old is he?", "How old is he?"}; !slices.Equal(got, want) {
 		t.Errorf("questions %q", got)

@@ -86,7 +86,7 @@ var introducing = []string{"in", "since", "before", "after", "until", "during", 
 // englishStarts are the first letters of the words that phrases begin with.
 var englishStarts = func() map[string]bool {
 	starts := map[string]bool{}
-	for _, s := range strings.Fields("a an one two thr fou fiv six sev eig nin ten day yes tod ton tom las pas thi nex") {
+	for s := range strings.FieldsSeq("a an one two thr fou fiv six sev eig nin ten day yes tod ton tom las pas thi nex") {
 		starts[s] = true
 	}
 	for names := monthNames + weekdayNames; names != ""; names = names[3:] {

@@ -21,7 +21,7 @@ type said struct {
 // saidTurns returns all turns, dialogue by dialogue.
 func saidTurns(b *testing.B) (out []said) {
 	b.Helper()
-	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("../..", eval.CorpusDir))) {
+	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir))) {
 		for i := range d.Turns {
 			t := &d.Turns[i]
 			at := must[time.Time](b)(t.At())
@@ -92,8 +92,8 @@ func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
 			}
 			must[[]string](b)(client.AddMessages(b.Context(), c.ID.String(), messages))
 		}
-		for must[int](b)(client.OpenJobs(b.Context(), c.ID.String())) > 0 {
-			<-time.After(10 * time.Millisecond)
+		if err := eval.Drain(b.Context(), &client, c.ID.String(), len(turns), nil); err != nil {
+			b.Fatal(err)
 		}
 		took += time.Since(start)
 		cpu += processorTime(b) - used

@@ -108,7 +108,7 @@ var dataText = regexp.MustCompile(`(?s)<memory-data>\s*(.*?)\s*</memory-data>`)
 // ReadData reads the JSON that the prompt of a policy has between its marks; ok is false without such JSON.
 func (r *Request) ReadData(into any) (ok bool) {
 	m := dataText.FindStringSubmatch(r.User)
-	return m != nil && json.Unmarshal([]byte(m[1]), into) == nil
+	return len(m) == 2 && json.Unmarshal([]byte(m[1]), into) == nil
 }
 
 // ofConversations answers the calls of the policies for conversations. It returns nil for another

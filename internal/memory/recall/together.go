@@ -18,8 +18,11 @@ import (
 // labeled dialogues, where each fact was compared with every other of its dialogue: see docs/recall.md.
 const (
 	sameMeaning, leastMeaning   = 0.75, 1.0 / 3 // for embedders that compare meanings
-	sameSpelling, leastSpelling = 0.65, 0.15    // for those that compare spellings
+	sameSpelling, leastSpelling = 0.7, 0.15     // for those that compare spellings
 	meaningShare                = 0.75          // what nearness in meaning counts; a shared word counts 1
+	// leastScore is the part of the score of a group's best hit below which another says too little about the query to be
+	// put before it.
+	leastScore = 1.0 / 3
 )
 
 // together puts statements about the same thing together, the newest event first. Only the best hits are compared, and
@@ -56,7 +59,7 @@ func (sr *searchRun) together(ctx context.Context, hits []search.Hit) ([]search.
 	groups := search.Together(states, func(a, b int) bool {
 		x := near[b][a]
 		oneTalk := pool[a].Session != 0 && pool[a].Session == pool[b].Session // its turns answer each other
-		return !oneTalk && x >= least && x+shared(a, b) >= enough
+		return !oneTalk && pool[b].Score >= leastScore*pool[a].Score && x >= least && x+shared(a, b) >= enough
 	})
 	out := make([]search.Hit, 0, len(hits))
 	for _, group := range groups {

@@ -121,8 +121,9 @@ const minReplyTerms = 4
 // pairWeight is the weight of a pair of characters in scripts without spaces, as a term.
 const pairWeight = .4
 
-// leastWorth is the worth of a sentence, by the head of package said, from which it is an episode. Small talk is below it.
-const leastWorth = .5
+// leastWorth is the worth of a sentence, by the head of package said, from which it is an episode. Facts are kept from a lower
+// one: an episode too many hides others.
+const leastWorth = .26
 
 // tells reports whether a person's words state something worth keeping, in any language.
 func tells(content string) bool {

@@ -150,12 +150,11 @@ func TestSecretsAreNotImportant(t *testing.T) {
 }
 
 // C261, C293: chat input has a base of .1, and what is personal needs a statement in the first person, not
-// a pronoun. A secret is not important.
+// a pronoun.
 func TestChatImportance(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]float64{
 		"Nice weather today, isn't it?": .1, "I had lunch.": .1, "I think so too.": .1, "今天天气真好": .1, "我刚吃完饭": .1, "哈哈哈": .1, "How are you?": .1,
-		"My API key is abcd1234.": .1, "我的密码是1234": .1,
 		"I love Italian food.": .3, "我喜欢火锅": .3, "I live in Oslo.": .3, "我住在北京": .3,
 		"My name is Ana.": .7, "我叫李雷": .7, "Please remember my door code.": .7, "Do you remember my name?": .1, "你还记得我的名字吗？": .1, "我叫什么？": .1,
 		"Can you help me?": .3, "帮我写首诗": .3,
@@ -192,7 +191,7 @@ func TestEventImportance(t *testing.T) {
 	for content, want := range map[string]float64{
 		"Plum died last night.": .3, "We met Greta at the harbor.": .3, "I accepted the offer from Ramboll.": .3, "Big news: we're getting married on 5 June!": .3,
 		"My sister had her baby yesterday.": .3, "豆包找到了！在邻居家的车库里。": .3, "我们昨天搬到了新家，离海边很近。": .3,
-		"Eilen muutimme uuteen asuntoon meren rannalle.": .3,
+		"Gestern sind wir in die neue Wohnung am Hafen gezogen.": .3, "Ayer nos mudamos al piso nuevo cerca del puerto.": .3,
 		"Hello!": .1, "Nice weather today.": .1, "Haha, that is so funny, really good one": .1, "Good morning Bob!": .1, "OK, thanks.": .1, "She told me that it rains.": .1,
 		"今天天气真不错": .1, "好的，谢谢": .1, "Did Greta call from the harbor yesterday?": .1, "I see.": .1,
 	} {

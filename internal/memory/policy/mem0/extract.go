@@ -146,7 +146,7 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		return nil, err
 	}
 	x.assignSpeaker(recent)
-	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Chars: c.FactChars}
+	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Chars: c.FactChars, OfAgent: c.ExtractFrom == fromAssistant}
 	m := extractMaterial{MaxFacts: c.MaxFacts, Summary: summary, Recent: []utteranceMaterial{}}
 	for i := range recent {
 		u := memory.UtteranceOf(&recent[i])

@@ -682,7 +682,7 @@ func TestMem0Reading(t *testing.T) {
 	}
 }
 
-// TestMem0RetiredSetting: a collection that stored a setting that is gone goes on; a name that never was is refused.
+// TestMem0RetiredSetting: a collection that stored a setting that is gone still loads; a name that never was is refused.
 func TestMem0RetiredSetting(t *testing.T) {
 	t.Parallel()
 	p := newTestMem0(t)

@@ -15,6 +15,7 @@ type ExtractInput struct {
 	New     []memory.Utterance // the exchange, oldest first; only messages that may be learned from
 	Max     int                // number of facts
 	Chars   int                // of a fact, at most
+	OfAgent bool               // facts about the agent are wanted, from its own messages
 }
 
 // Extraction is the answer of "extract".
