@@ -197,9 +197,6 @@ test/fuzz/go: ## Run each fuzz target of the packages for FUZZTIME; KEEP=20 adds
 nightly: ## Run everything at full length: all of .ci/run with large numbers, for hours
 	scripts/nightly.sh
 
-.PHONY: test/model
-test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://host/v1, MODEL=name MODEL_KEY=key CALLS=4 TIMEOUT=20m)
-	@scripts/model-test.sh
 
 .PHONY: lint
 lint: ## Check the style, the scripts, and the workflows of hosted CI
@@ -245,6 +242,10 @@ eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=
 compare: encoder ## Lay all memory systems and baselines side by side over DIALOGUE, and write a report into OUT (COMPARE='--policies mem0 --seeds 3')
 	@scripts/build.sh '$(LDFLAGS)' ./cmd/eval
 	bin/eval compare --out '$(or $(OUT),comparison)' $(COMPARE) $(DIALOGUE)
+
+.PHONY: eval/model
+eval/model: encoder ## Measure a model: labeled dialogues, and every call of every policy (MODEL_URL=http://host/v1, MODEL=name DIALOGUES=5 TURNS=0 CALLS=4)
+	@scripts/model-eval.sh
 
 .PHONY: eval/leftout
 eval/leftout: encoder ## Choose weights on all data sets but one, and measure them on that one (EVAL_DATA=folder)

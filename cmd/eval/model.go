@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 )
@@ -20,28 +24,80 @@ const patience = 5 * time.Second
 func modelCommand(o *options) *cobra.Command {
 	var upstream, listen string
 	var calls int
+	var d dialogueOptions
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use: "model", Short: "Ask a model every call of every policy, and check what is stored", Args: cobra.NoArgs,
-		Long: `Ask a model every call of every policy, and check what is stored. The gateway must use
-the address of --listen, with /v1, as the endpoint of its model: requests are forwarded to
+		Use: "model", Short: "Measure what a model makes of labeled dialogues, and of every call of every policy", Args: cobra.NoArgs,
+		Long: `Tell labeled dialogues to policies that ask a model, and to the same ones without it, and
+compare what they derive with the labels. Then ask the model every call of every policy, and
+check what is stored. The gateway must use the address of --listen, with /v1, as the endpoint of its model: requests are forwarded to
 --upstream and measured. A weak model never reaches some of the calls. For these, the earlier
 calls are answered with fixed usable answers. The command fails when the stored data has
 problems, or when the gateway is no longer ready at the end.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return testModel(cmd.Context(), *o, upstream, listen, eval.ModelTest{Calls: calls, Until: time.Now().Add(timeout), Patience: patience})
+			return testModel(cmd.Context(), *o, upstream, listen, d, eval.ModelTest{Calls: calls, Until: time.Now().Add(timeout), Patience: patience})
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&upstream, "upstream", "", "base URL of the OpenAI-compatible endpoint, with /v1")
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "address of the proxy that the gateway uses as its endpoint")
-	f.IntVar(&calls, "calls", 4, "exchanges or notes per collection")
+	f.IntVar(&calls, "calls", 4, "exchanges or notes per collection; 0: only dialogues are told")
+	d.addTo(f)
 	f.DurationVar(&timeout, "timeout", 30*time.Minute, "time after which nothing is asked")
 	_ = cmd.MarkFlagRequired("upstream")
 	return cmd
 }
 
-func testModel(ctx context.Context, o options, upstream, listen string, t eval.ModelTest) error {
+// dialogueOptions choose the labeled dialogues that are told to a model.
+type dialogueOptions struct {
+	corpus, model, state, set string
+	policies, ids             []string
+	dialogues, turns          int
+}
+
+func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
+	f.IntVar(&d.dialogues, "dialogues", 0, "how many labeled dialogues are told first, to policies with the model and without it")
+	f.IntVar(&d.turns, "turns", 0, "of each of these, from its beginning; 0: all")
+	f.StringVar(&d.set, "set", "believed", "of the dialogues: believed, on which no prompt was chosen, or learned")
+	f.StringSliceVar(&d.ids, "ids", nil, "of the dialogues, instead of --dialogues")
+	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered")
+	f.StringVar(&d.model, "model", "model", "name of the model in the report")
+	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave; a later run goes on from it")
+	f.StringVar(&d.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the labeled dialogues")
+}
+
+// choose returns the dialogues: of each file in turn, so that a few of them are in several languages.
+func (d *dialogueOptions) choose() ([]eval.Labeled, error) {
+	if d.dialogues == 0 && len(d.ids) == 0 {
+		return nil, nil
+	}
+	all, err := eval.ReadCorpus(d.corpus)
+	if err != nil {
+		return nil, err
+	}
+	var out []eval.Labeled
+	for round := 0; len(out) < d.dialogues && round < len(all) && len(d.ids) == 0; round++ {
+		seen := map[string]int{}
+		for i := range all {
+			file := all[i].ID[:strings.LastIndex(all[i].ID, "-")]
+			if all[i].Believed() != (d.set == "believed") {
+				continue
+			}
+			if seen[file] == round && len(out) < d.dialogues {
+				out = append(out, all[i].First(d.turns))
+			}
+			seen[file]++
+		}
+	}
+	for i := range all {
+		if slices.Contains(d.ids, all[i].ID) {
+			out = append(out, all[i].First(d.turns))
+		}
+	}
+	return out, nil
+}
+
+func testModel(ctx context.Context, o options, upstream, listen string, d dialogueOptions, t eval.ModelTest) error {
 	var err error
 	if t.Client, err = o.client(); err != nil {
 		return err
@@ -57,16 +113,37 @@ func testModel(ctx context.Context, o options, upstream, listen string, t eval.M
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Prefix, t.Logf = o.prefix, logf
-	report, err := t.Run(ctx)
-	err = errors.Join(err, server.Close())
+	timeout := time.Until(t.Until)
+	err = tellDialogues(ctx, &o, &d, &t)
+	t.Until = time.Now().Add(timeout) // dialogues have no bound: what they gave is kept
+	err = errors.Join(err, askCalls(ctx, &t), server.Close())
 	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}
+	return err
+}
+
+// tellDialogues tells labeled dialogues to the model, if any were chosen.
+func tellDialogues(ctx context.Context, o *options, d *dialogueOptions, t *eval.ModelTest) error {
+	dialogues, err := d.choose()
+	if err != nil || len(dialogues) == 0 {
+		return err
+	}
+	m := eval.ModelDialogues{
+		Client: t.Client, Proxy: t.Proxy, Prefix: o.prefix, Model: d.model, Policies: d.policies, Dialogues: dialogues, State: d.state, Logf: logf,
+	}
+	results, err := m.Run(ctx)
+	return errors.Join(eval.PrintDialogues(os.Stdout, dialogues, results), err)
+}
+
+// askCalls asks the model every call of every policy.
+func askCalls(ctx context.Context, t *eval.ModelTest) error {
+	if t.Calls == 0 {
+		return nil
+	}
+	report, err := t.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if err := report.Print(os.Stdout); err != nil {
-		return err
-	}
-	return report.Err()
+	return errors.Join(report.Print(os.Stdout), report.Err())
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 // mem0Double answers as mem0's platform and its open-source server do, a page of two at a time. Before its first answer to each path
@@ -108,10 +110,35 @@ func (d *mem0Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// What mem0 remembers is imported with its ids and times, once; what is there twice and what contradicts is reported.
+// movesOnly is a model that says one thing about memories: whoever lives somewhere else does not live where it was.
+func movesOnly(t *testing.T) *llmtest.Server {
+	t.Helper()
+	model := llmtest.New(t)
+	model.Handle("decide", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			Fact    string
+			Similar []struct {
+				Handle int
+				Text   string
+			}
+		}
+		r.ReadData(&d)
+		who, where, _ := strings.Cut(d.Fact, " lives in ")
+		for _, s := range d.Similar {
+			if person, place, ok := strings.Cut(s.Text, " lives in "); ok && person == who && where != "" && place != where {
+				return llmtest.JSON(map[string]any{"operation": "DELETE", "target": s.Handle, "text": nil, "why": "moved"})
+			}
+		}
+		return llmtest.JSON(map[string]any{"operation": "ADD", "target": nil, "text": nil, "why": "new"})
+	})
+	return model
+}
+
+// What mem0 remembers is imported with its ids and times, once; what is there twice is reported, and what a model says
+// contradicts.
 func TestImportMem0(t *testing.T) {
 	t.Parallel()
-	p := newPerson(t)
+	p := newPerson(t, "SLIPBOX_LLM=openai", "SLIPBOX_LLM_BASE_URL="+movesOnly(t).URL(), "SLIPBOX_LLM_MODEL=words")
 	p.pipe(t, p.key+"\n", "login", p.url)
 	mem0 := newMem0(t)
 	run := func(args ...string) map[string]any {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 // A memory is asked, forked, looked back into and listed.
@@ -46,6 +47,9 @@ func TestChatForkHistoryFacts(t *testing.T) {
 	if _, problems, code := p.run(t, "", "history", "01a1fdda-ccd6-713d-97db-eda78326c93a"); code != 3 {
 		t.Errorf("an unknown note: exit %d, %s", code, problems)
 	}
+	// Edges of a graph take a model.
+	p = newPerson(t, "SLIPBOX_LLM=openai", "SLIPBOX_LLM_BASE_URL="+llmtest.New(t).URL(), "SLIPBOX_LLM_MODEL=words")
+	p.login(t)
 	p.pipe(t, "", "add", "-c", "graph", "--create", "mem0g", "--wait", "Nora lives in Oslo.")
 	if out := p.pipe(t, "", "facts", "Nora", "--text", "-c", "graph"); !strings.Contains(out, "Nora") || !strings.Contains(out, "Oslo") {
 		t.Errorf("facts: %q", out)

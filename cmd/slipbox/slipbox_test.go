@@ -29,12 +29,12 @@ type person struct {
 }
 
 // newPerson starts a gateway and returns a person who has its first key and has not logged in.
-func newPerson(t *testing.T) *person {
+func newPerson(t *testing.T, env ...string) *person {
 	t.Helper()
 	p := &person{home: t.TempDir(), data: filepath.Join(t.TempDir(), "data")}
 	p.url = "http://127.0.0.1:" + commandtest.FreePort(t)
 	p.env = []string{"HOME=" + p.home, "XDG_CONFIG_HOME=", "TZ=UTC", "COLUMNS=", "NO_COLOR="}
-	p.start(t)
+	p.start(t, env...)
 	p.key = keyText.FindString(p.gateway.Stdout.String())
 	return p
 }

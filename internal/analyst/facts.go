@@ -128,7 +128,7 @@ const (
 // The bounds of a quotation, in characters.
 const (
 	maxSpeaker  = 60
-	maxQuestion = 160
+	maxQuestion = 120
 	leastQuoted = 80
 )
 

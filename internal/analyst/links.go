@@ -147,7 +147,7 @@ func evolve(in amem.EvolveInput) amem.Evolution {
 		return out
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(pairs[b].rarity, pairs[a].rarity), cmp.Compare(pairs[b].probability(), pairs[a].probability()))
+		return cmp.Or(cmp.Compare(pairs[b].rarity, pairs[a].rarity), cmp.Compare(roundScore(pairs[b].probability()), roundScore(pairs[a].probability()))) // seconds do not matter
 	})
 	limit := maxLinks
 	if in.MaxLinks > 0 {

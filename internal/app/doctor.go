@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -196,7 +198,38 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 		}
 		return f
 	}
-	return Finding{Name: "model", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
+	f := Finding{Name: "model", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
+	if model := cfg.LLM.InForce().Model; isSmall(model) {
+		f.State = Note
+		f.Detail += fmt.Sprintf("; the name of %s says that it has less than %d billion parameters", model, fewParameters)
+		f.Fix = "without a model, facts are quoted: a model of this size rewrites them and gets about half of them wrong (docs/models.md). " +
+			"Name a larger one, or set SLIPBOX_LLM=heuristic"
+	}
+	return f
+}
+
+// fewParameters, in billions, is what a model that rewrites what people say needs at least. docs/models.md has what
+// smaller ones did.
+const fewParameters = 3
+
+// parameters matches a number of parameters in the name of a model, such as "qwen2.5:1.5b" or "SmolLM2-135M-Instruct".
+var parameters = regexp.MustCompile(`(?i)(?:^|[^0-9.a-z])a?([0-9]+(?:\.[0-9]+)?)([bm])(?:[^a-z0-9]|$)`)
+
+// isSmall reports whether the name of a model says that it has few parameters. Of several numbers the largest counts: that
+// of all parameters, where the name also has that of the active ones.
+func isSmall(model string) bool {
+	most := 0.0
+	for _, m := range parameters.FindAllStringSubmatch(model, -1) {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			continue
+		}
+		if strings.EqualFold(m[2], "m") {
+			n /= 1000
+		}
+		most = max(most, n)
+	}
+	return most > 0 && most < fewParameters
 }
 
 func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {

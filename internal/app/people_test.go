@@ -96,7 +96,8 @@ func TestFactsNameTheirSources(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
 		t.Helper()
-		g := start(nil)
+		model := llmtest.New(t)
+		g := start(func(c *Settings) { c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "words" })
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "mem0g"})
 		for _, said := range []string{"I live in Porto.", "I am Nora, and I live in Porto."} {
 			g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/c/messages?wait=evolved", object{"messages": []object{{"role": "user", "name": "Nora", "content": said}}})
@@ -132,7 +133,7 @@ func TestFactsNameTheirSources(t *testing.T) {
 		}
 		for what, answer := range map[string]object{
 			"context": g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/context", object{"query": "Where does Nora live?"}),
-			"chat":    g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/chat", object{"message": "Where do I live?", "remember": false}),
+			"chat":    g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/chat", object{"message": "Where does Nora live?", "remember": false}),
 		} {
 			for _, cited := range answer["citations"].([]any) {
 				cited := cited.(object)

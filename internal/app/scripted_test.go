@@ -131,14 +131,13 @@ func (m *strongModel) answer(server *llmtest.Server) {
 
 func (m *strongModel) extract(r llmtest.Request) llmtest.Reply {
 	var data struct {
-		New []struct {
-			Content string `json:"content"`
-		} `json:"new"`
+		New []string `json:"new"` // each with day and speaker before it
 	}
 	var said []string
 	if r.ReadData(&data) {
-		for _, s := range data.New {
-			said = append(said, s.Content)
+		for _, line := range data.New {
+			_, content, _ := strings.Cut(line, ": ")
+			said = append(said, content)
 		}
 	}
 	key := strings.Join(said, "\n")

@@ -292,14 +292,14 @@ func (in *mem0Import) refused(id string) bool {
 	return slices.ContainsFunc(in.report.Refused, func(r mem0Refused) bool { return r.ID == id })
 }
 
-// contradictions returns the pairs of memories of which the newer one ends the older one, by the rules of the policy mem0. They are
-// told one after the other to a collection of its own, which is deleted.
+// contradictions returns the pairs of memories of which the newer one ends the older one, as the gateway's model says; without one
+// there are none. They are told one after the other to a collection of its own, which is deleted.
 func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list []mem0Memory) ([]mem0Contradiction, error) {
 	if len(list) < 2 {
 		return nil, nil
 	}
 	made := request{method: http.MethodPost, path: collections, body: map[string]any{
-		"name": "import-" + strings.ToLower(newKey()), "policy": "mem0", "policy_config": map[string]any{"analyst": "heuristic"}, "ttl_seconds": 3600,
+		"name": "import-" + strings.ToLower(newKey()), "policy": "mem0", "ttl_seconds": 3600,
 	}}
 	made.once(newKey())
 	var scratch wire.Collection

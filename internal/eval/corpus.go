@@ -71,8 +71,11 @@ type LabeledQuestion struct {
 	Lang   string `json:"lang"` // if it is not that of the dialogue
 }
 
-// CorpusDir is where the dialogues are in the repository.
-const CorpusDir = "corpus/dialogues"
+// Where the dialogues are in the repository, and those that nobody but their writers has read.
+const (
+	CorpusDir     = "corpus/dialogues"
+	UnreviewedDir = "corpus/unreviewed"
+)
 
 // believedWriters wrote a file each. All of it is believed, so that figures show talk by people from
 // whom nothing was learned.

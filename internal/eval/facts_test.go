@@ -22,6 +22,24 @@ func corpus(t *testing.T) []eval.Labeled {
 	return dialogues
 }
 
+// Dialogues that wait for a review hold as well.
+func TestUnreviewedDialoguesHold(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, dir := range []string{eval.CorpusDir, eval.UnreviewedDir} {
+		dialogues, err := eval.ReadCorpus(filepath.Join(root, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range dialogues {
+			if seen[dialogues[i].ID] {
+				t.Errorf("two dialogues are %s", dialogues[i].ID)
+			}
+			seen[dialogues[i].ID] = true
+		}
+	}
+}
+
 // The corpus is read only when no dialogue contradicts itself.
 func TestCorpusHolds(t *testing.T) {
 	t.Parallel()

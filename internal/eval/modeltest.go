@@ -62,7 +62,8 @@ type ModelReport struct {
 func AllCalls() []string {
 	return []string{
 		"analyze", "evolve", "split", "relevance", "extract", "decide", "summarize", "procedure", "entities", "relations", "conflicts",
-		"daily_summary", "daily_personality", "overall_history", "overall_personality", "queue_summary", CallStep, CallChat,
+		"daily_summary", "daily_personality", "overall_history", "overall_personality", "continuity", "meta_info", "multi_summary",
+		"profile", "knowledge", "triples", "abstract", "queue_summary", CallStep, CallChat,
 	}
 }
 
@@ -78,6 +79,9 @@ var cannedAnswers = map[string][]string{
 	},
 	"daily_summary":     {`{"summary":"Nora told of her new pottery studio.","events":["Nora signed a lease"]}`},
 	"daily_personality": {`{"traits":["curious"],"mood":"glad","reply_strategy":"Ask about the studio."}`},
+	"triples":           {`{"triples":[]}`}, // an episode that states something is in no abstract
+	"continuity":        {`{"continuous":true}`},
+	"multi_summary":     {`{"themes":[{"theme":"a move","keywords":["Lisbon","Porto"],"content":"Nora moved from Lisbon to Porto.","pages":[0]}]}`},
 }
 
 // scenario is a collection, its messages, and the calls that the proxy answers.
@@ -104,6 +108,17 @@ func scenarios() []scenario {
 		{name: "memorybank", policy: "memorybank", config: soon, send: (*ModelTest).addTalk},
 		{name: "memorybank-zh", policy: "memorybank", config: map[string]any{"summary_delay": 0, "language": "zh"}, send: (*ModelTest).addChineseTalk},
 		{name: "memorybank-moods", policy: "memorybank", config: soon, canned: []string{"daily_summary"}, send: (*ModelTest).addTalk},
+		{name: "memoryos", policy: "memoryos", config: map[string]any{"short_capacity": 1, "heat_threshold": 0}, send: (*ModelTest).addMoves},
+		{
+			name: "memoryos-themes", policy: "memoryos", config: map[string]any{"short_capacity": 1, "heat_threshold": 0},
+			canned: []string{"continuity", "multi_summary"}, send: (*ModelTest).addMoves,
+		},
+		{
+			name: "layered", policy: "layered", canned: []string{"triples"}, send: (*ModelTest).addEpisodes, config: map[string]any{
+				"importance_threshold": 0, "consolidate_every": 0, "abstract_cosine": 0.1,
+			},
+		},
+		{name: "layered-triples", policy: "layered", send: (*ModelTest).addMoves},
 		{name: "memgpt", policy: "memgpt", config: map[string]any{"max_steps": 5}, send: (*ModelTest).askAgent, agent: true},
 		{name: "memorybank-days", policy: "memorybank", config: soon, canned: []string{"daily_summary", "daily_personality"}, send: (*ModelTest).addTalk},
 	}
@@ -172,6 +187,10 @@ func smallModel(policy string) map[string]any {
 		return map[string]any{"max_tokens": 256, "recent_messages": 2, "recent_chars": 200, "message_chars": 600, "similar": 3, "max_facts": 4, "summary_chars": 400}
 	case "memorybank":
 		return map[string]any{"max_tokens": 256, "material_chars": 1500, "summary_chars": 300, "overall_chars": 400}
+	case "memoryos":
+		return map[string]any{"max_tokens": 256, "material_chars": 1500}
+	case "layered":
+		return map[string]any{"max_tokens": 256}
 	}
 	return map[string]any{}
 }
@@ -212,7 +231,7 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Dura
 			return err
 		}
 	}
-	derived, problems, err := checkStored(ctx, t.Client, col.ID)
+	derived, problems, err := checkStored(ctx, t.Client, col.ID, over)
 	if err != nil {
 		return err
 	}
@@ -278,6 +297,22 @@ func (t *ModelTest) addMoves(ctx context.Context, collection string) error {
 		}
 	}
 	return nil
+}
+
+// addEpisodes adds messages about one topic, and has them consolidated when they have vectors.
+func (t *ModelTest) addEpisodes(ctx context.Context, collection string) error {
+	start := time.Date(2025, 3, 3, 9, 0, 0, 0, time.UTC)
+	for i, day := range []string{"Monday", "Wednesday", "Friday"} {
+		at := start.AddDate(0, 0, 2*i)
+		said := fmt.Sprintf("On %s I ran %d kilometers around the lake with Ada.", day, 5+i)
+		if _, err := t.Client.AddMessages(ctx, collection, []Message{{Role: "user", Name: "Nora", Content: said, OccurredAt: &at}}); err != nil {
+			return err
+		}
+	}
+	if _, _, err := t.waitForJobs(ctx, collection, t.Until); err != nil {
+		return err
+	}
+	return t.Client.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/consolidate", map[string]any{}, nil)
 }
 
 // askAgent makes an agent act, heard and not heard, and then makes room in its window.

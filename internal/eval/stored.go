@@ -25,6 +25,9 @@ type storedNote struct {
 		Sources []string `json:"sources"`
 		Stale   bool     `json:"stale"`
 	} `json:"provenance"`
+	Attributes struct {
+		Layer string `json:"layer"` // of an item of a layered memory
+	} `json:"attributes"`
 	Links []struct {
 		Target     string  `json:"target"`
 		Relation   string  `json:"relation"`
@@ -36,7 +39,7 @@ type storedNote struct {
 var writtenKinds = []string{"note", kindMessage}
 
 // derivedKinds are the kinds that the policies for conversations write.
-var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge"}
+var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge", "session"}
 
 // rawAnswer matches text that looks like a model's answer stored as it came: a code fence, thinking,
 // or JSON.
@@ -47,8 +50,8 @@ const nothingKnown = "No key facts are known yet."
 
 // checkStored checks all notes of a collection. A derived note must have content that is not a raw
 // answer, an analyst, and existing notes as sources; links must have both ends. It returns the
-// number of derived notes and the problems.
-func checkStored(ctx context.Context, c *Client, collection string) (derived int, problems []string, err error) {
+// number of derived notes and the problems. Where jobs were cut off, notes may be raw.
+func checkStored(ctx context.Context, c *Client, collection string, cutOff bool) (derived int, problems []string, err error) {
 	notes := map[string]storedNote{}
 	var order []string
 	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
@@ -66,6 +69,9 @@ func checkStored(ctx context.Context, c *Client, collection string) (derived int
 	facts := map[string]string{}
 	for _, id := range order {
 		n := notes[id]
+		if cutOff && n.State == "raw" {
+			continue
+		}
 		found := n.problems()
 		for _, l := range n.Links {
 			if _, ok := notes[l.Target]; !ok {
@@ -96,6 +102,12 @@ func (n *storedNote) isDerived() bool {
 	return n.Content != nothingKnown && (!slices.Contains(writtenKinds, n.Kind) || len(n.Provenance.Sources) > 0)
 }
 
+// hasNoAuthor reports whether nobody wrote the note: an item of a layered memory is what was said, word for word, and where
+// no answer was usable, a session and an entity have the names that the policy gives them.
+func (n *storedNote) hasNoAuthor() bool {
+	return n.Analyst == "" && (n.Attributes.Layer != "" || n.Kind == "session" || n.Kind == "entity")
+}
+
 // problems returns the problems of a single note.
 func (n *storedNote) problems() (out []string) {
 	if !slices.Contains(writtenKinds, n.Kind) && !slices.Contains(derivedKinds, n.Kind) {
@@ -110,7 +122,7 @@ func (n *storedNote) problems() (out []string) {
 		if strings.TrimSpace(n.Content) == "" {
 			out = append(out, "is empty")
 		}
-		if n.Analyst != "model" && n.Analyst != "heuristic" {
+		if n.Analyst != "model" && n.Analyst != "heuristic" && !n.hasNoAuthor() {
 			out = append(out, fmt.Sprintf("has the analyst %q", n.Analyst))
 		}
 		if n.State == "raw" {

@@ -169,9 +169,12 @@ func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
 }
 
 // relax turns the schema that is sent into the one that validates answers. Which top-level
-// properties are required depends on the call, see requiredBy; entries of a list must be complete.
+// properties are required depends on the call, see requiredBy; entries of a list must be complete. Bounds keep a small
+// model from writing without an end; what is longer is cut by the policy.
 func relax(schema map[string]any, top bool) {
-	delete(schema, "additionalProperties")
+	for _, name := range []string{"additionalProperties", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum"} {
+		delete(schema, name)
+	}
 	properties, _ := schema["properties"].(map[string]any)
 	if top {
 		delete(schema, "required")

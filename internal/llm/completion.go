@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -63,10 +63,18 @@ type Completion struct {
 
 // The ways to request JSON, best first.
 const (
-	formatSchema int32 = iota // response_format json_schema, strict
-	formatObject              // response_format json_object, the schema in the instructions
-	formatText                // instructions alone
+	formatBounded int32 = iota // response_format json_schema, strict, with bounds of lengths
+	formatSchema               // the same without bounds, which some endpoints refuse in a strict schema
+	formatObject               // response_format json_object, the schema in the instructions
+	formatText                 // instructions alone
 )
+
+// bound matches a bound of a length or number in a schema of ours. It is removed as text, since the order of properties,
+// in which a model writes them, would be lost in a map.
+var bound = regexp.MustCompile(`,\s*"(?:minItems|maxItems|minLength|maxLength|minimum|maximum)":\s*[0-9.]+`)
+
+// unbounded returns a schema without bounds.
+func unbounded(schema json.RawMessage) json.RawMessage { return bound.ReplaceAll(schema, nil) }
 
 // NewCompletion returns a Completion for a valid Config.
 func NewCompletion(d Deps, cfg Config) (*Completion, error) {
@@ -158,8 +166,8 @@ func repairMessages(prompt, content string, err error) []openai.ChatCompletionMe
 // send gets one reply, in the best format that the endpoint supports, and adds calls and tokens to
 // the answer.
 func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer) (reply, error) {
-	// Each refusal that learn understands changes one of three settings, each at most twice, so
-	// this sends at most five requests.
+	// Each refusal that learn understands changes one of three settings, the format at most three times and the others
+	// once, so this sends at most six requests.
 	for {
 		format := m.format.Load()
 		req := m.request(c, messages, format)
@@ -219,30 +227,37 @@ func (m *Completion) newRequest(maxTokens int, temperature float64) openai.ChatC
 // objectFormat returns how a JSON object is requested, and what the instructions say of a schema that is not sent
 // beside them.
 func objectFormat(format int32, name string, schema json.RawMessage) (f *openai.ChatCompletionResponseFormat, how string) {
+	if format == formatSchema {
+		schema = unbounded(schema)
+	}
+	sendsSchema := format == formatBounded || format == formatSchema
 	switch {
-	case len(schema) == 0 && format == formatSchema, format == formatObject:
+	case len(schema) == 0 && sendsSchema, format == formatObject:
 		f = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
-	case format == formatSchema:
+	case sendsSchema:
 		f = &openai.ChatCompletionResponseFormat{
 			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
 			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: name, Schema: schema, Strict: true},
 		}
 	}
-	if format != formatSchema && len(schema) > 0 {
+	if !sendsSchema && len(schema) > 0 {
 		how = fmt.Sprintf("\n\nThe object must fit this JSON Schema, named %q:\n%s", name, schema)
 	}
 	return f, how
 }
 
+// leastTemperature stands for zero, which the client library omits. It is not the smallest number above: llama.cpp divides
+// by it, and what overflows is drawn at random.
+const leastTemperature = 1e-6
+
 // requestTemperature returns the temperature of a call, or the default when the call has none (0).
-// A negative one means zero, which is sent as the smallest number above, since the client library
-// omits a zero.
+// A negative one means zero.
 func requestTemperature(call, def float64) float32 {
 	switch {
 	case call == 0:
 		return float32(def)
 	case call < 0:
-		return math.SmallestNonzeroFloat32
+		return leastTemperature
 	}
 	return float32(call)
 }
@@ -271,12 +286,15 @@ func (m *Completion) learn(err error, format int32, req openai.ChatCompletionReq
 		if m.fixedSampling.CompareAndSwap(false, true) {
 			learned = "temperature"
 		}
-	case refuses(f, "response_format", "json_schema", "json_object", "schema", "grammar"):
+	case refuses(f, "response_format", "json_schema", "json_object", "schema", "grammar", "maxlength", "maxitems", "minlength", "minitems"):
 		if req.ResponseFormat == nil {
 			return false
 		}
 		if m.format.CompareAndSwap(format, format+1) {
 			learned = string(req.ResponseFormat.Type)
+			if format == formatBounded {
+				learned = "bounds of lengths in " + learned
+			}
 		}
 	default:
 		return false

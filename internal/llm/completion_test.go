@@ -93,7 +93,7 @@ func TestDefaultsOfACall(t *testing.T) {
 	if *r[0].Temperature < 0.69 || *r[0].Temperature > 0.71 || r[0].MaxTokens != llm.DefaultMaxTokens {
 		t.Errorf("a call that states nothing: %v, %d", *r[0].Temperature, r[0].MaxTokens)
 	}
-	if r[1].Temperature == nil || *r[1].Temperature > 1e-6 {
+	if r[1].Temperature == nil || *r[1].Temperature > 1e-6 || *r[1].Temperature < 1e-7 { // logits are divided by it
 		t.Errorf("a call that wants none: %v", r[1].Temperature)
 	}
 }
@@ -264,16 +264,51 @@ func TestSchemaRefused(t *testing.T) {
 	}
 }
 
+// Bounds of lengths are sent where the endpoint takes them, and left out for the life of the process where it refuses
+// them, as OpenAI's strict schemas do. The order of properties stays, and an answer beyond a bound is no error.
+func TestBoundsRefused(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	c := analyzeCall()
+	c.Schema = json.RawMessage(`{"type":"object","properties":{
+		"keywords":{"type":"array","items":{"type":"string","maxLength":4},"minItems":1,"maxItems":2},
+		"context":{"type":"string","minLength":1, "maxLength":10},
+		"tags":{"type":"array","items":{"type":"string"}}},
+		"required":["keywords","context","tags"],"additionalProperties":false}`)
+	f.srv.Script("analyze", llmtest.StatusText(http.StatusBadRequest,
+		"Invalid schema for response_format 'analyze': In context=('properties', 'context'), 'maxLength' is not permitted."),
+		llmtest.JSON(goodAnalysis), llmtest.JSON(goodAnalysis))
+	for range 2 {
+		if got := keywordsOf(t, mustAsk(t, m, f.scope, c)); !slices.Equal(got, goodAnalysis.Keywords) {
+			t.Errorf("keywords %q", got)
+		}
+	}
+	r := f.srv.Requests()
+	if len(r) != 3 || !jsonEqual(t, r[0].Schema, c.Schema) {
+		t.Fatalf("%d requests, the first with the schema %s", len(r), r[0].Schema)
+	}
+	for _, later := range r[1:] {
+		if later.Format != "json_schema" || !later.Strict || !jsonEqual(t, later.Schema, analyzeSchema) {
+			t.Errorf("format %q, strict %v, schema %s", later.Format, later.Strict, later.Schema)
+		}
+		if keywords, tags := bytes.Index(later.Body, []byte(`"keywords":{`)), bytes.Index(later.Body, []byte(`"tags":{`)); keywords < 0 || tags < keywords {
+			t.Errorf("the order of properties changed: %s", later.Body)
+		}
+	}
+}
+
 // TestSchemaUnknown: llama-cpp-python answers 500 to a form of answer that it does not know. The request is not repeated as
 // it was, and does not count as an outage.
 func TestSchemaUnknown(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.cfg.BreakerFailures = 1
-	f.srv.Script("analyze", llmtest.StatusText(http.StatusInternalServerError,
-		"1 validation error:\n {'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}"))
+	refusal := llmtest.StatusText(http.StatusInternalServerError,
+		"1 validation error:\n {'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}")
+	f.srv.Script("analyze", refusal, refusal) // with bounds, and without them
 	mustAsk(t, f.model(t), f.scope, analyzeCall())
-	if r := f.srv.Requests(); len(r) != 2 || r[1].Format != "json_object" {
+	if r := f.srv.Requests(); len(r) != 3 || r[2].Format != "json_object" {
 		t.Errorf("%d requests, the last in the form %q", len(r), r[len(r)-1].Format)
 	}
 }

@@ -76,7 +76,7 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 		case s.Asks:
 		case question != "" && words <= answerWords:
 			s.Before = question
-		case i == 0 && words <= dependentWords && !s.Names():
+		case i == 0 && words <= dependentWords && !s.Names() && utf8.RuneCountInString(before) <= shortRunes:
 			s.Before = before
 		}
 		if words > fewWords {
@@ -93,12 +93,14 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 }
 
 // Words that make a fragment, at most; those of "Yes, please."; those of an answer that needs its question; and those of a
-// sentence that is understood only with the one before it, unless it names something.
+// sentence that is understood only with the one before it, unless it names something. That one is told if it is short: it costs
+// room wherever the sentence is shown.
 const (
 	fragmentWords  = 4
 	fewWords       = 2
 	answerWords    = 16
 	dependentWords = 10
+	shortRunes     = 60
 )
 
 // Names reports whether a word behind the first one is written as a name. In a script without capitals none is.

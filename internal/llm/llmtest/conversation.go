@@ -24,6 +24,7 @@ type conversationData struct {
 	Fact     string    `json:"fact"`
 	Similar  []spoken  `json:"similar"`
 	Memories []spoken  `json:"memories"`
+	Items    []spoken  `json:"items"`
 	Old      string    `json:"old_summary"`
 	Record   string    `json:"old_record"`
 	Changes  []string  `json:"changes"`
@@ -60,6 +61,26 @@ type spoken struct {
 	Date    string `json:"date"`
 	Content string `json:"content"`
 	Text    string `json:"text"`
+}
+
+var spokenLine = regexp.MustCompile(`(?s)^\d{4}-\d\d-\d\d \w+, ([^:]*): (.*)$`)
+
+// UnmarshalJSON accepts an object, or a line with the day, the speaker and the text.
+func (s *spoken) UnmarshalJSON(b []byte) error {
+	var line string
+	if json.Unmarshal(b, &line) != nil {
+		type fields spoken
+		return json.Unmarshal(b, (*fields)(s))
+	}
+	m := spokenLine.FindStringSubmatch(line)
+	if m == nil {
+		s.Text = line
+		return nil
+	}
+	if s.Text = m[2]; m[1] != "User" && m[1] != "Assistant" {
+		s.Name = m[1]
+	}
+	return nil
 }
 
 func (s spoken) said() string { return s.Content + s.Text }
@@ -130,10 +151,10 @@ func ofConversations(req Request) any {
 	case "decide":
 		for _, s := range d.Similar {
 			if text.Fold(strings.TrimSpace(s.said())) == text.Fold(strings.TrimSpace(d.Fact)) {
-				return map[string]any{"operation": "NOOP", "target": s.Handle, "text": nil}
+				return map[string]any{"operation": "NOOP", "why": "it is known", "target": s.Handle, "text": nil}
 			}
 		}
-		return map[string]any{"operation": "ADD", "target": nil, "text": nil}
+		return map[string]any{"operation": "ADD", "why": "nothing is about it", "target": nil, "text": nil}
 	case "summarize", "procedure":
 		return map[string]any{"summary": beginnings(append([]string{d.Old, d.Record}, slices.Concat(saidIn(d.Memories), saidIn(d.Steps), d.Changes)...), chars)}
 	case "queue_summary":
@@ -151,6 +172,12 @@ func ofConversations(req Request) any {
 		return map[string]any{"entities": entitiesOf(slices.Concat(d.Texts, d.Facts))}
 	case "relations":
 		return map[string]any{"relations": relationsOf(slices.Concat(d.Texts, d.Facts), d.Entities)}
+	case "abstract":
+		sources := []int{}
+		for _, item := range d.Items {
+			sources = append(sources, item.Handle)
+		}
+		return map[string]any{"summary": beginnings(saidIn(d.Items), chars), "sources": sources}
 	case "conflicts":
 		return map[string]any{"invalidate": []any{}}
 	}

@@ -82,14 +82,13 @@ type verdict struct {
 func (w *world) script(facts map[string][]string, verdicts map[string]verdict) {
 	w.fake.Handle("extract", func(r llmtest.Request) llmtest.Reply {
 		var d struct {
-			New []struct {
-				Content string `json:"content"`
-			} `json:"new"`
+			New []string `json:"new"` // each with day and speaker before it
 		}
 		w.material(r, &d)
 		out := mem0.Extraction{Facts: []string{}}
-		for _, m := range d.New {
-			out.Facts = append(out.Facts, facts[m.Content]...)
+		for _, line := range d.New {
+			_, said, _ := strings.Cut(line, ": ")
+			out.Facts = append(out.Facts, facts[said]...)
 		}
 		return llmtest.JSON(out)
 	})
@@ -497,13 +496,11 @@ func TestMem0Restart(t *testing.T) {
 	w.sayAndDrain("Hello again.")
 	asked := w.fake.RequestsOf("extract")
 	var d struct {
-		Summary string `json:"summary"`
-		Recent  []struct {
-			Content string `json:"content"`
-		} `json:"recent"`
+		Summary string   `json:"summary"`
+		Recent  []string `json:"recent"`
 	}
 	w.material(asked[len(asked)-1], &d)
-	if d.Summary != "User is a nurse in Bonn." || len(d.Recent) != 2 || d.Recent[0].Content != "I am a nurse." {
+	if d.Summary != "User is a nurse in Bonn." || len(d.Recent) != 2 || !strings.HasSuffix(d.Recent[0], ": I am a nurse.") {
 		t.Errorf("the background is %+v", d)
 	}
 }

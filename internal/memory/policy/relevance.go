@@ -35,7 +35,7 @@ type Judge struct{ prompt Prompt }
 
 // NewJudge returns a judge with its prompt and schema.
 func NewJudge() (*Judge, error) {
-	p, err := LoadPrompt(files, "recall/relevance@1")
+	p, err := LoadPrompt(files, "recall/relevance@2")
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestRelevancePrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policytest.Golden(t, "golden/relevance.v1.txt", policytest.PromptText(call))
+	policytest.Golden(t, "golden/relevance.v2.txt", policytest.PromptText(call))
 }
 
 func TestRelevanceRead(t *testing.T) {

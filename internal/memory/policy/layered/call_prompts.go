@@ -39,11 +39,11 @@ type Calls struct{ triples, abstract policy.Prompt }
 
 // LoadCalls returns the calls with their prompts and schemas.
 func LoadCalls() (*Calls, error) {
-	triples, err := policy.LoadPrompt(callFiles, "layered/"+CallTriples+"@1")
+	triples, err := policy.LoadPrompt(callFiles, "layered/"+CallTriples+"@2")
 	if err != nil {
 		return nil, err
 	}
-	abstract, err := policy.LoadPrompt(callFiles, "layered/"+CallAbstract+"@1")
+	abstract, err := policy.LoadPrompt(callFiles, "layered/"+CallAbstract+"@2")
 	if err != nil {
 		return nil, err
 	}

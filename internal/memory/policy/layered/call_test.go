@@ -33,7 +33,7 @@ func TestCallPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []memory.Call{triples, abstract} {
-		policytest.Golden(t, "golden/"+c.Name+".v1.txt", policytest.PromptText(c))
+		policytest.Golden(t, "golden/"+c.Name+".v2.txt", policytest.PromptText(c))
 		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 		data, _, _ := strings.Cut(rest, "</memory-data>")
 		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {

@@ -123,7 +123,7 @@ const pairWeight = .4
 
 // leastWorth is the worth of a sentence, by the head of package said, from which it is an episode. Facts are kept from a lower
 // one: an episode too many hides others.
-const leastWorth = .26
+const leastWorth = .4
 
 // tells reports whether a person's words state something worth keeping, in any language.
 func tells(content string) bool {

@@ -190,7 +190,7 @@ func TestEventImportance(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]float64{
 		"Plum died last night.": .3, "We met Greta at the harbor.": .3, "I accepted the offer from Ramboll.": .3, "Big news: we're getting married on 5 June!": .3,
-		"My sister had her baby yesterday.": .3, "豆包找到了！在邻居家的车库里。": .3, "我们昨天搬到了新家，离海边很近。": .3,
+		"My sister had a baby boy in Aarhus on Friday.": .3, "豆包找到了！在邻居家的车库里。": .3, "我们昨天搬到了新家，离海边很近。": .3,
 		"Gestern sind wir in die neue Wohnung am Hafen gezogen.": .3, "Ayer nos mudamos al piso nuevo cerca del puerto.": .3,
 		"Hello!": .1, "Nice weather today.": .1, "Haha, that is so funny, really good one": .1, "Good morning Bob!": .1, "OK, thanks.": .1, "She told me that it rains.": .1,
 		"今天天气真不错": .1, "好的，谢谢": .1, "Did Greta call from the harbor yesterday?": .1, "I see.": .1,

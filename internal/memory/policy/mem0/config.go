@@ -39,7 +39,7 @@ type Config struct {
 	MaxTokens       int     // of one answer; 2000
 	RecentMessages  int     // m of the paper: before the exchange, as background of the extraction; 10
 	RecentUnit      string  // of m; "messages"
-	RecentChars     int     // of each recent message, 0: all; 1000
+	RecentChars     int     // of each recent message, 0: all; 200
 	MessageChars    int     // of each new message in a prompt; 16000
 	Similar         int     // s of the paper: memories that the decision about a fact sees; 10
 	MaxFacts        int     // of one exchange; 20
@@ -63,7 +63,7 @@ type Config struct {
 // DefaultConfig returns the documented defaults of mem0. Those of mem0g differ only in Graph.
 func DefaultConfig() Config {
 	return Config{
-		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: unitMessages, RecentChars: 1000, MessageChars: 16_000,
+		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: unitMessages, RecentChars: 200, MessageChars: 16_000,
 		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: fromBoth, Scope: scopeCollection, Mode: modeDecide,
 		MergeSimilarity: 0.95, MaxDeletes: 5, MemoryType: memoryFacts, SummaryEvery: 10, SummaryMode: summaryFull,
 		SummaryChars: 2000, SummaryFacts: 300, EvoThreshold: 100, GraphConfig: defaultGraphConfig(),

@@ -236,7 +236,7 @@ type similarMaterial struct {
 	Handle int     `json:"handle"`
 	Text   string  `json:"text"`
 	Time   string  `json:"time"`
-	Score  float64 `json:"score"`
+	Score  float64 `json:"score"` // cosine, in two digits
 }
 
 type decideMaterial struct {
@@ -248,14 +248,12 @@ type decideMaterial struct {
 // askDecision asks for the decision about one fact.
 func (p *Policy) askDecision(ctx context.Context, d memory.Desk, c *Config, f *candidate) error {
 	in := DecideInput{Fact: f.text, Time: f.note.OccurredAt}
-	m := decideMaterial{Fact: f.text, Time: formatWithWeekday(f.note.OccurredAt), Similar: []similarMaterial{}}
+	m := decideMaterial{Fact: f.text, Time: policy.FormatDay(f.note.OccurredAt), Similar: []similarMaterial{}}
 	for i := range f.similar {
 		nb := &f.similar[i]
 		content := text.Shorten(nb.Note.Content, 2*c.FactChars) // a caller's note may be longer
 		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: content, Time: nb.Note.OccurredAt, Score: nb.Score})
-		m.Similar = append(m.Similar, similarMaterial{
-			Handle: i, Text: content, Time: formatWithWeekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
-		})
+		m.Similar = append(m.Similar, similarMaterial{Handle: i, Text: content, Time: policy.FormatDay(nb.Note.OccurredAt), Score: float64(int(nb.Score*100)) / 100})
 	}
 	a, err := c.ask(ctx, d, question{
 		name: "decide", prompt: &p.prompts.decide, material: m, count: len(m.Similar), input: in, lenient: lenientDecision, check: checkDecision,

@@ -97,12 +97,28 @@ func (x *exchange) speakers() textTerms {
 	return out
 }
 
-// utteranceMaterial is a message as prompts show it.
+// utteranceMaterial is a message as the prompt of "procedure" shows it.
 type utteranceMaterial struct {
 	Role    memory.Role `json:"role"`
 	Name    string      `json:"name,omitempty"`
 	Time    string      `json:"time"` // with the day of the week, since people refer to it
 	Content string      `json:"content"`
+}
+
+// spokenLine returns a message as the prompt of "extract" shows it, in one text: with its day, since people say
+// "tomorrow", and the name by which a fact calls the speaker.
+func spokenLine(u *memory.Utterance) string {
+	speaker := policy.CleanLine(u.Name, 100)
+	switch {
+	case speaker != "":
+	case u.Role == memory.RoleUser:
+		speaker = "User"
+	case u.Role == memory.RoleAssistant:
+		speaker = "Assistant"
+	default:
+		speaker = string(u.Role)
+	}
+	return u.Time.UTC().Format("2006-01-02 Monday") + ", " + speaker + ": " + u.Content
 }
 
 // newUtteranceMaterial returns a message as prompts show it, shortened to so many
@@ -118,10 +134,9 @@ func newUtteranceMaterial(u memory.Utterance, chars int) utteranceMaterial {
 func formatWithWeekday(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 Monday") }
 
 type extractMaterial struct {
-	MaxFacts int                 `json:"max_facts"`
-	Summary  string              `json:"summary"`
-	Recent   []utteranceMaterial `json:"recent"`
-	New      []utteranceMaterial `json:"new"`
+	Summary string   `json:"summary,omitempty"`
+	Recent  []string `json:"recent,omitempty"`
+	New     []string `json:"new"`
 }
 
 // candidate is an extracted fact, with what is decided about it.
@@ -147,21 +162,23 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	}
 	x.assignSpeaker(recent)
 	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Chars: c.FactChars, OfAgent: c.ExtractFrom == fromAssistant}
-	m := extractMaterial{MaxFacts: c.MaxFacts, Summary: summary, Recent: []utteranceMaterial{}}
+	m := extractMaterial{Summary: summary}
 	for i := range recent {
 		u := memory.UtteranceOf(&recent[i])
 		if c.RecentChars > 0 {
 			u.Content = text.Shorten(u.Content, c.RecentChars)
 		}
 		in.Recent = append(in.Recent, u)
-		m.Recent = append(m.Recent, newUtteranceMaterial(u, c.RecentChars))
+		m.Recent = append(m.Recent, spokenLine(&u))
 	}
 	in.New = x.utterancesWithin(memory.MaxContentBytes, exchangeMessages*memory.MaxContentBytes)
 	for _, u := range x.utterancesWithin(c.MessageChars, exchangeMessages*c.MessageChars) {
-		m.New = append(m.New, newUtteranceMaterial(u, 0))
+		m.New = append(m.New, spokenLine(&u))
 	}
+	prompt := p.prompts.extract
+	prompt.Schema = boundFacts(prompt.Schema, c, in.New)
 	answer, err := c.ask(ctx, d, question{
-		name: "extract", prompt: &p.prompts.extract, material: m, count: len(m.New), input: in,
+		name: "extract", prompt: &prompt, material: m, count: len(m.New), input: in,
 		lenient: lenientFacts, check: policy.CheckTypes[Extraction],
 	})
 	out.Extract = &Phase{}
@@ -174,7 +191,9 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		return nil, err
 	}
 	out.Extract.Facts = len(e.Facts)
-	return newCandidates(c, x, e.Facts, extractContext{summary, recent}, &answer, &out.Dropped), nil
+	facts, notSaid := e.quotedFacts(x)
+	out.Dropped.NotSaid += notSaid
+	return newCandidates(c, x, facts, extractContext{summary, recent}, &answer, &out.Dropped), nil
 }
 
 // exchangeMessages is how many messages of full length an extraction sees. An exchange may

@@ -32,7 +32,7 @@ type graphPart struct {
 func newGraphPart() (*graphPart, error) {
 	g := graphPart{}
 	for name, into := range map[string]*policy.Prompt{"entities": &g.entities, "relations": &g.relations, "conflicts": &g.conflicts} {
-		loaded, err := policy.LoadPrompt(files, "mem0g/"+name+"@1")
+		loaded, err := policy.LoadPrompt(files, "mem0g/"+name+"@2")
 		if err != nil {
 			return nil, err
 		}

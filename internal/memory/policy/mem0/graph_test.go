@@ -150,7 +150,7 @@ func TestMem0gTriple(t *testing.T) {
 	for _, c := range o.Calls {
 		calls = append(calls, c.Call+" "+c.Prompt)
 	}
-	if diff := cmp.Diff([]string{"entities mem0g/entities@1", "relations mem0g/relations@1"}, calls); diff != "" {
+	if diff := cmp.Diff([]string{"entities mem0g/entities@2", "relations mem0g/relations@2"}, calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	alice, food := n.entity("alice"), n.entity("vegetarian_food")
@@ -689,7 +689,7 @@ func TestMem0gPrompts(t *testing.T) {
 	n.learnFact("Bob plays chess in Paris", day(2), "Bob|plays|chess", "Bob|is_in|Paris")
 	n.learnFact("Bob plays go "+policy.CleanLine(policytest.Hostile, 1000), day(3), "Bob|plays|go")
 	for _, name := range []string{"entities", "relations"} {
-		policytest.Golden(t, "golden/"+name+".v1.txt", policytest.PromptText(n.called(name)[1]))
+		policytest.Golden(t, "golden/"+name+".v2.txt", policytest.PromptText(n.called(name)[1]))
 	}
-	policytest.Golden(t, "golden/conflicts.v1.txt", policytest.PromptText(n.called("conflicts")[0]))
+	policytest.Golden(t, "golden/conflicts.v2.txt", policytest.PromptText(n.called("conflicts")[0]))
 }

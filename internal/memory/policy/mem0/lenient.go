@@ -13,8 +13,8 @@ import (
 // functions in this file accept them. They return nil for an answer that they cannot
 // read, which is then repaired or refused like any answer that does not fit its schema.
 
-// lenientFacts reads the answer of "extract". An entry without text becomes an empty one,
-// so that it is counted as malformed.
+// lenientFacts reads the answer of "extract". An entry without a fact becomes an empty one,
+// so that it is counted as malformed, and one that is a text has no quotation.
 func lenientFacts(said string) json.RawMessage {
 	if policy.IsEmptyAnswer(said) {
 		return json.RawMessage(`{"facts":[]}`)
@@ -36,9 +36,9 @@ func lenientFacts(said string) json.RawMessage {
 			v = facts
 		}
 	}
-	facts := []string{}
+	facts := []quotedFact{}
 	collectFacts(v, 0, &facts)
-	raw, err := json.Marshal(Extraction{Facts: facts})
+	raw, err := json.Marshal(map[string]any{"facts": facts})
 	if err != nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func lenientFacts(said string) json.RawMessage {
 }
 
 // collectFacts appends the facts in a JSON value, which may be nested lists.
-func collectFacts(v any, depth int, into *[]string) {
+func collectFacts(v any, depth int, into *[]quotedFact) {
 	if len(*into) >= policy.MaxEntries {
 		return
 	}
@@ -54,20 +54,21 @@ func collectFacts(v any, depth int, into *[]string) {
 	case nil, bool:
 	case string:
 		if !policy.IsEmptyAnswer(v) {
-			*into = append(*into, v)
+			*into = append(*into, quotedFact{Fact: v})
 		}
 	case float64:
-		*into = append(*into, "") // a number is no fact
+		*into = append(*into, quotedFact{}) // a number is no fact
 	case []any:
 		if depth > 4 {
-			*into = append(*into, "")
+			*into = append(*into, quotedFact{})
 			return
 		}
 		for _, x := range v {
 			collectFacts(x, depth+1, into)
 		}
 	case map[string]any:
-		*into = append(*into, factFromObject(v))
+		said, _ := v["said"].(string)
+		*into = append(*into, quotedFact{Said: said, Fact: factFromObject(v)})
 	}
 }
 
@@ -124,6 +125,7 @@ func lenientDecision(said string) json.RawMessage {
 			out.Target = &n
 		}
 	}
+	out.Why, _ = object["why"].(string)
 	if s, isText := policy.FirstValue(object, "text", "new_memory", "memory").(string); isText && !policy.IsEmptyAnswer(s) {
 		out.Text = &s
 	}

@@ -34,7 +34,7 @@ func TestMem0Facts(t *testing.T) {
 	if diff := cmp.Diff(want, k.contents(memory.KindFact)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
-	if o.Extract == nil || o.Extract.Calls != 1 || o.Extract.Prompt != "mem0/extract@1" || o.Extract.Facts != 3 || o.Decide == nil ||
+	if o.Extract == nil || o.Extract.Calls != 1 || o.Extract.Prompt != "mem0/extract@2" || o.Extract.Facts != 3 || o.Decide == nil ||
 		len(o.Facts) != 3 || o.Facts[0].Operation != OpAdd || o.Facts[0].Note == nil || o.Decision != decisionLearned {
 		t.Errorf("the outcome does not show both phases: %+v", o)
 	}
@@ -351,11 +351,11 @@ func TestMem0Background(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", r.config, diff)
 		}
 		for _, m := range r.want {
-			if !strings.Contains(c.Prompt, `"content": "`+m+`"`) {
+			if !strings.Contains(c.Prompt, `: `+m+`"`) {
 				t.Errorf("%s: %s is not in the prompt", r.config, m)
 			}
 		}
-		if in.Summary != "Bob lives in Bonn and has two sons." || !strings.Contains(c.Prompt, `"summary": "Bob lives in Bonn`) || !strings.Contains(c.System, "background") {
+		if in.Summary != "Bob lives in Bonn and has two sons." || !strings.Contains(c.Prompt, `"summary":"Bob lives in Bonn`) || !strings.Contains(c.System, "background") {
 			t.Errorf("the summary is not shown as background: %s", c.Prompt)
 		}
 		if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User moves to the coast"}) {
@@ -454,7 +454,7 @@ func TestMem0DecidePrompt(t *testing.T) {
 			t.Error("an id is shown")
 		}
 	}
-	for _, part := range []string{`"handle": 0`, `"text": "User visited the museum of town`, `"score": 0.`} {
+	for _, part := range []string{`"handle":0`, `"text":"User visited the museum of town`, `"score":0.`} {
 		if !strings.Contains(c.Prompt, part) {
 			t.Errorf("%s is not shown:\n%s", part, c.Prompt)
 		}

@@ -21,6 +21,8 @@ type ExtractInput struct {
 // Extraction is the answer of "extract".
 type Extraction struct {
 	Facts []string `json:"facts"` // short, self-contained, with absolute dates; none for small talk
+
+	said []string // the words that say each, as the model copied them; "": not given
 }
 
 // Operation is what is done with a candidate fact.
@@ -46,6 +48,7 @@ type DecideInput struct {
 
 // FactDecision is the answer of "decide".
 type FactDecision struct {
+	Why       string    `json:"why"` // in a few words; what a small model writes first decides better
 	Operation Operation `json:"operation"`
 	Target    *int      `json:"target"` // handle; nil for ADD
 	Text      *string   `json:"text"`   // new text of the memory; nil: the fact's text

@@ -27,7 +27,7 @@ const (
 	instructionsFile = "prompts/instructions.v1.txt"
 	toolsFile        = "tools/tools.v1.json"
 	warningFile      = "prompts/warning.v1.txt"
-	summaryPrompt    = "memgpt/queue_summary@1"
+	summaryPrompt    = "memgpt/queue_summary@2"
 )
 
 // ArgHeartbeat is the argument that every tool takes: the agent wants to act again after it.

@@ -102,7 +102,7 @@ func TestBankDay(t *testing.T) {
 		t.Errorf("asked about %+v", s.Asked[0].Input)
 	}
 	for _, c := range s.Asked {
-		for _, seen := range []string{`"date": "2023-05-01"`, `"date": "2023-05-02"`, `"role": "an old friend"`} {
+		for _, seen := range []string{`"date":"2023-05-01"`, `"date":"2023-05-02"`, `"role":"an old friend"`} {
 			if !strings.Contains(c.Prompt, seen) {
 				t.Errorf("%s does not show %s:\n%s", c.Name, seen, c.Prompt)
 			}
@@ -230,7 +230,7 @@ func TestBankAfterForgetting(t *testing.T) {
 	s.say(9, memory.RoleUser, "Ann", "t9", "And I bought a sofa.", mayDay.Add(2*time.Hour))
 	s.Answers[callDay] = `{"summary":"A cat and a sofa.","events":[]}`
 	s.task(taskDay, "2023-05-01", "")
-	if !strings.Contains(s.Asked[asked].Prompt, `"earlier": "Ann told of her cat Mia."`) {
+	if !strings.Contains(s.Asked[asked].Prompt, `"earlier":"Ann told of her cat Mia."`) {
 		t.Errorf("what was known of the day is not in the prompt:\n%s", s.Asked[asked].Prompt)
 	}
 	n := s.find(memory.KindSummary, "day/2023-05-01")
@@ -256,10 +256,10 @@ func TestBankNames(t *testing.T) {
 		want                                []string
 		person                              string
 	}{
-		{"messages", ``, "Ann", "Bo", "", []string{`"speaker": "Ann"`, `"speaker": "Bo"`}, "Ann"},
-		{"settings", `{"user_name":"Cleo","assistant_name":"Dot"}`, "", "", "", []string{`"speaker": "Cleo"`, `"speaker": "Dot"`}, "Cleo"},
-		{"meta", ``, "", "", "李雷", []string{`"speaker": "李雷"`, `"speaker": "AI"`}, "李雷"},
-		{"unknown", ``, "", "", "", []string{`"speaker": "User"`, `"speaker": "AI"`}, ""},
+		{"messages", ``, "Ann", "Bo", "", []string{`"speaker":"Ann"`, `"speaker":"Bo"`}, "Ann"},
+		{"settings", `{"user_name":"Cleo","assistant_name":"Dot"}`, "", "", "", []string{`"speaker":"Cleo"`, `"speaker":"Dot"`}, "Cleo"},
+		{"meta", ``, "", "", "李雷", []string{`"speaker":"李雷"`, `"speaker":"AI"`}, "李雷"},
+		{"unknown", ``, "", "", "", []string{`"speaker":"User"`, `"speaker":"AI"`}, ""},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -285,7 +285,7 @@ func TestBankNames(t *testing.T) {
 			if in := s.Asked[0].Input.(OverallInput); in.User != r.person {
 				t.Errorf("the whole is about %q", in.User)
 			}
-			if r.meta != "" && !strings.Contains(s.Asked[1].Prompt, `"hobbies": "chess"`) {
+			if r.meta != "" && !strings.Contains(s.Asked[1].Prompt, `"hobbies":"chess"`) {
 				t.Errorf("the meta profile is not in the prompt:\n%s", s.Asked[1].Prompt)
 			}
 		})
@@ -318,7 +318,7 @@ func TestBankLanguage(t *testing.T) {
 			t.Fatalf("asked %d times", len(s.Asked))
 		}
 		for _, c := range s.Asked {
-			if c.Version != fmt.Sprintf("memorybank/%s.%s@1", c.Name, r.want) {
+			if c.Version != fmt.Sprintf("memorybank/%s.%s@2", c.Name, r.want) {
 				t.Errorf("%s %q: asked with %s", r.language, r.said, c.Version)
 			}
 		}
@@ -492,7 +492,7 @@ func TestBankPrompts(t *testing.T) {
 		s.task(taskDay, "2023-05-01", "")
 		s.task(taskOverall, "", "")
 		for _, c := range s.Asked {
-			policytest.Golden(t, "golden/"+c.Name+"."+l+".v1.txt", policytest.PromptText(c))
+			policytest.Golden(t, "golden/"+c.Name+"."+l+".v2.txt", policytest.PromptText(c))
 			_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 			data, _, _ := strings.Cut(rest, "</memory-data>")
 			if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {

@@ -39,7 +39,7 @@ type Calls struct {
 func LoadCalls() (*Calls, error) {
 	c := Calls{prompts: map[string]*policy.Prompt{}, chars: defaultMaterialChars}
 	for _, name := range []string{CallContinuity, CallMeta, CallThemes, CallProfile, CallKnowledge} {
-		loaded, err := policy.LoadPrompt(callFiles, "memoryos/"+name+"@1")
+		loaded, err := policy.LoadPrompt(callFiles, "memoryos/"+name+"@2")
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func sampleCalls(t *testing.T) []memory.Call {
 func TestCallPrompts(t *testing.T) {
 	t.Parallel()
 	for _, c := range sampleCalls(t) {
-		policytest.Golden(t, "golden/"+c.Name+".v1.txt", policytest.PromptText(c))
+		policytest.Golden(t, "golden/"+c.Name+".v2.txt", policytest.PromptText(c))
 		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 		data, _, _ := strings.Cut(rest, "</memory-data>")
 		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {

@@ -1,0 +1,36 @@
+package mem0
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// TestQuotations: a fact whose quotation nobody said is left out and counted, in any language; case, spaces and punctuation
+// of a quotation may differ, and a fact without one is kept.
+func TestQuotations(t *testing.T) {
+	t.Parallel()
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerWith("extract", `{"facts":[
+		{"said":"i've moved to bergen","fact":"Ada moved to Bergen"},
+		{"said":"我住在杭州","fact":"Ada 住在杭州"},
+		{"said":"Bergen is lovely","fact":"Ada thinks that Bergen is lovely"},
+		{"fact":"Ada lives in Bergen"}]}`)
+	message := "So, I've moved - to Bergen! 以前我住在 杭州。"
+	o := readOutcome(t, k.learn(k.addMessage(memory.RoleUser, message)))
+	if diff := cmp.Diff([]string{"Ada moved to Bergen", "Ada 住在杭州", "Ada lives in Bergen"}, k.contents(memory.KindFact)); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	if o.Extract.Facts != 4 || o.Dropped.NotSaid != 1 {
+		t.Errorf("outcome %+v", o)
+	}
+	want := fmt.Sprintf(`"maxItems": %d`, len(text.Sentences(message))+spareFacts)
+	if schema := string(k.called("extract")[0].Schema); !strings.Contains(schema, want) {
+		t.Errorf("the schema has no %s: %s", want, schema)
+	}
+}
