@@ -210,10 +210,10 @@ func TestService(t *testing.T) {
 	o := run(t, "service", 3)
 	o.has("configure", []string{"mem0g", "none"}, nil)
 	o.has("first", []string{"Ben, 2026-03-02: “I live in Porto.”", "“I work at the Hotel Miramar. My kettle K3 leaks.”"}, nil)
-	o.has("second", []string{"Ben, 2026-03-20: “I moved to Lisbon last week.”", "Slipbox-Redacted: card number", "My card is [redacted: card number]"}, []string{"“My card"})
-	o.has("where", []string{"  - Ben, 2026-03-20: “I moved to Lisbon last week.”\n  - Ben, 2026-03-02: “I live in Porto.”"}, nil)
+	o.has("second", []string{"Ben, 2026-03-20: “I live in Lisbon now.”", "Slipbox-Redacted: card number", "My card is [redacted: card number]"}, []string{"“My card"})
+	o.has("where", []string{"  - Ben, 2026-03-20: “I live in Lisbon now.”\n  - Ben, 2026-03-02: “I live in Porto.”"}, nil)
 	o.has("then", []string{"I live in Porto"}, []string{"Lisbon"})
-	o.has("answer", []string{"replaced within two years", "] Ben, 2026-03-20: “I moved to Lisbon last week.”"}, nil)
+	o.has("answer", []string{"replaced within two years", "] Ben, 2026-03-20: “I live in Lisbon now.”"}, nil)
 	if strings.Contains(o.text, "4111") {
 		t.Errorf("a card number was answered:\n%s", o.text)
 	}

@@ -25,7 +25,7 @@ grep -o '"memory":"[^"]*"' "$data/learned.json" | sed 's/^"memory":"/  - /; s/"$
 
 say "second call: he moved, and says a card number that nobody may store"
 api POST '/collections/customer-4711/messages?wait=evolved' '{"messages": [{"id": "call-2", "session": "call-2", "name": "Ben",
-	"occurred_at": "2026-03-20T09:00:00Z", "user": "I moved to Lisbon last week. My card is 4111 1111 1111 1111.", "assistant": "Thank you."}]}' >"$data/learned.json"
+	"occurred_at": "2026-03-20T09:00:00Z", "user": "I live in Lisbon now. My card is 4111 1111 1111 1111.", "assistant": "Thank you."}]}' >"$data/learned.json"
 grep -o '"memory":"[^"]*"' "$data/learned.json" | sed 's/^"memory":"/  - /; s/"$//'
 grep -i '^slipbox-redacted' "$data/headers"
 api GET /collections/customer-4711/messages | show
