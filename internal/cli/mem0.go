@@ -118,8 +118,8 @@ func (c *cli) importMem0() *cobra.Command {
 			"MEM0_API_KEY. Each user gets a collection with the policy mem0, as a program that moves to\n" +
 			"<gateway>/mem0 does; ids, times, categories and metadata are kept.\n\n" +
 			"A memory with the text of an older one is left out. What ends an older memory (a move, another job) is\n" +
-			"found by rules, in a collection that is deleted afterwards; --retire deletes these older memories, unless\n" +
-			"they were said again later or the newer one could not be imported.\n\n" +
+			"found by the gateway's model, and not without one, in a collection that is deleted afterwards; --retire\n" +
+			"deletes these older memories, unless they were said again later or the newer one could not be imported.\n\n" +
 			"An import that was interrupted goes on when the command is repeated: what is there is not written again.",
 		Example: "  slipbox import mem0 --dry-run\n" +
 			"  slipbox import mem0 --oss --from http://127.0.0.1:8000 --entity user=nora",
