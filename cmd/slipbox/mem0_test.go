@@ -110,7 +110,7 @@ func (d *mem0Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// movesOnly is a model that says one thing about memories: whoever lives somewhere else does not live where it was.
+// movesOnly is a model that says one thing about memories: a person who lives somewhere else does not live where they did.
 func movesOnly(t *testing.T) *llmtest.Server {
 	t.Helper()
 	model := llmtest.New(t)

@@ -147,7 +147,9 @@ func evolve(in amem.EvolveInput) amem.Evolution {
 		return out
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(pairs[b].rarity, pairs[a].rarity), cmp.Compare(roundScore(pairs[b].probability()), roundScore(pairs[a].probability()))) // seconds do not matter
+		// Rounded, since some seconds between notes do not matter.
+		likelier := cmp.Compare(roundScore(pairs[b].probability()), roundScore(pairs[a].probability()))
+		return cmp.Or(cmp.Compare(pairs[b].rarity, pairs[a].rarity), likelier)
 	})
 	limit := maxLinks
 	if in.MaxLinks > 0 {
