@@ -114,7 +114,7 @@ func hybrid(ctx context.Context, c *corpus, n int, _ bool, _ logger) ([]*built, 
 
 // log is a store of one collection that only has a log.
 type log struct {
-	memory.Reader // nil: a search for ids needs no other method
+	memory.Reader // nil: a search for ids needs no method but those below
 
 	corpus *corpus
 	notes  int
@@ -134,6 +134,15 @@ func (l *log) Log(_ context.Context, _ tenant.Scope, _ memory.View, _ int, after
 		}
 	}
 	return memory.Revision(l.notes), nil
+}
+
+// Versions returns the texts of notes, by which statements about the same thing are told.
+func (l *log) Versions(_ context.Context, _ tenant.Scope, _ memory.View, keys []memory.Version) ([]memory.Note, error) {
+	out := make([]memory.Note, len(keys))
+	for i, key := range keys {
+		out[i] = memory.Note{ID: key.Note, From: key.From, Kind: memory.KindNote, Content: noteText(numberOf(key.Note))}
+	}
+	return out, nil
 }
 
 // embedder returns the vectors of the queries, embedded before.

@@ -81,7 +81,7 @@ await m.batchUpdate([{ memoryId: tea, text: "I like black tea." }]);
 assert.equal((await m.get(tea)).memory, "I like black tea.");
 await m.batchDelete([tea]);
 await refused(m.get(tea), MemoryNotFoundError);
-await m.delete(rome[0].id, { deleteLinked: true });
+for (const gone of [...rome, ...oslo]) await m.delete(gone.id, { deleteLinked: true });
 assert.equal((await m.getAll({ filters: { user_id: "nora" } })).count, 0);
 
 assert.equal((await m.getProfile({ entityId: "nora" })).entityId, "nora");
