@@ -79,8 +79,8 @@ func TestConversationCalls(t *testing.T) {
 	for _, c := range []struct{ call, data, want string }{
 		{"extract", `{"max_facts":5,"new":[{"role":"user","name":"Ana","content":"How are you? I moved to Rome."}]}`, `{"facts":["Ana: I moved to Rome."]}`},
 		{"extract", `{"new":["2026-03-04 Wednesday, Ana: How are you? I moved to Rome.","2026-03-04 Wednesday, Assistant: Fine. Rome is big."]}`, `{"facts":["Ana: I moved to Rome.","Rome is big."]}`},
-		{"decide", `{"fact":"Ana likes tea.","similar":[{"handle":0,"text":"Ana likes jazz."},{"handle":1,"text":"ana likes tea."}]}`, `{"operation":"NOOP","target":1,"text":null}`},
-		{"decide", `{"fact":"Ana likes tea.","similar":[]}`, `{"operation":"ADD","target":null,"text":null}`},
+		{"decide", `{"fact":"Ana likes tea.","similar":[{"handle":0,"text":"Ana likes jazz."},{"handle":1,"text":"ana likes tea."}]}`, `{"operation":"NOOP","target":1,"text":null,"why":"it is known"}`},
+		{"decide", `{"fact":"Ana likes tea.","similar":[]}`, `{"operation":"ADD","target":null,"text":null,"why":"nothing is about it"}`},
 		{"summarize", `{"max_chars":50,"memories":[{"date":"2023-05-08","text":"Ana likes tea."}]}`, `{"summary":"2023-05-08: Ana likes tea."}`},
 		{"daily_summary", `{"date":"2023-05-08","turns":[{"speaker":"Ana","text":"Tea!"}]}`, `{"events":["Ana: Tea!"],"summary":"Ana: Tea!"}`},
 		{"entities", `{"facts":["Ana lives in Rome"]}`, `{"entities":[{"entity":"Ana","entity_type":"person"},{"entity":"Rome","entity_type":"person"}]}`},
