@@ -202,14 +202,14 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 	if model := cfg.LLM.InForce().Model; isSmall(model) {
 		f.State = Note
 		f.Detail += fmt.Sprintf("; the name of %s says that it has less than %d billion parameters", model, fewParameters)
-		f.Fix = "without a model, facts are quoted: a model of this size rewrites them and gets about half of them wrong (docs/models.md). " +
+		f.Fix = "without a model, facts are quoted: in a small sample, models of 0.5 and 1.5 billion parameters kept half as many or fewer (docs/models.md). " +
 			"Name a larger one, or set SLIPBOX_LLM=heuristic"
 	}
 	return f
 }
 
-// fewParameters, in billions, is what a model that rewrites what people say needs at least. docs/models.md has what
-// smaller ones did.
+// fewParameters, in billions, is a guess at what a model that rewrites what people say needs at least: docs/models.md has
+// what 0.5 and 1.5 did, and nothing between these and large ones was measured.
 const fewParameters = 3
 
 // parameters matches a number of parameters in the name of a model, such as "qwen2.5:1.5b" or "SmolLM2-135M-Instruct".

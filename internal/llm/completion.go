@@ -246,8 +246,8 @@ func objectFormat(format int32, name string, schema json.RawMessage) (f *openai.
 	return f, how
 }
 
-// leastTemperature stands for zero, which the client library omits. It is not the smallest number above: llama.cpp divides
-// by it, and what overflows is drawn at random.
+// leastTemperature stands for zero, which the client library omits. It is not the smallest number above: logits are
+// divided by it, and where that overflows llama.cpp answers otherwise than at zero.
 const leastTemperature = 1e-6
 
 // requestTemperature returns the temperature of a call, or the default when the call has none (0).

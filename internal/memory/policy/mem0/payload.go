@@ -48,7 +48,7 @@ type DecideInput struct {
 
 // FactDecision is the answer of "decide".
 type FactDecision struct {
-	Why       string    `json:"why"` // in a few words; what a small model writes first decides better
+	Why       string    `json:"why"` // in a few words, before the decision
 	Operation Operation `json:"operation"`
 	Target    *int      `json:"target"` // handle; nil for ADD
 	Text      *string   `json:"text"`   // new text of the memory; nil: the fact's text

@@ -41,7 +41,7 @@ type quotedFact struct {
 }
 
 // quotedFacts returns the facts whose quotation is in the new messages, or that have none, and how many others there are.
-// A model that must show the words invents less, and what it invents is seen.
+// What a model says without words of the messages is seen so.
 func (e *Extraction) quotedFacts(x *exchange) (facts []string, notSaid int) {
 	var all strings.Builder
 	for i := range x.messages {
