@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -41,6 +42,9 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
 	out := mem0.Extraction{Facts: []string{}}
 	for _, q := range best(quotations(sentences), in.Max) {
+		if q.turn > 0 && !isQuestion(q.before) && all[q.turn].Time.Sub(all[q.turn-1].Time) > sameTalk {
+			q.before = "" // of another talk
+		}
 		out.Facts = append(out.Facts, q.frame(&all[q.turn], in.Chars))
 	}
 	return out
@@ -53,6 +57,9 @@ type quotation struct {
 	words    string
 	worth    float64
 }
+
+// sameTalk is the time after which what was said before explains nothing. A question may be answered later.
+const sameTalk = time.Hour
 
 // maxJoined is how many bytes a quotation has at most when sentences that name nothing are joined to it: a character of a script
 // without spaces says as much as three of another, and has as many bytes.
