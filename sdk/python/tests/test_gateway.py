@@ -74,7 +74,7 @@ def test_fork_jobs_and_chat(client: Slipbox, user: External) -> None:
     said = client.add_messages(
         user, wait="evolved", messages=[{"role": "user", "name": "Nora", "content": "I live in Oslo."}]
     )
-    assert [memory.memory for memory in said.learned or []] == ["Nora lives in Oslo."]
+    assert ["I live in Oslo." in memory.memory for memory in said.learned or []] == [True]
     fork = client.clone_collection(user)
     note = client.create_note(fork.id, content="Nora moved to Rome.")
     assert note.job and client.wait_for_job(note.job.id).state == "done"
