@@ -7,9 +7,9 @@ from slipbox import Slipbox
 
 
 def test_readme(client: Slipbox, capsys: pytest.CaptureFixture[str]) -> None:
-    # Rules learn, also where the gateway has a model, so that what is learned is known.
+    # No model is asked, also where the gateway has one, so that what is learned is known.
     client.create_collection(
         name="readme", policy="mem0", policy_config={"analyst": "heuristic"}, external={"user": "nora@example.com"}
     )
     run_snippets()
-    assert "Nora lives in Oslo." in capsys.readouterr().out
+    assert "I live in Oslo." in capsys.readouterr().out
