@@ -42,8 +42,8 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
 	out := mem0.Extraction{Facts: []string{}}
 	for _, q := range best(quotations(sentences), in.Max) {
-		if q.turn > 0 && !isQuestion(q.before) && all[q.turn].Time.Sub(all[q.turn-1].Time) > sameTalk {
-			q.before = "" // of another talk
+		if q.turn > 0 && !isQuestion(q.before) && !sameTalk(&all[q.turn-1], &all[q.turn]) {
+			q.before = ""
 		}
 		out.Facts = append(out.Facts, q.frame(&all[q.turn], in.Chars))
 	}
@@ -58,8 +58,11 @@ type quotation struct {
 	worth    float64
 }
 
-// sameTalk is the time after which what was said before explains nothing. A question may be answered later.
-const sameTalk = time.Hour
+// sameTalk reports whether a statement may explain the one after it: persons say both, within an hour. A question may come
+// from anybody, and be answered later.
+func sameTalk(before, after *memory.Utterance) bool {
+	return before.Role == memory.RoleUser && after.Time.Sub(before.Time) <= time.Hour
+}
 
 // maxJoined is how many bytes a quotation has at most when sentences that name nothing are joined to it: a character of a script
 // without spaces says as much as three of another, and has as many bytes.

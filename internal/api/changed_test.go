@@ -39,8 +39,7 @@ func TestMovedThingsStand(t *testing.T) {
 		if want := []string{
 			"Lena, 2025-03-01: “My dentist appointment is on 12 March.”",
 			"Lena, 2025-03-02: “My daughter Ida is a trainee at a bakery.”",
-			"Lena, 2025-03-05: “Ida's a pastry chef now.”",
-			"“Shall I remind you of the appointment?” – Lena, 2025-03-05: “They've pushed it back to the 17th.”",
+			"“Shall I remind you of the appointment?” – Lena, 2025-03-05: “They've pushed it back to the 17th. Ida's a pastry chef now.”",
 		}; !slices.Equal(facts, want) {
 			t.Errorf("%s: %q, want %q", policy, facts, want)
 		}

@@ -9,7 +9,8 @@ import (
 
 // maxPromptTokens is what the prompts of one A-MEM add may cost on average, its two calls together and
 // the schema of the answers apart, which endpoints count differently.
-const maxPromptTokens = 1000
+// An example in each prompt takes a hundred of them: small models need it.
+const maxPromptTokens = 1200
 
 // spoken are notes as an assistant stores them, about 23 words each.
 var spoken = []string{
