@@ -40,7 +40,7 @@ func TestManyLinks(t *testing.T) {
 // A browser whose clock is an hour off shows what was just written, and what it cost.
 func TestClockOff(t *testing.T) {
 	g := start(t)
-	id := g.post(t, "/v1/collections", map[string]any{"name": "clock", "policy": "mem0g"})["id"].(string)
+	id := g.post(t, "/v1/collections", map[string]any{"name": "clock", "policy": "layered"})["id"].(string)
 	g.post(t, "/v1/collections/"+id+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
 	for _, hours := range []int{-1, 1} {
 		b := open(t, g)

@@ -115,7 +115,9 @@ func TestConsole(t *testing.T) {
 	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
 	b.step("jobs are listed", chromedp.Navigate(g.url+"/console#/c/"+facts+"/jobs"), text("done"))
 	b.look("jobs")
-	b.step("facts have the time in which they are true", link("Facts"), button("Table"), text("Subject"), text("until"))
+	layered := g.post(t, "/v1/collections", map[string]any{"name": "layers", "policy": "layered"})["id"].(string)
+	g.post(t, "/v1/collections/"+layered+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo.", "name": "Nora"}}})
+	b.step("facts have the time in which they are true", chromedp.Navigate(g.url+"/console#/c/"+layered+"/facts"), button("Table"), text("Subject"), text("until"))
 	b.look("facts")
 	fact := g.send(t, http.MethodGet, "/v1/collections/"+facts+"/notes?kind=fact", nil)["items"].([]any)[0].(map[string]any)["id"].(string)
 	b.step("a fact leads to what was said", chromedp.Navigate(g.url+"/console#/c/"+facts+"/notes/"+fact), text("Sources"),

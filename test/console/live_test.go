@@ -72,13 +72,13 @@ func TestLive(t *testing.T) {
 func TestReviews(t *testing.T) {
 	g := start(t)
 	b := open(t, g)
-	id := g.post(t, "/v1/collections", map[string]any{"name": "careful", "policy_config": map[string]any{"confidence_gate": 1, "k_neighbours": 1}})["id"].(string)
+	id := g.post(t, "/v1/collections", map[string]any{"name": "careful", "policy_config": map[string]any{"strengthen_gate": 1, "k_neighbours": 1}})["id"].(string)
 	for _, content := range []string{
-		"The crane and the ladder were repaired", "The crane and the ladder were sold", "The violin and the carpet were repaired", "The violin and the carpet were sold",
+		"The crane lifts the ladder over the wall.", "A crane and a ladder were sold beside the wall.", "Violins need fresh strings for Bach.", "Fresh strings made the violins sing Bach.",
 	} {
 		g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": content})
 	}
-	b.step("two changes wait", chromedp.Navigate(g.url+"/console#key="+g.key), text("careful"), chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), cards(2), text("Approve"))
+	b.step("two links wait", chromedp.Navigate(g.url+"/console#key="+g.key), text("careful"), chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), cards(2), text("Approve"))
 	b.look("open reviews")
 	b.step("one is approved", chromedp.Click(`(//main//button[normalize-space()="Approve"])[1]`), text("Approved."), cards(1))
 	b.step("the other is rejected, with a reason", field("Reason", "They are different."), button("Reject"), text("Rejected."), text("Nothing to decide"))

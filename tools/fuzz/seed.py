@@ -195,9 +195,9 @@ def seed_runs(settings, paged):
     settings.dictionary("beating", [collection("beating", policy="memgpt", policy_config={"heartbeat_minutes": 60})])
     settings.operation("pauseHeartbeats", path_collection="beating")
 
-    asking = collection("asking", policy="memgpt", policy_config={"approve": ["core_memory_append"]})
+    asking = collection("asking", policy="memgpt", policy_config={"approve": ["conversation_search"]})
     events, approvals = f"/v1/collections/{asking}/events", f"/v1/collections/{asking}/approvals"
-    runs = [call("POST", events, {"content": f"I live in Porto, at number {n}."})["run"] for n in range(2 * EACH)]
+    runs = [call("POST", events, {"content": f"Do I live in Porto, at number {n}?"})["run"] for n in range(2 * EACH)]
     wait_for("the approvals", lambda: len(call("GET", approvals)["items"]) == len(runs))
     settings.dictionary("asking", [asking])
     settings.dictionary("runs_to_cancel", runs[:EACH])
@@ -352,7 +352,7 @@ def seed_tenant(settings):
     asking = seed_runs(settings, paged)
 
     # Each pair of notes leads to one proposal, independent of the others.
-    careful = collection("careful", policy_config={"confidence_gate": 1, "k_neighbours": 1})
+    careful = collection("careful", policy_config={"strengthen_gate": 1, "k_neighbours": 1})
     things = "crane bread tide violin lantern orchard glacier compass beehive saddle kettle meteor anchor loom quarry ferry " \
         "chimney falcon mosaic harvest turbine pepper cellar prism walnut harpoon thistle bellows pulley trellis gondola abacus " \
         "vineyard sundial kiln almanac windmill locket hammock barley parchment cobbler tunnel pigment satchel tractor oboe sextant".split()
@@ -360,8 +360,8 @@ def seed_tenant(settings):
         "painting quilt ribbon saucer teapot umbrella valve wagon yacht zipper anvil barrel cactus dagger easel feather goblet helmet " \
         "inkwell javelin kayak lobster mandolin napkin orchid pillow raft spindle trumpet urn vase".split()
     for thing, other in zip(things, others, strict=True):
-        add(careful, f"The {thing} and the {other} were repaired", wait=True)
-        add(careful, f"The {thing} and the {other} were sold", wait=True)
+        add(careful, f"The {thing} and the {other}", wait=True)
+        add(careful, f"A {other} with that {thing}", wait=True)
     reviews = [r["id"] for r in reversed(call("GET", f"/v1/reviews?collection={careful}&state=open&limit=200")["items"])]
     if len(reviews) < 3 * EACH - 8:
         sys.exit(f"fuzz: only {len(reviews)} reviews were created")
