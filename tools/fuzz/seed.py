@@ -227,6 +227,8 @@ def seed_tenant(settings):
     # circuit breaker opens and later ones stay queued.
     stalled = collection("stalled", policy_config={"model": "down"})
     paused = [add(stalled, f"Nobody will look at this, number {n}.")["job"]["id"] for n in range(6)]
+    settings.dictionary("with_a_model", [stalled])
+    settings.operation("refreshCollection", path_collection="with_a_model")
 
     kept = [collection("fuzz"), collection("fuzz-2", policy="none")]
     settings.dictionary("collections", ["fuzz", "fuzz-2", *kept])
