@@ -9,12 +9,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -50,7 +53,7 @@ func NewChatProxy(d Deps, cfg Config) (*ChatProxy, error) {
 	if d.Observer != nil {
 		t.deps.Meter = d.Observer.meter(d.Meter, t.call)
 	}
-	t.endpoint = newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)
+	t.endpoint = newEndpoint(d, cfg, labelModel, cfg.BaseURL, cfg.APIKey, cfg.KeyHeader)
 	t.endpoint.patient = true
 	return t, nil
 }
@@ -93,7 +96,8 @@ func (t *ChatProxy) send(ctx context.Context, s tenant.Scope, r chat.Request) (*
 		return nil, err
 	}
 	return &chat.Response{
-		ContentType: resp.Header.Get("Content-Type"), Body: newIdleBody(resp.Body, stop, t.cfg.Timeout), Account: account,
+		ContentType: resp.Header.Get("Content-Type"), Account: account,
+		Body: newIdleBody(&explained{ReadCloser: resp.Body, endpoint: t.endpoint}, stop, t.cfg.Timeout),
 	}, nil
 }
 
@@ -116,10 +120,10 @@ func (t *ChatProxy) open(ctx, try context.Context, rec *recorder, r *chat.Reques
 	if r.Stream {
 		req.Header.Set("Accept", "text/event-stream")
 	}
-	if t.endpoint.key != "" {
-		req.Header.Set("Authorization", "Bearer "+t.endpoint.key)
-	}
 	resp, err := rec.Do(req)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		err = t.begin(rec, resp)
+	}
 	linked()
 	switch {
 	case try.Err() != nil:
@@ -135,6 +139,24 @@ func (t *ChatProxy) open(ctx, try context.Context, rec *recorder, r *chat.Reques
 		return nil, nil, t.endpoint.refused(resp)
 	}
 	return resp, cancel, nil
+}
+
+// begin waits for the first event of a stream, which may be an error.
+func (t *ChatProxy) begin(rec *recorder, resp *http.Response) error {
+	stream, ok := resp.Body.(*events)
+	if !ok {
+		return nil
+	}
+	err := stream.first()
+	if err == nil {
+		return nil
+	}
+	_ = stream.Close()
+	if inside, ok := errors.AsType[*insideError](err); ok {
+		rec.status, rec.retryAfter = inside.status, inside.retryAfter
+		return t.endpoint.refused(&http.Response{StatusCode: inside.status, Body: io.NopCloser(bytes.NewReader(inside.body))})
+	}
+	return err
 }
 
 // maxRefusal bounds how much of a refusal is passed on, in bytes.
@@ -157,14 +179,47 @@ func (e *endpoint) refused(resp *http.Response) error {
 	if !json.Valid(body) {
 		body = []byte(`{"error":{"message":"the model's endpoint refused the request","type":"invalid_request_error"}}`)
 	}
-	body = bytes.ReplaceAll(body, []byte(e.base), []byte("[endpoint]"))
-	if u, err := url.Parse(e.base); err == nil && u.Host != "" {
-		body = bytes.ReplaceAll(body, []byte(u.Host), []byte("[endpoint]"))
+	return &chat.Refused{Status: resp.StatusCode, ContentType: "application/json", Body: e.withoutAddress(body)}
+}
+
+// withoutAddress returns a text of the endpoint without key and address, also where slashes are escaped.
+func (e *endpoint) withoutAddress(body []byte) []byte {
+	hidden := []string{e.base, strings.ReplaceAll(e.base, "/", `\/`)}
+	if u, err := url.Parse(e.base); err == nil && u.Hostname() != "" {
+		hidden = append(hidden, u.Host, u.Hostname())
+	}
+	for _, part := range hidden {
+		// Not within a longer word: the name of a host may be short.
+		whole := regexp.MustCompile(`(?i)(^|[^a-z0-9])` + regexp.QuoteMeta(part) + `($|[^a-z0-9])`)
+		body = whole.ReplaceAll(body, []byte("${1}[endpoint]${2}"))
+	}
+	if e.query != "" {
+		body = bytes.ReplaceAll(body, []byte(e.query), []byte("[endpoint]"))
 	}
 	if e.key != "" {
 		body = bytes.ReplaceAll(body, []byte(e.key), []byte("[key]"))
 	}
-	return &chat.Refused{Status: resp.StatusCode, ContentType: "application/json", Body: body}
+	return body
+}
+
+// explained is a body whose errors say what failed.
+type explained struct {
+	io.ReadCloser
+
+	endpoint *endpoint
+}
+
+// Read implements io.Reader.
+func (b *explained) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch inside, ok := errors.AsType[*insideError](err); {
+	case ok:
+		f := b.endpoint.failure(&recorder{endpoint: b.endpoint, status: http.StatusOK}, inside)
+		err = b.endpoint.fault(context.Background(), f)
+	case errors.Is(err, errTooLong):
+		err = fault.Wrap(err, fault.ModelFailed, "the model's answer does not end")
+	}
+	return n, err
 }
 
 // idleBody is a body that breaks off when none of it arrives for too long.

@@ -85,7 +85,7 @@ func NewCompletion(d Deps, cfg Config) (*Completion, error) {
 		return nil, errors.New("llm: a clock is required")
 	}
 	cfg = cfg.withDefaults()
-	return &Completion{deps: d, log: d.log(), cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)}, nil
+	return &Completion{deps: d, log: d.log(), cfg: cfg, endpoint: newEndpoint(d, cfg, labelModel, cfg.BaseURL, cfg.APIKey, cfg.KeyHeader)}, nil
 }
 
 // Analyst returns AnalystModel: a model describes the notes.
@@ -129,7 +129,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 		if err != nil {
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
 				// A request was sent: the try counts.
-				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
+				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.label)
 			}
 			return answer, err
 		}
@@ -143,7 +143,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 		messages = repairMessages(c.Prompt, reply.content, err)
 	}
 	answer.JSON = memory.EmptyAnswer(c.Schema)
-	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.name, c.Name)
+	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.label, c.Name)
 }
 
 // maxShown is how much of a bad answer is repeated to the model, in characters.

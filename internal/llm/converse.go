@@ -38,7 +38,7 @@ func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dial
 		if err != nil {
 			ts.finish(nil)
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
-				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
+				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.label)
 			}
 			return out, err
 		}
@@ -50,7 +50,7 @@ func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dial
 		m.log.WarnContext(ctx, "the model said nothing", "purpose", d.Purpose, "model", m.cfg.Model, "endpoint", m.endpoint.name)
 	}
 	ts.finish(nil)
-	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.name)
+	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.label)
 }
 
 // nextTurn gets one turn, in the best form that the endpoint supports; with ts it is streamed.

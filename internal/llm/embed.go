@@ -38,7 +38,7 @@ func NewEmbedding(d Deps, cfg Config) (*Embedding, error) {
 		return nil, errors.New("llm: a clock is required")
 	}
 	cfg = cfg.withDefaults()
-	e := &Embedding{deps: d, cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.EmbedBaseURL, cfg.EmbedAPIKey), dim: cfg.EmbedDim}
+	e := &Embedding{deps: d, cfg: cfg, endpoint: newEndpoint(d, cfg, labelEmbedder, cfg.EmbedBaseURL, cfg.EmbedAPIKey, cfg.EmbedKeyHeader), dim: cfg.EmbedDim}
 	native := knownDim(cfg.EmbedModel)
 	switch {
 	case e.dim == 0:
@@ -164,7 +164,7 @@ func (e *Embedding) request(ctx context.Context, s tenant.Scope, input any, n in
 // vectors checks a response and puts it into the order of the texts.
 func (e *Embedding) vectors(data []openai.Embedding, n int) ([]memory.Embedding, error) {
 	bad := func(format string, args ...any) error {
-		return fault.New(fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.name}, args...)...)
+		return fault.New(fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.label}, args...)...)
 	}
 	if len(data) != n {
 		return nil, bad("%d vectors for %d texts", len(data), n)
