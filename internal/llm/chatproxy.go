@@ -136,7 +136,11 @@ func (t *ChatProxy) open(ctx, try context.Context, rec *recorder, r *chat.Reques
 		return nil, nil, err
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		defer func() { _ = resp.Body.Close() }()
-		return nil, nil, t.endpoint.refused(resp)
+		err := t.endpoint.refused(resp)
+		if refused, ok := errors.AsType[*chat.Refused](err); ok {
+			rec.status = refused.Status
+		}
+		return nil, nil, err
 	}
 	return resp, cancel, nil
 }
@@ -168,13 +172,19 @@ const maxRefusal = 64 << 10
 // and is replaced.
 func (e *endpoint) refused(resp *http.Response) error {
 	switch resp.StatusCode {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 	default:
 		return fmt.Errorf("status %d", resp.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	if err != nil {
 		return fmt.Errorf("status %d, without the reason: %w", resp.StatusCode, err)
+	}
+	if resp.StatusCode == http.StatusInternalServerError {
+		if !refusesSystem.Match(body) {
+			return fmt.Errorf("status %d", resp.StatusCode)
+		}
+		resp.StatusCode = http.StatusBadRequest // a chat template failed, as of llama.cpp
 	}
 	if !json.Valid(body) {
 		body = []byte(`{"error":{"message":"the model's endpoint refused the request","type":"invalid_request_error"}}`)

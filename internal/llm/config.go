@@ -389,6 +389,17 @@ func knownDim(model string) int {
 // EmbedKey returns the key for EmbedEndpoint and the header that carries it.
 func (c Config) EmbedKey() (key, header string) { return c.embedKey(), c.embedKeyHeader() }
 
+// knownWindow returns how many characters of one text a model reads, 0 if unknown: three for each token that it takes. A
+// language that needs more tokens is learned from a refusal.
+func knownWindow(model string) int64 {
+	name, _, _ := strings.Cut(model, ":")
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return 3 * map[string]int64{
+		"all-minilm": 256, "mxbai-embed-large": 512, "snowflake-arctic-embed": 512, "nomic-embed-text": 2048, "embeddinggemma": 2048,
+		"text-embedding-3-small": 8191, "text-embedding-3-large": 8191, "text-embedding-ada-002": 8191, "bge-m3": 8192,
+	}[name]
+}
+
 // Endpoint returns the address for completion; "" without a model.
 func (c Config) Endpoint() string {
 	if !c.UsesModel() {

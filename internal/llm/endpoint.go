@@ -272,6 +272,8 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	case f.status == http.StatusInternalServerError && strings.Contains(err.Error(), "validation error"):
 		// What llama-cpp-python answers to a field that it does not know.
 		f.status = http.StatusUnprocessableEntity
+	case f.status == http.StatusInternalServerError && refusesSystem.MatchString(err.Error()):
+		f.status = http.StatusUnprocessableEntity // a chat template failed, as of llama.cpp
 	}
 	var netErr net.Error
 	var opErr *net.OpError
@@ -289,6 +291,9 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	f.retryAfter = parseRetryAfter(rec.retryAfter, e.clock())
 	return f
 }
+
+// refusesSystem matches what chat templates say of instructions that they do not take.
+var refusesSystem = regexp.MustCompile(`(?i)\b(system|developer)\W+(role|message|prompt|instruction)|\broles must\b`)
 
 // isRefusedUnsent reports whether the client library refused the request itself, because of fields
 // that the model does not support.

@@ -118,6 +118,8 @@ func (e *Engine) triesFor(job *memory.Job, cause error) int {
 	switch {
 	case job.Kind == memory.JobRemove:
 		return math.MaxInt
+	case errors.Is(cause, memory.ErrNoRoom): // until somebody raises it
+		return 1
 	case errors.Is(cause, memory.ErrBudget): // each try would use up the budget again
 		return e.cfg.MaxTries
 	case errors.Is(cause, memory.ErrBadAnswer) || slices.Contains(codes, fault.CodeOf(cause)):
