@@ -57,8 +57,8 @@ func Load(src Sources) (Config, error) {
 	for name, v := range environ {
 		environ[name] = strings.TrimSpace(v) // a file of a secret ends with a line end
 	}
-	trim(reflect.ValueOf(&c).Elem())
 	problems = append(problems, readEnviron(environ, &c)...)
+	trim(reflect.ValueOf(&c).Elem())
 	c.UnknownVariables = unknownVariables(environ)
 	if c.LLM.APIKey == "" {
 		c.LLM.APIKey = environ["OPENAI_API_KEY"] // used only when a model or base URL is set

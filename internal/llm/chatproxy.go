@@ -17,7 +17,6 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -227,7 +226,7 @@ func (b *explained) Read(p []byte) (int, error) {
 		f := b.endpoint.failure(&recorder{endpoint: b.endpoint, status: http.StatusOK}, inside)
 		err = b.endpoint.fault(context.Background(), f)
 	case errors.Is(err, errTooLong):
-		err = fault.Wrap(err, fault.ModelFailed, "the model's answer does not end")
+		err = b.endpoint.fault(context.Background(), &failure{reached: true, err: err})
 	}
 	return n, err
 }

@@ -144,6 +144,8 @@ func (f *failure) Unwrap() []error {
 // isRetryable reports whether the failure may be over within seconds.
 func (f *failure) isRetryable() bool {
 	switch {
+	case errors.Is(f.err, errTooLong):
+		return false
 	case f.status == http.StatusTooManyRequests, f.status == http.StatusRequestTimeout, f.status >= 500:
 		return f.status != http.StatusNotImplemented
 	case f.status >= 400:
@@ -323,6 +325,9 @@ func (e *endpoint) fault(ctx context.Context, f *failure) error {
 	case f.status >= 400:
 		out.Code = fault.ModelFailed
 		out.Message = fmt.Sprintf("%s refused the request (%d)", e.label, f.status)
+	case errors.Is(f.err, errTooLong):
+		out.Code = fault.ModelFailed
+		out.Message = fmt.Sprintf("%s gave an answer without an end", e.label)
 	case f.reached:
 		out.Message = fmt.Sprintf("the connection to %s broke, or it is no OpenAI-compatible endpoint", e.label)
 	default:

@@ -62,8 +62,8 @@ type Model interface {
 // ErrBadAnswer is in the error chain of an answer that broke its schema twice.
 var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
 
-// ErrNoRoom is in the error chain of an answer that was cut off although it had all the tokens that it may have: another
-// try would end alike.
+// ErrNoRoom is in the error chain of an answer that was cut off although it had all the tokens that it may have: most
+// tries would end alike.
 var ErrNoRoom = errors.New("the model's answer does not fit into the tokens that it may have")
 
 // ErrPaused is in the error chain when the circuit breaker is open: the endpoint
