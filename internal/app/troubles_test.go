@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
-// ask sends a request and returns status, header and body, whatever they are.
+// ask sends a request and returns status, header and body.
 func (g *gatewayTest) ask(path string, body any) (status int, header http.Header, said string) {
 	g.t.Helper()
 	raw, err := json.Marshal(body)

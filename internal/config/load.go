@@ -163,8 +163,8 @@ func trim(v reflect.Value) {
 	case reflect.String:
 		v.SetString(strings.TrimSpace(v.String()))
 	case reflect.Struct:
-		for i := range v.NumField() {
-			trim(v.Field(i))
+		for _, f := range v.Fields() {
+			trim(f)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

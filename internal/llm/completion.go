@@ -210,7 +210,7 @@ func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, me
 		})
 		a.Calls += reached
 		if err != nil {
-			if !(raised && isRefusal(err)) && (m.learn(err, format, req) || m.learnSystem(err, req)) {
+			if (!raised || !isRefusal(err)) && (m.learn(err, format, req) || m.learnSystem(err, req)) {
 				continue
 			}
 			return reply{}, err
@@ -390,7 +390,7 @@ func (r *reply) cutOff(limit int) bool {
 }
 
 // check returns the checked answer of a reply. Its error is meant to be shown to the model.
-func (r reply) check(schema *answerSchema, required []string, c *memory.Call) (json.RawMessage, error) {
+func (r *reply) check(schema *answerSchema, required []string, c *memory.Call) (json.RawMessage, error) {
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}

@@ -117,7 +117,7 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		})
 		out.Requests += reached
 		if err != nil {
-			if !(raised && isRefusal(err)) && m.learnTurn(err, format, &req) {
+			if (!raised || !isRefusal(err)) && m.learnTurn(err, format, &req) {
 				continue
 			}
 			return memory.Turn{}, reply{}, err

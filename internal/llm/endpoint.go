@@ -95,7 +95,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 
 const maxRedirects = 3
 
-// splitQuery splits an address into what stands before its query, without slashes at the end, and the query: paths are
+// splitQuery splits an address into what is before its query, without slashes at the end, and the query: paths are
 // added before it.
 func splitQuery(address string) (base, query string) {
 	base, _, _ = strings.Cut(address, "#")

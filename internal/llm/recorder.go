@@ -78,7 +78,7 @@ func isEventStream(resp *http.Response) bool {
 	return err == nil && media == "text/event-stream"
 }
 
-// renameReasoning gives the field "reasoning" of some endpoints the name that most use.
+// renameReasoning renames the field "reasoning" of some endpoints to the name that most use.
 func renameReasoning(raw []byte) []byte {
 	return reasoningField.ReplaceAllLiteral(raw, []byte(`"reasoning_content":"`))
 }

@@ -133,8 +133,16 @@ func (s *Server) inside(w http.ResponseWriter, req Request, rep Reply) {
 	if rep.finish == "later" {
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"One "}}]}`+"\n\n")
 	}
-	raw, _ := json.Marshal(body) // it always encodes
-	_, _ = fmt.Fprintf(w, "data: %s\n\n", raw)
+	_, _ = io.WriteString(w, event(body))
+}
+
+// event returns an event of a stream.
+func event(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: %v", err))
+	}
+	return "data: " + string(raw) + "\n\n"
 }
 
 // endless sends a body that does not end before the client leaves.
@@ -144,8 +152,7 @@ func (s *Server) endless(w http.ResponseWriter, r *http.Request, req Request, re
 	if req.Stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if strings.TrimSpace(piece) != "" && !strings.HasPrefix(piece, ":") {
-			raw, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": piece}}}})
-			piece = "data: " + string(raw) + "\n\n"
+			piece = event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": piece}}}})
 		}
 	}
 	control := http.NewResponseController(w)

@@ -258,5 +258,6 @@ func newRequest(turns []Turn, known string, stream bool) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, b.inject(known)
+	err = b.inject(known)
+	return b, err
 }

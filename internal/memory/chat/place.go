@@ -188,18 +188,21 @@ func (b *body) withSystems(form systemForm) (out *body, changed bool, err error)
 	}
 	all := strings.Join(said, "\n\n")
 	if form == systemsJoined {
-		return out, true, out.insert(0, memory.RoleSystem, all)
+		err = out.insert(0, memory.RoleSystem, all)
+		return out, true, err
 	}
 	at := slices.IndexFunc(out.turns, func(t Turn) bool { return t.Role == memory.RoleUser })
 	if at < 0 {
-		return out, true, out.insertUser(0, all)
+		err = out.insertUser(0, all)
+		return out, true, err
 	}
 	raw, ok, err := withText(out.messages[at], all, before)
 	if err != nil {
 		return nil, false, err
 	}
 	if !ok {
-		return out, true, out.insertUser(at, all)
+		err = out.insertUser(at, all)
+		return out, true, err
 	}
 	out.messages[at] = raw
 	return out, true, nil

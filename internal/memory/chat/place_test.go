@@ -160,7 +160,9 @@ type choosy struct {
 func (c choosy) Send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
 	resp, err := c.fake.Send(ctx, s, r)
 	var body struct {
-		Messages []struct{ Role memory.Role }
+		Messages []struct {
+			Role memory.Role `json:"role"`
+		} `json:"messages"`
 	}
 	if json.Unmarshal(r.Body, &body) != nil {
 		return nil, errors.New("no JSON")
@@ -201,12 +203,8 @@ func TestInstructionsThatAreRefused(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			done.Close()
-			var roles []string
-			for _, m := range f.roles(t) {
-				roles = append(roles, m.Role)
-			}
 			last := string(f.sent[len(f.sent)-1].Body)
-			if got := strings.Join(roles, " "); got != c.want || len(f.sent)-before != tries || !strings.Contains(last, "tutor") || !strings.Contains(last, recalled.Open) {
+			if got := strings.Join(f.roles(t), " "); got != c.want || len(f.sent)-before != tries || !strings.Contains(last, "tutor") || !strings.Contains(last, recalled.Open) {
 				t.Errorf("%s: %q in %d tries: %s", name, got, len(f.sent)-before, last)
 			}
 		}
@@ -218,14 +216,22 @@ func TestInstructionsThatAreRefused(t *testing.T) {
 	}
 }
 
-// roles returns the messages that were sent last, without their contents.
-func (f *fake) roles(t *testing.T) []struct{ Role string } {
+// roles returns the roles of the messages that were sent last.
+func (f *fake) roles(t *testing.T) (roles []string) {
 	t.Helper()
-	var body struct{ Messages []struct{ Role string } }
+	type message struct {
+		Role string `json:"role"`
+	}
+	var body struct {
+		Messages []message `json:"messages"`
+	}
 	if err := json.Unmarshal(f.sent[len(f.sent)-1].Body, &body); err != nil {
 		t.Fatal(err)
 	}
-	return body.Messages
+	for _, m := range body.Messages {
+		roles = append(roles, m.Role)
+	}
+	return roles
 }
 
 // An answer that is only in what the model thought is the answer, unless it was cut off; at each door.

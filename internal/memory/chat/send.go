@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 
 	"github.com/google/uuid"
@@ -69,8 +68,14 @@ func (s *Service) send(ctx context.Context, scope tenant.Scope, model Model, col
 	return nil, nil, refused
 }
 
+// The statuses of an endpoint that refuses a request for its form.
+const (
+	malformed     = 400
+	unprocessable = 422
+)
+
 // refusesForm reports whether an error may be about the form of a request.
 func refusesForm(err error) bool {
 	r, ok := errors.AsType[*Refused](err)
-	return ok && (r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity)
+	return ok && (r.Status == malformed || r.Status == unprocessable)
 }

@@ -115,8 +115,8 @@ type pendingExchange struct {
 // newMemo returns the memo of a question. A caller who may not write notes is answered, but nothing
 // is stored.
 //
-// What is remembered is without what was recalled, and without secrets, as the collection has it; Invalid when it refuses that of the question. The model
-// reads what the caller sent.
+// What is remembered is without what was recalled, and without secrets, as the collection has it; Invalid when it refuses
+// that of the question. The model reads what the caller sent.
 func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.View, question Turn, wanted bool) (pendingExchange, error) {
 	may := tenant.Check(scope, tenant.NotesWrite) == nil
 	if v.Collection.Shared() {
