@@ -40,7 +40,7 @@ func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) 
 // is none.
 func findSummary(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	var found memory.Note
-	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}}, func(n *memory.Note) {
+	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}, Keyed: true}, func(n *memory.Note) {
 		if n.Key == KeySummary {
 			found = *n
 		}

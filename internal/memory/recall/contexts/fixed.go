@@ -137,6 +137,9 @@ func (p *packer) addFixed(it *item) {
 	if !p.fixedNotes[it.note.ID] {
 		p.fixedNotes[it.note.ID] = true
 		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(it.note.Content)})
+		if it.part == partMessages {
+			p.addShown(it)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // item is a note in the context.
@@ -32,7 +33,12 @@ type item struct {
 }
 
 func newItem(n *memory.Note, found *text.Span) *item {
-	it := &item{note: n, part: partOfKind(n), passages: newPassages(n.Content, passageTokens), found: found}
+	it := &item{note: n, part: partOfKind(n), found: found}
+	content := quote.WithoutDay(n.Content, n.OccurredAt) // which is above it
+	if len(content) < len(n.Content) {
+		it.found = nil
+	}
+	it.passages = newPassages(content, passageTokens)
 	session := sessionOf(n)
 	it.group = formatDay(n.OccurredAt) + " " + session
 	if n.Kind == memory.KindMessage || session != "" && n.Kind != memory.KindFact { // a fact names whom it is about
