@@ -2,7 +2,9 @@ package contexts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -88,10 +90,23 @@ func joinTexts(v any) string {
 	return ""
 }
 
-// factDetails returns how sure a fact is and when it ends, in parentheses; "" if nothing is known. layers names the
-// layer of a note, too.
-func factDetails(n *memory.Note, layers bool) string {
-	var details []string
+// sinceOf returns since when a statement holds that has no heading with its date; "" for other notes, and for one that says
+// it itself.
+func sinceOf(n *memory.Note) string {
+	if n.Kind != memory.KindFact && n.Kind != memory.KindKnowledge || n.OccurredAt.IsZero() {
+		return ""
+	}
+	day := n.OccurredAt.UTC().Format(time.DateOnly)
+	if strings.Contains(n.Content, day) {
+		return ""
+	}
+	return "since " + day
+}
+
+// factDetails returns how sure a fact is and when it ends, in parentheses, behind what is known of it already; "" if nothing
+// is. layers names the layer of a note, too.
+func factDetails(n *memory.Note, layers bool, known ...string) string {
+	details := slices.DeleteFunc(known, func(s string) bool { return s == "" })
 	switch n.Kind { //nolint:exhaustive // the others are no statements
 	case memory.KindMessage, memory.KindNote:
 		if layer, ok := n.Attributes["layer"].(string); ok && layers {
