@@ -112,7 +112,7 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 }
 
 // rendered returns the text of a note with its date and speaker, as in a context: a fact says itself whom it is about, and
-// the date of a quotation stands once.
+// the date of a quotation is there once.
 func (n *FoundNote) rendered() string {
 	when, who, content := "", "", n.Content
 	if n.OccurredAt != nil {
