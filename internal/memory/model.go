@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // Call is one question to a model: a name, a versioned prompt, the JSON schema
@@ -173,10 +174,15 @@ type Embedders interface {
 
 // EmbedText returns the text that is embedded for a note: content, context,
 // keywords and tags as labeled parts in that order (A-MEM). It leaves the date
-// out: dates are found by words, and a note whose date changes keeps its vector.
+// out: dates are found by words, and a note whose date changes keeps its vector. Of a
+// quotation it is what was said, which often has a vector already: that of the message.
 func EmbedText(n *Note) string {
-	b := make([]byte, 0, len(n.Content)+len(n.Context)+128)
-	b = append(b, n.Content...)
+	content := n.Content
+	if n.Kind == KindFact {
+		content = quote.Said(content)
+	}
+	b := make([]byte, 0, len(content)+len(n.Context)+128)
+	b = append(b, content...)
 	if n.Context != "" && n.Context != DefaultContext {
 		b = append(b, "\ncontext: "...)
 		b = append(b, n.Context...)
