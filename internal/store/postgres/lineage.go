@@ -124,7 +124,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 }
 
 // The conditions below expect the tenant as parameter $1. What they look up has a limit of one row, which keeps the planner
-// from joining whole layers: it finds each row by its key, whatever it knows of the tenant.
+// from joining whole layers: it finds each row by its key, also of a tenant that it does not know.
 
 // live returns the condition that a row of a layer is live at the layer's bound.
 func (p *params) live(alias string, l memory.Layer) string {

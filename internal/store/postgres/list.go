@@ -42,7 +42,10 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if pg.Keyed {
 		common += " AND n.key <> ''"
 	}
-	if len(pg.Kinds) > 0 {
+	switch {
+	case pg.IsOfRareKind() && storable(string(pg.Kinds[0])):
+		common += " AND " + store.RareKinds + " AND n.kind = " + p.add(string(pg.Kinds[0]))
+	case len(pg.Kinds) > 0:
 		common += " AND n.kind = ANY(" + p.add(storableTexts(pg.Kinds)) + "::text[])"
 	}
 	if len(pg.States) > 0 {

@@ -6,6 +6,9 @@
 -- +goose Up
 -- The condition holds for all rows, and only the statement that reads the log has it.
 CREATE INDEX notes_log ON notes (tenant, layer, from_rev, id) WHERE bytes >= 0;
+-- Summaries, sessions, facts and the like are paged without reading messages. "bytes >= 0" holds for all rows: it keeps other
+-- statements from this index.
+CREATE INDEX notes_kind ON notes (tenant, layer, kind, id) WHERE bytes >= 0 AND kind NOT IN ('note', 'message');
 DROP INDEX notes_began;
 DROP INDEX notes_note;
 DROP INDEX links_target;
@@ -24,4 +27,5 @@ DROP INDEX links_target;
 CREATE INDEX links_target ON links (tenant, layer, target);
 CREATE INDEX notes_note ON notes USING hash (id);
 CREATE INDEX notes_began ON notes (tenant, layer, from_rev, id);
+DROP INDEX notes_kind;
 DROP INDEX notes_log;
