@@ -249,7 +249,7 @@ func renderNotes(list []memory.Note, chars int) (string, error) {
 	var b strings.Builder
 	for i := range list {
 		n := &list[i]
-		s := shown{Time: n.OccurredAt.UTC().Format("2006-01-02 15:04"), Content: cut(n.Content, chars)}
+		s := shown{Time: memory.Minute(n.OccurredAt), Content: cut(n.Content, chars)}
 		if n.Kind == memory.KindMessage {
 			said := memory.UtteranceOf(n)
 			s.Role, s.Name = string(said.Role), said.Name

@@ -60,7 +60,7 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 			content = content[p.Start:p.End]
 		}
 		a.Citations = append(a.Citations, recall.Cite(n))
-		day := n.OccurredAt.UTC().Format("2006-01-02") + ": "
+		day := memory.Day(n.OccurredAt) + ": "
 		if strings.Contains(content, day) { // a quotation has its date
 			day = ""
 		}

@@ -110,7 +110,7 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	if v.Collection.Shared() {
 		may = may && tenant.Check(scope, tenant.BaseWrite) == nil
 	}
-	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
+	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock().UTC()}
 	if !m.wanted {
 		return m, nil
 	}
