@@ -1098,7 +1098,7 @@ type CollectionPatch struct {
 	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
 }
 
-// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":53}
+// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.","tokens":53}
 type ContextAnswer struct {
 	// Text The text of all parts.
 	Text string `json:"text"`

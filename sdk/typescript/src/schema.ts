@@ -5414,7 +5414,7 @@ export interface components {
         TokenEncoding: "o200k_base" | "estimate";
         /**
          * @example {
-         *       "text": "## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.",
+         *       "text": "## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.",
          *       "parts": [
          *         {
          *           "kind": "facts",
@@ -5429,7 +5429,7 @@ export interface components {
          *         },
          *         {
          *           "kind": "episodes",
-         *           "text": "## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.",
+         *           "text": "## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.",
          *           "tokens": 31,
          *           "citations": [
          *             {

@@ -13,7 +13,7 @@ import (
 // The frame of a context consists of whole lines:
 //
 //	## Episodes                    a part
-//	### Friday 2026-05-08 13:56    the date of the notes below
+//	### Friday 2026-05-08 13:56 UTC    the date of the notes below
 //	[1] Ada: I moved to Lisbon.    a note
 //	    Yes, really!               its second line
 //
