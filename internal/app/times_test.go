@@ -36,9 +36,6 @@ func TestDaysOfWriters(t *testing.T) {
 				if tt.zone != "" {
 					config["timezone"] = tt.zone
 				}
-				if policy == "memorybank" {
-					config["summary_delay"] = 0
-				}
 				in["policy_config"] = config
 				g.call(http.StatusCreated, http.MethodPost, "/v1/collections", in)
 				g.call(http.StatusAccepted, http.MethodPost, c+"/messages?wait=evolved", object{"messages": []object{
@@ -62,14 +59,6 @@ func TestDaysOfWriters(t *testing.T) {
 			facts := textOf(t, g.call(http.StatusOK, http.MethodGet, "/v1/collections/mem0"+string(rune('a'+i))+"/notes?kind=fact", nil))
 			if !strings.Contains(facts, tt.day) {
 				t.Errorf("%s: a fact has another day than %s: %s", tt.name, tt.day, facts)
-			}
-			days := ""
-			g.until("the summary of the day", func() bool {
-				days = textOf(t, g.call(http.StatusOK, http.MethodGet, "/v1/collections/memorybank"+string(rune('a'+i))+"/notes?kind=summary", nil))
-				return strings.Contains(days, "day/")
-			})
-			if !strings.Contains(days, "day/"+tt.day) || strings.Contains(days, "day/"+tt.not) {
-				t.Errorf("%s: the day of MemoryBank is not %s: %s", tt.name, tt.day, days)
 			}
 		}
 	})

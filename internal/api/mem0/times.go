@@ -7,7 +7,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// createdAt returns when a memory came to be as mem0's clients mean it: the time of what it tells, which a "timestamp" sets.
+// createdAt returns when a memory was created as mem0's clients mean it: the time of what it tells, which a "timestamp" sets.
 func createdAt(n *memory.Note) time.Time {
 	if !n.OccurredAt.IsZero() && n.OccurredAt.Before(n.CreatedAt) {
 		return n.OccurredAt

@@ -47,7 +47,7 @@ func (p *packer) placeFixed(r *Request) error {
 		if p.details {
 			it.suffix += factDetails(it.note, p.layers)
 		}
-		if it.note.Kind == memory.KindKnowledge { // it stands below no date
+		if it.note.Kind == memory.KindKnowledge { // there is no date above it
 			it.suffix += " (since " + memory.Day(it.note.OccurredAt) + ")"
 		}
 		p.pinned = append(p.pinned, it)
