@@ -80,7 +80,7 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 		}
 	}
 	if in.OccurredAt != nil {
-		at, err := anyTime("occurred_at", *in.OccurredAt)
+		at, err := eventTime("occurred_at", *in.OccurredAt)
 		if err != nil {
 			return out, err
 		}
@@ -242,7 +242,7 @@ func (h *core) patchNote(c *gin.Context) error {
 		Attributes: objectPatch(body.Attributes), Importance: body.Importance,
 	}
 	if text, err := body.OccurredAt.Get(); err == nil {
-		at, err := anyTime("occurred_at", text)
+		at, err := eventTime("occurred_at", text)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // OnDuplicate is what an add does when the collection has the same note already: one with the same bytes as
@@ -23,7 +22,7 @@ const (
 // with a chance of 2^-64 for each pair: IsDuplicate decides.
 func DigestOf(n *Note) int64 {
 	h := sha256.New()
-	parts := []string{string(n.Kind), speakerKey(n), n.OccurredAt.UTC().Format(time.DateOnly), n.Content}
+	parts := []string{string(n.Kind), speakerKey(n), Day(n.OccurredAt), n.Content}
 	if it, ok := ItemOf(n); ok {
 		parts = append(parts, string(it.Type), it.URL, it.MediaType, it.Language, it.Name, it.Description)
 	}
@@ -44,7 +43,7 @@ func IsDuplicate(a, b *Note) bool {
 	x, _ := ItemOf(a)
 	y, _ := ItemOf(b)
 	return a.Kind == b.Kind && a.Content == b.Content && speakerKey(a) == speakerKey(b) && x == y &&
-		a.OccurredAt.UTC().Format(time.DateOnly) == b.OccurredAt.UTC().Format(time.DateOnly)
+		Day(a.OccurredAt) == Day(b.OccurredAt)
 }
 
 // speakerKey returns who says a note, and where.

@@ -334,7 +334,7 @@ type Tx interface {
 type TxState interface {
 	View() View         // at the head before this changeset
 	Revision() Revision // of this changeset, if something is logged
-	Now() time.Time     // of the transaction, UTC, in microseconds; the same at every call
+	Now() time.Time     // of the transaction, in the zone of the collection, in microseconds; the same at every call
 	// OthersWait reports whether another tenant waits for the transaction to end. A long one may then end before all
 	// is done, and be continued by another one.
 	OthersWait() bool

@@ -390,7 +390,7 @@ func historyOf(of memory.External, id uuid.UUID, versions []memory.HistoryEntry,
 		if shown != nil {
 			ids := idsOf(of, shown.Attributes)
 			e.UserID, e.AgentID, e.AppID, e.RunID = ids[0], ids[1], ids[2], ids[3]
-			e.Metadata, e.CreatedAt = shown.Attributes[attrMetadata], formatTime(shown.CreatedAt)
+			e.Metadata, e.CreatedAt = shown.Attributes[attrMetadata], formatTime(createdAt(shown))
 		} else {
 			e.CreatedAt = e.UpdatedAt
 		}

@@ -198,7 +198,7 @@ func (n *Service) newMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	list := make([]*message, len(in))
 	for i := range in {
 		list[i] = &message{}
-		err := list[i].validate(&in[i], n.clock(), s.Actor())
+		err := list[i].validate(&in[i], n.now(c), s.Actor())
 		if err == nil {
 			err = c.ScreenKey("id", in[i].ID)
 		}

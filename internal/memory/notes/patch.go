@@ -134,12 +134,17 @@ func markSupplied(n *memory.Note, field string, given bool) {
 func sameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
-		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && a.OccurredAt.Equal(b.OccurredAt)
+		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b)
+}
+
+// sameEvent reports whether two versions are of the same time, on the same day.
+func sameEvent(a, b *memory.Note) bool {
+	return a.OccurredAt.Equal(b.OccurredAt) && memory.Day(a.OccurredAt) == memory.Day(b.OccurredAt)
 }
 
 // meaningChanged reports whether what was learned from a note may differ after a change.
 func meaningChanged(old, next *memory.Note) bool {
-	return old == nil || old.Content != next.Content || !old.OccurredAt.Equal(next.OccurredAt) || memory.Learnable(old) != memory.Learnable(next)
+	return old == nil || old.Content != next.Content || !sameEvent(old, next) || memory.Learnable(old) != memory.Learnable(next)
 }
 
 // wantVector is returned by a closure that needs the vector of a text. The closure is run again
@@ -156,7 +161,7 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 	if err != nil {
 		return NoteWritten{}, err
 	}
-	if p, err = p.check(n.clock()); err != nil {
+	if p, err = p.check(n.now(&c)); err != nil {
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{

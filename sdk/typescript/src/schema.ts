@@ -2429,7 +2429,7 @@ export interface components {
         /** @description A name for people, in any script. */
         DisplayName: string;
         /**
-         * @description RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+         * @description RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
          * @example 2026-03-01T09:30:00Z
          * @example 202603010930
          */
@@ -3106,7 +3106,7 @@ export interface components {
             completion_tokens: number;
         };
         /**
-         * @description RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May be in the future.
+         * @description RFC 3339 with any offset, `YYYYMMDDHHmm` in UTC, or in filters a date. May be in the future.
          * @example 2026-03-01T09:30:00Z
          */
         AnyTime: string;
@@ -3903,7 +3903,7 @@ export interface components {
             note: string;
             /**
              * Format: date
-             * @description The day, in UTC.
+             * @description The day, in the zone of the messages.
              */
             date: string;
             /** @description What the day showed, in words. */
@@ -5414,7 +5414,7 @@ export interface components {
         TokenEncoding: "o200k_base" | "estimate";
         /**
          * @example {
-         *       "text": "## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.",
+         *       "text": "## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.",
          *       "parts": [
          *         {
          *           "kind": "facts",
@@ -5429,7 +5429,7 @@ export interface components {
          *         },
          *         {
          *           "kind": "episodes",
-         *           "text": "## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.",
+         *           "text": "## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.",
          *           "tokens": 31,
          *           "citations": [
          *             {
@@ -5466,7 +5466,7 @@ export interface components {
             revisions?: components["schemas"]["Layer"][];
             /** @description With `fields`: the cited notes, in the order of `citations`, as they were shown. */
             notes?: components["schemas"]["HitNote"][];
-            /** @description Days (UTC) of the cited notes, oldest first. */
+            /** @description Days of the cited notes, each in the zone of its note, oldest first. */
             dates?: string[];
             encoding: components["schemas"]["TokenEncoding"];
             /**
@@ -7185,9 +7185,9 @@ export interface operations {
                 role?: components["schemas"]["MessageRole"];
                 /** @description Only messages of this session; a number also finds the session with that number. */
                 session?: string;
-                /** @description Only messages at or after this time. */
+                /** @description Only messages at or after this time, or from this date on. */
                 from?: components["schemas"]["AnyTime"];
-                /** @description Only messages before this time. */
+                /** @description Only messages before this time, or to the end of this date. */
                 to?: components["schemas"]["AnyTime"];
                 /** @description Order of the page by event time. */
                 order?: "oldest" | "newest";

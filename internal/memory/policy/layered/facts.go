@@ -147,7 +147,7 @@ func (f *facts) sameRelation(ctx context.Context, subject uuid.UUID, relation st
 // assert takes in a statement of an item. A repeat by another item makes its edge surer. A new object of a
 // single-valued relation contests the others. When a repeat makes one of the rivals the surest, the others end.
 func (f *facts) assert(ctx context.Context, t Triple, source *memory.Note) error {
-	at := memory.Instant(source.OccurredAt)
+	at := memory.EventInstant(source.OccurredAt)
 	relation := graph.EntityKey(t.Relation)
 	if graph.EntityKey(t.Subject) == "" || graph.EntityKey(t.Object) == "" || relation == "" || graph.EntityKey(t.Subject) == graph.EntityKey(t.Object) {
 		f.w.out.Dropped++
@@ -450,7 +450,9 @@ func (f *facts) writeTriple(e *edge) {
 	n := f.w.put(f.tripleOf(e))
 	subject, object := f.names[e.id.Source], f.names[e.id.Target]
 	n.Content = sentence(subject.Content, e.id.Relation, object.Content)
-	n.OccurredAt = e.ValidFrom
+	if !n.OccurredAt.Equal(e.ValidFrom) { // a link keeps no offset
+		n.OccurredAt = e.ValidFrom
+	}
 	n.Attributes = graph.TripleAttributes(e.id, subject.Content, object.Content)
 	n.Attributes[memory.AttrConfidence], n.Attributes[graph.AttrMentions] = e.confidence, float64(e.Mentions)
 	if e.Contested {

@@ -88,10 +88,10 @@ func (w *writer) remember(ctx context.Context, raw json.RawMessage) (memory.Deci
 	w.out.Decision = "remember"
 	n := memory.Note{
 		ID: w.d.NewID(), Kind: memory.KindNote, Content: args.Content, Context: memory.DefaultContext, Category: memory.DefaultCategory,
-		Attributes: maps.Clone(args.Attributes), OccurredAt: memory.Instant(args.OccurredAt), State: memory.StateEvolved, Importance: memory.DefaultImportance,
+		Attributes: maps.Clone(args.Attributes), OccurredAt: memory.EventInstant(memory.Localize(args.OccurredAt, w.d.Now().Location())), State: memory.StateEvolved, Importance: memory.DefaultImportance,
 	}
 	if args.OccurredAt.IsZero() {
-		n.OccurredAt = memory.Instant(w.d.Now())
+		n.OccurredAt = memory.EventInstant(w.d.Now())
 	}
 	if n.Attributes == nil {
 		n.Attributes = map[string]any{}

@@ -50,8 +50,8 @@ const (
 // dayKey returns the natural key of a day's summary and profile.
 func dayKey(date string) string { return "day/" + date }
 
-// DayOf returns the date of a time in UTC, such as 2023-05-01.
-func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+// DayOf returns the date of a time in its zone, such as 2023-05-01.
+func DayOf(t time.Time) string { return memory.Day(t) }
 
 // Policy is MemoryBank. Its name is "memorybank".
 type Policy struct {

@@ -860,7 +860,7 @@ class ProfileDay(Model):
     """
     date: date_aliased
     """
-    The day, in UTC.
+    The day, in the zone of the messages.
     """
     content: str
     """
@@ -2440,7 +2440,7 @@ class ContextAnswer(Model):
     """
     dates: list[date_aliased] | None = None
     """
-    Days (UTC) of the cited notes, oldest first.
+    Days of the cited notes, each in the zone of its note, oldest first.
     """
     encoding: str
     """
