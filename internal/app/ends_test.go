@@ -104,3 +104,24 @@ func TestLayeredEndsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// C334: no model is asked what an assistant states; only what a person says is asked about.
+func TestC334WithAModel(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	findTriples(t, model, map[string]stated{
+		"I live in Bergen.": {triples: [][2]string{{"place", "Bergen"}}}, "You live in Rome, and I am Bo.": {triples: [][2]string{{"place", "Rome"}, {"name", "Bo"}}},
+	})
+	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "layered"})
+	g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/c/messages?wait=evolved", object{"messages": []object{
+		{"role": "user", "content": "I live in Bergen."}, {"role": "assistant", "content": "You live in Rome, and I am Bo."},
+	}})
+	for _, role := range []string{"assistant", "system", "tool"} {
+		g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": "You live in Rome, and I am Bo.", "role": role, "importance": 1})
+	}
+	facts := g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/facts", nil)["items"].([]any)
+	if len(facts) != 1 || facts[0].(object)["object"] != "Bergen" || model.Calls("triples") != 1 {
+		t.Errorf("after %d calls known is %v", model.Calls("triples"), facts)
+	}
+}

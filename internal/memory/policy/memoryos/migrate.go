@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -31,12 +32,18 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if excess <= 0 {
 		return nil
 	}
-	r.later = r.later || excess > maxBatch
-	pairs = pairs[:min(excess, maxBatch)]
+	most := maxBatch
+	if r.c.Migrate == migrateAll {
+		excess, most = len(pairs)-1, maxQueue // what was said last stays, as the beginning of the next queue
+	}
+	leave := min(excess, most)
+	r.later = r.later || len(pairs)-leave > r.c.ShortCapacity
+	pairs = pairs[:leave]
 	previous, err := r.previousPage(ctx, pairs[0].messages[0].ID)
 	if err != nil {
 		return err
 	}
+	before := previous
 	var moved []*midPage
 	for i := range pairs {
 		for j := range pairs[i].messages {
@@ -55,7 +62,7 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if len(moved) == 0 {
 		return nil
 	}
-	return r.assign(ctx, moved)
+	return r.assign(ctx, before, moved)
 }
 
 // previousPage returns the newest page before a message; nil if there is none.
@@ -206,8 +213,48 @@ func (r *run) spreadMeta(ctx context.Context, pg *midPage) error {
 	return nil
 }
 
-// assign sums up pages by theme, and adds each to the session of its theme.
-func (r *run) assign(ctx context.Context, pages []*midPage) error {
+// assign sums up pages by theme, and adds each to the session of its theme. Small talk has no theme: it joins the session
+// of the page before it, and opens none.
+func (r *run) assign(ctx context.Context, before *midPage, all []*midPage) error {
+	pages := slices.DeleteFunc(slices.Clone(all), isSmallTalk)
+	if len(pages) > 0 {
+		if err := r.assignThemes(ctx, pages); err != nil {
+			return err
+		}
+	}
+	for _, pg := range all {
+		if isSmallTalk(pg) && before != nil {
+			if s := r.sessionOf(before.session); s != nil && !s.gone {
+				r.join(s, []*midPage{pg}, "small talk: it joined the session of the exchange before it")
+			}
+		}
+		before = pg
+	}
+	for _, pg := range all {
+		if pg.session == uuid.Nil {
+			delete(r.pages, pg.first) // no session, no page
+		}
+	}
+	return nil
+}
+
+// leastWorth is the worth of a sentence, by the head of package said, from which it is more than small talk. It is that of
+// facts, so that what is in doubt has a theme.
+const leastWorth = .18
+
+// isSmallTalk reports whether nobody says anything worth keeping on a page, in any language.
+func isSmallTalk(pg *midPage) bool {
+	var turns []said.Turn
+	for _, u := range callPage(pg.messages).Messages {
+		turns = append(turns, said.Turn{Speaker: u.Name, Assistant: u.Role == memory.RoleAssistant, Text: u.Content})
+	}
+	return !slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool {
+		return !turns[s.Turn].Assistant && (s.Asks || s.Worth() >= leastWorth)
+	})
+}
+
+// assignThemes sums up pages by theme, and adds each to the session of its theme.
+func (r *run) assignThemes(ctx context.Context, pages []*midPage) error {
 	material := make([]CallPage, len(pages))
 	for i, pg := range pages {
 		material[i] = callPage(pg.messages)
@@ -343,6 +390,12 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 			return err
 		}
 	}
+	r.join(s, pages, reason)
+	return nil
+}
+
+// join adds pages to a session.
+func (r *run) join(s *session, pages []*midPage, reason string) {
 	n := int64(len(pages))
 	s.state.Interaction, s.state.Fresh, s.state.Pages = s.state.Interaction+n, s.state.Fresh+n, s.state.Pages+n
 	s.state.LastVisit, s.changed = formatVisit(r.now), true
@@ -362,7 +415,6 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 	for _, pg := range pages {
 		r.move(Move{From: TierShort, To: TierMid, Note: pg.first, Session: new(s.note.ID), Reason: reason, Heat: heat})
 	}
-	return nil
 }
 
 // otherLink returns the link from a session to a message of a page that is not its first.
