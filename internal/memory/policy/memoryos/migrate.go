@@ -242,13 +242,15 @@ func (r *run) assign(ctx context.Context, before *midPage, all []*midPage) error
 // facts, so that what is in doubt has a theme.
 const leastWorth = .18
 
-// isSmallTalk reports whether nobody says anything worth keeping on a page, in any language.
+// isSmallTalk reports whether persons say nothing worth keeping on a page, in any language. What an assistant says alone is none.
 func isSmallTalk(pg *midPage) bool {
 	var turns []said.Turn
+	persons := false
 	for _, u := range callPage(pg.messages).Messages {
 		turns = append(turns, said.Turn{Speaker: u.Name, Assistant: u.Role == memory.RoleAssistant, Text: u.Content})
+		persons = persons || u.Role == memory.RoleUser
 	}
-	return !slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool {
+	return persons && !slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool {
 		return !turns[s.Turn].Assistant && (s.Asks || s.Worth() >= leastWorth)
 	})
 }
