@@ -177,12 +177,12 @@ func TestC333IncludeEvicted(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	c := b.tiersSpace(t, `{"short_capacity":1,"mid_capacity":1,"merge_threshold":11,"keyword_weight":0}`)
-	long := strings.Repeat("My quokka eats leaves. ", 60<<10/23)
+	long := strings.Repeat("The quokka eats leaves. ", 60<<10/24)
 	for i, m := range []string{
 		object(t, "user", "My okapi is called Bo.", "occurred_at", "2026-01-05T10:00:00Z"),
 		object(t, "assistant", "An axolotl lives in water.", "occurred_at", "1901-01-01T00:00:00Z"),
 		object(t, "user", long, "assistant", "Sure.", "occurred_at", "2026-01-05T10:00:00Z"),
-		object(t, "user", "My narwhal is called Ned.", "assistant", "Yes.", "occurred_at", "2026-01-05T10:00:00Z"),
+		object(t, "user", "A quiet day.", "assistant", "Yes.", "occurred_at", "2026-01-05T10:00:00Z"),
 		object(t, "user", "Good night.", "assistant", "Sleep well."),
 	} {
 		if got := b.call(t, "one", "POST", c+"/messages", `{"messages":[`+m+`]}`); got.Code != http.StatusAccepted {

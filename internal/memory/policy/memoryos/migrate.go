@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
-	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -43,7 +42,6 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if err != nil {
 		return err
 	}
-	before := previous
 	var moved []*midPage
 	for i := range pairs {
 		for j := range pairs[i].messages {
@@ -62,7 +60,7 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if len(moved) == 0 {
 		return nil
 	}
-	return r.assign(ctx, before, moved)
+	return r.assign(ctx, moved)
 }
 
 // previousPage returns the newest page before a message; nil if there is none.
@@ -213,50 +211,8 @@ func (r *run) spreadMeta(ctx context.Context, pg *midPage) error {
 	return nil
 }
 
-// assign sums up pages by theme, and adds each to the session of its theme. Small talk has no theme: it joins the session
-// of the page before it, and opens none.
-func (r *run) assign(ctx context.Context, before *midPage, all []*midPage) error {
-	pages := slices.DeleteFunc(slices.Clone(all), isSmallTalk)
-	if len(pages) > 0 {
-		if err := r.assignThemes(ctx, pages); err != nil {
-			return err
-		}
-	}
-	for _, pg := range all {
-		if isSmallTalk(pg) && before != nil {
-			if s := r.sessionOf(before.session); s != nil && !s.gone {
-				r.join(s, []*midPage{pg}, "small talk: it joined the session of the exchange before it")
-			}
-		}
-		before = pg
-	}
-	for _, pg := range all {
-		if pg.session == uuid.Nil {
-			delete(r.pages, pg.first) // no session, no page
-		}
-	}
-	return nil
-}
-
-// leastWorth is the worth of a sentence, by the head of package said, from which it is more than small talk. It is that of
-// facts, so that what is in doubt has a theme.
-const leastWorth = .18
-
-// isSmallTalk reports whether persons say nothing worth keeping on a page, in any language. What an assistant says alone is none.
-func isSmallTalk(pg *midPage) bool {
-	var turns []said.Turn
-	persons := false
-	for _, u := range callPage(pg.messages).Messages {
-		turns = append(turns, said.Turn{Speaker: u.Name, Assistant: u.Role == memory.RoleAssistant, Text: u.Content})
-		persons = persons || u.Role == memory.RoleUser
-	}
-	return persons && !slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool {
-		return !turns[s.Turn].Assistant && (s.Asks || s.Worth() >= leastWorth)
-	})
-}
-
-// assignThemes sums up pages by theme, and adds each to the session of its theme.
-func (r *run) assignThemes(ctx context.Context, pages []*midPage) error {
+// assign sums up pages by theme, and adds each to the session of its theme.
+func (r *run) assign(ctx context.Context, pages []*midPage) error {
 	material := make([]CallPage, len(pages))
 	for i, pg := range pages {
 		material[i] = callPage(pg.messages)
