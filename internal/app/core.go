@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -154,7 +156,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Policies, err = policies.All(c.cfg.ModelNames()...); err != nil {
+	if c.Policies, err = policies.All(append(c.cfg.ModelNames(), slices.Sorted(maps.Keys(c.cfg.ModelHandles()))...)...); err != nil {
 		return err
 	}
 	judge, err := policy.NewJudge()
@@ -512,6 +514,11 @@ func (c *core) buildModels(ctx context.Context) (*models, error) {
 		}
 		if talk != nil {
 			m.chat.Named[name] = talk
+		}
+	}
+	for handle, name := range c.cfg.ModelHandles() {
+		if m.named[handle] = m.main; name != "" {
+			m.named[handle] = m.named[name]
 		}
 	}
 	return m, nil

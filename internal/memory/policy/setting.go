@@ -71,7 +71,7 @@ func AnalystSetting[C any](field func(*C) any) Setting[C] {
 
 // ModelSetting returns the setting by which a collection asks for a model; see CheckModel.
 func ModelSetting[C any](field func(*C) any) Setting[C] {
-	return PlainSetting("model", "a model that the gateway's settings name; empty: the main one", field)
+	return PlainSetting("model", "a model that the gateway's settings name, or its handle, such as openai/gpt-4o-mini; empty: the main one", field)
 }
 
 // ListSetting returns a setting that is a list. items is the schema of its entries.

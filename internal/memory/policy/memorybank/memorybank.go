@@ -68,6 +68,9 @@ const (
 	callPortrait    = "overall_personality"
 )
 
+// promptVersions are the versions of the prompts in use, by call.
+var promptVersions = map[string]string{callDay: "2", callPersonality: "3", callHistory: "2", callPortrait: "2"}
+
 // New returns the policy with its prompts and schemas. models are the names of
 // further models that a collection may choose.
 func New(models ...string) (*Policy, error) {
@@ -75,7 +78,7 @@ func New(models ...string) (*Policy, error) {
 	for _, l := range []policy.Language{policy.English, policy.Chinese} {
 		p.prompts[l] = map[string]policy.Prompt{}
 		for _, name := range []string{callDay, callPersonality, callHistory, callPortrait} {
-			loaded, err := policy.LoadPrompt(files, "memorybank/"+name+"."+string(l)+"@2")
+			loaded, err := policy.LoadPrompt(files, "memorybank/"+name+"."+string(l)+"@"+promptVersions[name])
 			if err != nil {
 				return nil, err
 			}
