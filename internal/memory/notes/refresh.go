@@ -27,13 +27,13 @@ type derivation struct {
 	anyHead bool            // valid at any head
 }
 
-// derivationOf finds the summaries, profiles and sessions that are derived from a note, also indirectly.
+// derivationOf finds the summaries, profiles and sessions that are derived from notes, also indirectly.
 // There are few notes of these kinds.
-func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, last bool) (derivation, error) {
+func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, last bool, ids ...uuid.UUID) (derivation, error) {
 	p, _ := n.policies.ByName(c.Policy)
 	policy, ok := p.(memory.Refresher)
 	if !ok {
-		return derivation{}, nil
+		return derivation{anyHead: last}, nil
 	}
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
@@ -52,10 +52,10 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	if err != nil {
 		return derivation{}, err
 	}
-	for from := []uuid.UUID{id}; len(from) > 0; {
+	for from := ids; len(from) > 0; {
 		var next []uuid.UUID
 		for note, of := range sources {
-			if note != id && slices.ContainsFunc(of, func(id uuid.UUID) bool { return slices.Contains(from, id) }) {
+			if !slices.Contains(ids, note) && slices.ContainsFunc(of, func(id uuid.UUID) bool { return slices.Contains(from, id) }) {
 				next = append(next, note)
 				delete(sources, note)
 			}
