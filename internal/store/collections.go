@@ -115,6 +115,8 @@ type NoteErasure interface {
 	EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (int64, error)
 	// EraseJobs deletes the jobs of notes, and clears what other ended jobs of the collection hold about them.
 	EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
+	// ClearJobs deletes the results of ended jobs of the collection that have one of these texts.
+	ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error
 	// EraseReviews deletes the reviews that are about notes.
 	EraseReviews(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
 	// RaiseEpoch makes what was read of a layer before unusable: indexes, files, caches.

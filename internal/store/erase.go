@@ -95,3 +95,21 @@ func eraseFrom(ctx context.Context, q Session, r CollectionRow, notes, past []uu
 	}
 	return q.RaiseEpoch(ctx, r.Tenant, r.ID)
 }
+
+// ClearJobs implements memory.Tx.
+func (t *Tx) ClearJobs(ctx context.Context, texts []string) error {
+	var written []string
+	for _, s := range texts {
+		doc, err := Document("text", s)
+		if err != nil {
+			return err
+		}
+		if doc = doc[1 : len(doc)-1]; doc != "" { // without quotes: it may be a part
+			written = append(written, doc)
+		}
+	}
+	if len(written) == 0 {
+		return ctx.Err()
+	}
+	return t.q.ClearJobs(t.ctx, t.scope.Tenant(), t.row.ID, written)
+}

@@ -93,6 +93,9 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err := x.apply(ctx, s, tx, c, d); err != nil {
 			return err
 		}
+		if err := x.clear(ctx, tx, d, old); err != nil {
+			return err
+		}
 		if err := deleteTriples(ctx, tx, id); err != nil {
 			return err
 		}

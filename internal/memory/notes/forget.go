@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -48,6 +49,7 @@ type consequences struct {
 	gone  []uuid.UUID   // derived notes that nothing else supports, and sources that are deleted as well
 	edits []memory.Note // notes without the sentences that say what is deleted, with their vectors
 	said  []uuid.UUID
+	texts []string // of gone, and the sentences that were taken out
 }
 
 // finder finds the consequences of a deletion.
@@ -82,7 +84,14 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	}
 	out.gone = gone[1:]
 	if sources != DeleteSources {
-		out.edits, out.said, err = f.statedBy(ctx, note, sources)
+		out.edits, out.said, out.texts, err = f.statedBy(ctx, note, sources)
+		if err != nil {
+			return out, err
+		}
+	}
+	also, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
+	for i := range also {
+		out.texts = append(out.texts, also[i].Content)
 	}
 	return out, err
 }
@@ -148,17 +157,17 @@ func (f *finder) list(ctx context.Context, q memory.NoteQuery) (out []memory.Not
 }
 
 // statedBy returns the notes that say what a note says, without the sentences that do, and those in which none was found.
-func (f *finder) statedBy(ctx context.Context, note *memory.Note, sources Sources) (edits []memory.Note, said []uuid.UUID, err error) {
+func (f *finder) statedBy(ctx context.Context, note *memory.Note, sources Sources) (edits []memory.Note, said []uuid.UUID, taken []string, err error) {
 	of, err := f.sourcesOf(ctx, note)
 	if err != nil || len(of) == 0 {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	_, triple := graph.TripleLink(note)
 	if sources == KeepSources || triple || note.Kind != memory.KindFact && note.Kind != memory.KindKnowledge {
 		for i := range of {
 			said = append(said, of[i].ID)
 		}
-		return nil, said, nil
+		return nil, said, nil, nil
 	}
 	w := newSaying(note.Content)
 	for i := range of {
@@ -170,7 +179,7 @@ func (f *finder) statedBy(ctx context.Context, note *memory.Note, sources Source
 	}
 	more, err := f.repeatedBy(ctx, of, w)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	edits = append(edits, more...)
 	if len(edits) > 0 {
@@ -178,7 +187,7 @@ func (f *finder) statedBy(ctx context.Context, note *memory.Note, sources Source
 		said = slices.DeleteFunc(said, func(id uuid.UUID) bool { return !w.mayBeSaidBy(of, id) })
 	}
 	f.embed(ctx, edits)
-	return edits, said, nil
+	return edits, said, slices.Collect(maps.Values(w.taken)), nil
 }
 
 // repeatedBy returns other messages and copies of messages without the sentences that were taken out of the sources, and
@@ -224,13 +233,13 @@ func (f *finder) embed(ctx context.Context, list []memory.Note) {
 // saying finds the sentences that say what a statement says: those that it quotes, else those that share most of its
 // terms.
 type saying struct {
-	letters string          // of the words of the statement, or of what it quotes
-	terms   map[string]bool // of the statement
-	taken   map[string]bool // the letters of the sentences that were taken out
+	letters string            // of the words of the statement, or of what it quotes
+	terms   map[string]bool   // of the statement
+	taken   map[string]string // the sentences that were taken out, by their letters
 }
 
 func newSaying(statement string) *saying {
-	w := &saying{terms: map[string]bool{}, taken: map[string]bool{}}
+	w := &saying{terms: map[string]bool{}, taken: map[string]string{}}
 	words := statement
 	if _, quoted, ok := strings.Cut(statement, ": “"); ok && strings.HasSuffix(quoted, "”") {
 		words = strings.TrimSuffix(strings.TrimSuffix(quoted, "”"), "…")
@@ -286,7 +295,7 @@ func (w *saying) takeOut(n *memory.Note) (next memory.Note, ok bool) {
 		}
 	}
 	for _, s := range out {
-		w.taken[letters(s)] = true
+		w.taken[letters(s)] = s
 	}
 	return without(n, out), len(out) > 0
 }
@@ -296,7 +305,7 @@ func (w *saying) takeOut(n *memory.Note) (next memory.Note, ok bool) {
 func (w *saying) takeRepeated(n *memory.Note, exchange bool) (next memory.Note, ok bool) {
 	var out []string
 	for _, s := range text.Sentences(n.Content) {
-		if w.taken[letters(s)] || exchange && 2*w.shared(s) > len(w.terms) {
+		if w.taken[letters(s)] != "" || exchange && 2*w.shared(s) > len(w.terms) {
 			out = append(out, s)
 		}
 	}
@@ -373,6 +382,44 @@ func (x *consequences) apply(ctx context.Context, s tenant.Scope, tx memory.Tx, 
 	}
 	return nil
 }
+
+// attrMeta is the attribute of a page's link to its session that sums up the pages before it. The next
+// page makes it again.
+const attrMeta = "meta"
+
+// clear takes what was said out of where no note shows it: the results of jobs, and the links of summaries and sessions
+// that are made again.
+func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, old *memory.Note) error {
+	texts := []string{old.Content}
+	if old.Kind == memory.KindMessage || old.Kind == memory.KindNote {
+		texts = append(texts, text.Sentences(old.Content)...)
+	}
+	texts = append(texts, x.texts...)
+	texts = slices.DeleteFunc(texts, func(s string) bool {
+		return len(strings.Fields(letters(s))) < 2 && utf8.RuneCountInString(s) < leastText
+	})
+	if err := tx.ClearJobs(ctx, texts); err != nil || len(d.ids) == 0 {
+		return err
+	}
+	links, err := tx.Links(ctx, memory.LinkQuery{Notes: d.ids, Direction: memory.Both})
+	if err != nil {
+		return err
+	}
+	for i := range links {
+		if meta, ok := links[i].Attributes[attrMeta].(string); ok && meta != "" {
+			l := links[i]
+			l.Attributes = maps.Clone(l.Attributes)
+			l.Attributes[attrMeta] = ""
+			if _, err := tx.Link(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leastText is how many characters a text of one word has that is looked for in the results of jobs.
+const leastText = 6
 
 // changed returns the ids of the notes that a deletion changes, which others may be derived from.
 func (x *consequences) changed(id uuid.UUID) []uuid.UUID {

@@ -50,3 +50,10 @@ func (q *session) RaiseEpoch(_ context.Context, tenantID, layer uuid.UUID) error
 	q.later("UPDATE collection_heads SET erase_epoch = erase_epoch + 1 WHERE tenant = $1 AND collection = $2", tenantID, layer)
 	return nil
 }
+
+// ClearJobs implements store.NoteErasure.
+func (q *session) ClearJobs(_ context.Context, tenantID, collection uuid.UUID, texts []string) error {
+	q.later(`UPDATE jobs SET result = NULL WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND state NOT IN ('queued', 'running')
+ AND `+named("result"), tenantID, collection, 0, texts)
+	return nil
+}

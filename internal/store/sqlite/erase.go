@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // EraseVersions implements store.NoteErasure.
@@ -61,5 +63,15 @@ func (q *session) EraseReviews(ctx context.Context, tenantID, collection uuid.UU
 // RaiseEpoch implements store.NoteErasure.
 func (q *session) RaiseEpoch(ctx context.Context, tenantID, layer uuid.UUID) error {
 	_, err := q.exec(ctx, "UPDATE collection_heads SET erase_epoch = erase_epoch + 1 WHERE tenant = ? AND collection = ?", tenantID, layer)
+	return err
+}
+
+// ClearJobs implements store.NoteErasure.
+func (q *session) ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error {
+	list, err := store.Document("texts", texts)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "UPDATE jobs SET result = '' WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND state NOT IN ('queued', 'running') AND "+named("result"), tenantID, collection, list)
 	return err
 }
