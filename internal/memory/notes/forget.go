@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -398,16 +399,21 @@ func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, o
 	texts = slices.DeleteFunc(texts, func(s string) bool {
 		return len(strings.Fields(letters(s))) < 2 && utf8.RuneCountInString(s) < leastText
 	})
-	if err := tx.ClearJobs(ctx, texts); err != nil || len(d.ids) == 0 {
+	if err := tx.ClearJobs(ctx, texts); err != nil {
 		return err
 	}
-	links, err := tx.Links(ctx, memory.LinkQuery{Notes: d.ids, Direction: memory.Both})
-	if err != nil {
-		return err
-	}
-	for i := range links {
-		if meta, ok := links[i].Attributes[attrMeta].(string); ok && meta != "" {
+	for page := range slices.Chunk(d.sessions, sessionsAtOnce) {
+		links, err := tx.Links(ctx, memory.LinkQuery{Notes: page, Direction: memory.Both, Limit: math.MaxInt32})
+		if err != nil {
+			return err
+		}
+		for i := range links {
 			l := links[i]
+			meta, _ := l.Attributes[attrMeta].(string)
+			again := slices.Contains(d.ids, l.Source) || slices.Contains(d.ids, l.Target)
+			if meta == "" || !again && !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(meta, s) }) {
+				continue
+			}
 			l.Attributes = maps.Clone(l.Attributes)
 			l.Attributes[attrMeta] = ""
 			if _, err := tx.Link(ctx, l); err != nil {
@@ -417,6 +423,9 @@ func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, o
 	}
 	return nil
 }
+
+// sessionsAtOnce is of how many sessions the links are read at once.
+const sessionsAtOnce = 100
 
 // leastText is how many characters a text of one word has that is looked for in the results of jobs.
 const leastText = 6

@@ -21,10 +21,12 @@ var errHeadMoved = fault.New(fault.Conflict, "other writes came in between")
 // derivation holds the notes that are derived from one note, found before the write that changes
 // it. Its zero value is for policies that derive nothing.
 type derivation struct {
-	policy  memory.Refresher
-	ids     []uuid.UUID
-	head    memory.Revision // at which the notes were found
-	anyHead bool            // valid at any head
+	policy memory.Refresher
+	ids    []uuid.UUID
+	// sessions are all sessions of the collection, of which some may be among ids.
+	sessions []uuid.UUID
+	head     memory.Revision // at which the notes were found
+	anyHead  bool            // valid at any head
 }
 
 // derivationOf finds the summaries, profiles and sessions that are derived from notes, also indirectly.
@@ -47,6 +49,9 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
 		sources[n.ID] = n.Provenance.Sources
+		if n.Kind == memory.KindSession {
+			d.sessions = append(d.sessions, n.ID)
+		}
 		return nil
 	})
 	if err != nil {
