@@ -61,7 +61,6 @@ func (k versionKey) String(prefix string) string {
 		k.Note.String() + ":" + strconv.FormatInt(int64(k.From), 10)
 }
 
-// keyPrefix begins every key of the cache in Redis. A new form of the values gets a new number.
 // setKey is the key of the set of the keys of a layer's versions, by which Forget finds them.
 func setKey(prefix string, tenantID, layer uuid.UUID) string {
 	return prefix + ":v1-of:" + tenantID.String() + ":" + layer.String()
@@ -103,6 +102,7 @@ func (v *Versions) Forget(ctx context.Context, tenantID, layer uuid.UUID) error 
 // forgetPage is how many keys Redis looks at, at once.
 const forgetPage = 1000
 
+// keyPrefix begins every key of the cache in Redis. A new form of the values gets a new number.
 func keyPrefix(prefix string) string { return prefix + ":v1:" }
 
 // NewVersions puts a cache in front of a reader: a level in this process, and one in Redis unless

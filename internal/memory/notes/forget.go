@@ -38,7 +38,7 @@ type Deleted struct {
 	Said []uuid.UUID
 }
 
-// removedKind is what stands in the mark of a sentence that was taken out of a message.
+// removedKind is the kind in the mark of a sentence that was taken out of a message.
 const removedKind = "deleted"
 
 // supportedKinds are the kinds of notes that are deleted with the last of their sources. Summaries, sessions and profiles
@@ -218,7 +218,7 @@ func (f *finder) repeatedBy(ctx context.Context, of []memory.Note, w *saying) ([
 	return out, nil
 }
 
-// embed gives notes the vectors of their new texts, if the embedder is fast.
+// embed sets the vectors of notes to those of their new texts, if the embedder is fast.
 func (f *finder) embed(ctx context.Context, list []memory.Note) {
 	texts := make([]string, len(list))
 	for i := range list {
