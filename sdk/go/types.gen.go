@@ -1209,6 +1209,39 @@ type EmbeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// ErasureKept defines model for ErasureKept.
+type ErasureKept struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// ErasureReport defines model for ErasureReport.
+type ErasureReport struct {
+	// Collections Whose logs were searched: that of the note and its forks.
+	Collections []string `json:"collections"`
+
+	// Erased Notes of which no version is left: the one that was named, and what it alone supported.
+	Erased []string `json:"erased"`
+
+	// Jobs Jobs that are gone, or whose result is.
+	Jobs int64 `json:"jobs"`
+
+	// Kept Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it.
+	Kept []ErasureKept `json:"kept"`
+
+	// Reviews Reviews that are gone.
+	Reviews int64 `json:"reviews"`
+
+	// Rewritten Notes that remain without what was erased, and of which only the current version is left.
+	Rewritten []string `json:"rewritten"`
+
+	// Versions Versions that are gone, with their vectors.
+	Versions int64 `json:"versions"`
+
+	// Waiting Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first.
+	Waiting []string `json:"waiting"`
+}
+
 // EventAccepted defines model for EventAccepted.
 type EventAccepted struct {
 	Job *JobRef `json:"job,omitempty"`
@@ -1912,7 +1945,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         string     `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.

@@ -490,6 +490,12 @@ const (
 	CreateNoteParamsWaitNone    CreateNoteParamsWait = "none"
 )
 
+// Defines values for DeleteNoteParamsSources.
+const (
+	DeleteNoteParamsSourcesDelete DeleteNoteParamsSources = "delete"
+	DeleteNoteParamsSourcesKeep   DeleteNoteParamsSources = "keep"
+)
+
 // Defines values for GetNoteParamsInclude.
 const (
 	GetNoteParamsIncludeEmbedding GetNoteParamsInclude = "embedding"
@@ -1319,6 +1325,39 @@ type EmbeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// ErasureKept defines model for ErasureKept.
+type ErasureKept struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+}
+
+// ErasureReport defines model for ErasureReport.
+type ErasureReport struct {
+	// Collections Whose logs were searched: that of the note and its forks.
+	Collections []uuid.UUID `json:"collections"`
+
+	// Erased Notes of which no version is left: the one that was named, and what it alone supported.
+	Erased []uuid.UUID `json:"erased"`
+
+	// Jobs Jobs that are gone, or whose result is.
+	Jobs int64 `json:"jobs"`
+
+	// Kept Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it.
+	Kept []ErasureKept `json:"kept"`
+
+	// Reviews Reviews that are gone.
+	Reviews int64 `json:"reviews"`
+
+	// Rewritten Notes that remain without what was erased, and of which only the current version is left.
+	Rewritten []uuid.UUID `json:"rewritten"`
+
+	// Versions Versions that are gone, with their vectors.
+	Versions int64 `json:"versions"`
+
+	// Waiting Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first.
+	Waiting []uuid.UUID `json:"waiting"`
+}
+
 // EventAccepted defines model for EventAccepted.
 type EventAccepted struct {
 	Job *JobRef `json:"job,omitempty"`
@@ -2023,7 +2062,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -3942,6 +3981,9 @@ type Create = string
 // Cursor defines model for cursor.
 type Cursor = string
 
+// Erase defines model for erase.
+type Erase = bool
+
 // ExternalAgent At most 256 bytes.
 type ExternalAgent = ExternalID
 
@@ -4615,9 +4657,19 @@ type BulkNotesParams struct {
 
 // DeleteNoteParams defines parameters for DeleteNote.
 type DeleteNoteParams struct {
+	// Sources What happens to the notes that this one was derived from. By default, the sentences that say a fact are taken out
+	// of them; `keep` leaves them as they are, and `delete` deletes them.
+	Sources *DeleteNoteParamsSources `form:"sources,omitempty" json:"sources,omitempty"`
+
+	// Erase `true` removes every version, for good.
+	Erase *Erase `form:"erase,omitempty" json:"erase,omitempty"`
+
 	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
+
+// DeleteNoteParamsSources defines parameters for DeleteNote.
+type DeleteNoteParamsSources string
 
 // GetNoteParams defines parameters for GetNote.
 type GetNoteParams struct {
@@ -4841,6 +4893,12 @@ type ListFilesParams struct {
 type UploadFileMultipartBody struct {
 	// File The file, with its name.
 	File string `json:"file"`
+}
+
+// DeleteFileParams defines parameters for DeleteFile.
+type DeleteFileParams struct {
+	// Erase `true` removes every version, for good.
+	Erase *Erase `form:"erase,omitempty" json:"erase,omitempty"`
 }
 
 // ListJobsParams defines parameters for ListJobs.

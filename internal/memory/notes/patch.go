@@ -74,6 +74,8 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	n.Keywords, n.Tags, n.Supplied = slices.Clone(old.Keywords), slices.Clone(old.Tags), slices.Clone(old.Supplied)
 	if p.Content != nil && *p.Content != old.Content {
 		n.Content = *p.Content
+		n.Attributes = maps.Clone(old.Attributes) // a new text has no past
+		delete(n.Attributes, memory.AttrDigest)
 		analyze = memory.Decides(policy)
 	}
 	if analyze {
@@ -104,9 +106,10 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	n.Importance = patched(p.Importance, old.Importance, memory.DefaultImportance)
 	n.OccurredAt = patched(p.OccurredAt, old.OccurredAt, old.CreatedAt)
 	if p.Attributes.IsSpecified() {
+		was := n.Attributes
 		n.Attributes = map[string]any{}
 		if m, ok := specified(p.Attributes); ok {
-			n.Attributes = mergePatch(old.Attributes, m)
+			n.Attributes = mergePatch(was, m)
 		}
 		var r memory.Validation
 		r.Object("attributes", n.Attributes)
@@ -202,7 +205,7 @@ func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection
 		var d derivation
 		if e.affectsMeaning {
 			var err error
-			if d, err = n.derivationOf(ctx, s, c, e.id, try >= moveTries); err != nil {
+			if d, err = n.derivationOf(ctx, s, c, try >= moveTries, e.id); err != nil {
 				return NoteWritten{}, nil, err
 			}
 		}

@@ -350,7 +350,7 @@ func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Ana
 		OccurredAt: m.OccurredAt, State: memory.StateEvolved, Analyst: by, Attributes: map[string]any{},
 	}
 	for name, v := range m.Attributes {
-		if name != memory.AttrTurn && name != memory.AttrRecall {
+		if name != memory.AttrTurn && name != memory.AttrRecall && name != memory.AttrDigest {
 			n.Attributes[name] = v
 		}
 	}

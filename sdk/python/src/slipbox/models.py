@@ -171,6 +171,11 @@ class External(Model):
     """
 
 
+class ErasureKept(Model):
+    id: str
+    name: str
+
+
 class KeptCollection(Model):
     id: str
     name: str
@@ -1499,6 +1504,41 @@ class Usage(Model):
     """
 
 
+class ErasureReport(Model):
+    erased: list[str]
+    """
+    Notes of which no version is left: the one that was named, and what it alone supported.
+    """
+    rewritten: list[str]
+    """
+    Notes that remain without what was erased, and of which only the current version is left.
+    """
+    collections: list[str]
+    """
+    Whose logs were searched: that of the note and its forks.
+    """
+    versions: int
+    """
+    Versions that are gone, with their vectors.
+    """
+    jobs: int
+    """
+    Jobs that are gone, or whose result is.
+    """
+    reviews: int
+    """
+    Reviews that are gone.
+    """
+    waiting: list[str]
+    """
+    Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first.
+    """
+    kept: list[ErasureKept]
+    """
+    Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it.
+    """
+
+
 class ForgottenCollection(Model):
     job: str
     """
@@ -2223,7 +2263,7 @@ class Job(Model):
     id: str
     kind: str
     """
-    `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
+    `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`.
     """
     state: str
     """
