@@ -171,7 +171,7 @@ func (t *tool) call(ctx context.Context, caller Caller, arguments json.RawMessag
 	return result(a)
 }
 
-// fitArguments gives the arguments the form of the tool's schema.
+// fitArguments changes the arguments to the form of the tool's schema.
 func (c *call) fitArguments() {
 	for name, v := range c.args {
 		if c.args[name] = fit(c.tool.input.Properties[name], v); c.args[name] == nil {

@@ -557,8 +557,8 @@ func valueOf(field filter.Field, v any) (filter.Value, error) {
 	return filter.Value{}, fmt.Errorf("must be a text, a number or a boolean")
 }
 
-// parseTime reads a time as programs write it: seconds or milliseconds since 1970, also as a text, a date, or a date and a time, in UTC unless it has
-// an offset.
+// parseTime reads a time as programs write it: seconds or milliseconds since 1970, also as a text, a date, or a date and a
+// time, in UTC unless it has an offset.
 func parseTime(v any) (time.Time, error) {
 	switch v := v.(type) {
 	case json.Number:
