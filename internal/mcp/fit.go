@@ -19,7 +19,7 @@ func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 		return raw // anything
 	}
 	raw = bytes.TrimSpace(raw)
-	if text, ok := asText(raw); ok && !(slices.Contains(types, "string") && matches(schema.Pattern, text)) {
+	if text, ok := asText(raw); ok && (!slices.Contains(types, "string") || !matches(schema.Pattern, text)) {
 		raw = fromText(schema, types, text, raw)
 	}
 	switch jsonType(raw) {

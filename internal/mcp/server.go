@@ -115,6 +115,7 @@ func refuseVersion(w http.ResponseWriter, version string) {
 	}
 	w.Header().Set("Content-Type", mediaJSON)
 	w.WriteHeader(http.StatusBadRequest)
+	//nolint:errchkjson // texts, and JSON that was encoded above
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
 		"code": sdk.CodeUnsupportedProtocolVersion, "data": json.RawMessage(data),
 		"message": "unsupported protocol version; supported are " + strings.Join(Versions, ", "),

@@ -133,15 +133,15 @@ func (n *noteIs) in(c memory.External) (filter.Expr, truth) {
 	if len(ids) == 0 {
 		return nil, never
 	}
-	var any filter.Or
+	var chunks filter.Or
 	for chunk := range slices.Chunk(ids, filter.MaxValues) {
 		values := make([]string, len(chunk))
 		for i, id := range chunk {
 			values[i] = id.String()
 		}
-		any = append(any, filter.TextIs(filter.ID, values...))
+		chunks = append(chunks, filter.TextIs(filter.ID, values...))
 	}
-	return any, depends
+	return chunks, depends
 }
 
 // unknown returns the conditions within c whose memories have to be looked up.
