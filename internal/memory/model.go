@@ -62,6 +62,10 @@ type Model interface {
 // ErrBadAnswer is in the error chain of an answer that broke its schema twice.
 var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
 
+// ErrNoRoom is in the error chain of an answer that was cut off although it had all the tokens that it may have: most
+// tries would end alike.
+var ErrNoRoom = errors.New("the model's answer does not fit into the tokens that it may have")
+
 // ErrPaused is in the error chain when the circuit breaker is open: the endpoint
 // was not asked, or its probe failed. It does not count as a try.
 var ErrPaused = errors.New("the endpoint is failing; not asked")

@@ -48,7 +48,8 @@ class Slipbox:
     of one try. A request that may be repeated is tried max_retries times more; the first pause is up to retry_wait
     seconds, and Retry-After of the gateway wins. Writes carry an Idempotency-Key of their own unless one is passed.
 
-    One client may be used in several event loops; each has its connections, and close() closes those of the one that runs.
+    One client may be used in several event loops; each has its connections, and close() closes those of
+    the one that runs.
 
     Calls raise errors.ProblemError for what the gateway refuses, and errors.ConnectionFailed.
     """
