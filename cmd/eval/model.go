@@ -35,17 +35,27 @@ check what is stored. The gateway must use the address of --listen, with /v1, as
 calls are answered with fixed usable answers. The command fails when the stored data has
 problems, or when the gateway is no longer ready at the end.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return testModel(cmd.Context(), *o, upstream, listen, d, eval.ModelTest{Calls: calls, Until: time.Now().Add(timeout), Patience: patience})
+			return testModel(cmd.Context(), *o, upstream, listen, d, eval.ModelTest{
+				Calls: calls, Enough: calls, State: callsState(d.state), Until: time.Now().Add(timeout), Patience: patience,
+			})
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&upstream, "upstream", "", "base URL of the OpenAI-compatible endpoint, with /v1")
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "address of the proxy that the gateway uses as its endpoint")
-	f.IntVar(&calls, "calls", 4, "exchanges or notes per collection; 0: only dialogues are told")
+	f.IntVar(&calls, "calls", 5, "how often each call of each policy is asked, about as many exchanges or notes per collection; 0: only dialogues are told")
 	d.addTo(f)
 	f.DurationVar(&timeout, "timeout", 30*time.Minute, "time after which nothing is asked")
 	_ = cmd.MarkFlagRequired("upstream")
 	return cmd
+}
+
+// callsState returns the file that keeps what the calls gave, beside the one of the dialogues.
+func callsState(dialogues string) string {
+	if dialogues == "" {
+		return ""
+	}
+	return strings.TrimSuffix(dialogues, ".jsonl") + "-calls.jsonl"
 }
 
 // dialogueOptions choose the labeled dialogues that are told to a model.
@@ -62,7 +72,7 @@ func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.ids, "ids", nil, "of the dialogues, instead of --dialogues")
 	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered")
 	f.StringVar(&d.model, "model", "model", "name of the model in the report")
-	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave; a later run goes on from it")
+	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave, and beside it one for the calls; a later run continues from them")
 	f.StringVar(&d.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the labeled dialogues")
 }
 

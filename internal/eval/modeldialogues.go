@@ -64,6 +64,9 @@ func (c *CallShare) add(o CallShare) {
 	c.Seconds += o.Seconds
 }
 
+// questions returns how many questions ended, however they did.
+func (c *CallShare) questions() int { return c.Good + c.Repaired + c.Unusable + c.Failed }
+
 // contextTokens is the budget of a context that is to show what a question needs.
 const contextTokens = 1000
 
@@ -148,13 +151,7 @@ func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled
 		return out, err
 	}
 	now, err := m.use(ctx)
-	for call, use := range now {
-		before := asked[call]
-		use.add(CallShare{-before.Requests, -before.Good, -before.Repaired, -before.Unusable, -before.Failed, -before.In, -before.Out, -before.Seconds})
-		if use != (CallShare{}) {
-			out.Calls[call] = use
-		}
-	}
+	out.Calls = since(now, asked, nil)
 	out.Seconds = time.Since(began).Seconds()
 	return out, err
 }
@@ -186,12 +183,15 @@ func (m *ModelDialogues) use(ctx context.Context) (map[string]CallShare, error) 
 	for call, of := range counts {
 		out[call] = CallShare{Good: of["good"], Repaired: of["repaired"], Unusable: of["unusable"], Failed: of["failed"]}
 	}
-	for call, requests := range m.Proxy.requests() {
-		use := out[call]
+	for of, requests := range m.Proxy.requests() {
+		use := out[of.Call]
 		for _, r := range requests {
 			use.add(CallShare{Requests: 1, In: r.In, Out: r.Out, Seconds: r.Took.Seconds()})
+			if of.Call == CallStep { // it has no schema: an action counts as usable, words as no answer
+				use.add(CallShare{Good: count(r.Acts), Unusable: count(!r.Acts && r.Status < 300), Failed: count(r.Status >= 300)})
+			}
 		}
-		out[call] = use
+		out[of.Call] = use
 	}
 	return out, nil
 }
@@ -294,7 +294,7 @@ func writeCallShares(w io.Writer, title string, calls map[string]CallShare) {
 		if !ok || c.Requests == 0 {
 			continue
 		}
-		questions := c.Good + c.Repaired + c.Unusable + c.Failed
+		questions := c.questions()
 		share := func(n int) float64 { return 100 * float64(n) / float64(max(questions, 1)) }
 		per := func(n float64) float64 { return n / float64(c.Requests) }
 		_, _ = fmt.Fprintf(w, "| %s, %s | %d | %.0f %% | %.0f %% | %.0f %% | %.0f %% | %.0f | %.0f | %.1f |\n", title, name, questions,
