@@ -74,12 +74,17 @@ func (p *ModelProxy) limit(enough int, before map[PolicyCall]int) {
 	p.enough, p.before = enough, before
 }
 
-// asked returns how often the model was asked a call of the policy that asks now.
-func (p *ModelProxy) asked(call string) int {
+// askedAny returns how often the model was asked a call by any policy.
+func (p *ModelProxy) askedAny(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := PolicyCall{p.policy, call}
-	return p.before[of] + len(p.seen[of])
+	for of, requests := range p.seen {
+		n += count(of.Call == call) * len(requests)
+	}
+	for of, before := range p.before {
+		n += count(of.Call == call) * before
+	}
+	return n
 }
 
 // cannedSince returns how many canned answers each call got since the policy began.
