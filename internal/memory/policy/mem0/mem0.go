@@ -63,7 +63,7 @@ func NewGraph(models ...string) (*Policy, error) {
 func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, error) {
 	p := Policy{defaults: c, models: models}
 	for version, into := range map[string]*policy.Prompt{
-		"extract@2": &p.prompts.extract, "decide@3": &p.prompts.decide, "summarize@2": &p.prompts.summarize, "procedure@2": &p.prompts.procedure,
+		"extract@2": &p.prompts.extract, "decide@4": &p.prompts.decide, "summarize@2": &p.prompts.summarize, "procedure@2": &p.prompts.procedure,
 	} {
 		loaded, err := policy.LoadPrompt(files, "mem0/"+version)
 		if err != nil {

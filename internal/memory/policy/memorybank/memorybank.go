@@ -75,7 +75,7 @@ func New(models ...string) (*Policy, error) {
 	for _, l := range []policy.Language{policy.English, policy.Chinese} {
 		p.prompts[l] = map[string]policy.Prompt{}
 		for _, name := range []string{callDay, callPersonality, callHistory, callPortrait} {
-			loaded, err := policy.LoadPrompt(files, "memorybank/"+name+"."+string(l)+"@2")
+			loaded, err := policy.LoadPrompt(files, "memorybank/"+name+"."+string(l)+"@3")
 			if err != nil {
 				return nil, err
 			}

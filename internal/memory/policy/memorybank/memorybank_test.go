@@ -318,7 +318,7 @@ func TestBankLanguage(t *testing.T) {
 			t.Fatalf("asked %d times", len(s.Asked))
 		}
 		for _, c := range s.Asked {
-			if c.Version != fmt.Sprintf("memorybank/%s.%s@2", c.Name, r.want) {
+			if c.Version != fmt.Sprintf("memorybank/%s.%s@3", c.Name, r.want) {
 				t.Errorf("%s %q: asked with %s", r.language, r.said, c.Version)
 			}
 		}
@@ -492,7 +492,7 @@ func TestBankPrompts(t *testing.T) {
 		s.task(taskDay, "2023-05-01", "")
 		s.task(taskOverall, "", "")
 		for _, c := range s.Asked {
-			policytest.Golden(t, "golden/"+c.Name+"."+l+".v2.txt", policytest.PromptText(c))
+			policytest.Golden(t, "golden/"+c.Name+"."+l+".v3.txt", policytest.PromptText(c))
 			_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 			data, _, _ := strings.Cut(rest, "</memory-data>")
 			if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {
