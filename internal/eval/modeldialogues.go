@@ -151,7 +151,7 @@ func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled
 		return out, err
 	}
 	now, err := m.use(ctx)
-	out.Calls = since(now, asked, nil)
+	out.Calls = since(now, asked, nil, nil)
 	out.Seconds = time.Since(began).Seconds()
 	return out, err
 }

@@ -30,6 +30,8 @@ type ModelProxy struct {
 	before     map[PolicyCall]int // requests of an earlier run
 	cannedUsed map[string]int     // number of canned answers sent, by call
 	inFlight   int
+	cutting    bool           // what waits is given up
+	abandoned  map[string]int // requests that were given up since the policy began, by call
 	stopped    bool
 }
 
@@ -65,6 +67,21 @@ func (p *ModelProxy) begin(policy string, canned map[string][]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.policy, p.canned, p.cannedUsed = policy, canned, map[string]int{}
+	p.cutting, p.abandoned = false, map[string]int{}
+}
+
+// cut says that what waits is given up: it is neither a request nor a failure of the model.
+func (p *ModelProxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cutting = true
+}
+
+// given returns how many requests of each call were given up since the policy began.
+func (p *ModelProxy) given() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.abandoned)
 }
 
 // limit bounds how often the model is asked a call of a policy, with what an earlier run asked. Canned answers follow.
@@ -168,6 +185,10 @@ func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inFlight--
+	if p.cutting && r.Context().Err() != nil {
+		p.abandoned[call]++
+		return
+	}
 	p.seen[of] = append(p.seen[of], ModelRequest{Took: time.Since(began), In: usage.In, Out: usage.Out, Status: status, Acts: callsTool(said)})
 }
 

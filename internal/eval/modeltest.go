@@ -85,7 +85,8 @@ func AllCalls() []string {
 	}
 }
 
-// cannedAnswers are usable answers to the calls before the one that a scenario is for.
+// cannedAnswers are usable answers to the calls before the one that a scenario is for, and to those that were asked often
+// enough.
 var cannedAnswers = map[string][]string{
 	"analyze":  {`{"keywords":["pottery studio","lease","kiln"],"context":"A pottery studio opens.","tags":["pottery","business","plans"]}`},
 	"extract":  {`{"facts":["Nora lives in Lisbon"]}`, `{"facts":["Nora moved from Lisbon to Porto"]}`, `{"facts":["Tomas bakes sourdough bread in Porto"]}`, `{"facts":["Nora lives in Porto"]}`},
@@ -99,7 +100,22 @@ var cannedAnswers = map[string][]string{
 	"daily_personality": {`{"traits":["curious"],"mood":"glad","reply_strategy":"Ask about the studio."}`},
 	"triples":           {`{"triples":[]}`}, // an episode that states something is in no abstract
 	"continuity":        {`{"continuous":true}`},
-	"multi_summary":     {`{"themes":[{"theme":"a move","keywords":["Lisbon","Porto"],"content":"Nora moved from Lisbon to Porto.","pages":[0]}]}`},
+	"evolve": {
+		`{"should_evolve":false,"actions":[],"suggested_connections":[],"tags_to_update":[],"new_context_neighborhood":[],"new_tags_neighborhood":[],"new_keywords_neighborhood":[],"confidence":0.5}`,
+	},
+	"split":               {`{"parts":[]}`},
+	"relevance":           {`{"scores":[{"id":0,"score":1}]}`},
+	"summarize":           {`{"summary":"Nora moved from Lisbon to Porto."}`},
+	"procedure":           {`{"summary":"Nora signed a lease."}`},
+	"conflicts":           {`{"invalidate":[]}`},
+	"overall_history":     {`{"summary":"Nora signed a lease for a pottery studio."}`},
+	"overall_personality": {`{"portrait":"Curious.","reply_strategy":"Ask about the studio."}`},
+	"meta_info":           {`{"meta":"Nora moved from Lisbon to Porto."}`},
+	"profile":             {`{"dimensions":[],"text":"Nora moved from Lisbon to Porto."}`},
+	"knowledge":           {`{"user":[],"assistant":[]}`},
+	"abstract":            {`{"summary":"Nora ran around the lake with Ada.","sources":[0,1]}`},
+	"queue_summary":       {`{"summary":"Nora lives in Lisbon."}`},
+	"multi_summary":       {`{"themes":[{"theme":"a move","keywords":["Lisbon","Porto"],"content":"Nora moved from Lisbon to Porto.","pages":[0]}]}`},
 }
 
 // scenario is a collection, its messages, and the calls that the proxy answers.
@@ -260,7 +276,7 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Dura
 		return out, err
 	}
 	after, err := t.counts(ctx)
-	out.Calls = since(after, before, t.Proxy.cannedSince())
+	out.Calls = since(after, before, t.Proxy.cannedSince(), t.Proxy.given())
 	out.Seconds = time.Since(began).Seconds()
 	return out, err
 }
@@ -270,13 +286,14 @@ func (t *ModelTest) counts(ctx context.Context) (map[string]CallShare, error) {
 	return (&ModelDialogues{Client: t.Client, Proxy: t.Proxy}).use(ctx)
 }
 
-// since returns what the calls took in between. Canned answers, which are good, do not count.
-func since(after, before map[string]CallShare, canned map[string]int) map[string]CallShare {
+// since returns what the calls took in between. Canned answers, which are good, do not count, nor what was given up.
+func since(after, before map[string]CallShare, canned, given map[string]int) map[string]CallShare {
 	out := map[string]CallShare{}
 	for call, now := range after {
 		b := before[call]
-		now.add(CallShare{-b.Requests, -b.Good - canned[call], -b.Repaired, -b.Unusable, -b.Failed, -b.In, -b.Out, -b.Seconds})
-		if now.Good = max(now.Good, 0); now.Requests > 0 {
+		now.add(CallShare{-b.Requests, -b.Good - canned[call], -b.Repaired, -b.Unusable, -b.Failed - given[call], -b.In, -b.Out, -b.Seconds})
+		now.Good, now.Failed = max(now.Good, 0), max(now.Failed, 0)
+		if now.Requests > 0 {
 			out[call] = now
 		}
 	}
@@ -297,7 +314,11 @@ func (t *ModelTest) fill(ctx context.Context, s scenario, until time.Time, out *
 		return err
 	}
 	if out.CutOff {
+		t.Proxy.cut()
 		if err := t.Client.cancelJobs(ctx, col.ID); err != nil {
+			return err
+		}
+		if err := t.untilIdle(ctx); err != nil {
 			return err
 		}
 	}
@@ -499,6 +520,18 @@ func (t *ModelTest) waitForJobs(ctx context.Context, collection string, until ti
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// untilIdle waits until no request is in flight, so that what was given up is counted where it began.
+func (t *ModelTest) untilIdle(ctx context.Context) error {
+	for !t.Proxy.idle() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for requests to end: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 var (

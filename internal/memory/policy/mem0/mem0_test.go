@@ -696,3 +696,34 @@ func TestMem0RetiredSetting(t *testing.T) {
 		t.Error("an unknown setting was taken")
 	}
 }
+
+// A memory that a fact can neither end nor change is not asked about.
+func TestMem0UnrelatedIsNotAsked(t *testing.T) {
+	t.Parallel()
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User lives in Bonn"}, []string{"User plays chess"}, []string{"User moved from Bonn to Kiel"})
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
+		if len(in.Similar) != 1 || in.Similar[0].Content != "User lives in Bonn" {
+			t.Errorf("%q is compared with %+v", in.Fact, in.Similar)
+		}
+		return OpDelete, 0, ""
+	})
+	decided := func() int {
+		n := 0
+		for _, c := range k.Asked {
+			if c.Name == "decide" {
+				n++
+			}
+		}
+		return n
+	}
+	k.userSays("I live in Bonn")
+	k.userSays("I play chess")
+	if decided() != 0 {
+		t.Errorf("asked %d times about chess", decided())
+	}
+	k.userSays("I moved from Bonn to Kiel")
+	if got := k.contents(memory.KindFact); decided() != 1 || !slices.Equal(got, []string{"User plays chess", "User moved from Bonn to Kiel"}) {
+		t.Errorf("asked %d times; facts %q", decided(), got)
+	}
+}
