@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -61,6 +62,7 @@ func callsState(dialogues string) string {
 // dialogueOptions choose the labeled dialogues that are told to a model.
 type dialogueOptions struct {
 	corpus, model, state, set string
+	config                    string
 	policies, ids             []string
 	dialogues, turns          int
 }
@@ -71,6 +73,7 @@ func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&d.set, "set", "believed", "of the dialogues: believed, on which no prompt was chosen, or learned")
 	f.StringSliceVar(&d.ids, "ids", nil, "of the dialogues, instead of --dialogues")
 	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered")
+	f.StringVar(&d.config, "config", "{}", "policy_config of the collections that ask the model")
 	f.StringVar(&d.model, "model", "model", "name of the model in the report")
 	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave, and beside it one for the calls; a later run continues from them")
 	f.StringVar(&d.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the labeled dialogues")
@@ -139,7 +142,12 @@ func tellDialogues(ctx context.Context, o *options, d *dialogueOptions, t *eval.
 	if err != nil || len(dialogues) == 0 {
 		return err
 	}
+	config := map[string]any{}
+	if err := json.Unmarshal([]byte(d.config), &config); err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
 	m := eval.ModelDialogues{
+		Config: config,
 		Client: t.Client, Proxy: t.Proxy, Prefix: o.prefix, Model: d.model, Policies: d.policies, Dialogues: dialogues, State: d.state, Logf: logf,
 	}
 	results, err := m.Run(ctx)

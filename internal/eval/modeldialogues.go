@@ -16,10 +16,11 @@ import (
 // dialogue gave is kept in a file, so that a run that was cut off continues where it was.
 type ModelDialogues struct {
 	Client    *Client
-	Proxy     *ModelProxy // the endpoint of the gateway's model
-	Prefix    string      // of the collections' names
-	Model     string      // its name in the report
-	Policies  []string    // that derive facts
+	Proxy     *ModelProxy    // the endpoint of the gateway's model
+	Prefix    string         // of the collections' names
+	Model     string         // its name in the report
+	Policies  []string       // that derive facts
+	Config    map[string]any // of the collections that ask the model
 	Dialogues []Labeled
 	State     string // file; each line is a DialogueResult
 	Logf      func(format string, args ...any)
@@ -127,9 +128,9 @@ func (m *ModelDialogues) Run(ctx context.Context) ([]DialogueResult, error) {
 func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled) (DialogueResult, error) {
 	began := time.Now()
 	out := DialogueResult{By: by, Policy: policy, Dialogue: d.ID, Turns: len(d.Turns), Calls: map[string]CallShare{}}
-	config := map[string]any{}
+	config := m.Config
 	if by == WithoutModel {
-		config["analyst"] = "heuristic"
+		config = map[string]any{"analyst": "heuristic"}
 	}
 	asked, err := m.use(ctx)
 	if err != nil {
