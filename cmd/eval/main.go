@@ -52,7 +52,7 @@ func root() *cobra.Command {
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "base URL of the gateway")
-	f.StringVar(&o.key, "key", os.Getenv("SLIPBOX_KEY"), "API key (default: the environment variable SLIPBOX_KEY)")
+	f.StringVar(&o.key, "key", strings.TrimSpace(os.Getenv("SLIPBOX_KEY")), "API key (default: the environment variable SLIPBOX_KEY)")
 	f.StringVar(&o.engine, "engine", "embedded", "store of the gateway, named in the results: embedded or postgres")
 	f.StringVar(&o.data, "data", os.Getenv("EVAL_DATA"), "folder with locomo7.json, beam100k_14.json.gz and memorybank_en.json (default: EVAL_DATA; without it, the bundled sample)")
 	f.StringVar(&o.policy, "policy", "amem", "policy of the new collections")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func (c *gateway) mcp() *cobra.Command {
 				return err
 			}
 			if base != "" {
-				return app.RelayMCP(cmd.Context(), base, os.Getenv(keyVariable), log, cmd.InOrStdin(), c.stdout)
+				return app.RelayMCP(cmd.Context(), strings.TrimSpace(base), strings.TrimSpace(os.Getenv(keyVariable)), log, cmd.InOrStdin(), c.stdout)
 			}
 			return app.ServeMCP(cmd.Context(), cfg, log, cmd.InOrStdin(), c.stdout, c.stderr)
 		},

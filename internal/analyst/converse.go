@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -183,7 +184,7 @@ func send(message string) (tool string, arguments map[string]any) {
 
 // questions returns the sentences of a text that ask.
 func questions(s string) string {
-	return strings.Join(slices.DeleteFunc(sentencesOf([]string{s}), func(s string) bool { return !isQuestion(s) }), " ")
+	return strings.Join(slices.DeleteFunc(sentencesOf([]string{s}), func(s string) bool { return !said.Asks(s) }), " ")
 }
 
 // quotes returns what a page of search results holds, with dates, without questions and what was just said.
@@ -197,7 +198,7 @@ func (e *exchange) quotes(page string) (out []string) {
 			continue
 		}
 		content := strings.Join(strings.Fields(hit.Content), " ")
-		if content == "" || isQuestion(content) || text.Normalize(content) == text.Normalize(e.said) {
+		if content == "" || said.Asks(content) || text.Normalize(content) == text.Normalize(e.said) {
 			continue
 		}
 		day, _, _ := strings.Cut(hit.Time, " ")

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -133,7 +134,7 @@ func spoken(turns []memory.Utterance) []string {
 // says them.
 func stated(u memory.Utterance) []string {
 	sentences := slices.DeleteFunc(sentencesOf([]string{u.Content}), func(s string) bool {
-		return isQuestion(s) || memory.Redacted(s) || text.Normalize(s) == ""
+		return said.Asks(s) || memory.Redacted(s) || text.Normalize(s) == ""
 	})
 	return named(u.Name, sentences)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/said"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // factCalls are the calls of Mem0.
@@ -23,11 +24,12 @@ func factCalls() map[string]answerer {
 	}
 }
 
-// The worth from which a sentence is kept. Of the labeled sentences in files that the head did not learn from, this keeps
-// nine of ten that are worth it, and fewer than half in all. What is missing cannot be found later; what is too
-// much is only in the way. What follows a colon may be handed over for work, or be somebody else's words.
+// The worth from which a sentence is kept. Of the labeled sentences in files that the head did not learn from, more than
+// nine of ten that are worth it have it. What is missing cannot be found later, and what is too much is only in the way: a
+// search of LoCoMo's facts finds .81 of the evidence from a worth of .18 on, .86 from .12 on and .90 from .08 on.
+// What follows a colon may be handed over for work, or be somebody else's words.
 const (
-	leastWorth           = 0.18
+	leastWorth           = 0.16
 	leastWorthIntroduced = 0.35
 )
 
@@ -42,7 +44,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
 	out := mem0.Extraction{Facts: []string{}}
 	for _, q := range best(quotations(sentences), in.Max) {
-		if q.turn > 0 && !isQuestion(q.before) && !sameTalk(&all[q.turn-1], &all[q.turn]) {
+		if q.turn > 0 && !said.Asks(q.before) && !sameTalk(&all[q.turn-1], &all[q.turn]) {
 			q.before = ""
 		}
 		out.Facts = append(out.Facts, q.frame(&all[q.turn], in.Chars))
@@ -128,45 +130,33 @@ func best(all []quotation, n int) []quotation {
 	return ranked
 }
 
-// Marks of a quotation.
-const (
-	openMark, closeMark = "“", "”"
-	answerMark          = closeMark + " – " // between a question and its answer
-	saidMark            = ": " + openMark   // between who speaks and the words
-)
-
 // The bounds of a quotation, in characters.
 const (
 	maxSpeaker  = 60
 	maxQuestion = 120
-	leastQuoted = 80
+	leastQuoted = 40
 )
 
-// frame writes a quotation with who said it and when. It has no word of any language:
-//
-//	Nora, 2026-06-01: “I live in Berlin.”
-//	“How often is she shod?” – Rory, 2026-06-01: “Every six weeks.”
-//
-// For somebody without a name there is only the date, and for an assistant its role, since a memory is about people.
-// Every character of the words stays as it is. What is longer than the bound is cut, which an ellipsis shows.
+// frame writes a quotation with who said it and when. For somebody without a name there is only the date, and for an
+// assistant its role, since a memory is about people. Every character of the words stays as it is. What is longer than
+// the bound is cut, which an ellipsis shows.
 func (q *quotation) frame(u *memory.Utterance, chars int) string {
-	who := strings.ReplaceAll(oneLine(u.Name), saidMark, " ")
-	if who == "" && u.Role == memory.RoleAssistant {
-		who = string(u.Role)
+	line := quote.Quotation{Speaker: cut(oneLine(u.Name), maxSpeaker), Day: u.Time.Format(time.DateOnly), Words: oneLine(q.words)}
+	if line.Speaker == "" && u.Role == memory.RoleAssistant {
+		line.Speaker = string(u.Role)
 	}
-	head := u.Time.Format("2006-01-02") + saidMark
-	if who != "" {
-		head = cut(who, maxSpeaker) + ", " + head
+	if before := oneLine(q.before); utf8.RuneCountInString(before) <= maxQuestion {
+		line.Before = before
 	}
-	words, question := oneLine(q.words), oneLine(q.before)
-	if size := utf8.RuneCountInString; question != "" && size(question) <= maxQuestion &&
-		(chars <= 0 || size(question)+size(head)+size(words)+len(answerMark) <= chars) {
-		head = openMark + strings.ReplaceAll(question, answerMark, " ") + answerMark + head
+	if chars <= 0 {
+		return line.String()
 	}
-	if chars > 0 {
-		words = cut(words, max(leastQuoted/2, chars-utf8.RuneCountInString(head)-1))
+
+	if utf8.RuneCountInString(line.String()) > chars {
+		line.Before = ""
 	}
-	return head + words + closeMark
+	line.Words = cut(line.Words, max(leastQuoted, chars-utf8.RuneCountInString(line.Head())-1))
+	return line.String()
 }
 
 // oneLine returns a text with single spaces.
@@ -179,21 +169,4 @@ func cut(s string, n int) string {
 		return s
 	}
 	return strings.TrimRightFunc(string(r[:n-1]), unicode.IsSpace) + "…"
-}
-
-// quoted returns the words that a fact quotes, or the whole fact if it is no quotation.
-func quoted(fact string) string {
-	words, ok := strings.CutSuffix(fact, closeMark)
-	if !ok {
-		return fact
-	}
-	if strings.HasPrefix(words, openMark) {
-		if _, behind, found := strings.Cut(words, answerMark); found {
-			words = behind
-		}
-	}
-	if _, behind, found := strings.Cut(words, saidMark); found {
-		return behind
-	}
-	return fact
 }

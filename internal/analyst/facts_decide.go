@@ -1,16 +1,13 @@
 package analyst
 
 import (
-	"cmp"
-	"math"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // decide adds every fact, unless a memory has the same words of the same person to the same question. Nothing that is
@@ -33,7 +30,7 @@ const leastRelated = 0.7
 // Berlin, then in Bern, and lives in Berlin again, must have it said last.
 func saidOtherwiseSince(same *memory.Described, all []memory.Described) bool {
 	known := map[string]bool{}
-	for _, t := range termSet(quoted(same.Content)) {
+	for _, t := range termSet(quote.Words(same.Content)) {
 		known[t] = true
 	}
 	for i := range all {
@@ -45,7 +42,7 @@ func saidOtherwiseSince(same *memory.Described, all []memory.Described) bool {
 			return true
 		}
 		shared := 0
-		for _, t := range termSet(quoted(other.Content)) {
+		for _, t := range termSet(quote.Words(other.Content)) {
 			if known[t] {
 				shared++
 			}
@@ -60,18 +57,21 @@ func saidOtherwiseSince(same *memory.Described, all []memory.Described) bool {
 // undated returns the form in which facts are compared: folded, without the date of a quotation, with single spaces
 // and without marks at the end of the words. Signs stay, since they may be the verb.
 func undated(fact string) string {
-	words, frame := quoted(fact), ""
-	if len(words) < len(fact) {
-		frame = strings.TrimSuffix(fact, saidMark+words+closeMark)
-		frame = frame[:max(0, len(frame)-len("2006-01-02"))] + saidMark
+	q, ok := quote.Parse(fact)
+	if !ok {
+		q.Words = fact
 	}
-	words = strings.TrimRightFunc(words, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
-	return text.Fold(oneLine(frame + words))
+	words := strings.TrimRightFunc(q.Words, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
+	if !ok {
+		return text.Fold(oneLine(words))
+	}
+	q.Day, q.Words = "", words
+	return text.Fold(oneLine(q.String()))
 }
 
 // summarize chooses the memories or the steps that say most, as they are, in their order.
 func summarize(in mem0.SummarizeInput) mem0.Summary {
-	return mem0.Summary{Summary: strongestWhole(memoriesOf(&in), in.Chars)}
+	return mem0.Summary{Summary: summaryOfWhole(memoriesOf(&in), in.Chars)}
 }
 
 // memoriesOf returns what a summary chooses from: the memories, or the old summary without what was removed and with
@@ -87,58 +87,8 @@ func memoriesOf(in *mem0.SummarizeInput) []string {
 		}
 	}
 	var out []string
-	for _, s := range strings.SplitAfter(oneLine(old), closeMark+" ") {
+	for _, s := range strings.SplitAfter(oneLine(old), quote.End+" ") {
 		out = append(out, strings.TrimSpace(s))
 	}
 	return append(append(out, in.Memories...), added...)
-}
-
-// strongestWhole joins the texts that say most within so many characters, each whole, in their order. A text says the
-// more the rarer its terms are among the texts, for its length; of equal ones the later.
-func strongestWhole(texts []string, chars int) string {
-	if chars <= 0 {
-		chars = defaultChars
-	}
-	terms := make([][]string, len(texts))
-	seenIn := map[string]float64{}
-	for i, t := range texts {
-		terms[i] = termSet(quoted(t))
-		for _, w := range terms[i] {
-			seenIn[w]++
-		}
-	}
-	score := func(i int) float64 {
-		sum := 0.0
-		for _, w := range terms[i] {
-			sum += math.Log(1 + float64(len(texts))/seenIn[w])
-		}
-		return sum / math.Sqrt(float64(utf8.RuneCountInString(texts[i]))+20)
-	}
-	order := make([]int, len(texts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(score(b), score(a)), b-a) })
-	taken := map[int]bool{}
-	covered := map[string]bool{}
-	for _, i := range order {
-		size := utf8.RuneCountInString(texts[i]) + 1
-		if texts[i] == "" || size > chars+1 || repeats(terms[i], covered) {
-			continue
-		}
-		taken[i], chars = true, chars-size
-		for _, w := range terms[i] {
-			covered[w] = true
-		}
-	}
-	var out []string
-	for i, t := range texts {
-		if taken[i] {
-			out = append(out, t)
-		}
-	}
-	if len(out) == 0 {
-		return summary(texts, chars)
-	}
-	return strings.Join(out, " ")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // graphCalls are the calls of Mem0g.
@@ -24,7 +25,7 @@ func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 	out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
 	seen := map[string]bool{}
 	for _, fact := range in.Texts {
-		words := quoted(fact)
+		words := quote.Words(fact)
 		for _, name := range append(capitalized(words), titles(words)...) {
 			if !seen[name] {
 				seen[name] = true

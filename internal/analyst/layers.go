@@ -1,8 +1,11 @@
 package analyst
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 )
 
@@ -19,26 +22,36 @@ func findTriples(in layered.TriplesInput) layered.TriplesAnswer {
 	return layered.TriplesAnswer{Triples: layered.RuleTriples(in)}
 }
 
-// abstract quotes the sentences of items of one topic that say most. An item that shares no term with another is
-// no source.
+// sameTopic is the share of the terms of the shorter of two items that the other has, if both are about one thing.
+const sameTopic = 0.25
+
+// abstract quotes of each item the sentence that says most. An item that shares few terms with each other one, or states
+// nothing, is no source.
 func abstract(in layered.AbstractInput) layered.Abstract {
 	out := layered.Abstract{Sources: []int{}}
 	terms := make([][]string, len(in.Items))
 	for i := range in.Items {
 		terms[i] = termSet(in.Items[i].Content)
 	}
-	var texts []string
+	said := map[int]string{}
 	for i := range in.Items {
-		shares := func(other []string) bool { return sharedShare(terms[i], other) > 0 }
-		if slices.ContainsFunc(terms[:i], shares) || slices.ContainsFunc(terms[i+1:], shares) {
+		shares := func(other []string) bool { return sharedShare(terms[i], other) >= sameTopic }
+		if !slices.ContainsFunc(terms[:i], shares) && !slices.ContainsFunc(terms[i+1:], shares) {
+			continue
+		}
+		if most := strongest(stated(memory.Utterance{Content: in.Items[i].Content}), 1, maxEventChars); len(most) > 0 {
 			out.Sources = append(out.Sources, i)
-			texts = append(texts, in.Items[i].Content)
+			said[i] = most[0]
 		}
 	}
-	chars := in.Chars
-	if chars <= 0 {
-		chars = layered.MaxAbstractChars
+
+	room := cmp.Or(in.Chars, layered.MaxAbstractChars)/max(1, len(out.Sources)) - 1
+	lines := make([]string, len(out.Sources))
+	for i, source := range out.Sources {
+		item := &in.Items[source]
+		q := quotation{words: said[source]}
+		lines[i] = q.frame(&memory.Utterance{Role: item.Role, Name: item.Name, Time: item.Time}, room)
 	}
-	out.Summary = summary(texts, chars)
+	out.Summary = strings.Join(lines, " ")
 	return out
 }

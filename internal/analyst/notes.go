@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -31,8 +32,8 @@ func noteCalls() map[string]answerer {
 // analyze describes a note: by its key phrases and its first informative sentence. Tags name a category, which no
 // statistics of a text do, so there are none.
 func analyze(in amem.AnalyzeInput) amem.Analysis {
-	said := withoutSpeaker(clip.Head(memory.WithoutMarks(in.Content), maxDescribed), in.Speaker)
-	out := amem.Analysis{Keywords: text.Keyphrases(said, maxKeywords, in.Speaker), Tags: []string{}, Context: firstInformative(said)}
+	content := withoutSpeaker(clip.Head(memory.WithoutMarks(in.Content), maxDescribed), in.Speaker)
+	out := amem.Analysis{Keywords: text.Keyphrases(content, maxKeywords, in.Speaker), Tags: []string{}, Context: firstInformative(content)}
 	if out.Keywords == nil {
 		out.Keywords = []string{}
 	}
@@ -63,22 +64,16 @@ func firstInformative(s string) string {
 			terms[t] = true
 		}
 		richness[i] = len(terms)
-		if !asks(sentence) {
+		if !said.Asks(sentence) {
 			richest = max(richest, len(terms))
 		}
 	}
 	for i, sentence := range sentences {
-		if (!asks(sentence) || richest == 0) && richness[i] > 0 && float64(richness[i]) >= informative*float64(richest) {
+		if (!said.Asks(sentence) || richest == 0) && richness[i] > 0 && float64(richness[i]) >= informative*float64(richest) {
 			return text.Shorten(strings.Join(strings.Fields(sentence), " "), maxContext)
 		}
 	}
 	return ""
-}
-
-// asks reports whether a sentence ends with a question mark of any script.
-func asks(sentence string) bool {
-	end := strings.TrimRight(sentence, " \"'”’»」』)")
-	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || strings.HasSuffix(end, "؟")
 }
 
 // overlapShare is the weight of shared words in a relevance score; the rest is similarity.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // defaultChars is the number of characters of a summary if the call sets no bound.
@@ -27,10 +28,8 @@ type statement struct {
 // the given ones, for its length; a later one says a little more than an earlier one. What a chosen
 // sentence already says is not said again.
 func summary(texts []string, chars int) string {
-	if chars <= 0 {
-		chars = defaultChars
-	}
-	chosen := fitting(texts, chars)
+	chars = cmp.Or(max(chars, 0), defaultChars)
+	chosen := fitting(sentencesOf(texts), chars)
 	if len(chosen) == 0 { // every sentence is longer than the bound
 		all := strings.Join(texts, "\n")
 		return text.Shorten(cmp.Or(text.ExtractiveSentence(all), strings.Join(strings.Fields(all), " ")), chars)
@@ -38,11 +37,20 @@ func summary(texts []string, chars int) string {
 	return join(chosen)
 }
 
-// fitting returns the sentences of the texts that summary joins, in their order.
-func fitting(texts []string, chars int) []string {
+// summaryOfWhole joins the texts that say most, each whole, within so many characters, in their order.
+func summaryOfWhole(texts []string, chars int) string {
+	chars = cmp.Or(max(chars, 0), defaultChars)
+	if chosen := fitting(texts, chars); len(chosen) > 0 {
+		return strings.Join(chosen, " ")
+	}
+	return summary(texts, chars)
+}
+
+// fitting returns the sentences that say most within so many characters, in their order.
+func fitting(sentences []string, chars int) []string {
 	covered := map[string]bool{}
 	var chosen []statement
-	for _, s := range ranked(texts) {
+	for _, s := range ranked(sentences) {
 		length := utf8.RuneCountInString(s.text) + 2 // with a full stop and a space
 		if length > chars+1 || repeats(s.terms, covered) {
 			continue
@@ -59,7 +67,7 @@ func fitting(texts []string, chars int) []string {
 // strongest returns the n sentences of the texts that say most and have at most so many characters, in
 // their order.
 func strongest(texts []string, n, chars int) []string {
-	best := slices.DeleteFunc(ranked(texts), func(s statement) bool { return utf8.RuneCountInString(s.text) > chars })
+	best := slices.DeleteFunc(ranked(sentencesOf(texts)), func(s statement) bool { return utf8.RuneCountInString(s.text) > chars })
 	return inOrder(best[:min(n, len(best))])
 }
 
@@ -73,20 +81,20 @@ func inOrder(chosen []statement) []string {
 	return out
 }
 
-// ranked returns the sentences of texts, those that say most first, the later one of two that say as much.
-func ranked(texts []string) []statement {
-	all := rated(texts)
+// ranked returns sentences, those that say most first, the later one of two that say as much.
+func ranked(sentences []string) []statement {
+	all := rated(sentences)
 	slices.SortStableFunc(all, func(a, b statement) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
 	return all
 }
 
-// rated returns the sentences of texts, each once, with their scores. A repeated one is as late as its
-// last occurrence.
-func rated(texts []string) []statement {
+// rated returns sentences, each once, with their scores: a quotation says what its words say. A repeated one is as late as
+// its last occurrence.
+func rated(sentences []string) []statement {
 	var all []statement
 	at := map[string]int{}         // by the normalized sentence
 	seenIn := map[string]float64{} // by term: in how many sentences
-	for i, sentence := range sentencesOf(texts) {
+	for i, sentence := range sentences {
 		key := text.Normalize(sentence)
 		if key == "" {
 			continue
@@ -96,7 +104,7 @@ func rated(texts []string) []statement {
 			continue
 		}
 		at[key] = len(all)
-		s := statement{text: sentence, terms: termSet(sentence), place: i}
+		s := statement{text: sentence, terms: termSet(quote.Words(sentence)), place: i}
 		for _, t := range s.terms {
 			seenIn[t]++
 		}
@@ -175,15 +183,3 @@ func join(sentences []string) string {
 
 // wideEnds are the marks that end sentences in scripts without spaces.
 const wideEnds = "。！？」』）"
-
-// isQuestion reports whether a sentence ends with a question mark of any script.
-func isQuestion(s string) bool {
-	s = strings.TrimRightFunc(s, func(r rune) bool {
-		return !strings.ContainsRune(questionMarks, r) && (unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r))
-	})
-	end, _ := utf8.DecodeLastRuneInString(s)
-	return strings.ContainsRune(questionMarks, end)
-}
-
-// questionMarks are those of Latin, Chinese, Arabic, Armenian, Ethiopic and Greek.
-const questionMarks = "?？؟՞፧\u037e"

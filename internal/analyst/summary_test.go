@@ -29,16 +29,3 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
-
-// TestIsQuestion: the marks of several scripts end a question, also before a closing quote.
-func TestIsQuestion(t *testing.T) {
-	t.Parallel()
-	for said, want := range map[string]bool{
-		"Where is Rex?": true, `She asked "where?"`: true, "我的目标是什么？": true, "أين تسكن؟": true, "Where is Rex?! :)": true,
-		"I live here.": false, "": false, "?! no": false,
-	} {
-		if got := isQuestion(said); got != want {
-			t.Errorf("%q: %v", said, got)
-		}
-	}
-}

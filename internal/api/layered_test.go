@@ -824,13 +824,13 @@ func TestC297ScenarioChat(t *testing.T) {
 			}
 			b.call(t, "one", "POST", c+"/chat", object(t, "message", x.askName)).want(http.StatusOK)
 			requests := model.Requests()
-			prompt := requests[len(requests)-1].System
+			prompt := requests[len(requests)-1].User
 			if !strings.Contains(prompt, x.name) || !strings.Contains(prompt, "semantic") || !strings.Contains(prompt, "working") || !strings.Contains(prompt, "you do not know") {
 				t.Errorf("C291, C292: %s", prompt)
 			}
 			b.call(t, "one", "POST", c+"/chat", object(t, "message", x.askStack)).want(http.StatusOK)
 			requests = model.Requests()
-			if prompt := requests[len(requests)-1].System; !strings.Contains(prompt, "PostgreSQL") || !strings.Contains(prompt, x.job) {
+			if prompt := requests[len(requests)-1].User; !strings.Contains(prompt, "PostgreSQL") || !strings.Contains(prompt, x.job) {
 				t.Errorf("C298: %s", prompt)
 			}
 			if _, _, facts := b.counts(t, c); facts < 3 {
@@ -899,15 +899,15 @@ func TestC294ChatHistoryAndC341OneRecall(t *testing.T) {
 			spoken++
 		}
 	}
-	if spoken != 20 || strings.Contains(last.System, "Recent messages") {
-		t.Errorf("%d messages, and %s", spoken, last.System)
+	if spoken != 20 || strings.Contains(last.User, "Recent messages") {
+		t.Errorf("%d messages, and %s", spoken, last.User)
 	}
 	if n := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK); n.number("usage.access_count") != 1 {
 		t.Errorf("C341: %s", n.Body)
 	}
 	b.call(t, "one", "POST", c+"/chat", `{"message":"And the harbor of Porto again?"}`).want(http.StatusOK)
 	requests = model.Requests()
-	if shown := strings.Count(requests[len(requests)-1].System, "Remark number"); shown > 20+8 {
+	if shown := strings.Count(requests[len(requests)-1].User, "Remark number"); shown > 20+8 {
 		t.Errorf("%d remarks", shown)
 	}
 }

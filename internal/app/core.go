@@ -275,7 +275,10 @@ func (c *core) buildServices(m *models) error {
 	if c.Chat, err = chat.New(chat.Deps{
 		Recall: c.Recall, Notes: c.Notes, Models: m.chat, Log: c.log,
 		Lost: func(ctx context.Context, _ tenant.Scope) { lost.Add(ctx, 1) },
-	}, chat.Config{Limits: chat.Limits(c.cfg.Chat)}); err != nil {
+	}, chat.Config{
+		Timeout: c.cfg.Chat.Timeout, WholeTimeout: min(c.cfg.HTTP.RequestTimeout, c.cfg.Chat.Timeout),
+		Limits: chat.Limits{MaxChoices: c.cfg.Chat.MaxChoices, MaxTokens: c.cfg.Chat.MaxTokens, RemoteImages: c.cfg.Chat.RemoteImages},
+	}); err != nil {
 		return err
 	}
 	c.Costs = notes.NewCosts(c.Store)

@@ -188,7 +188,7 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 		return Finding{Name: "model", State: OK, Detail: "none: the heuristic analyst describes and links notes, without network or key"}
 	}
 	endpoint := cfg.LLM.Endpoint()
-	if err := checkEndpoint(ctx, endpoint, cfg.LLM.APIKey); err != nil {
+	if err := checkEndpoint(ctx, endpoint, cfg.LLM.APIKey, cfg.LLM.KeyHeader); err != nil {
 		f := Finding{
 			Name: "model", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
 			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to run without a model",
@@ -235,7 +235,8 @@ func isSmall(model string) bool {
 func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	if endpoint := cfg.LLM.EmbedEndpoint(); endpoint != "" {
 		f := Finding{Name: "embedder", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
-		if err := checkEndpoint(ctx, endpoint, ""); err != nil {
+		key, header := cfg.LLM.EmbedKey()
+		if err := checkEndpoint(ctx, endpoint, key, header); err != nil {
 			f = Finding{
 				Name: "embedder", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
 				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to run without it",
@@ -277,14 +278,18 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 
 // checkEndpoint asks an OpenAI-compatible endpoint for its models. It returns nil for any status
 // below 500, except 401 when a key is set.
-func checkEndpoint(ctx context.Context, endpoint, key string) error {
+func checkEndpoint(ctx context.Context, endpoint, key, header string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/models", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, llm.JoinPath(endpoint, "models"), http.NoBody)
 	if err != nil {
 		return fmt.Errorf("not a URL: %w", err)
 	}
-	if key != "" {
+	switch {
+	case key == "":
+	case header != "":
+		req.Header.Set(header, key)
+	default:
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	resp, err := http.DefaultClient.Do(req)

@@ -122,6 +122,26 @@ func TestStepsThatDoMore(t *testing.T) {
 	}
 }
 
+// TestDroppedIndexes: Postgres' statements name no index, so that one may be dropped if it refuses no rows.
+func TestDroppedIndexes(t *testing.T) {
+	t.Parallel()
+	plain := folder(t, "-- compatible-from: 1", "CREATE INDEX notes_id ON notes (id); DROP INDEX notes_id;")
+	unique := folder(t, "-- compatible-from: 1", "CREATE TABLE more (id uuid); CREATE UNIQUE INDEX more_id ON more (id); DROP INDEX more_id;")
+	harmless := folder(t, "-- compatible-from: 1", "CREATE TABLE more (id uuid);")
+	for name, c := range map[string]struct {
+		sqlite, postgres []migrations.Step
+		refused          int
+	}{
+		"plain":     {harmless, plain, 0},
+		"unique":    {harmless, unique, 1},
+		"in SQLite": {plain, harmless, 1},
+	} {
+		if wrong := archtest.CheckMigrations(c.sqlite, c.postgres); len(wrong) != c.refused {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
+
 func TestStepsOfBothEngines(t *testing.T) {
 	t.Parallel()
 	plain := folder(t, "-- compatible-from: 1", "CREATE TABLE more (id uuid);")

@@ -40,7 +40,7 @@ var idNames = []string{"user", "agent", "app", "run"}
 // New returns the root command. It reads os.Stdin and the environment of the process.
 func New(stdout, stderr io.Writer) *cobra.Command {
 	c := &cli{
-		in: os.Stdin, out: newScreen(stdout, os.Getenv), errs: newScreen(stderr, os.Getenv), getenv: os.Getenv,
+		in: os.Stdin, out: newScreen(stdout, os.Getenv), errs: newScreen(stderr, os.Getenv), getenv: func(name string) string { return strings.TrimSpace(os.Getenv(name)) },
 		http: &http.Client{Transport: transport()}, ids: map[string]*string{},
 	}
 	root := command.Root(&cobra.Command{

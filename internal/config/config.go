@@ -77,6 +77,7 @@ type Model struct {
 	BaseURL   string `yaml:"base_url"`    // with its /v1
 	Model     string `yaml:"model"`       // required; not for AnyModel
 	APIKeyEnv string `yaml:"api_key_env"` // name of the environment variable that holds its key
+	KeyHeader string `yaml:"key_header"`  // header that carries the key alone, such as api-key; default Authorization
 }
 
 // AnyModel is the key in Models of the endpoint that clients of OpenAI may ask for any model.
@@ -99,10 +100,13 @@ func (c Config) LLMFor(name string, environ map[string]string) llm.Config {
 		out.Provider = m.Provider
 	}
 	if m.BaseURL != "" && m.BaseURL != out.BaseURL {
-		out.BaseURL, out.APIKey = m.BaseURL, ""
+		out.BaseURL, out.APIKey, out.KeyHeader = m.BaseURL, "", ""
+	}
+	if m.KeyHeader != "" {
+		out.KeyHeader = m.KeyHeader
 	}
 	if m.APIKeyEnv != "" {
-		out.APIKey = environ[m.APIKeyEnv]
+		out.APIKey = strings.TrimSpace(environ[m.APIKeyEnv])
 	}
 	return out
 }
@@ -221,6 +225,9 @@ type Chat struct {
 	// RemoteImages passes on addresses of images and other media, which the model's endpoint then fetches
 	// with its own access to the network; default off: only data: addresses, which hold the medium.
 	RemoteImages bool `yaml:"remote_images" env:"SLIPBOX_CHAT_REMOTE_IMAGES"`
+	// Timeout is for an answer that is streamed, from the request to its end; default 5m. One that is not streamed ends with
+	// the request's own limit.
+	Timeout time.Duration `yaml:"timeout" env:"SLIPBOX_CHAT_TIMEOUT"`
 }
 
 // Outbound are the settings of requests to addresses that tenants choose: their tools.
@@ -318,7 +325,7 @@ func Default() Config {
 		Cache:   Cache{Bytes: 64 << 20},
 		Context: Context{Encoding: search.O200k},
 		// More choices than OpenAI's own clients show, and the longest answers of the models of 2026.
-		Chat: Chat{MaxChoices: 8, MaxTokens: 128 << 10},
+		Chat: Chat{MaxChoices: 8, MaxTokens: 128 << 10, Timeout: 5 * time.Minute},
 		Jobs: Jobs{
 			Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 250,
 		},
@@ -371,6 +378,9 @@ func (c Config) Validate() error {
 	}
 	if c.Chat.MaxChoices < 0 {
 		report("chat.max_choices (SLIPBOX_CHAT_MAX_CHOICES)", "must be 0 (no limit) or more")
+	}
+	if c.Chat.Timeout <= 0 {
+		report("chat.timeout (SLIPBOX_CHAT_TIMEOUT)", "must be positive")
 	}
 	if c.Chat.MaxTokens < 0 {
 		report("chat.max_tokens (SLIPBOX_CHAT_MAX_TOKENS)", "must be 0 (no limit) or more")

@@ -200,7 +200,8 @@ func TestServersSettings(t *testing.T) {
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
 	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
-	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "LLM.EmbedImages", "Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
+	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim", "LLM.EmbedImages",
+	"Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
 	"Limits.SingleTenant", "Limits.ModelTokensPerDay", "UnknownVariables",
 }
 
@@ -299,5 +300,23 @@ func TestUnknownVariables(t *testing.T) {
 	}
 	if !slices.Equal(c.UnknownVariables, want) {
 		t.Errorf("%q, want %q", c.UnknownVariables, want)
+	}
+}
+
+// Secrets and addresses from files end with a line end, wherever they are read.
+func TestWhiteSpaceAroundValues(t *testing.T) {
+	t.Parallel()
+	c, err := Load(Sources{
+		File:    write(t, "c.yaml", "llm:\n  base_url: \" http://a/v1\\n\"\n  embed_api_key: |\n    sk-file\nmodels:\n  big: {base_url: \"http://b/v1 \", model: m, api_key_env: BIG}\n"),
+		EnvFile: write(t, "env", "SLIPBOX_WRAPPING_KEY=\" 0123456789012345678901234567890123\\n\"\n"),
+		Environ: map[string]string{"SLIPBOX_LLM_API_KEY": "sk-env\r\n", "DATABASE_URL": "\tpostgres://h/d\n", "SLIPBOX_CORS_ORIGINS": "http://x , http://y\n", "SLIPBOX_LLM_TIMEOUT": "8s\n", "SLIPBOX_DATA": " "},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{c.LLM.BaseURL, c.LLM.EmbedAPIKey, c.LLM.APIKey, c.DatabaseURL, c.Auth.WrappingKey, c.LLMFor("big", map[string]string{"BIG": "sk-big\n"}).APIKey, c.Models["big"].BaseURL}
+	want := []string{"http://a/v1", "sk-file", "sk-env", "postgres://h/d", "0123456789012345678901234567890123", "sk-big", "http://b/v1"}
+	if !slices.Equal(got, want) || c.LLM.Timeout != 8*time.Second || c.Data != Default().Data || !slices.Equal(c.HTTP.CORSOrigins, []string{"http://x", "http://y"}) {
+		t.Errorf("got %q, %s, %q, %q", got, c.LLM.Timeout, c.Data, c.HTTP.CORSOrigins)
 	}
 }

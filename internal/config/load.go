@@ -54,7 +54,11 @@ func Load(src Sources) (Config, error) {
 		maps.Copy(environ, vars)
 	}
 	maps.Copy(environ, src.Environ)
+	for name, v := range environ {
+		environ[name] = strings.TrimSpace(v) // a file of a secret ends with a line end
+	}
 	problems = append(problems, readEnviron(environ, &c)...)
+	trim(reflect.ValueOf(&c).Elem())
 	c.UnknownVariables = unknownVariables(environ)
 	if c.LLM.APIKey == "" {
 		c.LLM.APIKey = environ["OPENAI_API_KEY"] // used only when a model or base URL is set
@@ -150,6 +154,30 @@ func settingFields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 				}
 			}
 		}
+	}
+}
+
+// trim removes white space around every text of the settings: keys, tokens and addresses have none, and files end with it.
+func trim(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(strings.TrimSpace(v.String()))
+	case reflect.Struct:
+		for _, f := range v.Fields() {
+			trim(f)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			trim(v.Index(i))
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			e := reflect.New(v.Type().Elem()).Elem()
+			e.Set(it.Value())
+			trim(e)
+			v.SetMapIndex(it.Key(), e)
+		}
+	default:
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // maxCovered is the largest number of turns that a derived note may cover. A note that cites more
@@ -110,16 +111,18 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 	})
 }
 
-// rendered returns the text of a note with its date and speaker, as in a context.
+// rendered returns the text of a note with its date and speaker, as in a context: a fact says itself whom it is about, and
+// the date of a quotation is there once.
 func (n *FoundNote) rendered() string {
-	when, who := "", ""
+	when, who, content := "", "", n.Content
 	if n.OccurredAt != nil {
 		when = n.OccurredAt.Format(sessionTime)
+		content = quote.WithoutDay(content, *n.OccurredAt)
 	}
-	if n.Attributes.Name != "" {
+	if n.Attributes.Name != "" && n.Kind != kindFact { // which names whom it is about
 		who = n.Attributes.Name + ": "
 	}
-	return "[" + when + "] " + who + n.Content
+	return "[" + when + "] " + who + content
 }
 
 // contextMetrics returns the metrics of contexts: recall, the share of the answer, and the tokens

@@ -71,8 +71,11 @@ func sumStored(all []Stored) Stored {
 	return out
 }
 
-// kindMessage is the kind of messages, which are not derived.
-const kindMessage = "message"
+// Kinds of notes. Messages are not derived.
+const (
+	kindMessage = "message"
+	kindFact    = "fact"
+)
 
 // countStored counts the notes of a collection.
 func countStored(ctx context.Context, c *Client, collection string) (Stored, error) {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +52,7 @@ func NewChatProxy(d Deps, cfg Config) (*ChatProxy, error) {
 	if d.Observer != nil {
 		t.deps.Meter = d.Observer.meter(d.Meter, t.call)
 	}
-	t.endpoint = newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)
+	t.endpoint = newEndpoint(d, cfg, labelModel, cfg.BaseURL, cfg.APIKey, cfg.KeyHeader)
 	t.endpoint.patient = true
 	return t, nil
 }
@@ -93,7 +95,8 @@ func (t *ChatProxy) send(ctx context.Context, s tenant.Scope, r chat.Request) (*
 		return nil, err
 	}
 	return &chat.Response{
-		ContentType: resp.Header.Get("Content-Type"), Body: newIdleBody(resp.Body, stop, t.cfg.Timeout), Account: account,
+		ContentType: resp.Header.Get("Content-Type"), Account: account,
+		Body: newIdleBody(&explained{ReadCloser: resp.Body, endpoint: t.endpoint}, stop, t.cfg.Timeout),
 	}, nil
 }
 
@@ -116,10 +119,10 @@ func (t *ChatProxy) open(ctx, try context.Context, rec *recorder, r *chat.Reques
 	if r.Stream {
 		req.Header.Set("Accept", "text/event-stream")
 	}
-	if t.endpoint.key != "" {
-		req.Header.Set("Authorization", "Bearer "+t.endpoint.key)
-	}
 	resp, err := rec.Do(req)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		err = t.begin(rec, resp)
+	}
 	linked()
 	switch {
 	case try.Err() != nil:
@@ -132,9 +135,31 @@ func (t *ChatProxy) open(ctx, try context.Context, rec *recorder, r *chat.Reques
 		return nil, nil, err
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		defer func() { _ = resp.Body.Close() }()
-		return nil, nil, t.endpoint.refused(resp)
+		err := t.endpoint.refused(resp)
+		if refused, ok := errors.AsType[*chat.Refused](err); ok {
+			rec.status = refused.Status
+		}
+		return nil, nil, err
 	}
 	return resp, cancel, nil
+}
+
+// begin waits for the first event of a stream, which may be an error.
+func (t *ChatProxy) begin(rec *recorder, resp *http.Response) error {
+	stream, ok := resp.Body.(*events)
+	if !ok {
+		return nil
+	}
+	err := stream.first()
+	if err == nil {
+		return nil
+	}
+	_ = stream.Close()
+	if inside, ok := errors.AsType[*insideError](err); ok {
+		rec.status, rec.retryAfter = inside.status, inside.retryAfter
+		return t.endpoint.refused(&http.Response{StatusCode: inside.status, Body: io.NopCloser(bytes.NewReader(inside.body))})
+	}
+	return err
 }
 
 // maxRefusal bounds how much of a refusal is passed on, in bytes.
@@ -146,7 +171,7 @@ const maxRefusal = 64 << 10
 // and is replaced.
 func (e *endpoint) refused(resp *http.Response) error {
 	switch resp.StatusCode {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 	default:
 		return fmt.Errorf("status %d", resp.StatusCode)
 	}
@@ -154,17 +179,56 @@ func (e *endpoint) refused(resp *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("status %d, without the reason: %w", resp.StatusCode, err)
 	}
+	if resp.StatusCode == http.StatusInternalServerError {
+		if !refusesSystem.Match(body) {
+			return fmt.Errorf("status %d", resp.StatusCode)
+		}
+		resp.StatusCode = http.StatusBadRequest // a chat template failed, as of llama.cpp
+	}
 	if !json.Valid(body) {
 		body = []byte(`{"error":{"message":"the model's endpoint refused the request","type":"invalid_request_error"}}`)
 	}
-	body = bytes.ReplaceAll(body, []byte(e.base), []byte("[endpoint]"))
-	if u, err := url.Parse(e.base); err == nil && u.Host != "" {
-		body = bytes.ReplaceAll(body, []byte(u.Host), []byte("[endpoint]"))
+	return &chat.Refused{Status: resp.StatusCode, ContentType: "application/json", Body: e.withoutAddress(body)}
+}
+
+// withoutAddress returns a text of the endpoint without key and address, also where slashes are escaped.
+func (e *endpoint) withoutAddress(body []byte) []byte {
+	hidden := []string{e.base, strings.ReplaceAll(e.base, "/", `\/`)}
+	if u, err := url.Parse(e.base); err == nil && u.Hostname() != "" {
+		hidden = append(hidden, u.Host, u.Hostname())
+	}
+	for _, part := range hidden {
+		// Not within a longer word: the name of a host may be short.
+		whole := regexp.MustCompile(`(?i)(^|[^a-z0-9])` + regexp.QuoteMeta(part) + `($|[^a-z0-9])`)
+		body = whole.ReplaceAll(body, []byte("${1}[endpoint]${2}"))
+	}
+	if e.query != "" {
+		body = bytes.ReplaceAll(body, []byte(e.query), []byte("[endpoint]"))
 	}
 	if e.key != "" {
 		body = bytes.ReplaceAll(body, []byte(e.key), []byte("[key]"))
 	}
-	return &chat.Refused{Status: resp.StatusCode, ContentType: "application/json", Body: body}
+	return body
+}
+
+// explained is a body whose errors say what failed.
+type explained struct {
+	io.ReadCloser
+
+	endpoint *endpoint
+}
+
+// Read implements io.Reader.
+func (b *explained) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch inside, ok := errors.AsType[*insideError](err); {
+	case ok:
+		f := b.endpoint.failure(&recorder{endpoint: b.endpoint, status: http.StatusOK}, inside)
+		err = b.endpoint.fault(context.Background(), f)
+	case errors.Is(err, errTooLong):
+		err = b.endpoint.fault(context.Background(), &failure{reached: true, err: err})
+	}
+	return n, err
 }
 
 // idleBody is a body that breaks off when none of it arrives for too long.

@@ -59,6 +59,10 @@ type Completion struct {
 	noParallel      atomic.Bool  // the endpoint refuses parallel_tool_calls
 	noStreamUsage   atomic.Bool  // the endpoint refuses stream_options
 	noStream        atomic.Bool  // the endpoint refuses to stream turns
+	noSystem        atomic.Bool  // the endpoint refuses system messages: instructions are sent before the first of the user
+
+	// room is the least limit of tokens of an answer, once one was cut off with less; most is the least that was refused.
+	room, most atomic.Int64
 }
 
 // The ways to request JSON, best first.
@@ -85,7 +89,7 @@ func NewCompletion(d Deps, cfg Config) (*Completion, error) {
 		return nil, errors.New("llm: a clock is required")
 	}
 	cfg = cfg.withDefaults()
-	return &Completion{deps: d, log: d.log(), cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)}, nil
+	return &Completion{deps: d, log: d.log(), cfg: cfg, endpoint: newEndpoint(d, cfg, labelModel, cfg.BaseURL, cfg.APIKey, cfg.KeyHeader)}, nil
 }
 
 // Analyst returns AnalystModel: a model describes the notes.
@@ -125,25 +129,28 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: c.Prompt}}
 	for try := range 2 {
 		sent := answer.Calls
-		reply, err := m.send(ctx, s, c, messages, &answer)
+		var checked json.RawMessage
+		reply, err := m.sendWithRoom(ctx, s, c, messages, &answer, func(r *reply) (err error) {
+			checked, err = r.check(schema, schema.requiredBy(c.Needs), &c)
+			return err
+		})
 		if err != nil {
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
 				// A request was sent: the try counts.
-				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
+				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.label)
 			}
 			return answer, err
 		}
-		answer.JSON, err = reply.check(schema, schema.requiredBy(c.Needs), &c)
-		if err == nil {
-			answer.Repaired = try > 0
+		if reply.problem == nil {
+			answer.JSON, answer.Repaired = checked, try > 0
 			return answer, nil
 		}
 		m.log.WarnContext(ctx, "unusable model answer", "call", c.Name, "prompt", c.Version, "model", m.cfg.Model,
-			"endpoint", m.endpoint.name, "try", try+1, "finish", reply.finish, "refused", reply.refusal != "", "reason", reason(err))
-		messages = repairMessages(c.Prompt, reply.content, err)
+			"endpoint", m.endpoint.name, "try", try+1, "finish", reply.finish, "refused", reply.refusal != "", "reason", reason(reply.problem))
+		messages = repairMessages(c.Prompt, reply.content, reply.problem)
 	}
 	answer.JSON = memory.EmptyAnswer(c.Schema)
-	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.name, c.Name)
+	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.label, c.Name)
 }
 
 // maxShown is how much of a bad answer is repeated to the model, in characters.
@@ -163,11 +170,35 @@ func repairMessages(prompt, content string, err error) []openai.ChatCompletionMe
 	}
 }
 
+// sendWithRoom gets one reply, and again with more room as long as one that cannot be used was cut off.
+func (m *Completion) sendWithRoom(
+	ctx context.Context, s tenant.Scope, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer, check func(*reply) error,
+) (reply, error) {
+	rooms := m.rooms(c.MaxTokens)
+	for {
+		c.MaxTokens = rooms.limit
+		r, err := m.send(ctx, s, c, messages, a, rooms.raised)
+		if err != nil {
+			if rooms.raised && isRefusal(err) && rooms.lower() {
+				continue
+			}
+			return r, rooms.explain(err)
+		}
+		if r.problem = check(&r); r.problem == nil || !r.cutOff(rooms.limit) {
+			rooms.keep()
+			return r, nil
+		}
+		if !rooms.raise() {
+			return r, rooms.exhausted()
+		}
+	}
+}
+
 // send gets one reply, in the best format that the endpoint supports, and adds calls and tokens to
 // the answer.
-func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer) (reply, error) {
-	// Each refusal that learn understands changes one of three settings, the format at most three times and the others
-	// once, so this sends at most six requests.
+func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer, raised bool) (reply, error) {
+	// Each refusal that learn understands changes one of four settings, the format at most three times and the others
+	// once, so this sends at most seven requests.
 	for {
 		format := m.format.Load()
 		req := m.request(c, messages, format)
@@ -179,7 +210,7 @@ func (m *Completion) send(ctx context.Context, s tenant.Scope, c memory.Call, me
 		})
 		a.Calls += reached
 		if err != nil {
-			if m.learn(err, format, req) {
+			if (!raised || !isRefusal(err)) && (m.learn(err, format, req) || m.learnSystem(err, req)) {
 				continue
 			}
 			return reply{}, err
@@ -205,6 +236,9 @@ func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMess
 	var how string
 	req.ResponseFormat, how = objectFormat(format, c.Name, c.Schema)
 	req.Messages = append([]openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleSystem, Content: system + how}}, messages...)
+	if m.noSystem.Load() {
+		withoutSystem(&req)
+	}
 	return req
 }
 
@@ -212,7 +246,7 @@ func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMess
 // configured one.
 func (m *Completion) newRequest(maxTokens int, temperature float64) openai.ChatCompletionRequest {
 	req := openai.ChatCompletionRequest{Model: m.cfg.Model}
-	limit := cmp.Or(maxTokens, m.cfg.MaxTokens)
+	limit := max(cmp.Or(maxTokens, m.cfg.MaxTokens), int(m.room.Load()))
 	if m.completionLimit.Load() {
 		req.MaxCompletionTokens = limit
 	} else {
@@ -334,6 +368,8 @@ type reply struct {
 	content string
 	refusal string
 	finish  string
+	tokens  int   // as the endpoint counted them
+	problem error // why it cannot be used
 }
 
 func newReply(resp openai.ChatCompletionResponse) reply {
@@ -341,11 +377,20 @@ func newReply(resp openai.ChatCompletionResponse) reply {
 		return reply{}
 	}
 	c := resp.Choices[0]
-	return reply{content: c.Message.Content, refusal: c.Message.Refusal, finish: string(c.FinishReason)}
+	r := reply{content: c.Message.Content, refusal: c.Message.Refusal, finish: string(c.FinishReason), tokens: resp.Usage.CompletionTokens}
+	if strings.TrimSpace(r.content) == "" && !endsAtLimit(r.finish) {
+		r.content = c.Message.ReasoningContent // some models put all that they say there
+	}
+	return r
+}
+
+// cutOff reports whether the limit ended the answer. Not every endpoint says so.
+func (r *reply) cutOff(limit int) bool {
+	return endsAtLimit(r.finish) || limit > 0 && r.tokens >= limit
 }
 
 // check returns the checked answer of a reply. Its error is meant to be shown to the model.
-func (r reply) check(schema *answerSchema, required []string, c *memory.Call) (json.RawMessage, error) {
+func (r *reply) check(schema *answerSchema, required []string, c *memory.Call) (json.RawMessage, error) {
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
@@ -354,7 +399,7 @@ func (r reply) check(schema *answerSchema, required []string, c *memory.Call) (j
 	}
 	object, err := answerObject(r.content, c.Lenient)
 	if err != nil {
-		if r.finish == string(openai.FinishReasonLength) {
+		if endsAtLimit(r.finish) {
 			return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}
 		}
 		return nil, err

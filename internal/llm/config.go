@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 	"github.com/slipboxhq/slipbox/internal/wording"
@@ -48,6 +50,7 @@ const (
 	DefaultOllamaEmbedModel = "all-minilm"
 	DefaultTemperature      = 0.7
 	DefaultMaxTokens        = 1000
+	DefaultMaxTokensCeiling = 16_000
 	DefaultTimeout          = 60 * time.Second
 	DefaultMaxTries         = 3
 	DefaultRetryWait        = 500 * time.Millisecond
@@ -73,6 +76,8 @@ type Config struct {
 	Model string `yaml:"model" env:"SLIPBOX_LLM_MODEL"`
 	// APIKey is required for OpenAI's own endpoint.
 	APIKey string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`
+	// KeyHeader is the header that carries the key alone, such as api-key. Empty: Authorization, as a bearer token.
+	KeyHeader string `yaml:"key_header" env:"SLIPBOX_LLM_KEY_HEADER"`
 
 	// EmbedProvider is local, english, multilingual, openai, ollama or hash. Empty: local where the weights of both
 	// encoders are installed, else english where its weights are, else hash.
@@ -81,6 +86,8 @@ type Config struct {
 	EmbedBaseURL string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`
 	// EmbedAPIKey defaults to APIKey, but only for the host of APIKey.
 	EmbedAPIKey string `yaml:"embed_api_key" env:"SLIPBOX_EMBED_API_KEY" secret:"true"`
+	// EmbedKeyHeader is KeyHeader for EmbedAPIKey. Empty: KeyHeader, but only for the host of APIKey.
+	EmbedKeyHeader string `yaml:"embed_key_header" env:"SLIPBOX_EMBED_KEY_HEADER"`
 	// EncoderDir has the weights of the local embedder. Empty: slipbox/encoder in the user's cache directory.
 	EncoderDir string `yaml:"encoder_dir" env:"SLIPBOX_ENCODER_DIR"`
 	// EmbedModel is the name at the endpoint. Empty: text-embedding-3-small for openai, all-minilm for ollama.
@@ -92,6 +99,9 @@ type Config struct {
 	Temperature float64 `yaml:"temperature" env:"SLIPBOX_LLM_TEMPERATURE"`
 	// MaxTokens of an answer, for calls that set none; 0: 1000.
 	MaxTokens int `yaml:"max_tokens" env:"SLIPBOX_LLM_MAX_TOKENS"`
+	// MaxTokensCeiling is the most tokens that an answer gets which was cut off with less, as of a model that thinks; 0:
+	// 16,000. Calls that ask for more get what they ask for.
+	MaxTokensCeiling int `yaml:"max_tokens_ceiling" env:"SLIPBOX_LLM_MAX_TOKENS_CEILING"`
 
 	// Timeout of one request; 0: 60 s.
 	Timeout time.Duration `yaml:"timeout" env:"SLIPBOX_LLM_TIMEOUT"`
@@ -137,7 +147,7 @@ func (c Config) withDefaults() Config {
 	embedProvider := c.embedProvider()
 	if embedProvider == ProviderOpenAI || embedProvider == ProviderOllama {
 		c.EmbedBaseURL = c.embedURL()
-		c.EmbedAPIKey = c.embedKey()
+		c.EmbedAPIKey, c.EmbedKeyHeader = c.embedKey(), c.embedKeyHeader()
 		if c.EmbedModel == "" {
 			c.EmbedModel = DefaultOpenAIEmbedModel
 			if embedProvider == ProviderOllama {
@@ -154,6 +164,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.Temperature = cmp.Or(c.Temperature, DefaultTemperature)
 	c.MaxTokens = cmp.Or(c.MaxTokens, DefaultMaxTokens)
+	c.MaxTokensCeiling = cmp.Or(c.MaxTokensCeiling, DefaultMaxTokensCeiling)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)
 	c.RetryWait = cmp.Or(c.RetryWait, DefaultRetryWait)
@@ -211,7 +222,16 @@ func (c Config) baseURL() string {
 	case c.BaseURL == "":
 		return DefaultOpenAIURL
 	}
-	return strings.TrimRight(c.BaseURL, "/")
+	return trimPath(c.BaseURL)
+}
+
+// trimPath returns an address without slashes at the end of its path.
+func trimPath(s string) string {
+	base, query := splitQuery(s)
+	if query != "" {
+		base += "?" + query
+	}
+	return base
 }
 
 // embedURL returns the address for embeddings.
@@ -221,7 +241,7 @@ func (c Config) embedURL() string {
 	case c.EmbedBaseURL != "" && ollama:
 		return ollamaURL(c.EmbedBaseURL)
 	case c.EmbedBaseURL != "":
-		return strings.TrimRight(c.EmbedBaseURL, "/")
+		return trimPath(c.EmbedBaseURL)
 	case c.BaseURL != "" || c.Provider == ProviderOllama:
 		return c.baseURL()
 	case ollama:
@@ -238,11 +258,19 @@ func (c Config) embedKey() string {
 	return c.APIKey
 }
 
+// embedKeyHeader returns the header of embedKey.
+func (c Config) embedKeyHeader() string {
+	if c.EmbedKeyHeader != "" || c.EmbedAPIKey != "" || host(c.embedURL()) != host(c.baseURL()) {
+		return c.EmbedKeyHeader
+	}
+	return c.KeyHeader
+}
+
 // ollamaURL accepts the address in the form that Ollama prints, without a path.
 func ollamaURL(s string) string {
-	s = strings.TrimRight(s, "/")
+	s = trimPath(s)
 	if u, err := url.Parse(s); err == nil && u.Path == "" {
-		return s + "/v1"
+		return JoinPath(s, "v1")
 	}
 	return s
 }
@@ -276,6 +304,16 @@ func (c Config) Validate() error {
 	}
 	checkURL("base_url", c.BaseURL)
 	checkURL("embed_base_url", c.EmbedBaseURL)
+	for setting, s := range map[string]string{"api_key": c.APIKey, "embed_api_key": c.EmbedAPIKey} {
+		if !httpguts.ValidHeaderFieldValue(s) {
+			problem(setting, "has a line end or another control character inside")
+		}
+	}
+	for setting, s := range map[string]string{"key_header": c.KeyHeader, "embed_key_header": c.EmbedKeyHeader} {
+		if s != "" && !httpguts.ValidHeaderFieldName(s) {
+			problem(setting, "%q is no name of a header; the default is Authorization, and some services want api-key", s)
+		}
+	}
 
 	switch {
 	case c.Provider != "" && !slices.Contains(providers(), c.Provider):
@@ -310,7 +348,7 @@ func (c Config) Validate() error {
 		problem("temperature", "%g is not within 0..2", c.Temperature)
 	}
 	for setting, n := range map[string]int{
-		"max_tokens": c.MaxTokens, "max_tries": c.MaxTries, "breaker_failures": c.BreakerFailures,
+		"max_tokens": c.MaxTokens, "max_tokens_ceiling": c.MaxTokensCeiling, "max_tries": c.MaxTries, "breaker_failures": c.BreakerFailures,
 		"max_concurrent": c.MaxConcurrent, "embed_batch": c.EmbedBatch, "embed_max_runes": c.EmbedMaxRunes,
 	} {
 		if n < 0 {
@@ -345,6 +383,20 @@ func knownDim(model string) int {
 		"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536,
 		"all-minilm": 384, "nomic-embed-text": 768, "mxbai-embed-large": 1024, "bge-m3": 1024,
 		"snowflake-arctic-embed": 1024, "embeddinggemma": 768,
+	}[name]
+}
+
+// EmbedKey returns the key for EmbedEndpoint and the header that carries it.
+func (c Config) EmbedKey() (key, header string) { return c.embedKey(), c.embedKeyHeader() }
+
+// knownWindow returns how many characters of one text a model reads, 0 if unknown: three for each token that it takes. A
+// language that needs more tokens is learned from a refusal.
+func knownWindow(model string) int64 {
+	name, _, _ := strings.Cut(model, ":")
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return 3 * map[string]int64{
+		"all-minilm": 256, "mxbai-embed-large": 512, "snowflake-arctic-embed": 512, "nomic-embed-text": 2048, "embeddinggemma": 2048,
+		"text-embedding-3-small": 8191, "text-embedding-3-large": 8191, "text-embedding-ada-002": 8191, "bge-m3": 8192,
 	}[name]
 }
 

@@ -34,15 +34,15 @@ func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dial
 	}
 	for range 2 {
 		sent := out.Requests
-		turn, err := m.nextTurn(ctx, s, &d, ts, &out)
+		turn, err := m.turnWithRoom(ctx, s, d, ts, &out)
 		if err != nil {
 			ts.finish(nil)
 			if sent > 0 && errors.Is(err, memory.ErrPaused) {
-				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
+				return out, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.label)
 			}
 			return out, err
 		}
-		if turn.Text != "" || len(turn.Calls) > 0 {
+		if !isEmpty(&turn) {
 			ts.finish(&turn)
 			out.Turn = turn
 			return out, nil
@@ -50,18 +50,53 @@ func (m *Completion) Converse(ctx context.Context, s tenant.Scope, d memory.Dial
 		m.log.WarnContext(ctx, "the model said nothing", "purpose", d.Purpose, "model", m.cfg.Model, "endpoint", m.endpoint.name)
 	}
 	ts.finish(nil)
-	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.name)
+	return out, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s said nothing", m.endpoint.label)
+}
+
+func isEmpty(turn *memory.Turn) bool { return turn.Text == "" && len(turn.Calls) == 0 }
+
+// turnWithRoom gets one turn, and again with more room as long as it was cut off. With all the room that it may have, what
+// there is of a turn is returned.
+func (m *Completion) turnWithRoom(ctx context.Context, s tenant.Scope, d memory.Dialogue, ts *turnStreamer, out *memory.TurnResult) (memory.Turn, error) {
+	rooms := m.rooms(d.MaxTokens)
+	var partial memory.Turn
+	for {
+		d.MaxTokens = rooms.limit
+		turn, r, err := m.nextTurn(ctx, s, &d, ts, out, rooms.raised)
+		switch {
+		case err == nil && (!r.cutOff(rooms.limit) || !endsAtLimit(r.finish) && !isEmpty(&turn)):
+			rooms.keep()
+			return turn, nil
+		case err == nil:
+			partial = turn
+			if rooms.raise() {
+				continue
+			}
+			err = rooms.exhausted()
+		case rooms.raised && isRefusal(err) && rooms.lower():
+			continue
+		default:
+			err = rooms.explain(err)
+		}
+		if errors.Is(err, memory.ErrNoRoom) && !isEmpty(&partial) {
+			return partial, nil
+		}
+		return memory.Turn{}, err
+	}
 }
 
 // nextTurn gets one turn, in the best form that the endpoint supports; with ts it is streamed.
-func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, ts *turnStreamer, out *memory.TurnResult) (memory.Turn, error) {
+func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dialogue, ts *turnStreamer, out *memory.TurnResult, raised bool) (memory.Turn, reply, error) {
 	// Each refusal that is understood changes one setting, as in send.
 	for {
 		asJSON := m.noTools.Load() && len(d.Tools) > 0
 		format := m.format.Load()
 		req, err := m.dialogueRequest(d, asJSON, format)
 		if err != nil {
-			return memory.Turn{}, err
+			return memory.Turn{}, reply{}, err
+		}
+		if m.noSystem.Load() {
+			withoutSystem(&req)
 		}
 		if ts != nil && !m.noStream.Load() {
 			req.Stream = true
@@ -82,10 +117,10 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		})
 		out.Requests += reached
 		if err != nil {
-			if m.learnStream(err, &req) || m.learnTools(err, &req) || m.learn(err, format, req) {
+			if (!raised || !isRefusal(err)) && m.learnTurn(err, format, &req) {
 				continue
 			}
-			return memory.Turn{}, err
+			return memory.Turn{}, reply{}, err
 		}
 		turn := turnOf(resp, d, asJSON)
 		in, answered := int64(resp.Usage.PromptTokens), int64(resp.Usage.CompletionTokens)
@@ -100,8 +135,13 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		}
 		out.PromptTokens += in
 		out.CompletionTokens += answered
-		return turn, nil
+		return turn, newReply(resp), nil
 	}
+}
+
+// learnTurn adapts the settings to a refusal of the form of a request. It reports whether it should be sent again.
+func (m *Completion) learnTurn(err error, format int32, req *openai.ChatCompletionRequest) bool {
+	return m.learnStream(err, req) || m.learnTools(err, req) || m.learn(err, format, *req) || m.learnSystem(err, *req)
 }
 
 // learnStream adapts the settings to an endpoint that refuses streams, or a field beside them.
@@ -272,7 +312,10 @@ func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool)
 	if strings.Contains(text, "<think") || strings.Contains(text, "</think") || strings.Contains(text, "<reasoning") {
 		out.Text = strings.TrimSpace(stripThinking(text))
 	}
-	out.Text = cmp.Or(out.Text, msg.Refusal)
+	if out.Text = cmp.Or(out.Text, msg.Refusal); out.Text == "" && len(msg.ToolCalls) == 0 && !endsAtLimit(string(resp.Choices[0].FinishReason)) {
+		text = strings.TrimSpace(msg.ReasoningContent) // some models put all that they say there
+		out.Text = text
+	}
 	for _, c := range msg.ToolCalls {
 		out.Calls = append(out.Calls, memory.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}

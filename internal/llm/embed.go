@@ -8,6 +8,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -24,6 +27,9 @@ type Embedding struct {
 	name     string
 	dim      int
 	askDim   int // vector length to request; 0: the model's own
+
+	window atomic.Int64 // how many characters of one text the endpoint takes; 0: not known
+	atOnce atomic.Int64 // how many texts of one request it takes; 0: as many as are sent
 }
 
 // NewEmbedding returns an Embedding for a valid Config whose embedder is an endpoint.
@@ -38,7 +44,7 @@ func NewEmbedding(d Deps, cfg Config) (*Embedding, error) {
 		return nil, errors.New("llm: a clock is required")
 	}
 	cfg = cfg.withDefaults()
-	e := &Embedding{deps: d, cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.EmbedBaseURL, cfg.EmbedAPIKey), dim: cfg.EmbedDim}
+	e := &Embedding{deps: d, cfg: cfg, endpoint: newEndpoint(d, cfg, labelEmbedder, cfg.EmbedBaseURL, cfg.EmbedAPIKey, cfg.EmbedKeyHeader), dim: cfg.EmbedDim}
 	native := knownDim(cfg.EmbedModel)
 	switch {
 	case e.dim == 0:
@@ -46,6 +52,7 @@ func NewEmbedding(d Deps, cfg Config) (*Embedding, error) {
 	case native != 0 && e.dim != native:
 		e.askDim = e.dim
 	}
+	e.window.Store(knownWindow(cfg.EmbedModel))
 	// Vectors of one model in another length are not comparable.
 	e.name = fmt.Sprintf("%s@%d", cfg.EmbedModel, e.dim)
 	return e, nil
@@ -64,32 +71,16 @@ func (e *Embedding) Fast() bool { return false }
 // Endpoint returns the address of the endpoint, without secrets.
 func (e *Embedding) Endpoint() string { return e.endpoint.name }
 
-// Embed requests the vectors in bounded batches. Long texts are truncated, blank ones are embedded
-// as a fixed word. Faults: those of the transport as for Completion.Ask; ModelFailed for vectors
-// that are missing, have another length than the embedder's name says, are all zeros or not finite.
+// Embed requests the vectors in bounded batches. A text that is longer than the model reads at once is embedded in parts,
+// whose vectors are averaged by length; EmbedMaxRunes bounds it. Blank ones are embedded as a fixed word. Faults: those of
+// the transport as for Completion.Ask; ModelFailed for vectors that are missing, have another length than the embedder's
+// name says, are all zeros or not finite.
 func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	out := make([]memory.Embedding, 0, len(texts))
-	for len(texts) > 0 {
-		n := min(len(texts), e.cfg.EmbedBatch)
-		batch, err := e.batch(ctx, s, texts[:n])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, batch...)
-		texts = texts[n:]
-	}
-	return out, nil
-}
-
-// blank replaces a text without content, which endpoints refuse.
-const blank = "empty"
-
-func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
-	input := make([]string, len(texts))
-	var estimate int64
+	var parts []string
+	counts := make([]int, len(texts)) // of the parts of each text
 	for i, t := range texts {
 		if t = strings.TrimSpace(t); t == "" {
 			t = blank
@@ -97,10 +88,176 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 		if r := []rune(t); len(r) > e.cfg.EmbedMaxRunes {
 			t = string(r[:e.cfg.EmbedMaxRunes])
 		}
-		input[i] = t
+		of := splitText(t, int(e.window.Load()))
+		parts, counts[i] = append(parts, of...), len(of)
+	}
+	made := make([]memory.Embedding, 0, len(parts))
+	for rest := parts; len(rest) > 0; {
+		n := min(len(rest), e.cfg.EmbedBatch)
+		if most := int(e.atOnce.Load()); most > 0 {
+			n = min(n, most)
+		}
+		batch, err := e.batch(ctx, s, rest[:n])
+		if err != nil {
+			return nil, err
+		}
+		made, rest = append(made, batch...), rest[n:]
+	}
+	out := make([]memory.Embedding, len(texts))
+	for i, n := range counts {
+		out[i] = average(parts[:n], made[:n])
+		parts, made = parts[n:], made[n:]
+	}
+	return out, nil
+}
+
+// blank replaces a text without content, which endpoints refuse.
+const blank = "empty"
+
+// batch requests the vectors of texts. What the endpoint refuses is asked for in halves, as long as it takes a short text:
+// fewer texts at once, then shorter ones. What it takes is kept for the next requests.
+func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	made, err := e.ask(ctx, s, texts)
+	if err == nil || !isRefusal(err) {
+		return made, err
+	}
+	if len(texts) == 1 && utf8.RuneCountInString(texts[0]) <= shortText {
+		return nil, err
+	}
+	if _, probe := e.ask(ctx, s, []string{blank}); probe != nil {
+		return nil, err // it is not the length
+	}
+	return e.halves(ctx, s, texts, err)
+}
+
+func (e *Embedding) ask(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	var estimate int64
+	for _, t := range texts {
 		estimate += estimateTokens(t)
 	}
-	return e.request(ctx, s, input, len(input), estimate)
+	return e.request(ctx, s, texts, len(texts), estimate)
+}
+
+// shortText is a length, in characters, that every embedder takes: a shorter text is not refused for its length.
+const shortText = 64
+
+// halves embeds texts that were refused together, or one that was refused alone.
+func (e *Embedding) halves(ctx context.Context, s tenant.Scope, texts []string, refused error) ([]memory.Embedding, error) {
+	if len(texts) > 1 {
+		half := len(texts) / 2
+		var out []memory.Embedding
+		whole := true // each half was taken at once
+		for _, part := range [][]string{texts[:half], texts[half:]} {
+			made, err := e.ask(ctx, s, part)
+			if isRefusal(err) {
+				whole = false
+				made, err = e.halves(ctx, s, part, err)
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, made...)
+		}
+		if whole && e.learn(&e.atOnce, int64(len(texts)-half)) {
+			e.deps.log().Warn("the embedder takes fewer texts at once", "endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "texts", len(texts)-half)
+		}
+		return out, nil
+	}
+	length := utf8.RuneCountInString(texts[0])
+	if length <= shortText {
+		return nil, refused
+	}
+	parts := splitText(texts[0], (length+1)/2)
+	made, err := e.ask(ctx, s, parts)
+	switch {
+	case isRefusal(err):
+		made = nil
+		for _, part := range parts {
+			of, err := e.ask(ctx, s, []string{part})
+			if isRefusal(err) {
+				of, err = e.halves(ctx, s, []string{part}, err)
+			}
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, of...)
+		}
+	case err != nil:
+		return nil, err
+	default:
+		if e.learn(&e.window, int64((length+1)/2)) {
+			e.deps.log().Warn("long texts are embedded in parts: the embedder reads no more at once",
+				"endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "characters", (length+1)/2)
+		}
+	}
+	return []memory.Embedding{average(parts, made)}, nil
+}
+
+// learn keeps a bound if it is lower than the one that is kept, and reports whether it is.
+func (e *Embedding) learn(bound *atomic.Int64, n int64) bool {
+	for {
+		former := bound.Load()
+		if former > 0 && former <= n {
+			return false
+		}
+		if bound.CompareAndSwap(former, n) {
+			return true
+		}
+	}
+}
+
+// splitText splits a text into parts of about the same length, at white space where there is some; window is the most
+// characters of one, 0: all.
+func splitText(s string, window int) []string {
+	r := []rune(s)
+	if window <= 0 || len(r) <= window {
+		return []string{s}
+	}
+	var out []string
+	for len(r) > window {
+		count := (len(r) + window - 1) / window
+		at := (len(r) + count - 1) / count
+		for back := at; back > at*3/4; back-- {
+			if unicode.IsSpace(r[back]) {
+				at = back
+				break
+			}
+		}
+		if part := strings.TrimSpace(string(r[:at])); part != "" {
+			out = append(out, part)
+		}
+		r = r[at:]
+	}
+	if part := strings.TrimSpace(string(r)); part != "" {
+		out = append(out, part)
+	}
+	return out
+}
+
+// average returns the vector of a text from those of its parts, each by the length of its part.
+func average(parts []string, made []memory.Embedding) memory.Embedding {
+	if len(made) == 1 {
+		return made[0]
+	}
+	sum := make([]float64, len(made[0].Vector))
+	for i := range made {
+		length := 0.0
+		for _, x := range made[i].Vector {
+			length += float64(x) * float64(x)
+		}
+		weight := float64(len(parts[i])) / math.Sqrt(length) // vectors of an endpoint have a direction
+		for at, x := range made[i].Vector {
+			sum[at] += weight * float64(x)
+		}
+	}
+	out := make([]float32, len(sum))
+	for i, x := range sum {
+		out[i] = float32(x / float64(len(strings.Join(parts, ""))))
+	}
+	if !hasDirection(out) { // the parts cancel each other out
+		return made[0]
+	}
+	return memory.Embedding{Vector: scaledForHalves(out)}
 }
 
 // TakesImages reports whether the operator says that the model takes images.
@@ -164,12 +321,17 @@ func (e *Embedding) request(ctx context.Context, s tenant.Scope, input any, n in
 // vectors checks a response and puts it into the order of the texts.
 func (e *Embedding) vectors(data []openai.Embedding, n int) ([]memory.Embedding, error) {
 	bad := func(format string, args ...any) error {
-		return fault.New(fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.name}, args...)...)
+		return fault.Wrap(errors.New(e.endpoint.name), fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.label}, args...)...)
 	}
 	if len(data) != n {
 		return nil, bad("%d vectors for %d texts", len(data), n)
 	}
 	out := make([]memory.Embedding, n)
+	if !slices.ContainsFunc(data, func(d openai.Embedding) bool { return d.Index != 0 }) {
+		for i := range data { // absent, or not counted: they are in order
+			data[i].Index = i
+		}
+	}
 	for _, d := range data {
 		if d.Index < 0 || d.Index >= n || out[d.Index].Vector != nil {
 			return nil, bad("the vectors cannot be told apart by their index")

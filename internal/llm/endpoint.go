@@ -31,9 +31,12 @@ const maxBody = 32 << 20
 // sending while its circuit breaker is open.
 type endpoint struct {
 	cfg     Config
-	name    string // shown in faults; has no user, password or query
-	base    string
+	label   string // how callers read of it, without its address
+	name    string // its address without user, password or query, for logs and operators
+	base    string // without a query
+	query   string // of every request
 	key     string
+	header  string // carries the key; "": Authorization
 	client  *http.Client
 	clock   memory.Clock
 	breaker *gobreaker.CircuitBreaker[struct{}]
@@ -43,8 +46,15 @@ type endpoint struct {
 	patient bool
 }
 
+// How callers read of an endpoint: its address is the operator's.
+const (
+	labelModel    = "the model's endpoint"
+	labelEmbedder = "the embedder's endpoint"
+)
+
 // newEndpoint requires a Config with its defaults filled in.
-func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
+func newEndpoint(d Deps, cfg Config, label, address, key, header string) *endpoint {
+	base, query := splitQuery(address)
 	transport := d.Transport
 	if transport == nil {
 		transport = &http.Transport{
@@ -53,7 +63,7 @@ func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 		}
 	}
 	e := &endpoint{
-		cfg: cfg, name: displayURL(base), base: base, key: key, clock: d.Clock,
+		cfg: cfg, label: label, name: displayURL(base), base: base, query: query, key: key, header: header, clock: d.Clock,
 		client: &http.Client{Transport: transport, CheckRedirect: sameHost},
 		slots:  fair.NewGate(cfg.MaxConcurrent, 0),
 	}
@@ -84,6 +94,24 @@ func sameHost(req *http.Request, via []*http.Request) error {
 }
 
 const maxRedirects = 3
+
+// splitQuery splits an address into what is before its query, without slashes at the end, and the query: paths are
+// added before it.
+func splitQuery(address string) (base, query string) {
+	base, _, _ = strings.Cut(address, "#")
+	base, query, _ = strings.Cut(base, "?")
+	return strings.TrimRight(base, "/"), query
+}
+
+// JoinPath returns an address with a path added before its query.
+func JoinPath(address, path string) string {
+	base, query := splitQuery(address)
+	base += "/" + path
+	if query != "" {
+		base += "?" + query
+	}
+	return base
+}
 
 // displayURL returns an address without the parts that may be secret.
 func displayURL(s string) string {
@@ -116,6 +144,8 @@ func (f *failure) Unwrap() []error {
 // isRetryable reports whether the failure may be over within seconds.
 func (f *failure) isRetryable() bool {
 	switch {
+	case errors.Is(f.err, errTooLong):
+		return false
 	case f.status == http.StatusTooManyRequests, f.status == http.StatusRequestTimeout, f.status >= 500:
 		return f.status != http.StatusNotImplemented
 	case f.status >= 400:
@@ -144,6 +174,7 @@ func (e *endpoint) do(ctx context.Context, s tenant.Scope, request func(context.
 	return e.run(ctx, s, func(ctx context.Context, rec *recorder) error {
 		cfg := openai.DefaultConfig(e.key)
 		cfg.BaseURL = e.base
+		rec.rename = true
 		cfg.HTTPClient = rec
 		return request(ctx, openai.NewClientWithConfig(cfg))
 	})
@@ -185,8 +216,8 @@ func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context
 		return reached, e.fault(ctx, last)
 	case errors.Is(err, memory.ErrPaused):
 		return reached, &fault.Error{
-			Code: fault.Unavailable, RetryAfter: e.cfg.BreakerPause, Err: err,
-			Message: fmt.Sprintf("%s keeps failing and is not asked for now", e.name),
+			Code: fault.Unavailable, RetryAfter: e.cfg.BreakerPause, Err: fmt.Errorf("%s: %w", e.name, err),
+			Message: fmt.Sprintf("%s keeps failing and is not asked for now", e.label),
 		}
 	default: // the caller left while waiting for its turn
 		return reached, e.fault(ctx, &failure{err: err})
@@ -214,7 +245,7 @@ func (e *endpoint) attempt(ctx context.Context, s tenant.Scope, request func(con
 	_, err = e.breaker.Execute(func() (struct{}, error) {
 		tryCtx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
-		rec := &recorder{client: e.client}
+		rec := &recorder{endpoint: e}
 		if err := request(tryCtx, rec); err != nil {
 			f = e.failure(rec, err)
 			return struct{}{}, f
@@ -233,6 +264,9 @@ func (e *endpoint) attempt(ctx context.Context, s tenant.Scope, request func(con
 // failure classifies an error.
 func (e *endpoint) failure(rec *recorder, err error) *failure {
 	f := &failure{err: e.redact(err), status: rec.status, reached: rec.status != 0}
+	if inside, ok := errors.AsType[*insideError](err); ok {
+		f.status, rec.retryAfter = inside.status, inside.retryAfter
+	}
 	switch {
 	case f.status < 400:
 		// The response broke off, or is not one of this API.
@@ -240,6 +274,8 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	case f.status == http.StatusInternalServerError && strings.Contains(err.Error(), "validation error"):
 		// What llama-cpp-python answers to a field that it does not know.
 		f.status = http.StatusUnprocessableEntity
+	case f.status == http.StatusInternalServerError && refusesSystem.MatchString(err.Error()):
+		f.status = http.StatusUnprocessableEntity // a chat template failed, as of llama.cpp
 	}
 	var netErr net.Error
 	var opErr *net.OpError
@@ -258,6 +294,9 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	return f
 }
 
+// refusesSystem matches what chat templates say of instructions that they do not take.
+var refusesSystem = regexp.MustCompile(`(?i)\b(system|developer)\W+(role|message|prompt|instruction)|\broles must\b`)
+
 // isRefusedUnsent reports whether the client library refused the request itself, because of fields
 // that the model does not support.
 func isRefusedUnsent(err error) bool {
@@ -266,30 +305,33 @@ func isRefusedUnsent(err error) bool {
 		errors.Is(err, openai.ErrReasoningSamplingUnsupported)
 }
 
-// fault returns the error for the caller: what failed, and at which endpoint.
+// fault returns the error for the caller: what failed, without the address, which is in the cause for the log.
 func (e *endpoint) fault(ctx context.Context, f *failure) error {
-	out := &fault.Error{Code: fault.Unavailable, RetryAfter: f.retryAfter, Err: f}
+	out := &fault.Error{Code: fault.Unavailable, RetryAfter: f.retryAfter, Err: fmt.Errorf("%s: %w", e.name, f)}
 	switch {
 	case f.timeout || errors.Is(f.err, context.DeadlineExceeded):
 		out.Code = fault.Timeout
-		out.Message = fmt.Sprintf("%s did not answer in time", e.name)
+		out.Message = fmt.Sprintf("%s did not answer in time", e.label)
 	case ctx.Err() != nil:
-		out.Message = fmt.Sprintf("stopped while asking %s", e.name)
+		out.Message = fmt.Sprintf("stopped while asking %s", e.label)
 	case f.status == http.StatusTooManyRequests:
-		out.Message = fmt.Sprintf("%s asks to slow down (429)", e.name)
+		out.Message = fmt.Sprintf("%s asks to slow down (429)", e.label)
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
-		out.Message = fmt.Sprintf("%s does not accept the key (%d)", e.name, f.status)
+		out.Message = fmt.Sprintf("%s does not accept the key (%d)", e.label, f.status)
 	case f.status == http.StatusNotFound:
-		out.Message = fmt.Sprintf("%s does not know the model or the path (404)", e.name)
+		out.Message = fmt.Sprintf("%s does not know the model or the path (404)", e.label)
 	case f.status >= 500:
-		out.Message = fmt.Sprintf("%s failed (%d)", e.name, f.status)
+		out.Message = fmt.Sprintf("%s failed (%d)", e.label, f.status)
 	case f.status >= 400:
 		out.Code = fault.ModelFailed
-		out.Message = fmt.Sprintf("%s refused the request (%d)", e.name, f.status)
+		out.Message = fmt.Sprintf("%s refused the request (%d)", e.label, f.status)
+	case errors.Is(f.err, errTooLong):
+		out.Code = fault.ModelFailed
+		out.Message = fmt.Sprintf("%s gave an answer without an end", e.label)
 	case f.reached:
-		out.Message = fmt.Sprintf("the connection to %s broke, or it is no OpenAI-compatible endpoint", e.name)
+		out.Message = fmt.Sprintf("the connection to %s broke, or it is no OpenAI-compatible endpoint", e.label)
 	default:
-		out.Message = fmt.Sprintf("cannot connect to %s", e.name)
+		out.Message = fmt.Sprintf("cannot connect to %s", e.label)
 	}
 	return out
 }
@@ -323,6 +365,9 @@ func (e *endpoint) redact(err error) error {
 	case errors.As(err, &other):
 		s = fmt.Sprintf("status %d with a body that is no error of this API", other.HTTPStatusCode)
 	}
+	if e.query != "" {
+		s = strings.ReplaceAll(s, "?"+e.query, "")
+	}
 	if e.key != "" {
 		s = strings.ReplaceAll(s, e.key, "[key]")
 	}
@@ -345,30 +390,4 @@ func parseRetryAfter(h string, now time.Time) time.Duration {
 		return at.Sub(now)
 	}
 	return 0
-}
-
-// recorder keeps what the client library does not return.
-type recorder struct {
-	client     *http.Client
-	status     int
-	retryAfter string
-}
-
-// Do sends the request and limits its response.
-func (r *recorder) Do(req *http.Request) (*http.Response, error) {
-	resp, err := r.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	r.status = resp.StatusCode
-	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
-		r.retryAfter = resp.Header.Get("Retry-After")
-	}
-	resp.Body = &limitedBody{Reader: io.LimitReader(resp.Body, maxBody), Closer: resp.Body}
-	return resp, nil
-}
-
-type limitedBody struct {
-	io.Reader
-	io.Closer
 }

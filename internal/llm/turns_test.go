@@ -16,7 +16,7 @@ import (
 // Tenants take turns at an endpoint, and what a caller waits for goes before jobs.
 func TestTurnsAtAnEndpoint(t *testing.T) {
 	t.Parallel()
-	e := newEndpoint(Deps{}, Config{MaxConcurrent: 1, MaxTries: 1}, "http://127.0.0.1:1", "")
+	e := newEndpoint(Deps{}, Config{MaxConcurrent: 1, MaxTries: 1}, labelModel, "http://127.0.0.1:1", "", "")
 	flood, other := uuid.New(), uuid.New()
 	caller := func(id uuid.UUID) tenant.Scope { return grant.Scope(id, uuid.Nil, "test") }
 	held, goOn := make(chan struct{}), make(chan struct{})

@@ -192,7 +192,8 @@ func (m *Completion) receive(ctx context.Context, client *openai.Client, req ope
 	}
 	defer func() { _ = stream.Close() }()
 	var msg openai.ChatCompletionMessage
-	var content, refusal strings.Builder
+	var content, refusal, thought strings.Builder
+	finish := openai.FinishReason("")
 	calls := partialCalls{}
 	chunks, finished := 0, false
 	for {
@@ -220,13 +221,16 @@ func (m *Completion) receive(ctx context.Context, client *openai.Client, req ope
 			d := &chunk.Choices[i].Delta
 			content.WriteString(d.Content)
 			refusal.WriteString(d.Refusal)
+			thought.WriteString(d.ReasoningContent)
 			calls.add(d)
 			ts.add(d)
-			finished = finished || chunk.Choices[i].FinishReason != ""
+			if why := chunk.Choices[i].FinishReason; why != "" {
+				finished, finish = true, why
+			}
 		}
 	}
-	msg.Content, msg.Refusal, msg.ToolCalls = content.String(), refusal.String(), calls.list()
-	out.Choices = []openai.ChatCompletionChoice{{Message: msg}}
+	msg.Content, msg.Refusal, msg.ReasoningContent, msg.ToolCalls = content.String(), refusal.String(), thought.String(), calls.list()
+	out.Choices = []openai.ChatCompletionChoice{{Message: msg, FinishReason: finish}}
 	return out, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // Call is one question to a model: a name, a versioned prompt, the JSON schema
@@ -62,6 +63,10 @@ type Model interface {
 
 // ErrBadAnswer is in the error chain of an answer that broke its schema twice.
 var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
+
+// ErrNoRoom is in the error chain of an answer that was cut off although it had all the tokens that it may have: most
+// tries would end alike.
+var ErrNoRoom = errors.New("the model's answer does not fit into the tokens that it may have")
 
 // ErrPaused is in the error chain when the circuit breaker is open: the endpoint
 // was not asked, or its probe failed. It does not count as a try.
@@ -170,10 +175,15 @@ type Embedders interface {
 
 // EmbedText returns the text that is embedded for a note: content, context,
 // keywords and tags as labeled parts in that order (A-MEM). It leaves the date
-// out: dates are found by words, and a note whose date changes keeps its vector.
+// out: dates are found by words, and a note whose date changes keeps its vector. Of a
+// quotation it is what was said, which often has a vector already: that of the message.
 func EmbedText(n *Note) string {
-	b := make([]byte, 0, len(n.Content)+len(n.Context)+128)
-	b = append(b, n.Content...)
+	content := n.Content
+	if n.Kind == KindFact {
+		content = quote.Said(content)
+	}
+	b := make([]byte, 0, len(content)+len(n.Context)+128)
+	b = append(b, content...)
 	if n.Context != "" && n.Context != DefaultContext {
 		b = append(b, "\ncontext: "...)
 		b = append(b, n.Context...)

@@ -61,7 +61,7 @@ func Sentences(turns []Turn, from int) []Sentence {
 // read returns the sentences of one turn.
 func read(turn *Turn, index int, all []piece, before string, known map[string]bool) []Sentence {
 	out := make([]Sentence, 0, len(all))
-	lead, line, asked := "", -1, asks(before)
+	lead, line, asked := "", -1, Asks(before)
 	question := ""
 	if asked {
 		question = before
@@ -70,7 +70,7 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
 			lead = ""
 		}
-		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: asks(p.text)}
+		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text)}
 		words := shapeOf(p.text).words
 		switch {
 		case s.Asks:
@@ -260,8 +260,8 @@ func isPasted(line string) bool {
 // questionMarks are those of Latin, Chinese, Arabic, Armenian, Ethiopic and Greek.
 const questionMarks = "?？؟՞፧\u037e"
 
-// asks reports whether a sentence ends with a question mark. In Greek that looks like a semicolon.
-func asks(s string) bool {
+// Asks reports whether a sentence ends with a question mark. In Greek that looks like a semicolon.
+func Asks(s string) bool {
 	s = strings.TrimRightFunc(s, func(r rune) bool {
 		return r != ';' && !strings.ContainsRune(questionMarks, r) && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})

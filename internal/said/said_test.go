@@ -34,9 +34,10 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
 		"Where?": true, "你呢？": true, "هل أنت هنا؟": true, "Πού μένεις;": true, "Really? 😂": true, "Who (again?)": true,
-		"Here.": false, "a; b": false, "See https://x.example/?a=1": false, "": false,
+		`She asked "where?"`: true, "Where is Rex?! :)": true,
+		"Here.": false, "?! no": false, "a; b": false, "See https://x.example/?a=1": false, "": false,
 	} {
-		if got := asks(in); got != want {
+		if got := Asks(in); got != want {
 			t.Errorf("%q: %t", in, got)
 		}
 	}

@@ -48,6 +48,15 @@ func (p *NotePage) IsMessageList() bool {
 	return p.ByTime && len(p.Kinds) == 1 && p.Kinds[0] == memory.KindMessage
 }
 
+// IsOfRareKind reports whether a page is of one kind that is neither note nor message, in the order of ids: those have an index,
+// whose condition is RareKinds.
+func (p *NotePage) IsOfRareKind() bool {
+	return len(p.Kinds) == 1 && p.Kinds[0] != memory.KindNote && p.Kinds[0] != memory.KindMessage && !p.ByTime && !p.Keyed && len(p.States) == 0
+}
+
+// RareKinds is the condition of the index of kinds that are neither note nor message.
+const RareKinds = "n.bytes >= 0 AND n.kind NOT IN ('note', 'message')"
+
 // NoteRows are the rows of notes, of their vectors and their use.
 type NoteRows interface {
 	// NoteVersions returns, for every id that the layers hold at all, the version that decides, that

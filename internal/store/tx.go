@@ -27,10 +27,11 @@ type Tx struct {
 	revision memory.Revision
 	now      time.Time
 	head     Head
-	before   Stored          // of head, before the changesets
-	logged   bool            // something since the last changeset that EndChangeset wrote
-	ended    bool            // EndChangeset has written a changeset
-	answer   json.RawMessage // nil: none was given
+	before   Stored                    // of head, before the changesets
+	logged   bool                      // something since the last changeset that EndChangeset wrote
+	ended    bool                      // EndChangeset has written a changeset
+	answer   json.RawMessage           // nil: none was given
+	foreseen map[uuid.UUID]NoteVersion // the zero version: there is none
 }
 
 var _ memory.Tx = (*Tx)(nil)
@@ -308,8 +309,28 @@ func (t *Tx) UpdateReview(_ context.Context, r memory.Review) error {
 	return t.q.CloseReview(t.ctx, t.scope.Tenant(), r)
 }
 
-// version returns the version that decides about a note, tombstones included.
+// Foresee implements memory.Tx.
+func (t *Tx) Foresee(ctx context.Context, ids []uuid.UUID) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	found, err := t.q.NoteVersions(t.ctx, t.scope.Tenant(), t.layers, NoteReader{Collection: t.row.ID}, ids)
+	if err != nil {
+		return err
+	}
+	t.foreseen = make(map[uuid.UUID]NoteVersion, len(ids))
+	for _, id := range ids {
+		t.foreseen[id] = found[id]
+	}
+	return nil
+}
+
+// version returns the version that decides about a note, tombstones included. What was foreseen holds until it is replaced.
 func (t *Tx) version(note uuid.UUID) (n NoteVersion, ok bool, err error) {
+	if n, ok := t.foreseen[note]; ok {
+		delete(t.foreseen, note)
+		return n, n.ID != uuid.Nil, nil
+	}
 	found, err := t.q.NoteVersions(t.ctx, t.scope.Tenant(), t.layers, NoteReader{Collection: t.row.ID}, []uuid.UUID{note})
 	n, ok = found[note]
 	return n, ok, err

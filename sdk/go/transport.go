@@ -50,8 +50,8 @@ type Client struct {
 // New returns a client. It fails without a key.
 func New(c Config) (*Client, error) {
 	client := &Client{
-		url: strings.TrimRight(cmp.Or(c.URL, os.Getenv("SLIPBOX_URL"), "http://127.0.0.1:8080"), "/"),
-		key: cmp.Or(c.Key, os.Getenv("SLIPBOX_KEY")), http: c.HTTP,
+		url: strings.TrimRight(cmp.Or(strings.TrimSpace(c.URL), strings.TrimSpace(os.Getenv("SLIPBOX_URL")), "http://127.0.0.1:8080"), "/"),
+		key: strings.TrimSpace(cmp.Or(c.Key, os.Getenv("SLIPBOX_KEY"))), http: c.HTTP,
 		retries: max(0, cmp.Or(c.Retries, 3)), retryWait: max(0, cmp.Or(c.RetryWait, 500*time.Millisecond)),
 	}
 	if client.key == "" {

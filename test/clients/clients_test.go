@@ -207,17 +207,24 @@ func answer(r llmtest.Request) llmtest.Reply {
 	if len(r.Messages) == 0 {
 		return llmtest.Default()
 	}
+	memory := "nothing"
+	// A gateway puts memory behind what the user said, a client's own middleware into the instructions.
+	for _, shown := range []string{r.System, r.User} {
+		if _, rest, ok := strings.Cut(shown, openMark); ok {
+			rest, _, _ = strings.Cut(rest, closeMark)
+			if _, known, ok := strings.Cut(rest, "asked about it.\n\n"); ok { // the end of the instructions
+				rest = known
+			}
+			memory = strings.Join(strings.Fields(rest), " ")
+		}
+	}
+	r.User, _, _ = strings.Cut(r.User, openMark)
+	r.User = strings.TrimSpace(r.User)
 	if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
 		return llmtest.Text("The tool said: " + last.Content)
 	}
 	if r.Tools > 0 && r.ToolChoice != `"none"` {
 		return call(r)
-	}
-	memory := "nothing"
-	// The instructions before the context name the marks.
-	if at := strings.LastIndex(r.System, openMark); at >= 0 {
-		rest, _, _ := strings.Cut(r.System[at+len(openMark):], closeMark)
-		memory = strings.Join(strings.Fields(rest), " ")
 	}
 	return llmtest.Text(fmt.Sprintf("You said: %s Memory: %s", r.User, memory))
 }

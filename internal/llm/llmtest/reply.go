@@ -11,6 +11,8 @@ import (
 type Reply struct {
 	kind    kind
 	content string // of the message
+	thought string // in place of the content, or beside it
+	field   string // that has it
 	refusal string
 	finish  string
 	status  int
@@ -36,6 +38,8 @@ const (
 	kindNoChoices
 	kindVectors
 	kindDim
+	kindInside
+	kindEndless
 )
 
 // Default answers as without a script.

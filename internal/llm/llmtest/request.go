@@ -28,6 +28,8 @@ type Request struct {
 	Tools       int    // how many tools the request offers
 	ToolChoice  string // tool_choice, as JSON; "" none
 	Key         string // bearer token
+	Query       string // of the address
+	Header      http.Header
 	Body        json.RawMessage
 }
 
@@ -104,7 +106,7 @@ func readRequest(r *http.Request) (Request, error) {
 		Path: r.URL.Path, Model: w.Model, Messages: w.Messages, Temperature: w.Temperature,
 		MaxTokens: max(w.MaxTokens, w.MaxCompletionTokens), Dimensions: w.Dimensions, Body: body,
 		Stream: w.Stream, StreamUsage: w.StreamOptions.IncludeUsage, Tools: len(w.Tools), ToolChoice: string(w.ToolChoice),
-		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), Query: r.URL.RawQuery, Header: r.Header,
 	}
 	for _, m := range w.Messages {
 		switch m.Role {

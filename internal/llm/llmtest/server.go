@@ -53,6 +53,7 @@ type Server struct {
 	noObjects  bool
 	noUsage    bool
 	refused    map[string]bool // request fields
+	troubles   troubles
 	images     map[string]string
 	prompt     int64
 	completion int64
@@ -211,6 +212,10 @@ func (s *Server) next(req Request) Reply {
 		s.mu.Unlock()
 		return StatusText(http.StatusBadRequest, fmt.Sprintf("Invalid parameter: 'response_format' of type '%s' is not supported.", req.Format))
 	}
+	if refusal, ok := s.troubles.refuse(&req); ok {
+		s.mu.Unlock()
+		return refusal
+	}
 	if q := s.scripts[req.Call]; len(q) > 0 {
 		s.scripts[req.Call] = q[1:]
 		s.mu.Unlock()
@@ -262,6 +267,10 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep 
 	case kindNotJSON:
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<!doctype html><title>It works!</title>")
+	case kindInside:
+		s.inside(w, req, rep)
+	case kindEndless:
+		s.endless(w, r, req, rep)
 	case kindNoChoices:
 		s.complete(w, req, nil, "")
 	case kindDefault, kindMessage, kindVectors, kindDim:
@@ -279,6 +288,9 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep 
 			return
 		}
 		message := map[string]any{"role": "assistant", "content": rep.content, "refusal": nullIfEmpty(rep.refusal)}
+		if rep.thought != "" {
+			message["content"], message[rep.field] = nullIfEmpty(rep.content), rep.thought
+		}
 		if len(rep.tools) > 0 {
 			message["content"], message["tool_calls"] = nullIfEmpty(rep.content), rep.toolCalls()
 		}
@@ -352,14 +364,20 @@ func (s *Server) embed(w http.ResponseWriter, req Request, rep Reply) {
 			vectors = append(vectors, wordVector(in, dim))
 		}
 	}
+	indexed := true
+	s.set(func() { indexed = !s.troubles.noIndex })
 	data := make([]any, len(vectors))
 	words := 0
 	for _, in := range req.Inputs {
 		words += len(strings.Fields(in))
 	}
 	for i, v := range vectors {
-		// Out of order, as the index allows.
-		data[len(vectors)-1-i] = map[string]any{"object": "embedding", "index": i, "embedding": v}
+		if indexed {
+			// Out of order, as the index allows.
+			data[len(vectors)-1-i] = map[string]any{"object": "embedding", "index": i, "embedding": v}
+			continue
+		}
+		data[i] = map[string]any{"object": "embedding", "embedding": v}
 	}
 	body := map[string]any{"object": "list", "model": req.Model, "data": data}
 	s.count(body, words, 0)

@@ -27,6 +27,11 @@ func (r Reply) deltas() []map[string]any {
 			out = append(out, map[string]any{"content": word})
 		}
 	}
+	for _, word := range strings.SplitAfter(r.thought, " ") {
+		if word != "" {
+			out = append(out, map[string]any{r.field: word})
+		}
+	}
 	if r.refusal != "" {
 		out = append(out, map[string]any{"refusal": r.refusal})
 	}

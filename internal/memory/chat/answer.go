@@ -9,6 +9,8 @@ import (
 	"io"
 	"regexp"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -60,7 +62,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if err := checkTurns(q.Turns); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout(delta != nil))
 	defer cancel()
 	v, err := s.recall.Open(ctx, scope, ref, nil, 0)
 	if err != nil {
@@ -96,18 +98,15 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 		return nil, err
 	}
 	turns := lastTurns(q.Turns, built.Turns)
-	body, err := newRequest(model.Name(), withMemory(built.Text), turns, delta != nil, true)
+	r, err := newRequest(turns, withMemory(built.Text), delta != nil)
 	if err != nil {
 		return nil, err
 	}
-	r := Request{Collection: v.Collection.ID, Body: body, Stream: delta != nil}
-	t, err := s.readAnswer(ctx, scope, model, r, delta)
-	if refused, ok := errors.AsType[*Refused](err); ok && r.Stream && bytes.Contains(refused.Body, []byte("stream_options")) {
+	t, err := s.readAnswer(ctx, scope, model, v.Collection.ID, r, delta)
+	if refused, ok := errors.AsType[*Refused](err); ok && r.stream && bytes.Contains(refused.Body, []byte("stream_options")) {
 		// Not every endpoint supports usage at the end of a stream.
-		if r.Body, err = newRequest(model.Name(), withMemory(built.Text), turns, true, false); err != nil {
-			return nil, err
-		}
-		t, err = s.readAnswer(ctx, scope, model, r, delta)
+		r.rename("stream_options", "")
+		t, err = s.readAnswer(ctx, scope, model, v.Collection.ID, r, delta)
 	}
 	if err != nil {
 		return nil, err
@@ -120,17 +119,20 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 }
 
 // readAnswer sends a request and reads the whole answer.
-func (s *Service) readAnswer(ctx context.Context, scope tenant.Scope, model Model, r Request, delta func(string) error) (*transcript, error) {
-	resp, err := model.Send(ctx, scope, r)
+func (s *Service) readAnswer(ctx context.Context, scope tenant.Scope, model Model, collection uuid.UUID, r *body, delta func(string) error) (*transcript, error) {
+	resp, sent, err := s.send(ctx, scope, model, collection, r)
 	if err != nil {
 		return nil, err
 	}
 	t := &transcript{}
 	defer func() {
 		_ = resp.Body.Close() // the rest is not read
-		resp.Account(t.cost(r.Body))
+		resp.Account(t.cost(sent))
 	}()
-	if !r.Stream || !isStream(resp.ContentType) {
+	if isStream(resp.ContentType) && !r.stream {
+		return nil, errUnwanted
+	}
+	if !isStream(resp.ContentType) {
 		raw, err := io.ReadAll(resp.Body)
 		if err != nil {
 			return nil, brokenAnswer(ctx, err)
@@ -146,10 +148,13 @@ func (s *Service) readAnswer(ctx context.Context, scope tenant.Scope, model Mode
 	} else if err := t.readStream(ctx, resp.Body, delta); err != nil {
 		return nil, err
 	}
-	if t.reply() == "" {
-		return nil, fault.New(fault.ModelFailed, "the model returned an empty answer")
+	switch {
+	case t.reply() != "":
+		return t, nil
+	case t.finish == "length":
+		return nil, fault.New(fault.ModelFailed, "the model's answer was cut off before its text began: raise the limit of answers at the model's endpoint, or use a model that thinks less")
 	}
-	return t, nil
+	return nil, fault.New(fault.ModelFailed, "the model returned an empty answer")
 }
 
 // readStream reads a stream to its end and passes on its text.
@@ -169,7 +174,7 @@ func (t *transcript) readStream(ctx context.Context, body io.Reader, delta func(
 			if !t.finished {
 				return brokenAnswer(ctx, io.ErrUnexpectedEOF)
 			}
-			if s := t.refusal.String(); s != "" && t.text.Len() == 0 {
+			if s := t.reply(); s != "" && t.text.Len() == 0 {
 				return delta(s)
 			}
 			return nil
@@ -179,8 +184,14 @@ func (t *transcript) readStream(ctx context.Context, body io.Reader, delta func(
 	}
 }
 
+// errUnwanted is the error of a stream that nobody asked for.
+var errUnwanted = fault.New(fault.ModelFailed, "the model's answer is a stream, which was not asked for")
+
 // brokenAnswer returns the error for an answer that ended early.
 func brokenAnswer(ctx context.Context, err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f // the endpoint said what is wrong
+	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err() // the client is gone
 	}
@@ -213,9 +224,9 @@ func (t *transcript) cost(request []byte) Usage {
 // speaker matches names that endpoints accept.
 var speaker = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// newRequest encodes a dialogue as a request. usage asks the endpoint for the usage at the end of a
-// stream.
-func newRequest(model, system string, turns []Turn, stream, usage bool) ([]byte, error) {
+// newRequest returns a dialogue as a request, with what is known behind its last turn. Of a stream, the usage at its end
+// is asked for.
+func newRequest(turns []Turn, known string, stream bool) (*body, error) {
 	type message struct {
 		Role    memory.Role `json:"role"`
 		Name    string      `json:"name,omitempty"`
@@ -225,15 +236,13 @@ func newRequest(model, system string, turns []Turn, stream, usage bool) ([]byte,
 		IncludeUsage bool `json:"include_usage"`
 	}
 	out := struct {
-		Model    string    `json:"model"`
 		Messages []message `json:"messages"`
 		Stream   bool      `json:"stream,omitempty"`
 		Options  *options  `json:"stream_options,omitempty"`
-	}{Model: model, Stream: stream}
-	if stream && usage {
+	}{Stream: stream}
+	if stream {
 		out.Options = &options{IncludeUsage: true}
 	}
-	out.Messages = []message{{Role: memory.RoleSystem, Content: system}}
 	for _, t := range turns {
 		m := message{Role: t.Role, Content: t.Content}
 		if speaker.MatchString(t.Name) {
@@ -245,5 +254,10 @@ func newRequest(model, system string, turns []Turn, stream, usage bool) ([]byte,
 	if err != nil {
 		return nil, fmt.Errorf("encode a request: %w", err)
 	}
-	return raw, nil
+	b, err := parseBody(raw)
+	if err != nil {
+		return nil, err
+	}
+	err = b.inject(known)
+	return b, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 // body is a request of an OpenAI client: all its fields, unchanged and in order.
@@ -166,21 +167,6 @@ func (b *body) field(name string) json.RawMessage {
 	return nil
 }
 
-// inject adds a system message after those at the start of the dialogue, so that the client's own
-// instructions come first.
-func (b *body) inject(system string) error {
-	raw, err := json.Marshal(map[string]string{"role": string(memory.RoleSystem), "content": system})
-	if err != nil {
-		return fmt.Errorf("encode a message: %w", err)
-	}
-	at := 0
-	for at < len(b.turns) && (b.turns[at].Role == memory.RoleSystem || b.turns[at].Role == memory.RoleDeveloper) {
-		at++
-	}
-	b.messages = slices.Insert(b.messages, at, json.RawMessage(raw))
-	return nil
-}
-
 // keepLast leaves out the oldest turns of the user and the assistant, so that at most so many are left, with the results of tools that
 // a turn has asked for; 0: none. Messages of systems and the question stay. Call it before inject.
 func (b *body) keepLast(most int) {
@@ -279,7 +265,7 @@ func (b *body) question() (Turn, bool) {
 	}
 	for _, t := range slices.Backward(b.turns) {
 		if t.Role == memory.RoleUser {
-			return t, strings.TrimSpace(t.Content) != ""
+			return t, recalled.Strip(t.Content) != ""
 		}
 	}
 	return Turn{}, false

@@ -195,8 +195,8 @@ func TestAnswerThenRemember(t *testing.T) {
 	}
 }
 
-// C098, C104: the query is the whole dialogue. The context is between the marks in one added system
-// message, and the dialogue follows.
+// C098, C104: the query is the whole dialogue. The context is between the marks behind the
+// last turn, and no system message is added.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -211,7 +211,8 @@ func TestPrompt(t *testing.T) {
 		t.Errorf("asked for %+v", q)
 	}
 	m := f.messages(t)
-	if len(m) != 4 || m[0].Role != "system" || !strings.HasSuffix(m[0].Content, "<slipbox-memory>\n"+f.context.Text+"\n</slipbox-memory>") || m[3].Content != "Two." {
+	if len(m) != 3 || m[0].Content != "I have a dog." || m[1].Content != "How old?" || !strings.HasPrefix(m[2].Content, "Two.\n\n<slipbox-memory>\n") ||
+		!strings.HasSuffix(m[2].Content, "\n\n"+f.context.Text+"\n</slipbox-memory>") {
 		t.Errorf("sent %+v", m)
 	}
 }
@@ -395,7 +396,9 @@ func TestCompletionsPass(t *testing.T) {
 		t.Fatalf("%q, %+v, %v", got, c, err)
 	}
 	sent := string(f.sent[0].Body)
-	if !strings.HasPrefix(sent, `{"model":"fake-1","messages":[`+first+`,{"content":"`) || !strings.HasSuffix(sent, `},`+second+`],`+tail+`}`) || !strings.Contains(sent, "Ada lives in Lisbon") {
+	asked := second[:strings.LastIndex(second, "]")]
+	if !strings.HasPrefix(sent, `{"model":"fake-1","messages":[`+first+`,`+asked+`,{"type":"text","text":"<slipbox-memory>`) ||
+		!strings.HasSuffix(sent, `[1] Ada lives in Lisbon.\n</slipbox-memory>"}],"name":"ada"}],`+tail+`}`) {
 		t.Errorf("sent %s", sent)
 	}
 	if said := f.written[0].Messages; len(said) != 2 || said[0].Content != "Where?" || !said[1].Recalled {
@@ -432,7 +435,7 @@ func TestCompletionsRemember(t *testing.T) {
 	} {
 		f := newFake()
 		f.answer, f.stream = c.answer, c.stream
-		_, _, err := f.complete(t, both(), "home", `{"messages":[`+c.messages+`]}`)
+		_, _, err := f.complete(t, both(), "home", fmt.Sprintf(`{"stream":%t,"messages":[%s]}`, c.stream, c.messages))
 		if (err != nil) != (name == "cut off") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -480,7 +483,7 @@ func TestCompletionsCost(t *testing.T) {
 	counted := func(answer, tail string) chat.Usage {
 		f := newFake()
 		f.stream, f.answer = true, answer
-		if _, _, err := f.complete(t, both(), "home", `{"messages":[{"role":"user","content":"a"}]`+tail+`}`); err != nil {
+		if _, _, err := f.complete(t, both(), "home", `{"stream":true,"messages":[{"role":"user","content":"a"}]`+tail+`}`); err != nil {
 			t.Fatal(err)
 		}
 		return f.usage[0]

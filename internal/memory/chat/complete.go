@@ -41,8 +41,8 @@ type Completion struct {
 
 // Complete answers a request of an OpenAI client (notes:read; notes:write to store the exchange).
 // The collection is what find returns for the text after the last @ in the model's name, "" without one. The request is sent to the
-// model unchanged, except for the model's name and one added system message with the context from
-// memory; a policy may bound the turns that the model reads. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
+// model unchanged, except for the model's name and the context from memory behind what the user said
+// last; a policy may bound the turns that the model reads. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
 //
 // The user's last message is stored with the text that finally answers it. While the model calls
 // tools nothing is stored: the request with their results does it.
@@ -81,7 +81,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	if ref == "" {
 		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection or Slipbox-External, or after the model's name as in %q", DefaultModel+"@my-collection")
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout(b.stream))
 	defer func() {
 		if err != nil {
 			cancel()
@@ -112,7 +112,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 		c.offline = true
 		return c, s.completeOffline(ctx, scope, v, b, c)
 	}
-	built, err := s.context(ctx, scope, v, b.turns, recall.ContextQuery{Chat: true})
+	built, err := s.context(ctx, scope, v, b.asked(), recall.ContextQuery{Chat: true})
 	if err != nil {
 		return nil, err
 	}
@@ -124,18 +124,15 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 			return nil, err
 		}
 	}
-	if c.request, err = b.encode(model.Name()); err != nil {
-		return nil, err
-	}
-	if c.resp, err = model.Send(ctx, scope, Request{Collection: v.Collection.ID, Body: c.request, Stream: b.stream}); err != nil {
+	if c.resp, c.request, err = s.send(ctx, scope, model, v.Collection.ID, b); err != nil {
 		return nil, err
 	}
 	c.ContentType, c.body = c.resp.ContentType, c.resp.Body
 	c.Stream = isStream(c.ContentType)
+	if c.Stream && !b.stream {
+		return nil, c.unwanted()
+	}
 	if c.Stream {
-		if r != nil && !r.streams {
-			return nil, c.unwanted()
-		}
 		return c, nil
 	}
 	// The whole answer is read first, so that an answer that breaks off is still an error response.
@@ -337,7 +334,7 @@ func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v mem
 // unwanted closes a stream that was not asked for, and returns the error.
 func (c *Completion) unwanted() error {
 	c.Close()
-	return fault.New(fault.ModelFailed, "the model's answer is a stream, which was not asked for")
+	return errUnwanted
 }
 
 // wasRead notes that the whole answer was parsed. Translated, it is sent in the form that the request asks for, whether

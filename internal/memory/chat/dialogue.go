@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 // Turn is a message of the current dialogue.
@@ -24,12 +25,12 @@ type Turn struct {
 const maxTurns = 100
 
 // dialogueQuery returns a dialogue as a query of recall: the turns of users and assistants, without those
-// of systems and tools.
+// of systems and tools, and without what was recalled in them.
 func dialogueQuery(turns []Turn) []recall.Message {
 	var out []recall.Message
 	for _, t := range turns {
-		said := strings.ReplaceAll(t.Content, "\x00", "")
-		if (t.Role == memory.RoleUser || t.Role == memory.RoleAssistant) && strings.TrimSpace(said) != "" {
+		said := recalled.Strip(strings.ReplaceAll(t.Content, "\x00", ""))
+		if (t.Role == memory.RoleUser || t.Role == memory.RoleAssistant) && said != "" {
 			out = append(out, recall.Message{Role: string(t.Role), Name: t.Name, Content: said})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
@@ -13,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // First lines of an answer without a model.
@@ -60,11 +62,8 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 			content = content[p.Start:p.End]
 		}
 		a.Citations = append(a.Citations, recall.Cite(n))
-		day := n.OccurredAt.UTC().Format("2006-01-02") + ": "
-		if strings.Contains(content, day) { // a quotation has its date
-			day = ""
-		}
-		fmt.Fprintf(&b, "\n[%d] %s%s", len(a.Citations), day, clip.Runes(oneLine(content), offlineRunes))
+		day := n.OccurredAt.UTC().Format(time.DateOnly)
+		fmt.Fprintf(&b, "\n[%d] %s: %s", len(a.Citations), day, clip.Runes(oneLine(quote.WithoutDay(content, n.OccurredAt)), offlineRunes))
 	}
 	if len(a.Citations) > 0 {
 		a.Reply = b.String()

@@ -11,11 +11,12 @@ import (
 //go:embed prompts/answer.txt
 var instructions string
 
-// withMemory returns the system message with the context, or with a remark that there is none. Notes in
-// a context are escaped already; nothing in it may end the message, from wherever it comes.
+// withMemory returns the text with the context, or with a remark that there is none. All of it is marked, so that nothing
+// of it is learned where it comes back. Notes in a context are escaped already; nothing in it may end the block, from
+// wherever it comes.
 func withMemory(context string) string {
 	if context == "" {
 		context = "(nothing that belongs to this)"
 	}
-	return strings.TrimSpace(instructions) + "\n\n" + recalled.Mark(text.EscapeTags(context))
+	return recalled.Mark(strings.TrimSpace(instructions) + "\n\n" + text.EscapeTags(context))
 }

@@ -29,6 +29,7 @@ type answered struct {
 	id       string
 	model    string
 	items    []*outputItem
+	thought  strings.Builder
 	finish   string
 	usage    json.RawMessage
 	sequence int
@@ -71,6 +72,7 @@ func (r *response) add(a *answerPart) {
 		}
 		for _, m := range []*utterance{&c.Message, &c.Delta} {
 			r.say("output_text", textOf(m.Content))
+			r.thought.WriteString(m.thinking())
 			if m.Refusal != nil {
 				r.say("refusal", *m.Refusal)
 			}
@@ -190,6 +192,9 @@ func (t *outputItem) object(status string) object {
 
 // end ends the answer: the last events of a stream, or the whole of it.
 func (r *response) end() error {
+	if len(r.items) == 0 && r.finish == "stop" {
+		r.say("output_text", r.thought.String()) // the model put its answer there
+	}
 	r.settle(len(r.items) - 1)
 	status := "completed"
 	if r.incomplete() != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 // respond sends a request in the form of OpenAI's responses and returns what came back.
@@ -39,13 +41,18 @@ func (f *fake) translated(t *testing.T) string {
 		t.Fatal(err)
 	}
 	delete(body, "model")
-	var messages []any
 	for _, m := range body["messages"].([]any) {
-		if said, _ := m.(map[string]any)["content"].(string); !strings.Contains(said, "<slipbox-memory>") {
-			messages = append(messages, m)
+		m := m.(map[string]any)
+		switch said := m["content"].(type) {
+		case string:
+			m["content"] = recalled.Strip(said)
+		case []any:
+			m["content"] = slices.DeleteFunc(said, func(part any) bool {
+				text, _ := part.(map[string]any)["text"].(string)
+				return strings.HasPrefix(text, recalled.Open)
+			})
 		}
 	}
-	body["messages"] = messages
 	raw, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
 // Recall reads memory; *recall.Service implements it.
@@ -38,9 +39,10 @@ type Deps struct {
 
 // Config holds the limits of chats.
 type Config struct {
-	Timeout     time.Duration // of a whole answer, including streams; default 5 min
-	RememberFor time.Duration // for storing an exchange; default 10 s
-	Limits      Limits        // of requests in OpenAI's form
+	Timeout      time.Duration // of an answer that is streamed, to its end; default 5 min
+	WholeTimeout time.Duration // of one that is not; default Timeout
+	RememberFor  time.Duration // for storing an exchange; default 10 s
+	Limits       Limits        // of requests in OpenAI's form
 }
 
 // Service answers from memory. It is safe for concurrent use.
@@ -54,6 +56,15 @@ type Service struct {
 	cfg    Config
 
 	replies replies
+	forms   learnedForms
+}
+
+// timeout returns how long an answer may take.
+func (s *Service) timeout(streamed bool) time.Duration {
+	if streamed {
+		return s.cfg.Timeout
+	}
+	return s.cfg.WholeTimeout
 }
 
 // New returns a Service.
@@ -62,8 +73,9 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "chat: recall and notes are required")
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Minute)
+	cfg.WholeTimeout = cmp.Or(cfg.WholeTimeout, cfg.Timeout)
 	cfg.RememberFor = cmp.Or(cfg.RememberFor, 10*time.Second)
-	if cfg.Timeout < 0 || cfg.RememberFor < 0 || cfg.Limits.MaxChoices < 0 || cfg.Limits.MaxTokens < 0 {
+	if cfg.Timeout < 0 || cfg.WholeTimeout < 0 || cfg.RememberFor < 0 || cfg.Limits.MaxChoices < 0 || cfg.Limits.MaxTokens < 0 {
 		return nil, fault.New(fault.Internal, "chat: a setting is out of range")
 	}
 	s := &Service{recall: deps.Recall, notes: deps.Notes, models: deps.Models, clock: deps.Clock, log: deps.Log, lost: deps.Lost, cfg: cfg}
@@ -103,14 +115,16 @@ type pendingExchange struct {
 // newMemo returns the memo of a question. A caller who may not write notes is answered, but nothing
 // is stored.
 //
-// What is remembered is without secrets, as the collection has it; Invalid when it refuses that of the question. The model
-// reads what the caller sent.
+// What is remembered is without what was recalled, and without secrets, as the collection has it; Invalid when it refuses
+// that of the question. The model reads what the caller sent.
 func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.View, question Turn, wanted bool) (pendingExchange, error) {
 	may := tenant.Check(scope, tenant.NotesWrite) == nil
 	if v.Collection.Shared() {
 		may = may && tenant.Check(scope, tenant.BaseWrite) == nil
 	}
-	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
+	question.Content = recalled.Strip(question.Content)
+	wanted = wanted && may && question.Content != ""
+	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock()}
 	if !m.wanted {
 		return m, nil
 	}
@@ -133,7 +147,7 @@ func (m *pendingExchange) remember(ctx context.Context) {
 		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
 		Content: storedText(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
-	reply := withoutThinking(m.reply)
+	reply := recalled.Strip(withoutThinking(m.reply))
 	if m.view.Collection.Secrets() != memory.SecretsKeep {
 		reply, _ = secret.Redact(reply) // refusing it would lose the exchange
 	}

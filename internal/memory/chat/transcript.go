@@ -12,8 +12,10 @@ import (
 type transcript struct {
 	text     strings.Builder
 	refusal  strings.Builder
-	beside   int64 // estimated tokens of everything but the text: further choices, calls of tools, thinking
-	tools    bool  // the model calls a tool
+	thought  strings.Builder // what some models write in place of the text
+	finish   string          // why the answer ended
+	beside   int64           // estimated tokens of everything but the text: further choices, calls of tools, thinking
+	tools    bool            // the model calls a tool
 	finished bool
 	usage    *Usage
 	done     bool              // the stream said that it ends
@@ -47,12 +49,16 @@ type utterance struct {
 	ToolCalls    []json.RawMessage `json:"tool_calls"`
 	FunctionCall json.RawMessage   `json:"function_call"`
 	Reasoning    any               `json:"reasoning_content"`
+	Thought      any               `json:"reasoning"` // as other endpoints name it
 }
+
+// thinking returns what the model thought.
+func (u *utterance) thinking() string { return textOf(u.Reasoning) + textOf(u.Thought) }
 
 // tokensBeside returns the estimated tokens of an utterance without the answering text; with whole,
 // including it.
 func (u *utterance) tokensBeside(whole bool) int64 {
-	n := search.EstimateTokens(textOf(u.Reasoning))
+	n := search.EstimateTokens(u.thinking())
 	if string(u.FunctionCall) != "null" {
 		n += search.EstimateTokens(string(u.FunctionCall))
 	}
@@ -94,12 +100,15 @@ func (t *transcript) parseObject(raw []byte) {
 		}
 		for _, m := range []utterance{c.Message, c.Delta} {
 			t.text.WriteString(textOf(m.Content))
+			t.thought.WriteString(m.thinking())
 			if m.Refusal != nil {
 				t.refusal.WriteString(*m.Refusal)
 			}
 			t.tools = t.tools || len(m.ToolCalls) > 0 || len(m.FunctionCall) > 0 && string(m.FunctionCall) != "null"
 		}
-		t.finished = t.finished || c.FinishReason != nil && *c.FinishReason != ""
+		if c.FinishReason != nil && *c.FinishReason != "" {
+			t.finished, t.finish = true, *c.FinishReason
+		}
 	}
 }
 
@@ -139,12 +148,16 @@ func (t *transcript) parseEvent(line []byte) {
 	t.parseObject(data)
 }
 
-// reply returns the text of the answer.
+// reply returns the text of the answer. That of a model which ends without one is what it thought, unless its thoughts
+// were cut off.
 func (t *transcript) reply() string {
-	if s := t.text.String(); s != "" {
-		return s
+	switch {
+	case t.text.Len() > 0:
+		return t.text.String()
+	case t.refusal.Len() > 0 || t.tools || t.finish != "stop":
+		return t.refusal.String()
 	}
-	return t.refusal.String()
+	return t.thought.String()
 }
 
 // textOf returns the text of a message's content, which is a string or a list of parts.

@@ -139,7 +139,7 @@ func TestModelTrouble(t *testing.T) {
 		mend  func(w *world)
 		says  string
 	}{
-		{"down", func(w *world) { w.fake.Down(true) }, func(w *world) { w.fake.Down(false) }, "127.0.0.1"},
+		{"down", func(w *world) { w.fake.Down(true) }, func(w *world) { w.fake.Down(false) }, "the model's endpoint"},
 		{"500", func(w *world) { w.fake.Always("analyze", llmtest.Status(500, 0)) }, nil, ""},
 		{"429", func(w *world) { w.fake.Always("analyze", llmtest.Status(429, time.Second)) }, nil, ""},
 		{"reset", func(w *world) { w.fake.Always("analyze", llmtest.Reset()) }, nil, ""},

@@ -118,7 +118,7 @@ func (e *Engine) triesFor(job *memory.Job, cause error) int {
 	switch {
 	case job.Kind == memory.JobRemove:
 		return math.MaxInt
-	case errors.Is(cause, memory.ErrBudget): // each try would use up the budget again
+	case errors.Is(cause, memory.ErrBudget), errors.Is(cause, memory.ErrNoRoom): // each try would use it up again
 		return e.cfg.MaxTries
 	case errors.Is(cause, memory.ErrBadAnswer) || slices.Contains(codes, fault.CodeOf(cause)):
 		return e.cfg.ServiceTries

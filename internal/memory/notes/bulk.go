@@ -175,6 +175,13 @@ func (n *Service) addLines(ctx context.Context, s tenant.Scope, c *memory.Collec
 		if err != nil {
 			return err
 		}
+		ids := make([]uuid.UUID, len(batch))
+		for i, b := range batch {
+			ids[i] = b.note.ID
+		}
+		if err := tx.Foresee(ctx, ids); err != nil {
+			return err
+		}
 		for _, b := range batch {
 			if len(out) >= fewestLines && tx.OthersWait() {
 				break

@@ -116,8 +116,12 @@ func (im *Importer) writeBatch(ctx context.Context, batch []*importNote, results
 	o := memory.WriteOptions{Cause: memory.CauseImport, Job: im.job, System: true}
 	_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		waiting = nil
+		known, err := readKnown(ctx, tx, batch)
+		if err != nil {
+			return err
+		}
 		for _, in := range batch {
-			r, err := im.putNote(ctx, tx, in)
+			r, err := im.putNote(ctx, tx, in, known)
 			if err != nil {
 				return err
 			}
@@ -153,14 +157,27 @@ func (im *Importer) writeBatch(ctx context.Context, batch []*importNote, results
 	return nil
 }
 
-// putNote writes one note unless it exists.
-func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote) (r ImportResult, err error) {
-	r = ImportResult{Line: in.line, ID: in.note.ID, Warnings: append([]string(nil), in.warnings...)}
-	old, err := readVisible(ctx, tx, in.note.ID)
-	if err != nil {
-		return r, err
+// readKnown reads the notes of a batch that exist, by id.
+func readKnown(ctx context.Context, tx memory.Tx, batch []*importNote) (map[uuid.UUID]*memory.Note, error) {
+	ids := make([]uuid.UUID, len(batch))
+	for i, in := range batch {
+		ids[i] = in.note.ID
 	}
-	note := in.note
+	notes, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[uuid.UUID]*memory.Note, len(notes))
+	for i := range notes {
+		known[notes[i].ID] = &notes[i]
+	}
+	return known, tx.Foresee(ctx, ids)
+}
+
+// putNote writes one note unless it is known, and adds it to those.
+func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote, known map[uuid.UUID]*memory.Note) (r ImportResult, err error) {
+	r = ImportResult{Line: in.line, ID: in.note.ID, Warnings: append([]string(nil), in.warnings...)}
+	note, old := in.note, known[in.note.ID]
 	if note.OccurredAt.IsZero() {
 		note.OccurredAt = tx.Now()
 		if old != nil {
@@ -184,9 +201,11 @@ func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote) (
 			return r, err
 		}
 	}
-	if _, err := tx.Put(ctx, note); err != nil {
+	stored, err := tx.Put(ctx, note)
+	if err != nil {
 		return r, err
 	}
+	known[stored.ID] = &stored
 	if in.usage != nil {
 		if err := tx.SetUsage(ctx, note.ID, *in.usage); err != nil {
 			return r, err

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/recalled"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
@@ -240,7 +241,8 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 	if !slices.Contains(memory.Roles(), m.role) {
 		r.Addf("role", "must be one of %s", wording.Or(memory.Roles()...))
 	}
-	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: in.Content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
+	content, known := ownWords(in, m.role)
+	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
 	for k, v := range in.Attributes {
 		switch k {
 		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires:
@@ -265,7 +267,7 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 		}
 		note.Attributes[memory.AttrExpires] = at.Format(time.RFC3339Nano)
 	}
-	if in.Recalled {
+	if in.Recalled || known {
 		note.Attributes[memory.AttrRecall] = true
 	}
 	var err error
@@ -280,6 +282,19 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 		r.Malformed = r.Malformed || f.Code == fault.Malformed
 	}
 	return r.Err()
+}
+
+// ownWords returns a message without what was recalled in it. One that has nothing else stays, and known says so. Documents
+// and what tools say are kept as they are.
+func ownWords(in *NewMessage, role memory.Role) (content string, known bool) {
+	spoken := role == memory.RoleUser || role == memory.RoleAssistant
+	if !spoken || !recalled.Within(in.Content) || json.Valid([]byte(in.Content)) {
+		return in.Content, false
+	}
+	if own := recalled.Strip(in.Content); own != "" {
+		return own, false
+	}
+	return in.Content, true
 }
 
 // checkSession validates the name or number of a session.

@@ -497,3 +497,20 @@ func TestManyAndLongMessages(t *testing.T) {
 		t.Errorf("%d messages at %d", len(w.Messages), w.Revision)
 	}
 }
+
+// What was recalled is not stored as what somebody said, for every policy; a message of nothing else stays, and nothing is
+// learned from it. What tools say, and documents, stay as they are.
+func TestRecalledIsNotStored(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	const block = "<slipbox-memory>\nAda lives in Oslo.\n</slipbox-memory>"
+	document, tool := `{"said": "a `+"<slipbox-memory>"+`"}`, "found "+block
+	w := d.say(c, user("Where does Ada live?\n\n"+block), user(block), user(document), notes.NewMessage{Role: memory.RoleTool, Content: tool})
+	for i, want := range []string{"Where does Ada live?", block, document, tool} {
+		n, ok := d.read(c, w.Messages[i].ID)
+		if !ok || n.Content != want || memory.Learnable(&n) != (i == 0 || i == 2) {
+			t.Errorf("%d: %q, learnable %v", i, n.Content, memory.Learnable(&n))
+		}
+	}
+}

@@ -110,7 +110,7 @@ func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uui
 func (q *session) updateLeased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, set string, args ...any) error {
 	if lease != uuid.Nil {
 		p := params{args: append([]any{sc.Tenant(), job, lease}, args...)}
-		n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3"+jobsReachedBy(&p, sc), p.args...)
+		n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state || '' = 'running' AND j.lease = $3"+jobsReachedBy(&p, sc), p.args...)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -195,7 +195,7 @@ func endAssignments(end memory.JobEnd, finished time.Time) (set string, args []a
 // EndJob implements store.JobWrites, in a transaction that has locked the head of the collection.
 func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
 	set, args := endAssignments(end, finished)
-	n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3",
+	n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state || '' = 'running' AND j.lease = $3",
 		append([]any{tenantID, job, lease}, args...)...)
 	if err == nil && n == 0 {
 		err = store.ErrLeaseLost

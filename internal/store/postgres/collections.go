@@ -19,8 +19,8 @@ const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name
  h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch`
 
 const collectionTables = ` FROM collections c
- JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id
- LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent `
+ CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = c.tenant AND h.collection = c.id LIMIT 1) h
+ LEFT JOIN LATERAL (SELECT a.name FROM agents a WHERE a.tenant = c.tenant AND a.id = c.agent LIMIT 1) a ON true `
 
 // collectionDest returns the destinations of collectionColumns.
 func collectionDest(r *store.CollectionRow) []any {
@@ -57,15 +57,19 @@ func reachedBy(p *params, s tenant.Scope) string {
 
 const zeroID = "'00000000-0000-0000-0000-000000000000'"
 
+// notDeleting is the condition that a collection is not being removed, in a form that is not that of an index: a collection is
+// found by its id.
+const notDeleting = "state || '' <> 'deleting'"
+
 // seenBy returns the condition that callers with the scope see a collection c.
 func seenBy(p *params, s tenant.Scope, now time.Time) string {
-	return " AND c.state <> 'deleting' AND (c.expires_at IS NULL OR c.expires_at > " + p.add(now) + ")" + reachedBy(p, s)
+	return " AND c." + notDeleting + " AND (c.expires_at IS NULL OR c.expires_at > " + p.add(now) + ")" + reachedBy(p, s)
 }
 
 // byRef returns the condition for the collections c that a reference may mean, by id or by name; $1
 // is the tenant. The agent's own comes first: a shared base has the zero id as its agent.
 func byRef(p *params, s tenant.Scope, ref string, now time.Time) string {
-	column, value := "c.name", any(ref)
+	column, value := "c.state <> 'deleting' AND c.name", any(ref)
 	if id, err := uuid.Parse(ref); err == nil {
 		column, value = "c.id", id
 	}
@@ -99,7 +103,7 @@ func (q *session) CollectionsByExternal(ctx context.Context, tenantID uuid.UUID,
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after store.CollectionPlace, now time.Time) ([]store.CollectionRow, error) {
 	p := params{args: []any{s.Tenant()}}
-	where := "WHERE c.tenant = $1" + seenBy(&p, s, now)
+	where := "WHERE c.tenant = $1 AND c.state <> 'deleting'" + seenBy(&p, s, now)
 	if cq.Agent != nil {
 		where += " AND c.agent = " + p.add(*cq.Agent)
 	}
@@ -117,7 +121,7 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	}
 	where += ids.String()
 	if cq.Note != uuid.Nil {
-		where += " AND c.id IN (SELECT layer FROM notes WHERE tenant = $1 AND id = " + p.add(cq.Note) + ")"
+		where += " AND (SELECT true FROM notes n WHERE n.tenant = $1 AND n.layer = c.id AND n.id = " + p.add(cq.Note) + " LIMIT 1)"
 	}
 	if cq.After != "" { // the id is zero for the place just before a name
 		where += " AND (c.name, c.id) > (" + p.add(after.Name) + ", " + p.add(after.ID) + ")"

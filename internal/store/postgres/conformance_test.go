@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
@@ -17,7 +19,11 @@ import (
 // C069 (agents share a base), C075 (dimensions are not mixed), C077 (any version is restored).
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, openDirect)
+	sent := &statements{}
+	t.Run("suite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) storetest.Harness { return openTraced(t, sent) })
+	})
+	t.Run("plans", sent.check)
 }
 
 func TestConformanceAtOnce(t *testing.T) {
@@ -31,9 +37,14 @@ func TestRandomHistories(t *testing.T) {
 	storetest.RandomHistories(t, openDirect(t))
 }
 
+func openTraced(t *testing.T, tracer pgx.QueryTracer) storetest.Harness {
+	t.Helper()
+	return open("", tracer, func(_ *testing.T, db postgrestest.Database) string { return db.URL })(t)
+}
+
 func openDirect(t *testing.T) storetest.Harness {
 	t.Helper()
-	return open("", func(_ *testing.T, db postgrestest.Database) string { return db.URL })(t)
+	return open("", nil, func(_ *testing.T, db postgrestest.Database) string { return db.URL })(t)
 }
 
 // TestPoolerModes runs the suite in the modes without prepared statements, through a pooler that uses
@@ -56,7 +67,7 @@ func TestPoolerModes(t *testing.T) {
 				if slices.Contains(once, strings.Split(t.Name(), "/")[2]) {
 					t.Skip("run in the default mode")
 				}
-				return open(mode, func(t *testing.T, db postgrestest.Database) string {
+				return open(mode, nil, func(t *testing.T, db postgrestest.Database) string {
 					t.Helper()
 					url, _ := db.Pooled(t)
 					return url
@@ -68,11 +79,11 @@ func TestPoolerModes(t *testing.T) {
 	}
 }
 
-func open(mode string, at func(*testing.T, postgrestest.Database) string) func(t *testing.T) storetest.Harness {
+func open(mode string, tracer pgx.QueryTracer, at func(*testing.T, postgrestest.Database) string) func(t *testing.T) storetest.Harness {
 	return func(t *testing.T) storetest.Harness {
 		t.Helper()
 		clock := storetest.NewClock()
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8}, postgres.Deps{Clock: clock.Now})
+		s, err := postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8}, postgres.Deps{Clock: clock.Now, Tracer: tracer})
 		if err != nil {
 			t.Fatal(err)
 		}

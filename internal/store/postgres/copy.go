@@ -69,7 +69,7 @@ func (q *session) holdSource(ctx context.Context, sc tenant.Scope, v memory.View
 		return err
 	}
 	var there int
-	_, err := q.get(ctx, "SELECT COUNT(*) FROM collections WHERE tenant = $1 AND id = ANY($2::uuid[]) AND state <> 'deleting'", []any{sc.Tenant(), layers}, &there)
+	_, err := q.get(ctx, "SELECT COUNT(*) FROM unnest($2::uuid[]) k (id) WHERE (SELECT "+notDeleting+" FROM collections WHERE tenant = $1 AND id = k.id LIMIT 1)", []any{sc.Tenant(), layers}, &there)
 	if err == nil && there < len(layers) {
 		err = store.ErrLineage
 	}
@@ -147,18 +147,13 @@ func withAlias(alias, columns string) string {
 // not copied before. The versions are open in the target: what ended them in the source lies beyond
 // the view.
 func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys) (added store.Stored, err error) {
-	const keys = " FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) k (layer, id, from_rev) JOIN "
+	const keys = " FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) k (layer, note, from_rev)"
 	args := []any{tenantID, target, page.layers, page.notes, page.from}
 	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT $1, $2, x.note, x.from_rev, x.embedder, x.vec, x.tokens"+keys+
-		"vectors x ON x.tenant = $1 AND x.layer = k.layer AND x.note = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING", args...)
-	// The nearest layer that has a row decides.
-	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
- SELECT DISTINCT ON (u.note) $1::uuid, $2::uuid, u.note, u.access_count, u.last_access, u.strength, u.heat
- FROM unnest($4::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[])
- ORDER BY u.note, l.depth ON CONFLICT DO NOTHING`, tenantID, target, page.notes, layerIDs(v.Layers))
+		" CROSS JOIN LATERAL (SELECT * FROM vectors x WHERE x.tenant = $1 AND x.layer = k.layer AND x.note = k.note AND x.from_rev = k.from_rev OFFSET 0) x ON CONFLICT DO NOTHING", args...)
+	q.copyUsage(tenantID, target, page.notes, v.Layers)
 	_, err = q.get(ctx, "WITH copied AS (INSERT INTO notes (tenant, layer, "+noteTail+") SELECT $1, $2, "+
-		strings.Replace(withAlias("x", noteTail), "x.to_rev", openEnd, 1)+keys+
-		"notes x ON x.tenant = $1 AND x.layer = k.layer AND x.id = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING RETURNING bytes)"+
+		strings.Replace(withAlias("n", noteTail), "n.to_rev", openEnd, 1)+keys+versionOf+" ON CONFLICT DO NOTHING RETURNING bytes)"+
 		" SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint FROM copied", args, &added.Notes, &added.Bytes)
 	if err != nil {
 		return added, err
@@ -167,7 +162,7 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 		p := params{args: []any{tenantID, target, page.notes}}
 		n, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+linkTail+") SELECT $1, $2, "+
 			strings.Replace(withAlias("l", linkTail), "l.to_rev", openEnd, 1)+
-			" FROM links l WHERE l.source = ANY($3::uuid[]) AND "+p.visibleLinks(v.Layers, i)+" ON CONFLICT DO NOTHING", p.args...)
+			" FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM links l WHERE l.source = k.id AND "+p.visibleLinks(v.Layers, i)+" OFFSET 0) l ON CONFLICT DO NOTHING", p.args...)
 		if err != nil {
 			return added, err
 		}

@@ -337,6 +337,24 @@ func TestFewRoundTrips(t *testing.T) {
 		do   func() error
 	}{
 		{"add", 2, add},
+		{"notes with ids of their own", 3, func() error {
+			_, err := b.Write(ctx, b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+				ids := make([]uuid.UUID, 20)
+				for i := range ids {
+					ids[i] = uuid.New()
+				}
+				if err := tx.Foresee(ctx, ids); err != nil {
+					return err
+				}
+				for _, id := range ids {
+					if _, err := tx.Put(ctx, memory.Note{ID: id, Content: "x"}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return err
+		}},
 		{"view", 1, func() (err error) {
 			v, err = b.OpenView(ctx, b.scope, b.collection.String(), memory.At{})
 			return err

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -41,7 +43,8 @@ func (q *session) LockSigningKeys() {
 
 // HoldCollections implements store.CollectionLocks.
 func (q *session) HoldCollections(tenantID uuid.UUID, all ...uuid.UUID) {
-	q.later("SELECT 1 FROM collections WHERE tenant = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR KEY SHARE", tenantID, all)
+	all = slices.SortedFunc(slices.Values(all), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	q.later("SELECT 1 FROM unnest($2::uuid[]) k (id) CROSS JOIN LATERAL (SELECT 1 FROM collections WHERE tenant = $1 AND id = k.id FOR KEY SHARE) c", tenantID, all)
 }
 
 // LockCollection implements store.CollectionLocks.

@@ -23,10 +23,10 @@ func lineageOf(at string) string {
   SELECT 1, c.id, ` + at + `, c.parent, LEAST(` + at + `, c.parent_revision)
   UNION ALL
   SELECT up.depth + 1, p.id, up.below, p.parent, LEAST(up.below, p.parent_revision)
-  FROM up JOIN collections p ON p.tenant = c.tenant AND p.id = up.parent WHERE up.depth <= 9)
+  FROM up CROSS JOIN LATERAL (SELECT * FROM collections p WHERE p.tenant = c.tenant AND p.id = up.parent LIMIT 1) p WHERE up.depth <= 9)
  SELECT array_agg(up.id ORDER BY up.depth) AS layers, array_agg(up.bound ORDER BY up.depth) AS bounds,
   array_agg(e.erase_epoch ORDER BY up.depth) AS epochs, (array_agg(up.parent ORDER BY up.depth DESC))[1] AS last
- FROM up JOIN collection_heads e ON e.tenant = c.tenant AND e.collection = up.id) u `
+ FROM up CROSS JOIN LATERAL (SELECT e.erase_epoch FROM collection_heads e WHERE e.tenant = c.tenant AND e.collection = up.id LIMIT 1) e) u `
 }
 
 const lineageColumns = "u.layers, u.bounds, u.epochs, u.last"
@@ -123,7 +123,8 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 	return memory.NewView(sc, t.Collection, at, layers), nil
 }
 
-// The conditions below expect the tenant as parameter $1.
+// The conditions below expect the tenant as parameter $1. What they look up has a limit of one row, which keeps the planner
+// from joining whole layers: it finds each row by its key, also of a tenant that it does not know.
 
 // live returns the condition that a row of a layer is live at the layer's bound.
 func (p *params) live(alias string, l memory.Layer) string {
@@ -135,8 +136,8 @@ func (p *params) live(alias string, l memory.Layer) string {
 func (p *params) hiddenNotes(nearer []memory.Layer) string {
 	var b strings.Builder
 	for _, l := range nearer {
-		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM notes s WHERE s.tenant = $1 AND s.layer = " + p.add(l.Collection) +
-			" AND s.id = n.id AND s.from_rev <= " + p.add(rev(l.Bound)) + ")")
+		b.WriteString(" AND (SELECT 1 FROM notes s WHERE s.tenant = $1 AND s.layer = " + p.add(l.Collection) +
+			" AND s.id = n.id AND s.from_rev <= " + p.add(rev(l.Bound)) + " LIMIT 1) IS NULL")
 	}
 	return b.String()
 }
@@ -145,8 +146,8 @@ func (p *params) hiddenNotes(nearer []memory.Layer) string {
 func (p *params) hiddenLinks(nearer []memory.Layer) string {
 	var b strings.Builder
 	for _, l := range nearer {
-		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM links s WHERE s.tenant = $1 AND s.layer = " + p.add(l.Collection) +
-			" AND s.source = l.source AND s.relation = l.relation AND s.target = l.target AND s.from_rev <= " + p.add(rev(l.Bound)) + ")")
+		b.WriteString(" AND (SELECT 1 FROM links s WHERE s.tenant = $1 AND s.layer = " + p.add(l.Collection) +
+			" AND s.source = l.source AND s.relation = l.relation AND s.target = l.target AND s.from_rev <= " + p.add(rev(l.Bound)) + " LIMIT 1) IS NULL")
 	}
 	return b.String()
 }

@@ -31,9 +31,9 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	for i := range layers {
 		visible := p.visibleLinks(layers, i)
 		branch := func(ends string) {
-			branches = append(branches, "SELECT "+store.LinkColumns+" FROM links l WHERE "+ends+" AND "+visible)
+			branches = append(branches, "SELECT "+store.LinkColumns+" FROM unnest($2::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM links l WHERE "+ends+" AND "+visible+" OFFSET 0) l")
 		}
-		const outgoing, incoming = "l.source = ANY($2::uuid[])", "l.target = ANY($2::uuid[])"
+		const outgoing, incoming = "l.source = k.id", "l.target = k.id"
 		switch lq.Direction {
 		case memory.Outgoing:
 			branch(outgoing)

@@ -42,14 +42,17 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if pg.Keyed {
 		common += " AND n.key <> ''"
 	}
-	if len(pg.Kinds) > 0 {
+	switch {
+	case pg.IsOfRareKind() && storable(string(pg.Kinds[0])):
+		common += " AND " + store.RareKinds + " AND n.kind = " + p.add(string(pg.Kinds[0]))
+	case len(pg.Kinds) > 0:
 		common += " AND n.kind = ANY(" + p.add(storableTexts(pg.Kinds)) + "::text[])"
 	}
 	if len(pg.States) > 0 {
 		common += " AND n.state = ANY(" + p.add(storableTexts(pg.States)) + "::text[])"
 	}
 	if pg.Lacks != "" {
-		common += " AND NOT EXISTS (SELECT FROM vectors x WHERE x.tenant = $1 AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = " + p.add(pg.Lacks) + ")"
+		common += " AND (SELECT 1 FROM" + vectorOf(p.add(pg.Lacks)) + ") IS NULL"
 	}
 	if pg.Filter != nil {
 		if c := compile(pg.Filter); c.Text != "" {

@@ -15,10 +15,10 @@ import (
 func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, lp store.LogPage) (out []store.NoteVersion, err error) {
 	r := reader(nr)
 	p := params{args: []any{tenantID, nr.Collection, rev(lp.To), rev(lp.From), lp.Note, limit(lp.Limit)}}
-	where := "n.from_rev <= $3"
+	where := "n.bytes >= 0 AND n.from_rev <= $3" // the condition of the index of the log
 	if lp.Ended {
 		after := p.add(rev(lp.After))
-		where = "n.to_rev <= $3 AND n.to_rev > " + after + " AND n.from_rev <= " + after
+		where = "n.to_rev < " + openEnd + " AND n.to_rev <= $3 AND n.to_rev > " + after + " AND n.from_rev <= " + after
 	}
 	text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
 		" AND (n.from_rev, n.id) > ($4, $5) ORDER BY n.from_rev, n.id LIMIT $6"

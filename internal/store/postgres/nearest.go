@@ -49,9 +49,8 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	}
 	branches := make([]string, len(v.Layers))
 	for i, l := range v.Layers {
-		branches[i] = "SELECT " + n.text + `, v.vec <=> $2::halfvec AS distance FROM notes n
- JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = $4
- WHERE n.tenant = $1 AND vector_dims(v.vec) = $3::int AND ` + p.live("n", l) + " AND NOT n.deleted" + where + p.hiddenNotes(v.Layers[:i])
+		branches[i] = "SELECT " + n.text + ", v.vec <=> $2::halfvec AS distance FROM notes n CROSS JOIN" + vectorOf("$4") +
+			" WHERE n.tenant = $1 AND vector_dims(v.vec) = $3::int AND " + p.live("n", l) + " AND NOT n.deleted" + where + p.hiddenNotes(v.Layers[:i])
 	}
 	n.text = strings.Join(branches, " UNION ALL ") + " ORDER BY distance, 1 LIMIT "
 	n.text += p.add(nil)

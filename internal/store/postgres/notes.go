@@ -30,12 +30,21 @@ func (r reader) columns() string {
 	return noteColumns + ", v.vec, v.tokens"
 }
 
-// from returns the tables of columns. The tenant is parameter $1.
-func (r reader) from(p *params) string {
+// from returns the tables of columns.
+func (r reader) from(p *params) string { return " FROM notes n" + r.vector(p) }
+
+// vector returns the join of a note n with its vector, if columns has it.
+func (r reader) vector(p *params) string {
 	if r.Embedder == "" {
-		return " FROM notes n"
+		return ""
 	}
-	return " FROM notes n LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = " + p.add(r.Embedder)
+	return " LEFT JOIN" + vectorOf(p.add(r.Embedder)) + " ON true"
+}
+
+// vectorOf returns a lateral table v with the vector of the note n, found by its key.
+func vectorOf(embedder string) string {
+	return ` LATERAL (SELECT x.vec, x.tokens FROM vectors x
+ WHERE x.tenant = $1 AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = ` + embedder + " LIMIT 1) v"
 }
 
 // scan reads columns, and further ones into more.
@@ -79,10 +88,13 @@ func (q *session) NoteVersions(ctx context.Context, tenantID uuid.UUID, layers [
 		return found, nil
 	}
 	p := params{args: []any{tenantID, wanted}}
-	from := r.from(&p)
+	vector := r.vector(&p)
 	branches := make([]string, len(layers))
 	for i, l := range layers {
-		branches[i] = "SELECT " + r.columns() + ", " + p.add(i) + "::int" + from + " WHERE n.tenant = $1 AND n.id = ANY($2::uuid[]) AND " + p.live("n", l)
+		bound := p.add(rev(l.Bound))
+		branches[i] = "SELECT " + r.columns() + ", " + p.add(i) + "::int FROM unnest($2::uuid[]) k (id) CROSS JOIN LATERAL (SELECT n.* FROM notes n" +
+			" WHERE n.tenant = $1 AND n.layer = " + p.add(l.Collection) + " AND n.id = k.id AND n.from_rev <= " + bound +
+			" ORDER BY n.from_rev DESC LIMIT 1) n" + vector + " WHERE n.to_rev > " + bound
 	}
 	nearest := make(map[uuid.UUID]int, len(wanted))
 	err := q.each(ctx, strings.Join(branches, " UNION ALL "), p.args, func(rows pgx.Rows) error {
@@ -95,6 +107,10 @@ func (q *session) NoteVersions(ctx context.Context, tenantID uuid.UUID, layers [
 	})
 	return found, err
 }
+
+// versionOf joins the keys k of versions with their rows n.
+const versionOf = ` CROSS JOIN LATERAL (SELECT n.* FROM notes n
+ WHERE n.tenant = $1 AND n.layer = k.layer AND n.id = k.note AND n.from_rev = k.from_rev LIMIT 1) n`
 
 // Versions implements memory.Reader.
 func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, keys []memory.Version) (out []memory.Note, err error) {
@@ -118,8 +134,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	r := reader{Collection: v.Collection.ID}
 	found := make(map[memory.Version]memory.Note, len(layers))
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		return q.each(ctx, "SELECT "+r.columns()+` FROM unnest($2::uuid[], $3::uuid[], $4::bigint[]) k (layer, note, from_rev)
- JOIN notes n ON n.tenant = $1 AND n.layer = k.layer AND n.id = k.note AND n.from_rev = k.from_rev WHERE NOT n.deleted`,
+		return q.each(ctx, "SELECT "+r.columns()+" FROM unnest($2::uuid[], $3::uuid[], $4::bigint[]) k (layer, note, from_rev)"+versionOf+" WHERE NOT n.deleted",
 			[]any{sc.Tenant(), layers, notes, froms}, func(rows pgx.Rows) error {
 				n, err := r.scan(rows)
 				found[n.Version()] = n.Note
@@ -163,11 +178,11 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 func (q *session) NoteVersionsByDigest(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, nr store.NoteReader, digests []int64) (map[int64]store.NoteVersion, error) {
 	r := reader(nr)
 	p := params{args: []any{tenantID, digests}}
-	from := r.from(&p)
+	vector := r.vector(&p)
 	branches := make([]string, len(layers))
 	for i, l := range layers {
-		branches[i] = "SELECT " + r.columns() + ", n.digest" + from + " WHERE n.tenant = $1 AND n.digest = ANY($2::bigint[]) AND n.digest <> 0 AND " + p.live("n", l) +
-			" AND NOT n.deleted" + p.hiddenNotes(layers[:i])
+		branches[i] = "SELECT " + r.columns() + ", n.digest FROM unnest($2::bigint[]) k (digest) CROSS JOIN LATERAL (SELECT n.* FROM notes n" +
+			" WHERE n.tenant = $1 AND n.digest = k.digest AND n.digest <> 0 AND " + p.live("n", l) + " AND NOT n.deleted" + p.hiddenNotes(layers[:i]) + " OFFSET 0) n" + vector
 	}
 	found := map[int64]store.NoteVersion{}
 	err := q.each(ctx, strings.Join(branches, " UNION ALL "), p.args, func(rows pgx.Rows) error {

@@ -29,7 +29,7 @@ func jobsReachedBy(p *params, sc tenant.Scope) string {
 	if !sc.HasAgent() {
 		return ""
 	}
-	return " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = j.tenant AND c.id = j.collection" + reachedBy(p, sc) + ")"
+	return " AND (SELECT true FROM collections c WHERE c.tenant = j.tenant AND c.id = j.collection" + reachedBy(p, sc) + " LIMIT 1)"
 }
 
 // NextSeq implements store.JobWrites. It locks the head of the collection, unless the transaction
@@ -74,7 +74,8 @@ func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (me
 // ListJobs implements store.JobRows.
 func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery, now time.Time) ([]memory.Job, error) {
 	var p params
-	text := "SELECT " + store.JobColumns + " FROM jobs j JOIN collections c ON c.tenant = j.tenant AND c.id = j.collection WHERE j.tenant = " + p.add(s.Tenant()) + seenBy(&p, s, now)
+	text := "SELECT " + store.JobColumns + " FROM jobs j CROSS JOIN LATERAL (SELECT * FROM collections c WHERE c.tenant = j.tenant AND c.id = j.collection LIMIT 1) c WHERE j.tenant = " +
+		p.add(s.Tenant()) + seenBy(&p, s, now)
 	if jq.Collection != uuid.Nil {
 		text += " AND j.collection = " + p.add(jq.Collection)
 	}

@@ -24,15 +24,18 @@ func layerIDs(layers []memory.Layer) ids {
 	return out
 }
 
+// nearestUsage is the use u of the notes $2 in each of the layers $3. DISTINCT ON (u.note) keeps that of the nearest layer.
+const nearestUsage = ` FROM unnest($3::uuid[]) WITH ORDINALITY l (layer, depth) CROSS JOIN unnest($2::uuid[]) k (note)
+ CROSS JOIN LATERAL (SELECT x.* FROM usage x WHERE x.tenant = $1 AND x.layer = l.layer AND x.note = k.note LIMIT 1) u ORDER BY u.note, l.depth`
+
 // UsageOf implements store.UsageRows.
 func (q *session) UsageOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	out := make(map[uuid.UUID]memory.Usage, len(wanted))
 	if len(wanted) == 0 {
 		return out, nil
 	}
-	err := q.each(ctx, `SELECT DISTINCT ON (u.note) u.note, u.access_count, u.last_access, u.strength, u.heat
- FROM unnest($2::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[]) ORDER BY u.note, l.depth`,
-		[]any{tenantID, layerIDs(layers), wanted}, func(rows pgx.Rows) error {
+	err := q.each(ctx, "SELECT DISTINCT ON (u.note) u.note, u.access_count, u.last_access, u.strength, u.heat"+nearestUsage,
+		[]any{tenantID, wanted, layerIDs(layers)}, func(rows pgx.Rows) error {
 			id, u, err := store.ScanUsage(rows)
 			out[id] = u
 			return err
@@ -81,6 +84,14 @@ func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) 
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.Note[:], b.Note[:]))
 	})
 	return out, err
+}
+
+// copyUsage copies the use of notes that the nearest of the layers has to a collection, where it has none yet. It goes with the
+// next statement.
+func (q *session) copyUsage(tenantID, target uuid.UUID, notes ids, layers []memory.Layer) {
+	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
+ SELECT DISTINCT ON (u.note) $1::uuid, $4::uuid, u.note, u.access_count, u.last_access, u.strength, u.heat`+nearestUsage+" ON CONFLICT DO NOTHING",
+		tenantID, notes, layerIDs(layers), target)
 }
 
 // SetUsage implements store.UsageRows. It goes with the next statement.
@@ -136,11 +147,7 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 		}
 		if len(v.Layers) > 1 {
 			// What the nearest ancestor counted is copied up once, before the first change.
-			q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
- SELECT DISTINCT ON (u.note) $1::uuid, $2::uuid, u.note, u.access_count, u.last_access, u.strength, u.heat
- FROM unnest($4::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[])
- WHERE NOT EXISTS (SELECT 1 FROM usage o WHERE o.tenant = $1 AND o.layer = $2 AND o.note = u.note)
- ORDER BY u.note, l.depth ON CONFLICT DO NOTHING`, sc.Tenant(), r.ID, notes, layerIDs(v.Layers[1:]))
+			q.copyUsage(sc.Tenant(), r.ID, notes, v.Layers[1:])
 		}
 		q.later(`INSERT INTO usage AS u (tenant, layer, note, access_count, last_access, strength, heat)
  SELECT $1, $2, d.note, d.accesses, d.last, 1, 0 FROM unnest($3::uuid[], $4::bigint[], $5::timestamptz[]) d (note, accesses, last) ORDER BY d.note

@@ -46,9 +46,8 @@ func (s *Store) CountVectors(ctx context.Context, sc tenant.Scope, v memory.View
 		for i, l := range v.Layers {
 			p := params{args: []any{sc.Tenant(), embedder, dim}}
 			var same, all int64
-			_, err := q.get(ctx, `SELECT COUNT(*) FILTER (WHERE vector_dims(v.vec) = $3::int), COUNT(*) FROM notes n
- JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = $2
- WHERE n.tenant = $1 AND `+p.live("n", l)+" AND NOT n.deleted"+p.hiddenNotes(v.Layers[:i]), p.args, &same, &all)
+			_, err := q.get(ctx, "SELECT COUNT(*) FILTER (WHERE vector_dims(v.vec) = $3::int), COUNT(*) FROM notes n CROSS JOIN"+vectorOf("$2")+
+				" WHERE n.tenant = $1 AND "+p.live("n", l)+" AND NOT n.deleted"+p.hiddenNotes(v.Layers[:i]), p.args, &same, &all)
 			if err != nil {
 				return err
 			}

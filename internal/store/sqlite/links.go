@@ -147,8 +147,8 @@ func (q *session) VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers [
 		if len(missing) == 0 {
 			break
 		}
-		err := q.each(ctx, "SELECT n.id, n.deleted FROM json_each(?) j CROSS JOIN notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = unhex(j.value) AND n.from_rev <= ? AND n.to_rev > ?",
-			[]any{ids(missing), tenantID, l.Collection, l.Bound, l.Bound}, func(rows *sql.Rows) error {
+		err := q.each(ctx, "SELECT n.id, n.deleted FROM json_each(?) j CROSS JOIN notes n WHERE "+newestOfEach,
+			[]any{ids(missing), tenantID, l.Collection, l.Bound}, func(rows *sql.Rows) error {
 				var id uuid.UUID
 				var deleted bool
 				err := rows.Scan(&id, &deleted)

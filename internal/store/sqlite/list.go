@@ -61,10 +61,15 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 			index = " INDEXED BY notes_key"
 		}
 	}
+	if p.IsOfRareKind() {
+		common.WriteString(" AND n.kind = ? AND " + store.RareKinds)
+		commonArgs = append(commonArgs, string(p.Kinds[0]))
+		index = " INDEXED BY notes_kind"
+	}
 	in := func(column string, n int) {
 		common.WriteString(" AND n." + column + " IN (" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")")
 	}
-	if len(p.Kinds) > 0 {
+	if len(p.Kinds) > 0 && !p.IsOfRareKind() {
 		in("kind", len(p.Kinds))
 		for _, k := range p.Kinds {
 			commonArgs = append(commonArgs, string(k))
@@ -89,7 +94,7 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	// Without statistics SQLite takes the index of revisions, by which it would read and sort all notes of the layer for
 	// each page. The sign keeps a condition from being looked for in an index.
 	live := "n.from_rev <= ? AND n.to_rev > ?"
-	if index == "" && len(p.States) == 0 {
+	if !p.Keyed && len(p.States) == 0 {
 		live = "+n.from_rev <= ? AND +n.to_rev > ?"
 	}
 	join, joinArgs := r.join()

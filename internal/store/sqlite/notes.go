@@ -57,6 +57,10 @@ func (r reader) scan(rows store.Scanner) (n store.NoteVersion, err error) {
 	return n, nil
 }
 
+// newestOfEach is the condition for the version n of each id of the list j that decides in a layer. Older versions are not read.
+// Its parameters are the tenant, the layer and its bound.
+const newestOfEach = "n.rowid = (SELECT m.rowid FROM notes m WHERE m.tenant = ? AND m.layer = ? AND m.id = unhex(j.value) AND m.from_rev <= ? ORDER BY m.from_rev DESC LIMIT 1)"
+
 // NoteVersions implements store.NoteRows.
 func (q *session) NoteVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, nr store.NoteReader, wanted []uuid.UUID) (map[uuid.UUID]store.NoteVersion, error) {
 	r := reader(nr)
@@ -72,8 +76,8 @@ func (q *session) NoteVersions(ctx context.Context, tenantID uuid.UUID, layers [
 			text += "notes n" + join + " WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev <= ? ORDER BY n.from_rev DESC LIMIT 1"
 			args = append(args, tenantID, l.Collection, missing[0], l.Bound)
 		} else {
-			text += "json_each(?) j CROSS JOIN notes n" + join + " WHERE n.tenant = ? AND n.layer = ? AND n.id = unhex(j.value) AND n.from_rev <= ? AND n.to_rev > ?"
-			args = append(append([]any{ids(missing)}, args...), tenantID, l.Collection, l.Bound, l.Bound)
+			text += "json_each(?) j CROSS JOIN notes n" + join + " WHERE " + newestOfEach
+			args = append(append([]any{ids(missing)}, args...), tenantID, l.Collection, l.Bound)
 		}
 		err := q.each(ctx, text, args, func(rows *sql.Rows) error {
 			n, err := r.scan(rows)

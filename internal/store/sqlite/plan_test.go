@@ -130,6 +130,7 @@ func TestPlansOfPages(t *testing.T) {
 		"messages after one":   {store.NotePage{Limit: 5, After: uuid.New(), Kinds: messages}, "sqlite_autoindex_notes_1"},
 		"messages by time":     {store.NotePage{Limit: 5, ByTime: true, Kinds: messages}, "notes_said"},
 		"newest of their time": {store.NotePage{Limit: 5, ByTime: true, Newest: true, Kinds: messages}, "notes_said"},
+		"facts":                {store.NotePage{Limit: 5, Newest: true, After: uuid.New(), Kinds: []memory.Kind{memory.KindFact}}, "notes_kind"},
 		"blocks":               {store.NotePage{Limit: 5, Keyed: true, Kinds: []memory.Kind{memory.KindBlock}}, "notes_key"},
 	} {
 		conn, err := b.read.db.Conn(t.Context())

@@ -26,6 +26,7 @@ func noteCases() []testCase {
 		{"Vectors", noteVectors},
 		{"Keys", naturalKeys},
 		{"Duplicates", duplicateNotes},
+		{"Foreseen", foreseenNotes},
 		{"History", noteHistory},
 		{"Restore", restoreVersion},
 		{"AsOf", asOf},
@@ -281,6 +282,33 @@ func duplicateNotes(t *testing.T, w *world) {
 	w.assertf(find(other.ID, said())[0].ID == uuid.Nil, "another collection's note is found")
 	cp := w.copyOf(w.view(f.ID), "cp", 10).ID
 	w.assertf(find(cp, memory.Note{Kind: memory.KindMessage, Content: "changed", OccurredAt: at})[0].ID == a.ID, "a copy finds its notes")
+}
+
+// foreseenNotes: a put does the same whether its note was foreseen or not: a new one, one of a base, a second put in the same
+// transaction, one after a deletion.
+func foreseenNotes(_ *testing.T, w *world) {
+	base := w.collection("c")
+	kept, deleted := w.add(base.ID, "kept"), w.add(base.ID, "deleted")
+	f := w.mustFork(base.ID, -1, "f")
+	fresh := uuid.New()
+	w.write(f.ID, func(tx memory.Tx) error {
+		w.noError(tx.Foresee(w.ctx, []uuid.UUID{kept.ID, deleted.ID, fresh}))
+		for _, n := range []memory.Note{{ID: kept.ID, Content: "kept 2"}, {ID: fresh, Content: "fresh"}, {ID: fresh, Content: "fresh 2"}} {
+			must(tx.Put(w.ctx, n))(w.t)
+		}
+		w.noError(tx.Delete(w.ctx, deleted.ID))
+		w.wantFault(tx.Delete(w.ctx, deleted.ID), fault.NotFound)
+		return nil
+	})
+	v := w.view(f.ID)
+	for id, want := range map[uuid.UUID]string{kept.ID: "kept 2", fresh: "fresh 2"} {
+		n, ok := w.get(v, id)
+		w.assertf(ok && n.Content == want && n.Layer == f.ID, "note %+v, want %s", n, want)
+	}
+	_, ok := w.get(v, deleted.ID)
+	w.assertf(!ok, "a deleted note is visible")
+	n, ok := w.get(w.view(base.ID), kept.ID)
+	w.assertf(ok && n.Content == "kept" && n.CreatedAt.Equal(kept.CreatedAt), "the base has %+v", n)
 }
 
 func noteHistory(_ *testing.T, w *world) {

@@ -19,6 +19,9 @@ func Mark(s string) string {
 	return Open + "\n" + s + "\n" + Close
 }
 
+// Within reports whether a message has recalled memories.
+func Within(s string) bool { return indexFold(s, Open) >= 0 }
+
 // Strip removes recalled memories from a message, and spaces around the rest. A block without an end mark is removed
 // up to the end of the message.
 func Strip(s string) string {

@@ -1690,8 +1690,8 @@ export interface paths {
         /**
          * Chat completions in OpenAI's form
          * @description Compatible with OpenAI's chat completions: an existing client gains memory by changing
-         *     its base URL. One system message with the context from memory is added after those at
-         *     the start of the dialogue. Everything else is sent to the model unchanged, including
+         *     its base URL. The context from memory is added behind what the user said last, between
+         *     `<slipbox-memory>` marks. Everything else is sent to the model unchanged, including
          *     tools and their calls, and the answer is returned unchanged. Only the policy `layered` bounds
          *     the turns that the model reads: the newest `recent_messages`. With `stream` it is a
          *     stream of server-sent events that ends with `[DONE]`.

@@ -91,7 +91,7 @@ export class Transport {
   async #attempt(out: Outgoing): Promise<Response> {
     const { key, headers, timeout } = this.#settings
     const sent: Record<string, string> = { ...headers, ...out.headers }
-    const credential = typeof key === 'function' ? await key() : key
+    const credential = (typeof key === 'function' ? await key() : key)?.trim()
     if (credential) sent.Authorization = `Bearer ${credential}`
     // Only the beginning of the answer is timed: a stream goes on for long.
     const limit = out.timeout ?? timeout ?? 60_000

@@ -22,6 +22,8 @@ type AbstractInput struct {
 // AbstractItem is an item that may go into an abstract.
 type AbstractItem struct {
 	Content    string
+	Role       memory.Role // of who said it; "": nobody did
+	Name       string      // of who said it; "": not known
 	Time       time.Time
 	Importance float64 // 0..1
 }
@@ -41,6 +43,7 @@ func (c *Calls) Abstract(in AbstractInput) (memory.Call, error) {
 		Handle     int     `json:"handle"`
 		Time       string  `json:"time"`
 		Importance float64 `json:"importance"`
+		Name       string  `json:"name,omitempty"`
 		Content    string  `json:"content"`
 	}
 	type material struct {
@@ -55,7 +58,7 @@ func (c *Calls) Abstract(in AbstractInput) (memory.Call, error) {
 	from, texts := policy.FitChars(texts, 2*maxMessageChars)
 	for i, t := range texts {
 		item := &in.Items[from+i]
-		m.Items = append(m.Items, itemMaterial{from + i, policy.FormatMinute(item.Time), item.Importance, t})
+		m.Items = append(m.Items, itemMaterial{from + i, policy.FormatMinute(item.Time), item.Importance, policy.CleanLine(item.Name, maxSubjectChars), t})
 	}
 	return build(CallAbstract, &c.abstract, m, len(m.Items), in, lenientAbstract, func(raw json.RawMessage) error {
 		_, _, err := readAbstract(raw, &in)

@@ -28,7 +28,7 @@ func TestCallPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	abstract, err := calls.Abstract(AbstractInput{Items: []AbstractItem{{policytest.Hostile, policytest.Noon, 0.4}, {"Tea again.", policytest.Noon, 0.5}}})
+	abstract, err := calls.Abstract(AbstractInput{Items: []AbstractItem{{Content: policytest.Hostile, Time: policytest.Noon, Importance: 0.4}, {Content: "Tea again.", Time: policytest.Noon, Importance: 0.5}}})
 	if err != nil {
 		t.Fatal(err)
 	}

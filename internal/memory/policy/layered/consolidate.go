@@ -256,7 +256,8 @@ func (w *writer) abstract(ctx context.Context, items []*memory.Note) error {
 	for _, topic := range topics(items, w.c.AbstractCosine) {
 		in := AbstractInput{}
 		for _, n := range topic {
-			in.Items = append(in.Items, AbstractItem{Content: n.Content, Time: n.OccurredAt, Importance: n.Importance})
+			said := memory.UtteranceOf(n)
+			in.Items = append(in.Items, AbstractItem{Content: n.Content, Role: said.Role, Name: said.Name, Time: n.OccurredAt, Importance: n.Importance})
 		}
 		call, err := w.p.calls.Abstract(in)
 		if err != nil {

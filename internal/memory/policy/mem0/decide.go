@@ -101,7 +101,7 @@ func (p *Policy) decideFacts(ctx context.Context, d memory.Desk, l *ledger) erro
 func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candidate) error {
 	texts := make([]string, len(facts))
 	for i := range facts {
-		texts[i] = facts[i].text
+		texts[i] = memory.EmbedText(&facts[i].note)
 	}
 	var err error
 	if len(facts) > 1 {
@@ -128,7 +128,7 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 			continue
 		}
 		// Some of what is found may have expired.
-		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.exchange.similarFilter(l.c), K: l.c.Similar + 5, MinScore: leastCosine})
+		queries = append(queries, memory.SimilarQuery{Text: texts[i], Kinds: []memory.Kind{memory.KindFact}, Filter: l.exchange.similarFilter(l.c), K: l.c.Similar + 5, MinScore: leastCosine})
 		asked = append(asked, f)
 	}
 	if len(queries) == 0 {

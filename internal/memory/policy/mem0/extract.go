@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
 
@@ -334,7 +335,9 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 			drop.OverLimit++
 			continue
 		}
-		out = append(out, candidate{text: fact, note: x.newFact(c, fact, w, by.Analyst), answer: *by})
+		f := candidate{text: fact, note: x.newFact(c, fact, w, by.Analyst), answer: *by}
+		addAnswered(&f.note, shown.recent)
+		out = append(out, f)
 	}
 	return out
 }
@@ -369,6 +372,21 @@ func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Ana
 		}
 	}
 	return n
+}
+
+// addAnswered adds the earlier message of which a quotation has what it answers to the sources of a fact.
+func addAnswered(n *memory.Note, recent []memory.Note) {
+	q, ok := quote.Parse(n.Content)
+	before := lettersOf(q.Before)
+	if !ok || before == "" {
+		return
+	}
+	for i := range slices.Backward(recent) {
+		if strings.Contains(lettersOf(recent[i].Content), before) {
+			n.Provenance.Sources = union(n.Provenance.Sources, []uuid.UUID{recent[i].ID})
+			return
+		}
+	}
 }
 
 // factKey returns the natural key of a fact: the hash of its text, as in Mem0. If sessions

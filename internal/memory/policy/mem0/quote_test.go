@@ -2,10 +2,12 @@ package mem0
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -32,5 +34,25 @@ func TestQuotations(t *testing.T) {
 	want := fmt.Sprintf(`"maxItems": %d`, len(text.Sentences(message))+spareFacts)
 	if schema := string(k.called("extract")[0].Schema); !strings.Contains(schema, want) {
 		t.Errorf("the schema has no %s: %s", want, schema)
+	}
+}
+
+// TestAnsweredIsASource: the earlier message of which a quotation has the question is one of its sources.
+func TestAnsweredIsASource(t *testing.T) {
+	t.Parallel()
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerWith("extract", `{"facts":[]}`)
+	asked := k.addMessage(memory.RoleUser, "Hello. How often is she shod?")
+	k.learn(asked)
+	k.answerWith("extract", `{"facts":["“How often is she shod?” – Rory, 2026-06-01: “Every six weeks.”"]}`)
+	answered := k.addMessage(memory.RoleUser, "Every six weeks.")
+	k.learn(answered)
+	for _, n := range k.notes {
+		if n.Kind == memory.KindFact && !slices.Equal(n.Provenance.Sources, []uuid.UUID{answered.ID, asked.ID}) {
+			t.Errorf("the sources are %v, want %v and %v", n.Provenance.Sources, answered.ID, asked.ID)
+		}
+	}
+	if len(k.contents(memory.KindFact)) != 1 {
+		t.Errorf("facts: %q", k.contents(memory.KindFact))
 	}
 }

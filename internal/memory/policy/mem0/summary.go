@@ -40,7 +40,7 @@ func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) 
 // is none.
 func findSummary(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	var found memory.Note
-	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}}, func(n *memory.Note) {
+	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}, Keyed: true}, func(n *memory.Note) {
 		if n.Key == KeySummary {
 			found = *n
 		}
@@ -72,11 +72,15 @@ func progressOf(s *memory.Note) progress {
 	return p
 }
 
+// progressPage is how many messages are read at a time to count exchanges: about as many as a summary is behind. Of a
+// bulk, many more come after the exchange.
+const progressPage = 32
+
 // advance counts the exchanges in the log up to a message. Since it counts the log, a fork
 // continues from its base, and a retried job gets the same number.
 func (p *progress) advance(ctx context.Context, d memory.Desk, until uuid.UUID) error {
 	seen := map[string]bool{p.Turn: p.Turn != ""}
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: policy.PageSize}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: progressPage}
 	for {
 		page, err := d.List(ctx, q)
 		if err != nil {

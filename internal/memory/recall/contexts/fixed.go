@@ -45,7 +45,7 @@ func (p *packer) placeFixed(r *Request) error {
 	for i := range r.Pinned {
 		it := newPinned(&r.Pinned[i])
 		if p.details {
-			it.suffix += factDetails(it.note, p.layers)
+			it.suffix += factDetails(it.note, p.layers, sinceOf(it.note))
 		}
 		p.pinned = append(p.pinned, it)
 		share := room / (len(r.Pinned) - i)
@@ -137,6 +137,9 @@ func (p *packer) addFixed(it *item) {
 	if !p.fixedNotes[it.note.ID] {
 		p.fixedNotes[it.note.ID] = true
 		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(it.note.Content)})
+		if it.part == partMessages {
+			p.addShown(it)
+		}
 	}
 }
 

@@ -157,3 +157,21 @@ func TestOnlyShownSentencesHide(t *testing.T) {
 		t.Errorf("%s", out.Text)
 	}
 }
+
+// A pinned statement has no heading with its date, so its line says since when it holds, unless its text does.
+func TestPinnedStatementsSaySinceWhen(t *testing.T) {
+	t.Parallel()
+	knows := hit(memory.KindKnowledge, 1, "The user lives in Lisbon").Note
+	knows.Attributes = map[string]any{memory.AttrConfidence: 0.6}
+	quoted := hit(memory.KindKnowledge, 1, "Nora, 2026-01-05: “I work as a nurse.”").Note
+	portrait := hit(memory.KindProfile, 1, "Nora is curious.").Note
+	out := write(t, contexts.Request{Query: "Nora", Details: true, Pinned: []memory.Note{*knows, *quoted, *portrait}})
+	for _, want := range []string{"] The user lives in Lisbon (since 2026-01-05, confidence 0.60)\n", "“I work as a nurse.”", "] Nora is curious."} {
+		if !strings.Contains(out.Text, want) {
+			t.Errorf("no %q in\n%s", want, out.Text)
+		}
+	}
+	if strings.Count(out.Text, "since") != 1 {
+		t.Errorf("a date is said twice:\n%s", out.Text)
+	}
+}

@@ -2,12 +2,15 @@ package contexts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // item is a note in the context.
@@ -32,7 +35,12 @@ type item struct {
 }
 
 func newItem(n *memory.Note, found *text.Span) *item {
-	it := &item{note: n, part: partOfKind(n), passages: newPassages(n.Content, passageTokens), found: found}
+	it := &item{note: n, part: partOfKind(n), found: found}
+	content := quote.WithoutDay(n.Content, n.OccurredAt) // which is above it
+	if len(content) < len(n.Content) {
+		it.found = nil
+	}
+	it.passages = newPassages(content, passageTokens)
 	session := sessionOf(n)
 	it.group = formatDay(n.OccurredAt) + " " + session
 	if n.Kind == memory.KindMessage || session != "" && n.Kind != memory.KindFact { // a fact names whom it is about
@@ -82,10 +90,23 @@ func joinTexts(v any) string {
 	return ""
 }
 
-// factDetails returns how sure a fact is and when it ends, in parentheses; "" if nothing is known. layers names the
-// layer of a note, too.
-func factDetails(n *memory.Note, layers bool) string {
-	var details []string
+// sinceOf returns since when a statement holds that has no heading with its date; "" for other notes, and for one that says
+// it itself.
+func sinceOf(n *memory.Note) string {
+	if n.Kind != memory.KindFact && n.Kind != memory.KindKnowledge || n.OccurredAt.IsZero() {
+		return ""
+	}
+	day := n.OccurredAt.UTC().Format(time.DateOnly)
+	if strings.Contains(n.Content, day) {
+		return ""
+	}
+	return "since " + day
+}
+
+// factDetails returns how sure a fact is and when it ends, in parentheses, behind what is known of it already; "" if nothing
+// is. layers names the layer of a note, too.
+func factDetails(n *memory.Note, layers bool, known ...string) string {
+	details := slices.DeleteFunc(known, func(s string) bool { return s == "" })
 	switch n.Kind { //nolint:exhaustive // the others are no statements
 	case memory.KindMessage, memory.KindNote:
 		if layer, ok := n.Attributes["layer"].(string); ok && layers {

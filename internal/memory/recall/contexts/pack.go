@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // packer chooses what a context shows, within its budget.
@@ -396,8 +397,15 @@ func (p *packer) addShown(it *item) {
 	}
 }
 
-// origins returns a note and those that it was derived from.
-func origins(n *memory.Note) []uuid.UUID { return append(slices.Clone(n.Provenance.Sources), n.ID) }
+// origins returns a note, those that it was derived from, and its copy in the episodic layer, from which others were.
+func origins(n *memory.Note) []uuid.UUID {
+	out := append(slices.Clone(n.Provenance.Sources), n.ID)
+	copied, _ := n.Attributes["episode_id"].(string)
+	if id, err := uuid.Parse(copied); err == nil {
+		out = append(out, id)
+	}
+	return out
+}
 
 // isDerivedFromShown reports whether a hit says hardly more than what is shown of the same source: a fact whose
 // message is shown, or a message whose facts are.
@@ -405,7 +413,7 @@ func (p *packer) isDerivedFromShown(n *memory.Note) bool {
 	if len(p.shownTerms) == 0 {
 		return false
 	}
-	terms, from := text.Terms(n.Content), origins(n)
+	terms, from := text.Terms(quote.Words(n.Content)), origins(n)
 	covered := 0
 	for _, t := range terms {
 		if slices.ContainsFunc(from, func(id uuid.UUID) bool { return p.shownTerms[id][t] }) {

@@ -316,3 +316,41 @@ func TestContextOfFactsAndTheirMessages(t *testing.T) {
 		}
 	}
 }
+
+// A quotation repeats its message despite its frame, also where the message is one of the newest. A copy in the
+// episodic layer stands for its message.
+func TestContextOfQuotationsAndTheirMessages(t *testing.T) {
+	t.Parallel()
+	message := hit(memory.KindMessage, 1, "I live in Lisbon near the harbour now.")
+	quotation := hit(memory.KindFact, 1, "“Where do you live?” – Nora, 2026-01-05: “I live in Lisbon near the harbour now.”")
+	quotation.Note.Provenance.Sources = []uuid.UUID{message.Note.ID}
+	copied := hit(memory.KindMessage, 2, "My sister Clara has three dogs.")
+	episode := uuid.Must(uuid.NewV7())
+	copied.Note.Attributes = map[string]any{"episode_id": episode.String()}
+	abstract := hit(memory.KindKnowledge, 2, "Nora, 2026-01-05: “My sister Clara has three dogs.”")
+	abstract.Note.Provenance.Sources = []uuid.UUID{episode}
+	for name, hits := range map[string][]contexts.Hit{
+		"a message, then its quotation":             {message, quotation},
+		"a quotation, then its message":             {quotation, message},
+		"a message, then an abstract of its copy":   {copied, abstract},
+		"an abstract, then the message of its copy": {abstract, copied},
+	} {
+		if got := write(t, contexts.Request{Query: "Nora", Order: contexts.OrderRelevance}, hits...).Recalled; !slices.Equal(got, []uuid.UUID{hits[0].Note.ID}) {
+			t.Errorf("%s: %v is shown", name, got)
+		}
+	}
+	if out := write(t, contexts.Request{Query: "Nora", Recent: []memory.Note{*message.Note}}, quotation); len(out.Recalled) > 0 {
+		t.Errorf("what a recent message says is quoted:\n%s", out.Text)
+	}
+}
+
+// A quotation is shown without its date where the heading says it, and with it where the heading is of another day.
+func TestQuotationsShowTheirDateOnce(t *testing.T) {
+	t.Parallel()
+	out := write(t, contexts.Request{Query: "Nora"}, hit(memory.KindFact, 1, "Nora, 2026-01-05: “I live in Lisbon.”"), hit(memory.KindFact, 2, "Nora, 2026-01-04: “我住在北京。”"))
+	for _, want := range []string{"### Monday 2026-01-05", "] Nora: “I live in Lisbon.”", "] Nora, 2026-01-04: “我住在北京。”"} {
+		if !strings.Contains(out.Text, want) {
+			t.Errorf("no %q in\n%s", want, out.Text)
+		}
+	}
+}

@@ -33,8 +33,8 @@ ENDED = frozenset({"done", "failed", "dead", "cancelled"})
 
 def settings(url: str | None, api_key: str | None) -> tuple[str, str]:
     """Returns address and key, by default from SLIPBOX_URL and SLIPBOX_KEY."""
-    url = url or os.environ.get("SLIPBOX_URL", "http://127.0.0.1:8080")
-    api_key = api_key or os.environ.get("SLIPBOX_KEY", "")
+    url = (url or os.environ.get("SLIPBOX_URL", "http://127.0.0.1:8080")).strip()
+    api_key = (api_key or os.environ.get("SLIPBOX_KEY", "")).strip()  # a file of a secret ends with a line end
     if not api_key:
         raise SlipboxError("no key: pass api_key, or set SLIPBOX_KEY (gateway key create prints one)")
     return url.rstrip("/"), api_key

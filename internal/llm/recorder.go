@@ -1,0 +1,306 @@
+package llm
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// recorder sends the requests of one try. It adds to them what the endpoint wants besides, and keeps of their responses
+// what the client library does not return. An error inside a successful response counts as the status that it names.
+type recorder struct {
+	endpoint   *endpoint
+	rename     bool // of fields, for a client that knows one name of each
+	status     int
+	retryAfter string
+}
+
+// Do sends the request and limits its response. One that is not streamed is read to its end.
+func (r *recorder) Do(req *http.Request) (*http.Response, error) {
+	e := r.endpoint
+	req.URL.RawQuery = e.query
+	switch {
+	case e.key == "":
+		req.Header.Del("Authorization")
+	case e.header != "":
+		req.Header.Del("Authorization")
+		req.Header.Set(e.header, e.key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+e.key)
+	}
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	r.status, r.retryAfter = resp.StatusCode, resp.Header.Get("Retry-After")
+	body := &boundedBody{body: resp.Body, left: maxBody}
+	resp.Body = body
+	switch {
+	case resp.StatusCode != http.StatusOK:
+	case isEventStream(resp):
+		resp.Body = &events{body: body, lines: bufio.NewReader(body), rename: r.rename, retryAfter: r.retryAfter}
+	default:
+		err = r.readWhole(resp)
+	}
+	return resp, err
+}
+
+// readWhole reads the body of a response.
+func (r *recorder) readWhole(resp *http.Response) error {
+	defer func() { _ = resp.Body.Close() }()
+	whole, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if inside := errorInside(whole); inside != nil {
+		r.status, r.retryAfter = inside.status, cmp.Or(r.retryAfter, inside.retryAfter)
+		resp.StatusCode, resp.Status = r.status, strconv.Itoa(r.status)+" "+http.StatusText(r.status)
+	}
+	if r.rename {
+		whole = renameReasoning(whole)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(whole))
+	return nil
+}
+
+func isEventStream(resp *http.Response) bool {
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && media == "text/event-stream"
+}
+
+// renameReasoning renames the field "reasoning" of some endpoints to the name that most use.
+func renameReasoning(raw []byte) []byte {
+	return reasoningField.ReplaceAllLiteral(raw, []byte(`"reasoning_content":"`))
+}
+
+// reasoningField matches the name of a field alone: inside of a text the quotes would be escaped.
+var reasoningField = regexp.MustCompile(`"reasoning"\s*:\s*"`)
+
+// errTooLong ends an answer that has no end.
+var errTooLong = errors.New("the answer is longer than " + strconv.Itoa(maxBody>>20) + " MiB")
+
+// boundedBody is a body that fails at its bound.
+type boundedBody struct {
+	body io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := b.body.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err //nolint:wrapcheck // io.EOF has to stay what it is
+}
+
+// Close implements io.Closer.
+func (b *boundedBody) Close() error { return b.body.Close() }
+
+// events is the body of a stream of events, in whole lines. An error of the endpoint in it ends it, and is not passed on.
+type events struct {
+	body       io.Closer
+	lines      *bufio.Reader
+	rename     bool // as of the recorder
+	retryAfter string
+	ready      bytes.Buffer
+	err        error // after what is ready
+}
+
+// linesAtOnce is how many bytes of lines that have arrived are passed on together, about.
+const linesAtOnce = 8 << 10
+
+// Read implements io.Reader.
+func (e *events) Read(p []byte) (int, error) {
+	for e.ready.Len() == 0 && e.err == nil {
+		e.more()
+	}
+	if e.ready.Len() == 0 {
+		return 0, e.err
+	}
+	return e.ready.Read(p)
+}
+
+// more reads the next line, and those behind it that are there.
+func (e *events) more() {
+	for {
+		line, err := e.lines.ReadBytes('\n')
+		if inside := errorOfEvent(line); inside != nil {
+			inside.retryAfter = cmp.Or(inside.retryAfter, e.retryAfter)
+			e.err = inside
+			return
+		}
+		if e.rename {
+			line = renameReasoning(line)
+		}
+		e.ready.Write(line)
+		if err != nil {
+			e.err = err
+			return
+		}
+		next, _ := e.lines.Peek(e.lines.Buffered()) // as much as there is
+		if e.ready.Len() > linesAtOnce || bytes.IndexByte(next, '\n') < 0 {
+			return
+		}
+	}
+}
+
+// first reads up to the first event, which stays to be read, and returns the error that it is.
+func (e *events) first() error {
+	for e.err == nil && !bytes.Contains(e.ready.Bytes(), []byte("data:")) {
+		e.more()
+	}
+	if errors.Is(e.err, io.EOF) || bytes.Contains(e.ready.Bytes(), []byte("data:")) {
+		return nil
+	}
+	return e.err
+}
+
+// Close implements io.Closer.
+func (e *events) Close() error { return e.body.Close() }
+
+// errorOfEvent returns the error that a line of a stream is.
+func errorOfEvent(line []byte) *insideError {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if data = bytes.TrimSpace(data); !ok || len(data) == 0 || string(data) == "[DONE]" {
+		return nil
+	}
+	if data[0] != '{' {
+		return &insideError{status: http.StatusBadGateway, kind: "an event that is no object"}
+	}
+	return errorInside(data)
+}
+
+// insideError is an error of an endpoint inside of a successful response.
+type insideError struct {
+	status     int
+	retryAfter string // as the header has it
+	kind       string // as the endpoint names it; no sentence of it
+	body       []byte
+}
+
+func (e *insideError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("status %d inside of an answer %s", e.status, e.kind))
+}
+
+// errorInside returns the error that a body is, in the forms that endpoints and what is before them use; nil: it is none.
+func errorInside(body []byte) *insideError {
+	if !bytes.Contains(body, []byte("error")) {
+		return nil
+	}
+	var answer struct {
+		Object  string          `json:"object"`
+		Error   json.RawMessage `json:"error"`
+		Choices []struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"choices"`
+	}
+	// A field of another type is no reason not to read the rest.
+	if err := json.Unmarshal(body, &answer); err != nil && !isTypeError(err) {
+		return nil
+	}
+	found := answer.Error
+	if len(answer.Choices) > 0 && !isGiven(found) {
+		found = answer.Choices[0].Error
+	}
+	if !isGiven(found) && answer.Object == "error" {
+		found = body
+	}
+	if !isGiven(found) {
+		return nil
+	}
+	out := &insideError{status: http.StatusBadGateway, body: body}
+	for _, raw := range [][]byte{body, found} { // what the error itself says counts most
+		var fields map[string]any
+		if json.Unmarshal(raw, &fields) == nil {
+			out.read(fields)
+		}
+	}
+	return out
+}
+
+func isTypeError(err error) bool {
+	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	return ok
+}
+
+// isGiven reports whether a value is there and says something.
+func isGiven(raw json.RawMessage) bool {
+	switch strings.TrimSpace(string(raw)) {
+	case "", "null", "false", "{}", "[]", `""`:
+		return false
+	}
+	return true
+}
+
+// read takes status and wait from the fields of an error.
+func (e *insideError) read(fields map[string]any) {
+	for _, name := range []string{"type", "status", "http_status", "status_code", "code"} {
+		said := strings.TrimSuffix(fmt.Sprint(fields[name]), ".0")
+		if n, err := strconv.Atoi(said); err == nil && n >= http.StatusBadRequest && n < 600 {
+			e.status = n
+		} else if status, ok := kindsOfError[strings.ToLower(said)]; ok {
+			e.status = status
+		}
+		if errorWord.MatchString(said) && fields[name] != nil {
+			e.kind = said
+		}
+	}
+	e.retryAfter = cmp.Or(waitIn(fields), e.retryAfter)
+}
+
+// kindsOfError are the statuses of the kinds of errors that APIs name.
+var kindsOfError = map[string]int{
+	"invalid_request_error": http.StatusBadRequest, "invalid_argument": http.StatusBadRequest, "context_length_exceeded": http.StatusBadRequest,
+	"authentication_error": http.StatusUnauthorized, "invalid_api_key": http.StatusUnauthorized, "unauthenticated": http.StatusUnauthorized,
+	"permission_error": http.StatusForbidden, "permission_denied": http.StatusForbidden,
+	"not_found_error": http.StatusNotFound, "not_found": http.StatusNotFound, "model_not_found": http.StatusNotFound,
+	"request_too_large": http.StatusRequestEntityTooLarge,
+	"rate_limit_error":  http.StatusTooManyRequests, "rate_limit_exceeded": http.StatusTooManyRequests, "insufficient_quota": http.StatusTooManyRequests,
+	"resource_exhausted": http.StatusTooManyRequests, "too_many_requests": http.StatusTooManyRequests,
+	"server_error": http.StatusInternalServerError, "internal_error": http.StatusInternalServerError, "api_error": http.StatusInternalServerError,
+	"overloaded_error": http.StatusServiceUnavailable, "service_unavailable": http.StatusServiceUnavailable, "unavailable": http.StatusServiceUnavailable,
+	"timeout": http.StatusGatewayTimeout, "deadline_exceeded": http.StatusGatewayTimeout,
+}
+
+// waitIn returns how long an error asks to wait, in seconds or as a date, wherever below it that is said; "": nowhere.
+func waitIn(v any) string {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			if wait := waitIn(inner); wait != "" {
+				return wait
+			}
+		}
+	case map[string]any:
+		for name, inner := range v {
+			said := fmt.Sprint(inner)
+			switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name)) {
+			case "retryafter", "retryafterseconds", "retrydelay":
+				if d, err := time.ParseDuration(said); err == nil { // "13s"
+					said = strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+				}
+				return said
+			case "retryafterms":
+				if ms, err := strconv.ParseFloat(said, 64); err == nil {
+					return strconv.FormatFloat(ms/1000, 'f', -1, 64)
+				}
+			}
+			if wait := waitIn(inner); wait != "" {
+				return wait
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,395 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// An answer that was cut off is asked for again with more room, and the next call begins with it. One that does not fit into
+// the ceiling either says what to raise, at once.
+func TestMoreRoom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply func(llmtest.Request) llmtest.Reply
+		set   func(*fixture)
+		calls int
+		limit int // of the last request
+		says  string
+	}{
+		"thinks":      {llmtest.Thinking(3000, llmtest.JSON(goodAnalysis)), nil, 2, 4000, ""},
+		"thinks long": {llmtest.Thinking(12_000, llmtest.JSON(goodAnalysis)), nil, 3, 16_000, ""},
+		"partial": {func(r llmtest.Request) llmtest.Reply {
+			if r.MaxTokens < 4000 {
+				return llmtest.Truncated(goodAnalysis)
+			}
+			return llmtest.JSON(goodAnalysis)
+		}, nil, 2, 4000, ""},
+		"ceiling":         {llmtest.Thinking(12_000, llmtest.JSON(goodAnalysis)), func(f *fixture) { f.cfg.MaxTokensCeiling = 6000 }, 3, 6000, "SLIPBOX_LLM_MAX_TOKENS_CEILING"},
+		"small endpoint":  {llmtest.Thinking(12_000, llmtest.JSON(goodAnalysis)), func(f *fixture) { f.srv.MostTokens(4000) }, 4, 8000, "raise the limit of the endpoint"},
+		"between":         {llmtest.Thinking(7000, llmtest.JSON(goodAnalysis)), func(f *fixture) { f.srv.MostTokens(9000) }, 4, 8000, ""},
+		"smaller ceiling": {llmtest.Thinking(2000, llmtest.JSON(goodAnalysis)), func(f *fixture) { f.cfg.MaxTokensCeiling = 500 }, 1, 1000, "SLIPBOX_LLM_MAX_TOKENS_CEILING"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			if c.set != nil {
+				c.set(f)
+			}
+			f.srv.Handle("analyze", c.reply)
+			m := f.model(t)
+			a, err := m.Ask(t.Context(), f.scope, analyzeCall())
+			sent := f.srv.Requests()
+			if len(sent) != c.calls || a.Calls != c.calls || sent[len(sent)-1].MaxTokens != c.limit {
+				t.Errorf("%d requests, the last with %d tokens", len(sent), sent[len(sent)-1].MaxTokens)
+			}
+			if c.says != "" {
+				if !errors.Is(err, memory.ErrNoRoom) || errors.Is(err, memory.ErrBadAnswer) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil || !slices.Equal(keywordsOf(t, a), goodAnalysis.Keywords) || a.Repaired {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			if a := mustAsk(t, m, f.scope, analyzeCall()); a.Calls != 1 {
+				t.Errorf("the next call took %d requests", a.Calls)
+			}
+		})
+	}
+}
+
+// A turn that was cut off is asked for again too, streamed or not; what there is of one is kept when there is no more room.
+func TestMoreRoomForTurns(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			dialogue := memory.Dialogue{Purpose: "step", Turns: []memory.Turn{{Role: memory.RoleUser, Text: "Hi"}}, MaxTokens: 500, Collection: collection}
+			said := ""
+			if stream {
+				dialogue.Stream = &memory.TurnStream{
+					Delta: func(s string) { said += s }, Reset: func(string) { said = "" },
+				}
+			}
+			f.srv.Handle("", llmtest.Thinking(3000, llmtest.Text("Hello there.")))
+			m := f.model(t)
+			for _, calls := range []int{3, 1} {
+				said = ""
+				got, err := m.Converse(t.Context(), f.scope, dialogue)
+				if err != nil || got.Turn.Text != "Hello there." || got.Requests != calls || stream && said != got.Turn.Text {
+					t.Errorf("%+v, %q, %v; want %d requests", got, said, err, calls)
+				}
+			}
+			for _, field := range []string{"reasoning", "reasoning_content"} {
+				f.srv.Script("", llmtest.InThoughts(field, "Said in thoughts."))
+				if got, err := m.Converse(t.Context(), f.scope, dialogue); err != nil || got.Turn.Text != "Said in thoughts." {
+					t.Errorf("%s: %+v, %v", field, got, err)
+				}
+			}
+			f.srv.Always("", llmtest.CutThoughts("Hm"))
+			if _, err := m.Converse(t.Context(), f.scope, dialogue); !errors.Is(err, memory.ErrNoRoom) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// An answer that is only in the thoughts of a model is read.
+func TestAnswerInThoughts(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{"reasoning", "reasoning_content"} {
+		f := setup(t)
+		f.srv.Script("analyze", llmtest.InThoughts(field, `So: {"keywords":["bees","frost","straw"],"context":"Bees.","tags":["nature"]}`))
+		if a := mustAsk(t, f.model(t), f.scope, analyzeCall()); a.Calls != 1 || !slices.Equal(keywordsOf(t, a), goodAnalysis.Keywords) {
+			t.Errorf("%s: %+v", field, a)
+		}
+	}
+}
+
+// Instructions are sent without the role that an endpoint refuses, from the first refusal on.
+func TestNoSystemRole(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusBadRequest, http.StatusInternalServerError} {
+		f := setup(t)
+		f.srv.NoSystem(status)
+		m := f.model(t)
+		for _, calls := range []int{2, 1} {
+			if a := mustAsk(t, m, f.scope, analyzeCall()); a.Calls != calls {
+				t.Errorf("%d: %d calls", status, a.Calls)
+			}
+		}
+		sent := f.srv.Requests()
+		if last := sent[len(sent)-1]; last.System != "" || !strings.HasPrefix(last.User, "Describe the note.") || !strings.Contains(last.User, "bees survive") {
+			t.Errorf("sent %+v", last.Messages)
+		}
+		_, err := m.Converse(t.Context(), f.scope, memory.Dialogue{Turns: []memory.Turn{{Role: memory.RoleSystem, Text: "Be brief."}, {Role: memory.RoleUser, Text: "Hi"}}, Collection: collection})
+		if err != nil {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}
+
+// An error inside a successful answer counts as the status that it names, and its wait is kept.
+func TestErrorInside(t *testing.T) {
+	t.Parallel()
+	for status, c := range map[int]struct {
+		code  fault.Code
+		calls int
+	}{
+		http.StatusTooManyRequests: {fault.Unavailable, 1}, http.StatusBadGateway: {fault.Unavailable, 1},
+		http.StatusUnauthorized: {fault.Unavailable, 1}, http.StatusBadRequest: {fault.ModelFailed, 1},
+	} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			inside := llmtest.Inside(status, "at "+"http://10.1.2.3:8000", time.Minute)
+			check := func(door string, f *fixture, err error, wait bool) {
+				t.Helper()
+				found, ok := errors.AsType[*fault.Error](err)
+				if !ok || found.Code != c.code || errors.Is(err, memory.ErrBadAnswer) || strings.Contains(found.Message, "10.1.2.3") {
+					t.Errorf("%s: %v", door, err)
+				}
+				if ok && wait && status != http.StatusBadRequest && found.RetryAfter != time.Minute {
+					t.Errorf("%s: to be tried again after %s", door, found.RetryAfter)
+				}
+				if n := len(f.srv.Requests()); n != c.calls {
+					t.Errorf("%s: %d requests", door, n)
+				}
+			}
+			f := setup(t)
+			f.srv.Always("analyze", inside)
+			_, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+			check("jobs", f, err, true)
+
+			for _, stream := range []bool{false, true} {
+				f = setup(t)
+				f.srv.Always("", inside)
+				d := memory.Dialogue{Turns: []memory.Turn{{Role: memory.RoleUser, Text: "Hi"}}, Collection: collection}
+				if stream {
+					d.Stream = &memory.TurnStream{Delta: func(string) {}, Reset: func(string) {}}
+				}
+				_, err = f.model(t).Converse(t.Context(), f.scope, d)
+				check(fmt.Sprintf("turns, stream %v", stream), f, err, true)
+			}
+			for _, body := range []string{hello, helloStream} {
+				f = setup(t)
+				f.srv.Always("", inside)
+				_, err = said(t.Context(), t, newChatProxy(t, f.srv, f.deps, nil), body)
+				check("chats", f, err, true)
+				if refused, ok := errors.AsType[*chat.Refused](err); ok != (status == http.StatusBadRequest) || ok && refused.Status != status {
+					t.Errorf("%s: %v", body, err)
+				}
+			}
+			f = setup(t)
+			f.srv.Always(llmtest.Embed, inside)
+			_, err = f.embedder(t).Embed(t.Context(), f.scope, []string{"a"})
+			check("embeddings", f, err, true)
+		})
+	}
+	f := setup(t)
+	f.srv.Always("", llmtest.InsideLater(http.StatusTooManyRequests, "busy at "+f.srv.URL()))
+	got, err := said(t.Context(), t, newChatProxy(t, f.srv, f.deps, nil), helloStream)
+	if !fault.Is(err, fault.Unavailable) || !strings.Contains(got, "One ") || strings.Contains(got, "busy") {
+		t.Errorf("in the midst of a stream: %q, %v", got, err)
+	}
+	// A short wait is waited for.
+	f = setup(t)
+	f.srv.Script("analyze", llmtest.Inside(http.StatusTooManyRequests, "busy", time.Second), llmtest.JSON(goodAnalysis))
+	if a := mustAsk(t, f.model(t), f.scope, analyzeCall()); a.Calls != 2 || a.Repaired {
+		t.Errorf("%+v", a)
+	}
+}
+
+// An address may have a query, and a header of the service may carry the key.
+func TestQueryAndHeader(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.RequireHeader("api-key", secret)
+	f.cfg.BaseURL += "/?api-version=2024-10-21&x=y"
+	f.cfg.KeyHeader, f.cfg.EmbedProvider, f.cfg.EmbedModel, f.cfg.EmbedDim = "api-key", llm.ProviderOpenAI, "fake-embed", 8
+	f.srv.EmbedDim(8)
+	mustAsk(t, f.model(t), f.scope, analyzeCall())
+	if _, err := f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}); err != nil {
+		t.Error(err)
+	}
+	proxy := newChatProxy(t, f.srv, f.deps, func(c *llm.Config) { c.BaseURL, c.APIKey, c.KeyHeader = f.cfg.BaseURL, secret, "api-key" })
+	if _, err := said(t.Context(), t, proxy, hello); err != nil {
+		t.Error(err)
+	}
+	paths := []string{"/v1/chat/completions", "/v1/embeddings", "/v1/chat/completions"}
+	for i, r := range f.srv.Requests() {
+		if r.Path != paths[i] || r.Query != "api-version=2024-10-21&x=y" {
+			t.Errorf("asked %s?%s", r.Path, r.Query)
+		}
+	}
+	for address, want := range map[string]string{
+		"http://h/v1": "http://h/v1/models", "http://h/v1/": "http://h/v1/models", "http://h/v1?a=b": "http://h/v1/models?a=b", "http://h/v1/?a=b#c": "http://h/v1/models?a=b",
+	} {
+		if got := llm.JoinPath(address, "models"); got != want {
+			t.Errorf("%s became %s", address, got)
+		}
+	}
+	f.cfg.KeyHeader, f.cfg.APIKey = "api key", "a\nb"
+	if err := f.cfg.Validate(); err == nil || !strings.Contains(err.Error(), "llm.key_header") || !strings.Contains(err.Error(), "llm.api_key") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What an embedder takes of a text, and of texts at once, is learned from what it refuses, in any words.
+func TestWindowIsLearned(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("bees survive frost in straw ", 200)
+	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
+		f := setup(t)
+		f.srv.Window(700, 3, status)
+		e := f.embedder(t)
+		texts := []string{"kilns", long, "", "cellos", strings.Repeat("蜂", 3000), "vases", "frost"}
+		made, err := e.Embed(t.Context(), f.scope, texts)
+		if err != nil || len(made) != len(texts) {
+			t.Fatalf("%d: %d vectors, %v", status, len(made), err)
+		}
+		if _, err := e.Embed(t.Context(), f.scope, texts); err != nil {
+			t.Fatal(err)
+		}
+		before, parts := f.srv.Requests(), 0
+		again, err := e.Embed(t.Context(), f.scope, texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		learned := f.srv.Requests()[len(before):]
+		for _, r := range learned {
+			parts += len(r.Inputs)
+		}
+		if len(learned) != (parts+1)/2 && len(learned) != (parts+2)/3 {
+			t.Errorf("%d: %d requests for %d parts", status, len(learned), parts)
+		}
+		for i := range made {
+			if cos, ok := memory.Cosine(made[i].Vector, again[i].Vector); !ok || cos < 0.9 {
+				t.Errorf("%d: text %d: cosine %v", status, i, cos)
+			}
+		}
+		short, err := e.Embed(t.Context(), f.scope, []string{"bees survive frost in straw"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cos, _ := memory.Cosine(made[1].Vector, short[0].Vector); cos < 0.9 {
+			t.Errorf("%d: the average is not of the text: cosine %v", status, cos)
+		}
+		if n := strings.Count(f.log.String(), "long texts are embedded in parts"); n == 0 || n > 3 {
+			t.Errorf("%d: said %d times", status, n)
+		}
+	}
+	f := setup(t)
+	f.srv.Always(llmtest.Embed, llmtest.Status(http.StatusBadRequest, 0))
+	if _, err := f.embedder(t).Embed(t.Context(), f.scope, []string{long, "a"}); !fault.Is(err, fault.ModelFailed) || len(f.srv.Requests()) != 2 {
+		t.Errorf("refused whatever its length: %d requests, %v", len(f.srv.Requests()), err)
+	}
+}
+
+// A window that is known by the model's name costs no refusal.
+func TestWindowIsKnown(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.Window(800, 0, http.StatusBadRequest)
+	f.srv.EmbedDim(384)
+	f.cfg.EmbedProvider, f.cfg.EmbedBaseURL = llm.ProviderOllama, f.srv.OllamaURL()
+	e, err := llm.NewEmbedding(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Embed(t.Context(), f.scope, []string{strings.Repeat("bees survive frost in straw ", 200)}); err != nil || len(f.srv.Requests()) != 1 {
+		t.Errorf("%d requests, %v", len(f.srv.Requests()), err)
+	}
+}
+
+// Vectors without an index are in order.
+func TestVectorsWithoutIndex(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	e := f.embedder(t)
+	want, err := e.Embed(t.Context(), f.scope, []string{"one", "two", "three"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.srv.OmitIndexes()
+	got, err := e.Embed(t.Context(), f.scope, []string{"one", "two", "three"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if cos, _ := memory.Cosine(want[i].Vector, got[i].Vector); math.Abs(cos-1) > 1e-6 {
+			t.Errorf("vector %d is another", i)
+		}
+	}
+}
+
+// An answer without an end ends: in time, and in bytes. Nothing of it is passed on that is no completion.
+func TestAnswersEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body string
+		with llmtest.Reply
+		code fault.Code // "": any
+	}{
+		"spaces":            {hello, llmtest.Endless(" ", time.Millisecond), fault.Timeout},
+		"spaces, streamed":  {helloStream, llmtest.Endless(": alive\n\n", time.Millisecond), fault.Timeout},
+		"flood":             {hello, llmtest.Endless(strings.Repeat("x", 64<<10), 0), fault.ModelFailed},
+		"flood, streamed":   {helloStream, llmtest.Endless(strings.Repeat("x ", 32<<10), 0), fault.ModelFailed},
+		"a stream of words": {helloStream, llmtest.Endless("on and ", time.Millisecond), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := llmtest.New(t)
+			srv.Always("", c.with)
+			ctx := t.Context()
+			if name == "a stream of words" {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond) // as of the service
+				defer cancel()
+			}
+			proxy := newChatProxy(t, srv, llm.Deps{}, func(cfg *llm.Config) {
+				if c.code == fault.Timeout {
+					cfg.Timeout = 200 * time.Millisecond
+				}
+			})
+			resp, err := proxy.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Collection: uuid.Must(uuid.NewV7()), Body: []byte(c.body), Stream: c.body == helloStream})
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+			if err == nil || c.code != "" && !fault.Is(err, c.code) || len(srv.Requests()) != 1 {
+				t.Errorf("%v after %d requests", err, len(srv.Requests()))
+			}
+		})
+	}
+}
+
+// A refusal that is passed on has no address and no key of the operator, in any form.
+func TestRefusalsWithoutAddress(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	host := strings.TrimSuffix(strings.TrimPrefix(f.srv.URL(), "http://"), "/v1")
+	f.srv.Always("", llmtest.StatusText(http.StatusBadRequest, "no: "+f.srv.URL()+"/chat/completions, HTTP://"+host+", 127.0.0.1, "+secret))
+	_, err := said(t.Context(), t, newChatProxy(t, f.srv, f.deps, func(c *llm.Config) { c.APIKey = secret }), hello)
+	refused, ok := errors.AsType[*chat.Refused](err)
+	if !ok || strings.Contains(string(refused.Body), "127.0.0.1") || strings.Contains(string(refused.Body), secret) || !strings.Contains(string(refused.Body), "no: ") {
+		t.Errorf("%s, %v", refused.Body, err)
+	}
+}
