@@ -301,7 +301,8 @@ func callsTool(answerText []byte) bool {
 		}
 		var piece struct {
 			Choices []struct {
-				Message, Delta turn
+				Message turn `json:"message"`
+				Delta   turn `json:"delta"`
 			} `json:"choices"`
 		}
 		if json.Unmarshal(raw, &piece) != nil || len(piece.Choices) == 0 {
