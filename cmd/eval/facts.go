@@ -17,7 +17,7 @@ import (
 type factsOptions struct {
 	*options
 	corpus, reviews, write, read string
-	sets, policies               []string
+	sets, policies, files        []string
 	dialogues                    int
 }
 
@@ -35,6 +35,7 @@ was learned from; learned, the others; reviewed, the last eight written for revi
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the corpus")
+	flags.StringSliceVar(&f.files, "files", eval.FirstFiles, "of the corpus, by the beginning of their names; \"\": all")
 	flags.StringVar(&f.reviews, "reviews", eval.ReviewsDir, "folder of the dialogues written for reviews")
 	flags.StringSliceVar(&f.sets, "sets", []string{"believed", "learned", "reviewed"}, "of corpus, believed, learned, reviewed, notebook, contradictions")
 	flags.StringSliceVar(&f.policies, "policies", []string{"mem0"}, "policies that derive facts: mem0, mem0g, layered")
@@ -112,7 +113,7 @@ func (f *factsOptions) set(name string) (out []eval.Labeled, err error) {
 		if out, err = eval.ReadCorpus(f.corpus); err != nil {
 			return nil, err
 		}
-		out = slices.DeleteFunc(out, func(d eval.Labeled) bool {
+		out = slices.DeleteFunc(eval.OfFiles(out, f.files), func(d eval.Labeled) bool {
 			return name == "believed" && !d.Believed() || name == "learned" && d.Believed()
 		})
 	case "reviewed":

@@ -63,7 +63,7 @@ func callsState(dialogues string) string {
 type dialogueOptions struct {
 	corpus, model, state, set string
 	config                    string
-	policies, ids             []string
+	policies, ids, files      []string
 	dialogues, turns          int
 }
 
@@ -77,6 +77,7 @@ func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&d.model, "model", "model", "name of the model in the report")
 	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave, and beside it one for the calls; a later run continues from them")
 	f.StringVar(&d.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the labeled dialogues")
+	f.StringSliceVar(&d.files, "files", eval.FirstFiles, "of that folder, by the beginning of their names; \"\": all")
 }
 
 // choose returns the dialogues: of each file in turn, so that a few of them are in several languages.
@@ -88,11 +89,12 @@ func (d *dialogueOptions) choose() ([]eval.Labeled, error) {
 	if err != nil {
 		return nil, err
 	}
+	all = eval.OfFiles(all, d.files)
 	var out []eval.Labeled
 	for round := 0; len(out) < d.dialogues && round < len(all) && len(d.ids) == 0; round++ {
 		seen := map[string]int{}
 		for i := range all {
-			file := all[i].ID[:strings.LastIndex(all[i].ID, "-")]
+			file := all[i].File()
 			if all[i].Believed() != (d.set == "believed") {
 				continue
 			}

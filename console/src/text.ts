@@ -23,9 +23,9 @@ export function plural(n: number, word: string, many = `${word}s`): string {
 
 const dayParts: Intl.DateTimeFormatOptions = { year: 'numeric', month: 'short', day: 'numeric' }
 
-/** Returns a time in the reader's zone, to the minute. It is one word for what breaks lines. */
+/** Returns a time in the reader's zone, which it names, to the minute. It is one word for what breaks lines. */
 export function formatTime(time: string | undefined): string {
-  return format(time, { ...dayParts, hour: '2-digit', minute: '2-digit' })
+  return format(time, { ...dayParts, hour: '2-digit', minute: '2-digit', timeZoneName: 'short' })
 }
 
 /** Returns the day of a time in the reader's zone. */

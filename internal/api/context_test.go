@@ -23,7 +23,7 @@ func TestContext(t *testing.T) {
 	path := c + "/context"
 
 	const facts, episodes = "## Facts\n### Friday 2026-01-30\n[1] The ferry is green.",
-		"## Episodes\n### Sunday 2026-02-01 09:30\n[2] Ada: When does the ferry leave?\n[3] Ben: The ferry leaves at seven."
+		"## Episodes\n### Sunday 2026-02-01 09:30 UTC\n[2] Ada: When does the ferry leave?\n[3] Ben: The ferry leaves at seven."
 	got := b.call(t, "reader", "POST", path, `{"query":"ferry"}`).want(http.StatusOK)
 	if got.text("text") != facts+"\n\n"+episodes || got.text("encoding") != "o200k_base" || got.number("tokens") < 30 || got.Header().Get("Slipbox-Revision") != "3" {
 		t.Errorf("%s", got.Body)
@@ -39,7 +39,7 @@ func TestContext(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ body, want string }{
 		"messages":  {`{"messages":[{"role":"user","content":"and the colour of the ferry?"},{"user":"is it green?","assistant":"well"}],"k":1}`, "## Facts\n### Friday 2026-01-30\n[1] The ferry is green."},
-		"relevance": {`{"query":"ferry leaves seven","mode":"lexical","order":"relevance","filter":{"field":"kind","op":"eq","value":"message"},"encoding":"estimate"}`, "## Episodes\n### Sunday 2026-02-01 09:31\n[1] Ben: The ferry leaves at seven."},
+		"relevance": {`{"query":"ferry leaves seven","mode":"lexical","order":"relevance","filter":{"field":"kind","op":"eq","value":"message"},"encoding":"estimate"}`, "## Episodes\n### Sunday 2026-02-01 09:31 UTC\n[1] Ben: The ferry leaves at seven."},
 		"the past":  {`{"query":"ferry","as_of":0}`, ""},
 		"strict":    {`{"query":"ferry","min_score":1e9}`, ""},
 		"no room":   {`{"query":"ferry","token_budget":1,"encoding":"estimate"}`, ""},

@@ -271,10 +271,12 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 				err = b.clone.RunRemove(ctx, s, j, noProgress)
 			case j.Kind == memory.JobFile:
 				err = b.files.Run(ctx, s, j, noProgress)
+			case j.Kind == memory.JobErase:
+				err = b.engine.RunErase(ctx, s, j)
 			}
 			if err != nil {
 				err = b.engine.Fail(ctx, s, j, err)
-			} else if j.Kind == memory.JobCopy || j.Kind == memory.JobRemove || j.Kind == memory.JobFile {
+			} else if j.Kind == memory.JobCopy || j.Kind == memory.JobRemove || j.Kind == memory.JobFile || j.Kind == memory.JobErase {
 				err = b.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: stage})
 				if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
 					err = nil

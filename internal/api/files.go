@@ -246,6 +246,13 @@ func (h *core) deleteFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if query(c).Get("erase") == "true" {
+		out, err := h.Files.EraseFile(c.Request.Context(), scope(c), ref, id)
+		if err != nil {
+			return err
+		}
+		return reply(c, http.StatusOK, wireErasure(&out))
+	}
 	if _, err := h.Files.DeleteFile(c.Request.Context(), scope(c), ref, id); err != nil {
 		return err
 	}

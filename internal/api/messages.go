@@ -191,7 +191,7 @@ func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 		if t.text == nil {
 			continue
 		}
-		at, err := anyTime(t.field, *t.text)
+		at, err := eventTime(t.field, *t.text)
 		if err != nil {
 			return out, err
 		}
@@ -242,7 +242,16 @@ func partText(part any) (string, error) {
 	return "[image: " + strings.Join(strings.Fields(text), " ") + "]", nil
 }
 
-// anyTime parses a time without bounds.
+// eventTime is [anyTime] with the offset that was written ([filter.ParseLocalTime]).
+func eventTime(field, text string) (time.Time, error) {
+	t, err := filter.ParseLocalTime(text)
+	if err != nil {
+		return t, fault.InvalidField(field, "must be "+memory.TimeForm)
+	}
+	return t, nil
+}
+
+// anyTime parses a time without bounds, in UTC.
 func anyTime(field, text string) (time.Time, error) {
 	t, err := filter.ParseTime(text)
 	if err != nil {
@@ -357,6 +366,14 @@ func messageFilter(c *gin.Context) (filter.Expr, error) {
 			continue
 		}
 		at, err := anyTime(bound.name, text)
+		if day, e := time.Parse(time.DateOnly, text); e == nil { // the last day is included
+			op := bound.op
+			if op == filter.Lt {
+				op = filter.Lte
+			}
+			all = append(all, &filter.Leaf{Field: filter.OccurredAt, Op: op, Values: []filter.Value{{Type: filter.Time, Time: day, Day: true}}})
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -80,7 +81,7 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 		}
 	}
 	if in.OccurredAt != nil {
-		at, err := anyTime("occurred_at", *in.OccurredAt)
+		at, err := eventTime("occurred_at", *in.OccurredAt)
 		if err != nil {
 			return out, err
 		}
@@ -242,7 +243,7 @@ func (h *core) patchNote(c *gin.Context) error {
 		Attributes: objectPatch(body.Attributes), Importance: body.Importance,
 	}
 	if text, err := body.OccurredAt.Get(); err == nil {
-		at, err := anyTime("occurred_at", text)
+		at, err := eventTime("occurred_at", text)
 		if err != nil {
 			return err
 		}
@@ -292,11 +293,49 @@ func (h *core) deleteNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := h.Notes.Delete(c.Request.Context(), scope(c), ref, id, conditions(c))
+	sources := notes.Sources(query(c).Get("sources"))
+	if query(c).Get("erase") == "true" {
+		out, err := h.Notes.Erase(c.Request.Context(), scope(c), ref, id, sources, conditions(c))
+		if err != nil {
+			return err
+		}
+		nameRecord(c, id)
+		setSources(c, out.Said)
+		return reply(c, http.StatusOK, wireErasure(&out))
+	}
+	out, err := h.Notes.DeleteWith(c.Request.Context(), scope(c), ref, id, sources, conditions(c))
 	if err != nil {
 		return err
 	}
 	nameRecord(c, id)
-	setRevision(c, at)
+	setRevision(c, out.Revision)
+	setSources(c, out.Said)
 	return noContent(c)
+}
+
+// maxSources is how many sources of a deleted note a header names.
+const maxSources = 32
+
+// setSources names the notes that may still say what was deleted.
+func setSources(c *gin.Context, ids []uuid.UUID) {
+	if len(ids) == 0 {
+		return
+	}
+	list := make([]string, 0, maxSources)
+	for _, id := range ids[:min(len(ids), maxSources)] {
+		list = append(list, id.String())
+	}
+	c.Header("Slipbox-Sources", strings.Join(list, ","))
+}
+
+func wireErasure(e *notes.Erasure) wire.ErasureReport {
+	all := func(list []uuid.UUID) []uuid.UUID { return append([]uuid.UUID{}, list...) }
+	out := wire.ErasureReport{
+		Erased: all(e.Gone), Rewritten: all(e.Rewritten), Collections: all(e.Layers), Waiting: all(e.Waiting),
+		Versions: e.Versions, Jobs: e.Jobs, Reviews: e.Reviews, Kept: []wire.ErasureKept{},
+	}
+	for _, k := range e.Kept {
+		out.Kept = append(out.Kept, wire.ErasureKept{ID: k.ID, Name: k.Name})
+	}
+	return out
 }

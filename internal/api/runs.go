@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 
@@ -61,12 +62,12 @@ func (h *core) postEvent(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.EventAccepted{Run: optional(w.Run), Job: wireJobRef(w.Job), Revision: int64(w.Revision)})
 }
 
-// waitForRun waits for a run and returns it as it is then. The event is stored, so a failure here is not an
-// error of the request.
+// waitForRun waits for a run, however many jobs are ahead of it, and returns it as it is then. The event is stored, so
+// a failure here is not an error of the request.
 func (h *core) waitForRun(c *gin.Context, ref string, w *agent.Started) (run agent.Run, ok bool) {
 	ctx, s := c.Request.Context(), scope(c)
 	if w.Job != nil && !w.Job.Ended() {
-		if _, err := h.waitForJob(ctx, s, w.Job.ID, 0); err != nil {
+		if _, err := h.waitForJob(ctx, s, w.Job.ID, math.MaxInt); err != nil {
 			h.log.WarnContext(ctx, "waiting for a run failed; answered without waiting", slog.String("request_id", requestID(c)), slog.Any("error", err))
 			return run, false
 		}

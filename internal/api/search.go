@@ -248,7 +248,7 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 	}
 	if in.ReferenceTime != nil {
 		var err error
-		if q.Reference, err = memory.ParseReferenceTime("reference_time", *in.ReferenceTime, h.now()); err != nil {
+		if q.Reference, err = memory.ParseEventTime("reference_time", *in.ReferenceTime, h.now()); err != nil {
 			return q, err
 		}
 	}

@@ -87,21 +87,31 @@ func TestAgentsOverProcesses(t *testing.T) {
 }
 
 // C139, C140: each agent has the model and the embedder of its own settings; a supervisor and a worker with different ones
-// share a block of their organization.
+// share a block of their organization. A model is named as the settings do, or by its handle.
 func TestAgentsWithModelsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	main, small := llmtest.New(t), llmtest.New(t)
+	main, small, vectors := llmtest.New(t), llmtest.New(t), llmtest.New(t)
+	vectors.EmbedDim(256)
 	g := startGateway(t, func(c *Settings) {
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", main.URL(), "main"
-		c.Models = map[string]config.Model{"small": {BaseURL: small.URL(), Model: "small"}}
+		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", main.URL(), "gpt-4o"
+		c.LLM.EmbedProvider, c.LLM.EmbedBaseURL, c.LLM.EmbedModel, c.LLM.EmbedDim = "openai", vectors.URL(), "words", 256
+		c.Models = map[string]config.Model{"small": {BaseURL: small.URL(), Model: "gpt-4o-mini"}, "routed": {BaseURL: small.URL(), Model: "meta/llama-3"}}
 	})
 	block := g.call(http.StatusCreated, http.MethodPost, "/v1/blocks", object{"label": "organization", "value": "Nothing yet."})["id"]
-	for name, model := range map[string]string{"supervisor": "", "worker": "small"} {
+	for _, agent := range []struct{ name, model, embedder string }{
+		{"supervisor", "", "hash-384-v2"}, {"worker", "small", "words@256"}, {"planner", "openai/gpt-4o", "words@256"}, {"counter", "openai/gpt-4o-mini", "hash-384-v2"}, {"router", "meta/llama-3", "words@256"},
+	} {
 		made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{
-			"name": name, "policy": "memgpt", "policy_config": object{"model": model}, "blocks": []any{block}, "embedder": "hash-384-v2",
+			"name": agent.name, "policy": "memgpt", "policy_config": object{"model": agent.model}, "blocks": []any{block}, "embedder": agent.embedder,
 		})
-		if made["embedder"] != "hash-384-v2" {
-			t.Errorf("the embedder of %s is %v", name, made["embedder"])
+		if made["embedder"] != agent.embedder {
+			t.Errorf("the embedder of %s is %v", agent.name, made["embedder"])
+		}
+	}
+	said := func(agent, want string) {
+		t.Helper()
+		if run := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+agent+"/events", object{"content": "Go.", "wait": "done"}); run["reply"] != want {
+			t.Errorf("%s: %v", agent, run)
 		}
 	}
 	main.Script(llmtest.Tool, llmtest.Calling("core_memory_replace", object{"label": "organization", "old": "Nothing yet.", "new": "Count the boats.", "request_heartbeat": true}))
@@ -112,17 +122,52 @@ func TestAgentsWithModelsOfTheirOwn(t *testing.T) {
 		}
 		return llmtest.Calling("send_message", object{"message": "Counted."})
 	})
-	for name, want := range map[string]string{"supervisor": "Planned."} {
-		if run := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+name+"/events", object{"content": "Go.", "wait": "done"}); run["reply"] != want {
-			t.Errorf("%s: %v", name, run)
+	said("supervisor", "Planned.")
+	said("worker", "Counted.")
+	said("planner", "Planned.")
+	said("counter", "Counted.")
+	said("router", "Counted.")
+	if main.Calls(llmtest.Tool) != 3 || small.Calls(llmtest.Tool) != 3 {
+		t.Errorf("the main model was asked %d times, the others %d times", main.Calls(llmtest.Tool), small.Calls(llmtest.Tool))
+	}
+	// What each keeps has vectors of its own embedder.
+	for _, agent := range []string{"supervisor", "worker"} {
+		before := vectors.Calls(llmtest.Embed)
+		g.add(agent, "The boats of the "+agent+" are blue.")
+		if asked := vectors.Calls(llmtest.Embed) > before; asked != (agent == "worker") {
+			t.Errorf("the embedder's endpoint was asked for the %s: %t", agent, asked)
 		}
 	}
-	if run := g.call(http.StatusOK, http.MethodPost, "/v1/collections/worker/events", object{"content": "Go.", "wait": "done"}); run["reply"] != "Counted." {
-		t.Errorf("the worker: %v", run)
-	}
-	if main.Calls(llmtest.Tool) != 2 || small.Calls(llmtest.Tool) != 1 {
-		t.Errorf("the main model was asked %d times, the small one %d times", main.Calls(llmtest.Tool), small.Calls(llmtest.Tool))
-	}
 	g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "x", "policy": "memgpt", "policy_config": object{"model": "large"}})
+	g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "x", "policy": "memgpt", "policy_config": object{"model": "openai/large"}})
 	g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "x", "policy": "memgpt", "embedder": "large"})
+}
+
+// A request that waits for a run waits for its own, however many jobs are ahead of it.
+func TestWaitBehindOthers(t *testing.T) {
+	t.Parallel()
+	model, gate := llmtest.New(t), make(chan struct{})
+	g := startGateway(t, func(c *Settings) {
+		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "main"
+	})
+	model.Handle(llmtest.Tool, func(llmtest.Request) llmtest.Reply {
+		<-gate
+		return llmtest.Calling("send_message", object{"message": "Yes."})
+	})
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "busy", "policy": "memgpt"})
+	const events = 5
+	for range events {
+		g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/busy/events", object{"content": "Anything new?"})
+	}
+	answer := make(chan object, 1)
+	go func() {
+		answer <- g.call(http.StatusOK, http.MethodPost, "/v1/collections/busy/events", object{"content": "And now?", "wait": "done"})
+	}()
+	g.until("the event is stored", func() bool {
+		return len(g.call(http.StatusOK, http.MethodGet, "/v1/collections/busy/runs", nil)["items"].([]any)) == events+1
+	})
+	close(gate)
+	if run := <-answer; run["state"] != "done" || run["reply"] != "Yes." {
+		t.Errorf("the run is %v", run)
+	}
 }

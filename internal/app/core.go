@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +68,8 @@ type core struct {
 	checks    storeChecks
 	redis     *redis.Client // nil without Redis; everything works without it
 	bus       *redis.Bus
-	wakeups   *redis.Wakeups // nil without Redis
+	wakeups   *redis.Wakeups  // nil without Redis
+	versions  *cache.Versions // nil without a cache
 
 	ledger *auth.TenantLedger
 	quotas *tenant.Quotas
@@ -154,7 +157,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Policies, err = policies.All(c.cfg.ModelNames()...); err != nil {
+	if c.Policies, err = policies.All(append(c.cfg.ModelNames(), slices.Sorted(maps.Keys(c.cfg.ModelHandles()))...)...); err != nil {
 		return err
 	}
 	judge, err := policy.NewJudge()
@@ -212,8 +215,10 @@ func (c *core) cachedReader() (memory.Reader, error) {
 	if c.cfg.Cache.Bytes == 0 {
 		return c.Store, nil
 	}
-	return cache.NewVersions(c.Store, c.redis, cache.VersionsConfig{Bytes: c.cfg.Cache.Bytes, TTL: c.cfg.Redis.CacheTTL},
+	var err error
+	c.versions, err = cache.NewVersions(c.Store, c.redis, cache.VersionsConfig{Bytes: c.cfg.Cache.Bytes, TTL: c.cfg.Redis.CacheTTL},
 		cache.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache")})
+	return c.versions, err
 }
 
 // buildServices builds the use-cases that the API calls.
@@ -244,7 +249,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Clones, err = clone.New(
-		clone.Deps{Store: c.Store, Agents: c.Store, Quota: quota{c.quotas}, Forget: c.Recall.Evict},
+		clone.Deps{Store: c.Store, Agents: c.Store, Quota: quota{c.quotas}, Forget: c.evict},
 		clone.Config{BatchSize: c.cfg.Jobs.CopyBatch, EphemeralTTL: ephemeral},
 	); err != nil {
 		return err
@@ -363,7 +368,12 @@ func (c *core) forgetReads(ch store.Change) {
 	if ch.Usage {
 		c.Recall.ForgetUsage(ch.Collection)
 	}
+	if ch.Erased || ch.Deleted && ch.Agent == uuid.Nil {
+		c.forgetCached(ch.Tenant, ch.Collection)
+	}
 	switch {
+	case ch.Erased:
+		c.Recall.Evict(ch.Tenant, ch.Collection)
 	case !ch.Deleted:
 	case ch.Collection != uuid.Nil:
 		c.Recall.Evict(ch.Tenant, ch.Collection)
@@ -376,6 +386,24 @@ func (c *core) forgetReads(ch store.Change) {
 	default:
 		c.Recall.EvictTenant(ch.Tenant)
 	}
+}
+
+// forgetCached removes the versions of a collection, or of a tenant if it is zero, from the cache in Redis.
+func (c *core) forgetCached(tenantID, collection uuid.UUID) {
+	if c.versions == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	if err := c.versions.Forget(ctx, tenantID, collection); err != nil {
+		c.log.Warn("versions in Redis could not be removed; they leave it after SLIPBOX_REDIS_CACHE_TTL", slog.Any("error", err))
+	}
+}
+
+// evict drops what was read of a collection whose rows are removed.
+func (c *core) evict(tenantID, collection uuid.UUID) {
+	c.Recall.Evict(tenantID, collection)
+	c.forgetCached(tenantID, collection)
 }
 
 // onNews handles news from any process: it wakes those who wait for the job or watch the collection, and updates a
@@ -512,6 +540,11 @@ func (c *core) buildModels(ctx context.Context) (*models, error) {
 		}
 		if talk != nil {
 			m.chat.Named[name] = talk
+		}
+	}
+	for handle, name := range c.cfg.ModelHandles() {
+		if m.named[handle] = m.main; name != "" {
+			m.named[handle] = m.named[name]
 		}
 	}
 	return m, nil

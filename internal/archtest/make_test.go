@@ -23,6 +23,7 @@ var notRaced = map[string]string{
 	"internal/cpus":                        "its number is set once, before anything else starts",
 	"internal/llm/llmtest":                 "the tests of its users run it with the race detector",
 	"internal/memory/agent":                "the tests of internal/api run it with the race detector",
+	"internal/memory":                      "a map of zones; the tests of internal/app run it with the race detector",
 	"internal/memory/jobs":                 "the tests of internal/worker run it with the race detector",
 	"internal/memory/layers":               "the tests of internal/api run it with the race detector",
 	"internal/redis/redistest":             "starts processes for tests",

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
@@ -23,7 +25,7 @@ type VersionsConfig struct {
 	// one eighth of it in addition.
 	Bytes int64
 	// TTL is how long Redis keeps a version, read or not; default 1 h. An erased note cannot be
-	// reached from then on, as its layer's erase epoch is in the key; it leaves Redis after the TTL.
+	// reached from then on, as its layer's erase epoch is in the key; Forget removes it.
 	TTL time.Duration
 }
 
@@ -58,6 +60,47 @@ func (k versionKey) String(prefix string) string {
 	return keyPrefix(prefix) + k.tenant.String() + ":" + k.Layer.String() + ":" + strconv.FormatInt(k.epoch, 10) + ":" +
 		k.Note.String() + ":" + strconv.FormatInt(int64(k.From), 10)
 }
+
+// setKey is the key of the set of the keys of a layer's versions, by which Forget finds them.
+func setKey(prefix string, tenantID, layer uuid.UUID) string {
+	return prefix + ":v1-of:" + tenantID.String() + ":" + layer.String()
+}
+
+// Forget removes the versions of a layer from Redis, after rows of its log were removed; of all layers of the tenant if layer
+// is zero.
+func (v *Versions) Forget(ctx context.Context, tenantID, layer uuid.UUID) error {
+	if v.redis == nil {
+		return nil
+	}
+	return v.redis.Direct(ctx, func(ctx context.Context, r *goredis.Client) error {
+		sets := []string{setKey(v.redis.Prefix(), tenantID, layer)}
+		if layer == uuid.Nil {
+			sets = nil
+			found := r.Scan(ctx, 0, v.redis.Prefix()+":v1-of:"+tenantID.String()+":*", forgetPage).Iterator()
+			for found.Next(ctx) {
+				sets = append(sets, found.Val())
+			}
+			if err := found.Err(); err != nil {
+				return fmt.Errorf("list the cached layers: %w", err)
+			}
+		}
+		for _, set := range sets {
+			keys := r.SScan(ctx, set, 0, "", forgetPage).Iterator()
+			for keys.Next(ctx) {
+				if err := r.Unlink(ctx, keys.Val()).Err(); err != nil {
+					return fmt.Errorf("remove cached versions: %w", err)
+				}
+			}
+			if err := errors.Join(keys.Err(), r.Unlink(ctx, set).Err()); err != nil {
+				return fmt.Errorf("remove cached versions: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// forgetPage is how many keys Redis looks at, at once.
+const forgetPage = 1000
 
 // keyPrefix begins every key of the cache in Redis. A new form of the values gets a new number.
 func keyPrefix(prefix string) string { return prefix + ":v1:" }
@@ -225,6 +268,9 @@ func (v *Versions) keep(ctx context.Context, notes map[versionKey]memory.Note) {
 					return err
 				}
 				p.Set(ctx, k.String(v.redis.Prefix()), text, v.ttl)
+				kept := setKey(v.redis.Prefix(), k.tenant, k.Layer)
+				p.SAdd(ctx, kept, k.String(v.redis.Prefix()))
+				p.Expire(ctx, kept, 2*v.ttl) // a version that was kept before may live as long
 			}
 			return nil
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -407,6 +408,43 @@ func TestBytes(t *testing.T) {
 	for _, cfg := range []VersionsConfig{{Bytes: -1}, {TTL: -1}} {
 		if _, err := NewVersions(w.store, nil, cfg, Deps{}); err == nil {
 			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
+
+// What was removed from a layer, or from all of a tenant, is no longer in Redis; the versions of others are.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	for _, all := range []bool{false, true} {
+		w := newShelf(t)
+		r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+		kept := w.create(memory.Collection{Name: "kept"})
+		secret, other := w.write(w.base, rich("secret")), w.write(kept, rich("other"))
+		v := w.cache(r, VersionsConfig{}, Deps{})
+		w.contents(v, w.view(w.base), secret.Version())
+		w.contents(v, w.view(kept), other.Version())
+		held := func() (out []uuid.UUID) {
+			must(t, Entries(t.Context(), r, func(found []Entry) error {
+				for _, e := range found {
+					if e.Tenant == w.scope.Tenant() {
+						out = append(out, e.Layer)
+					}
+				}
+				return nil
+			}))
+			return out
+		}
+		if n := len(held()); n != 2 {
+			t.Fatalf("Redis has %d versions, want 2", n)
+		}
+		layer, want := w.base, []uuid.UUID{kept}
+		if all {
+			layer, want = uuid.Nil, nil
+		}
+		must(t, v.Forget(t.Context(), w.scope.Tenant(), layer))
+		if got := held(); !slices.Equal(got, want) {
+			t.Errorf("all: %t: Redis has versions of %v, want %v", all, got, want)
 		}
 	}
 }

@@ -254,10 +254,10 @@ func cut(s string, width int) (head, tail string) {
 	return s[:len(s)-len(rest)], rest
 }
 
-// when returns a time for people, in their time zone; "" for none.
+// when returns a time for people, in their time zone, which it names; "" for none.
 func when(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
-	return t.Local().Format("2006-01-02 15:04") //nolint:gosmopolitan // people read the time of their clock
+	return t.Local().Format("2006-01-02 15:04 MST") //nolint:gosmopolitan // people read the time of their clock
 }

@@ -88,6 +88,28 @@ func (c Config) ModelNames() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Models)), func(name string) bool { return name == AnyModel })
 }
 
+// ModelHandles returns the name in Models of each handle, "" for that of the main model. A handle is PROVIDER/MODEL, and a
+// model's own name if it has a slash, as behind a router. The main model comes first, then the others by name.
+func (c Config) ModelHandles() map[string]string {
+	out := map[string]string{}
+	for _, name := range append([]string{""}, c.ModelNames()...) {
+		set := c.LLM
+		if name != "" {
+			set = c.LLMFor(name, nil)
+		}
+		if set = set.InForce(); set.UsesModel() && set.Model != "" {
+			for _, handle := range []string{set.Provider + "/" + set.Model, set.Model} {
+				_, taken := out[handle]
+				_, named := c.Models[handle]
+				if !taken && !named && strings.Contains(handle, "/") {
+					out[handle] = name
+				}
+			}
+		}
+	}
+	return out
+}
+
 // LLMFor returns the settings of a named model: the main settings with those of the model over them.
 // The key of the main model is never sent to another host.
 func (c Config) LLMFor(name string, environ map[string]string) llm.Config {

@@ -44,7 +44,7 @@ func TestBLEU1(t *testing.T) {
 
 func TestExtract(t *testing.T) {
 	t.Parallel()
-	const memory = "## Episodes\n### Sunday 2026-03-01 09:30\n[1] Ada: The kiln is blue. It is hot.\n[2] Ben: I like bread!"
+	const memory = "## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[1] Ada: The kiln is blue. It is hot.\n[2] Ben: I like bread!"
 	if got := extract(memory, "What color is the kiln?"); got != "Ada: The kiln is blue" {
 		t.Errorf("extracted %q", got)
 	}

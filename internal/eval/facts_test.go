@@ -22,24 +22,6 @@ func corpus(t *testing.T) []eval.Labeled {
 	return dialogues
 }
 
-// Dialogues that wait for a review hold as well.
-func TestUnreviewedDialoguesHold(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for _, dir := range []string{eval.CorpusDir, eval.UnreviewedDir} {
-		dialogues, err := eval.ReadCorpus(filepath.Join(root, dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range dialogues {
-			if seen[dialogues[i].ID] {
-				t.Errorf("two dialogues are %s", dialogues[i].ID)
-			}
-			seen[dialogues[i].ID] = true
-		}
-	}
-}
-
 // The corpus is read only when no dialogue contradicts itself.
 func TestCorpusHolds(t *testing.T) {
 	t.Parallel()
@@ -55,11 +37,32 @@ func TestCorpusHolds(t *testing.T) {
 			believed++
 		}
 	}
-	if len(dialogues) < 165 || len(langs) < 15 {
+	if len(dialogues) < 412 || len(langs) < 25 {
 		t.Errorf("%d dialogues in %d languages", len(dialogues), len(langs))
 	}
 	if 5*believed < len(dialogues) || 2*believed > len(dialogues) {
 		t.Errorf("%d of %d dialogues are believed, which should be a fifth to a half", believed, len(dialogues))
+	}
+}
+
+// Figures and the head of internal/said are of the first files, and do not change when the corpus grows.
+func TestFirstFilesStay(t *testing.T) {
+	t.Parallel()
+	first, believed, facts := eval.OfFiles(corpus(t), eval.FirstFiles), 0, 0
+	for i := range first {
+		if first[i].Writer() != first[i].File() {
+			t.Errorf("%s has the writer %s", first[i].ID, first[i].Writer())
+		}
+		facts += len(first[i].Facts)
+		if first[i].Believed() {
+			believed++
+		}
+	}
+	if len(first) != 165 || believed != 79 || facts != 2849 {
+		t.Errorf("the first files have %d dialogues, %d of them believed, and %d facts", len(first), believed, facts)
+	}
+	if all := corpus(t); len(eval.OfFiles(all, nil)) != len(corpus(t)) {
+		t.Error("without a name some dialogues are left out")
 	}
 }
 
@@ -200,5 +203,22 @@ func TestFactsOfADialogueAreCounted(t *testing.T) {
 	elsewhere.Turns = []int{4}
 	if eval.NewMatcher(d).Keeps(&elsewhere, &d.Facts[1]) {
 		t.Error("a fact of another turn keeps the label")
+	}
+}
+
+func TestCorpusIsCounted(t *testing.T) {
+	t.Parallel()
+	d := eval.Labeled{
+		ID: "town-1-003", Lang: "en", Turns: make([]eval.LabeledTurn, 31), Facts: []eval.Label{{Number: 1}, {Number: 2, Ends: []int{1}}},
+		Questions: []eval.LabeledQuestion{{Kind: "abstain"}, {Kind: "single", Lang: "de"}, {Kind: "past", Lang: "en"}},
+	}
+	var out strings.Builder
+	if err := eval.PrintCorpus(&out, []eval.Labeled{d}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"all", "town", "en", "30 to 59 turns"} {
+		if want := "| " + key + " | 1 | 1 | 31 | 2 | 1 | 0 | 0 | 3 | 1 | 1 |\n"; !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
 	}
 }

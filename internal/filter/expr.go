@@ -160,6 +160,7 @@ type Value struct {
 	Number float64
 	Bool   bool
 	Time   time.Time // UTC, microseconds
+	Day    bool      // of a Time: a date was given, and means the whole day; see InZone
 }
 
 // Any returns the value as SQL and JSON libraries expect it.
@@ -172,6 +173,9 @@ func (v Value) Any() any {
 	case Bool:
 		return v.Bool
 	case Time:
+		if v.Day {
+			return v.Time.Format(time.DateOnly)
+		}
 		return v.Time
 	}
 	return nil

@@ -239,9 +239,12 @@ func parseValue(raw json.RawMessage, f Field, at string) (Value, error) {
 		switch {
 		case !ok:
 		case t == Time && s.Type == Text:
+			if day, err := time.Parse(time.DateOnly, s.Text); err == nil {
+				return Value{Type: Time, Time: day, Day: true}, nil
+			}
 			instant, err := ParseTime(s.Text)
 			if err != nil {
-				return Value{}, fault.InvalidField(at, "want a time as RFC 3339 or YYYYMMDDHHmm")
+				return Value{}, fault.InvalidField(at, "want a time as RFC 3339 or YYYYMMDDHHmm, or a date")
 			}
 			return Value{Type: Time, Time: instant}, nil
 		case t == s.Type:
@@ -257,7 +260,7 @@ func parseValue(raw json.RawMessage, f Field, at string) (Value, error) {
 	case types[0] == Number:
 		return Value{}, fault.InvalidField(at, "want a number")
 	case types[0] == Time:
-		return Value{}, fault.InvalidField(at, "want a time as RFC 3339 or YYYYMMDDHHmm")
+		return Value{}, fault.InvalidField(at, "want a time as RFC 3339 or YYYYMMDDHHmm, or a date")
 	}
 	return Value{}, fault.InvalidField(at, "want text")
 }
@@ -307,6 +310,13 @@ const compactTime = "200601021504"
 // ParseTime parses a time as the API accepts it: RFC 3339 with any offset, or YYYYMMDDHHmm in UTC.
 // The result is UTC, truncated to microseconds.
 func ParseTime(s string) (time.Time, error) {
+	t, err := ParseLocalTime(s)
+	return t.UTC(), err
+}
+
+// ParseLocalTime is [ParseTime] with the offset that was written, also +00:00. The location is time.UTC for Z, for -00:00
+// (RFC 3339, section 4.3: the local offset is unknown), and for YYYYMMDDHHmm.
+func ParseLocalTime(s string) (time.Time, error) {
 	layout := time.RFC3339Nano
 	if len(s) == len(compactTime) && strings.Trim(s, "0123456789") == "" {
 		layout = compactTime
@@ -316,5 +326,9 @@ func ParseTime(s string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time %q: %w", s, err)
 	}
-	return t.UTC().Truncate(time.Microsecond), nil
+	t = t.Truncate(time.Microsecond)
+	if _, offset := t.Zone(); layout == time.RFC3339Nano && !strings.HasSuffix(s, "-00:00") && !strings.ContainsAny(s[len(s)-1:], "zZ") {
+		return t.In(time.FixedZone("", offset)), nil
+	}
+	return t.UTC(), nil
 }

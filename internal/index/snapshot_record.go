@@ -35,7 +35,8 @@ func (w *snapshotWriter) appendRecord(b []byte, r *filter.Record) []byte {
 	for _, t := range []time.Time{r.OccurredAt, r.CreatedAt} {
 		b = append(b, boolByte(!t.IsZero()))
 		if !t.IsZero() {
-			b = binary.AppendVarint(b, t.UnixMicro())
+			_, offset := t.Zone()
+			b = binary.AppendVarint(binary.AppendVarint(b, t.UnixMicro()), int64(offset))
 		}
 	}
 	for _, list := range [][]string{r.Tags, r.Keywords} {
@@ -121,7 +122,11 @@ func (r *recordReader) time() time.Time {
 	if r.byte() == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(r.varint()).UTC()
+	at, offset := time.UnixMicro(r.varint()), int(r.varint())
+	if offset == 0 {
+		return at.UTC()
+	}
+	return at.In(time.FixedZone("", offset))
 }
 
 func (r *recordReader) list() []string {

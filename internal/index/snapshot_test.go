@@ -394,7 +394,7 @@ func FuzzSnapshot(f *testing.F) {
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
-	const format, want = 2, "25f9d7269c6c1c2e4f169b567beb692e02673a65c2c975693fed52341f14cfb9"
+	const format, want = 3, "c55d59befd264238c2e0191e8411cb0944555ec80665740b17ae62cbe90b0d55"
 	l := newSnapshotLayer(t)
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)

@@ -75,10 +75,11 @@ func labeledTriples(t *testing.T, f *fixture, model memory.Model) (precision, re
 			t.Errorf("%s: %v", m.Said, err)
 			continue
 		}
-		triples, _, err := layered.ReadTriples(answer.JSON, answer.Analyst)
+		read, err := layered.ReadTriples(answer.JSON, answer.Analyst, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		triples := read.Triples
 		labeled, returned = labeled+len(m.Triples), returned+len(triples)
 		found := map[int]bool{}
 		for _, got := range triples {

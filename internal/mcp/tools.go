@@ -22,6 +22,7 @@ const (
 	schemaFilter   = `{"type":"object","description":"A leaf such as {\"field\":\"tags\",\"op\":\"contains\",\"value\":\"ml\"}, or {\"and\":[…]}, {\"or\":[…]}, {\"not\":…}. Fields: kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>; op: eq ne gt gte lt lte in contains icontains exists."}`
 	schemaPolicy   = `{"type":"string","description":"Policy of the collection if it is created.","default":"amem"}`
 	schemaQuestion = `{"type":"string","description":"What the wrong memory says, in words; answers the notes to choose from and changes nothing."}`
+	schemaErase    = `{"type":"boolean","description":"Removes every version, in forks too; nothing can be restored."}`
 	schemaNoteIDs  = `{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50,"description":"Ids of the notes."}`
 	schemaNewText  = `{"type":"string","description":"The text that is true."}`
 )
@@ -71,8 +72,8 @@ func definitions() []definition {
 		},
 		{
 			name: "forget", title: "Forget", operation: "deleteNote", target: targetCollection, kind: replaces, output: outForgotten,
-			description: "Deletes memories by their ids. Without notes, it searches for query and answers the notes to choose from; nothing is deleted then.",
-			own:         map[string]string{"notes": schemaNoteIDs, "query": schemaQuestion}, run: forget,
+			description: "Deletes memories by their ids. Without notes, it searches for query and answers the notes to choose from; nothing is deleted then. erase removes every version for good.",
+			own:         map[string]string{"notes": schemaNoteIDs, "query": schemaQuestion, argErase: schemaErase}, run: forget,
 		},
 		{
 			name: "add_note", title: "Add a note", operation: "createNote", target: targetCollection, kind: adds, output: outNote,
@@ -90,7 +91,7 @@ func definitions() []definition {
 		},
 		{
 			name: "delete_note", title: "Delete a note", operation: "deleteNote", target: targetNote, kind: replaces, output: outDeleted,
-			description: "Deletes a note.", run: deleteNote,
+			description: "Deletes a note; erase removes every version for good.", own: map[string]string{argErase: schemaErase}, run: deleteNote,
 		},
 		{
 			name: "link_notes", title: "Link notes", operation: "putLinks", target: targetNote, kind: replaces, output: outLinks,
@@ -291,6 +292,9 @@ func forget(c *call) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.addErase(query); err != nil {
+		return nil, err
+	}
 	out := &choiceAnswer{Deleted: []string{}, what: "deleted"}
 	for _, id := range ids {
 		_, err := c.send(Request{Method: http.MethodDelete, Path: path + "/notes/" + url.PathEscape(id)}, query, nil)
@@ -304,6 +308,24 @@ func forget(c *call) (answer, error) {
 		out.Deleted = append(out.Deleted, id)
 	}
 	return out, nil
+}
+
+const argErase = "erase"
+
+// addErase adds the argument that erases to the query of a deletion.
+func (c *call) addErase(query url.Values) error {
+	raw, given := c.args[argErase]
+	if !given {
+		return nil
+	}
+	var erase bool
+	if err := json.Unmarshal(raw, &erase); err != nil {
+		return invalid(argErase, "must be true or false")
+	}
+	if erase {
+		query.Set(argErase, "true")
+	}
+	return nil
 }
 
 // created is an answer of a note that was added.
@@ -358,6 +380,9 @@ func deleteNote(c *call) (answer, error) {
 	}
 	id, err := c.text(argNote)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.addErase(query); err != nil {
 		return nil, err
 	}
 	_, err = c.send(Request{Method: http.MethodDelete, Path: path}, query, nil)

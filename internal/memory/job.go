@@ -24,6 +24,7 @@ const (
 	JobImport      JobKind = "import"
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
 	JobReembed     JobKind = "reembed" // vectors of another embedder
+	JobErase       JobKind = "erase"   // earlier versions of summaries that had to be made again; payload EraseJob
 	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
 	JobStep        JobKind = "step"    // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
 	JobFlush       JobKind = "flush"   // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
@@ -33,6 +34,11 @@ const (
 type ExchangeJob struct {
 	Messages []uuid.UUID `json:"messages"`       // oldest first
 	After    uuid.UUID   `json:"after,omitzero"` // the job of the exchange before, if one request wrote both
+}
+
+// EraseJob is the payload of a job of kind erase.
+type EraseJob struct {
+	Notes []uuid.UUID `json:"notes"` // whose earlier versions go when they are made again
 }
 
 // FlushJob is the payload of a job of kind flush.

@@ -99,7 +99,7 @@ type Note struct {
 	Category   string         `json:"category"`
 	Attributes map[string]any `json:"attributes"`  // JSON values
 	Importance float64        `json:"importance"`  // 0..1
-	OccurredAt time.Time      `json:"occurred_at"` // event time, UTC, microseconds
+	OccurredAt time.Time      `json:"occurred_at"` // event time, microseconds, in the zone of who wrote it (a fixed offset)
 	CreatedAt  time.Time      `json:"created_at"`  // of the first version
 	UpdatedAt  time.Time      `json:"updated_at"`  // of this version
 

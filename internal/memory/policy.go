@@ -204,8 +204,8 @@ type Desk interface {
 // DeskSettings is what a decision is made under.
 type DeskSettings interface {
 	Config() json.RawMessage // of the collection; may be empty
-	Now() time.Time
-	Rand() *rand.Rand // not for concurrent use
+	Now() time.Time          // in the zone of the collection
+	Rand() *rand.Rand        // not for concurrent use
 	// NewID returns the id of a note that the decision creates, so that links can name it.
 	NewID() uuid.UUID
 }

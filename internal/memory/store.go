@@ -205,6 +205,8 @@ type NoteQuery struct {
 	States []State     // empty: all
 	Keyed  bool        // only notes with a key; of kinds whose notes are few, they are read without looking at the others
 	After  uuid.UUID   // exclusive; zero: from the start
+	// Sources selects the notes that were derived from one of these notes; nil: all. It reads all notes of the kinds.
+	Sources []uuid.UUID
 	// ByTime orders by event time, then by id. After and AfterTime are the place to continue from.
 	ByTime    bool
 	AfterTime time.Time
@@ -271,6 +273,11 @@ type Writer interface {
 	// fault from fn rolls back and is returned as it is. Writing to a shared base, or to another agent's
 	// collection, with a scope that does not reach it is NotFound.
 	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o WriteOptions, fn func(ctx context.Context, tx Tx) error) (Written, error)
+	// EraseNotes removes every version of notes that are not visible in the collection, and all but the current one of
+	// the notes in past, with their vectors, links, use, jobs and reviews: from the collection's own layer and from all
+	// forks below it, whose ever they are. Other jobs lose the result that names one of them. The collection's log keeps
+	// its revisions, without what was in them. Conflict when a note of notes is visible.
+	EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes, past []uuid.UUID, audit AuditEntry) (Erased, error)
 	// AddVectors stores further vectors of versions that the view's layers hold, of another embedder
 	// than that of their collections; SetEmbedder switches a collection to them. It writes no changeset
 	// and changes no version. Skipped are deleted versions, tombstones, and versions that have a vector of that
@@ -283,6 +290,14 @@ type VersionVector struct {
 	Version
 	Vector []float32
 	Tokens []byte
+}
+
+// Erased is what EraseNotes removed.
+type Erased struct {
+	Layers   []uuid.UUID // the collections whose logs lost a version, the one that was asked for first
+	Versions int64
+	Jobs     int64 // jobs that are gone, or lost their result
+	Reviews  int64
 }
 
 // WriteOptions describe a changeset.
@@ -334,7 +349,7 @@ type Tx interface {
 type TxState interface {
 	View() View         // at the head before this changeset
 	Revision() Revision // of this changeset, if something is logged
-	Now() time.Time     // of the transaction, UTC, in microseconds; the same at every call
+	Now() time.Time     // of the transaction, in the zone of the collection, in microseconds; the same at every call
 	// OthersWait reports whether another tenant waits for the transaction to end. A long one may then end before all
 	// is done, and be continued by another one.
 	OthersWait() bool
@@ -387,6 +402,8 @@ type JobWriter interface {
 	HoldJob(ctx context.Context, job, lease uuid.UUID) error
 	// EndJob ends a leased job with this transaction; Conflict when the lease is not the current one.
 	EndJob(ctx context.Context, job, lease uuid.UUID, end JobEnd) error
+	// ClearJobs deletes the results of ended jobs that have one of these texts, as JSON writes them.
+	ClearJobs(ctx context.Context, texts []string) error
 }
 
 // ReviewWriter opens and closes reviews of the collection.

@@ -11,11 +11,11 @@ import (
 func TestParseEventTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	// C012: both forms become one UTC instant.
+	// C012: both forms become one instant. An offset is kept.
 	for in, want := range map[string]string{
 		"2026-03-01T09:30:00Z":              "2026-03-01T09:30:00Z",
 		"202603010930":                      "2026-03-01T09:30:00Z",
-		"2026-03-01T10:30:00.1234567+01:00": "2026-03-01T09:30:00.123456Z",
+		"2026-03-01T10:30:00.1234567+01:00": "2026-03-01T10:30:00.123456+01:00",
 		"1900-01-01T00:00:00Z":              "1900-01-01T00:00:00Z",
 		"2026-03-01T12:05:00Z":              "2026-03-01T12:05:00Z",
 		"1899-12-31T23:59:59Z":              "",

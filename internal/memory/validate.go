@@ -195,9 +195,10 @@ func (r *Validation) Value(at string, v any, depth int) {
 // TimeForm describes how a time is written.
 const TimeForm = "a time in RFC 3339, or YYYYMMDDHHmm"
 
-// EventTime checks the bounds of event time and returns the time in the store's precision.
+// EventTime checks the bounds of event time and returns the time in the store's precision, and in the zone of its writer
+// ([Localize]); now is in the zone of the collection.
 func (r *Validation) EventTime(field string, t, now time.Time) time.Time {
-	t = Instant(t)
+	t = EventInstant(Localize(t, now.Location()))
 	switch {
 	case t.Before(EarliestEvent):
 		r.Addf(field, "must not be before %d", EarliestEvent.Year())
@@ -216,24 +217,15 @@ func Instant(t time.Time) time.Time {
 }
 
 // ParseEventTime parses RFC 3339 with any offset, or YYYYMMDDHHmm in UTC, and checks the bounds of
-// event time. The result is UTC in microseconds. field names the input in the fault.
+// event time. The result has microseconds and keeps the offset ([filter.ParseLocalTime]). field names the input in the fault.
 func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
-	t, err := filter.ParseTime(s)
+	t, err := filter.ParseLocalTime(s)
 	if err != nil {
 		return time.Time{}, fault.InvalidField(field, "must be %s", TimeForm)
 	}
 	var r Validation
-	t = r.EventTime(field, t, now)
+	r.EventTime(field, t, now)
 	return t, r.Err()
-}
-
-// ParseReferenceTime is [ParseEventTime] in the zone in which the time is written: its days are those of "yesterday".
-func ParseReferenceTime(field, s string, now time.Time) (time.Time, error) {
-	t, err := ParseEventTime(field, s, now)
-	if written, e := time.Parse(time.RFC3339Nano, strings.ToUpper(s)); err == nil && e == nil {
-		t = t.In(written.Location())
-	}
-	return t, err
 }
 
 // Check returns a fault if a note is too long or empty. What a policy derives has the same limits

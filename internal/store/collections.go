@@ -55,6 +55,7 @@ type CollectionRows interface {
 	CollectionHeads
 	CollectionWrites
 	CollectionRemoval
+	NoteErasure
 }
 
 // CollectionPlace is the place of a collection in a list.
@@ -105,6 +106,21 @@ type CollectionRemoval interface {
 	// row; then gone is true. The job that removes the collection is kept, and the use of
 	// models is kept as the tenant's.
 	DeleteCollectionRows(ctx context.Context, r CollectionRow, limit int) (gone bool, err error)
+}
+
+// NoteErasure removes notes from one layer without a trace.
+type NoteErasure interface {
+	// EraseVersions deletes all versions of notes, and the ended ones of the notes in past, with their vectors; of notes
+	// also their links and use. It returns how many versions were deleted.
+	EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (int64, error)
+	// EraseJobs deletes the jobs of notes, and clears what other ended jobs of the collection hold about them.
+	EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
+	// ClearJobs deletes the results of ended jobs of the collection that have one of these texts.
+	ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error
+	// EraseReviews deletes the reviews that are about notes.
+	EraseReviews(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
+	// RaiseEpoch makes what was read of a layer before unusable: indexes, files, caches.
+	RaiseEpoch(ctx context.Context, tenantID, layer uuid.UUID) error
 }
 
 // visible reports whether callers that reach a collection can see it: it is neither being removed

@@ -26,6 +26,20 @@ func Micros(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// Offset returns how many seconds the zone of a time is ahead of UTC at that time: what is stored beside the time of an event.
+func Offset(t time.Time) int {
+	_, offset := t.Zone()
+	return offset
+}
+
+// EventOf returns the time of an event, which is stored in UTC, in the zone that [Offset] names.
+func EventOf(t time.Time, offset int) time.Time {
+	if t.IsZero() || offset == 0 {
+		return t
+	}
+	return t.In(time.FixedZone("", offset))
+}
+
 // Text returns Invalid with the field for a text that is not UTF-8, which JSON cannot carry, or
 // that has U+0000, which Postgres cannot store.
 func Text(field, s string) error {

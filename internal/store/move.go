@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 10
+const MoveSchema = 11
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -143,7 +143,7 @@ var tables = []*Table{
  undoes:int merged_from:json?`)},
 	{Name: "notes", Key: 4, owner: "layer", Columns: parseColumns(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text
  importance:real occurred_at:event? created_at:event? updated_at:time bytes:int embedder:text category:text context:text keywords:texts tags:texts
- attributes:object? error:text analyst:text supplied:texts provenance:object? content:text digest:int`)},
+ attributes:object? error:text analyst:text supplied:texts provenance:object? content:text digest:int occurred_offset:int`)},
 	{Name: "links", Key: 6, owner: "layer", Columns: parseColumns(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
  confidence:real attributes:object? created_at:time`)},
 	{Name: "vectors", Key: 5, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,12 +35,14 @@ type NotePage struct {
 	Kinds  []memory.Kind
 	States []memory.State
 	Keyed  bool
-	Filter filter.Expr // its exact part is a condition of the statement; nil: all
-	After  uuid.UUID
-	ByTime bool
-	Since  time.Time // with After, when ByTime
-	Newest bool
-	Limit  int // 0: all
+	// Sources: only notes whose provenance names one of these, or has its text elsewhere; listNotes looks at it again. nil: all
+	Sources []uuid.UUID
+	Filter  filter.Expr // its exact part is a condition of the statement; nil: all
+	After   uuid.UUID
+	ByTime  bool
+	Since   time.Time // with After, when ByTime
+	Newest  bool
+	Limit   int // 0: all
 }
 
 // IsMessageList reports whether a page is of messages in the order of their times, for which there is an index. A page in
@@ -56,6 +59,11 @@ func (p *NotePage) IsOfRareKind() bool {
 
 // RareKinds is the condition of the index of kinds that are neither note nor message.
 const RareKinds = "n.bytes >= 0 AND n.kind NOT IN ('note', 'message')"
+
+// derived reports whether a note has one of the wanted sources.
+func (p *NotePage) derived(n *memory.Note) bool {
+	return p.Sources == nil || slices.ContainsFunc(n.Provenance.Sources, func(id uuid.UUID) bool { return slices.Contains(p.Sources, id) })
+}
 
 // NoteRows are the rows of notes, of their vectors and their use.
 type NoteRows interface {
@@ -168,7 +176,7 @@ func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq 
 
 func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
 	return NotePage{
-		NoteReader: newNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Lacks: q.Lacks, Filter: q.Filter,
+		NoteReader: newNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Sources: q.Sources, Lacks: q.Lacks, Filter: q.Filter,
 		After: q.After, ByTime: q.ByTime, Since: q.AfterTime, Newest: q.Newest, Limit: q.Limit,
 	}
 }
@@ -176,7 +184,7 @@ func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
 func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, p NotePage) (out []memory.Note, err error) {
 	wanted := p.Limit
 	for {
-		if p.Filter != nil && wanted > 0 && !q.DecidesFilter(p.Filter) {
+		if wanted > 0 && (p.Sources != nil || p.Filter != nil && !q.DecidesFilter(p.Filter)) {
 			// Some rows will not match: read further than asked.
 			p.Limit = min(max(2*p.Limit, 64), 4096)
 		}
@@ -186,7 +194,7 @@ func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 		}
 		for i := range rows {
 			p.After, p.Since = rows[i].ID, rows[i].OccurredAt
-			if !Matches(p.Filter, &rows[i].Note) {
+			if !Matches(p.Filter, &rows[i].Note) || !p.derived(&rows[i].Note) {
 				continue
 			}
 			if out = append(out, rows[i].Note); wanted > 0 && len(out) == wanted {

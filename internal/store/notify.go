@@ -23,6 +23,7 @@ type Change struct {
 	// the tenant.
 	Deleted bool
 	Agent   uuid.UUID // only with Deleted
+	Erased  bool      // versions of the collection's log are gone without a trace
 }
 
 // JobChange is a job that a commit changed.
@@ -170,6 +171,15 @@ func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uui
 		t.notify(Change{Tenant: s.Tenant(), Collection: id, Stages: []memory.Stage{memory.StageTask}, Deleted: true})
 	}
 	return job, err
+}
+
+// EraseNotes implements memory.Writer.
+func (t *notifying) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes, past []uuid.UUID, audit memory.AuditEntry) (memory.Erased, error) {
+	out, err := t.Store.EraseNotes(ctx, s, collection, notes, past, audit)
+	for _, layer := range out.Layers {
+		t.notify(Change{Tenant: s.Tenant(), Collection: layer, Erased: true})
+	}
+	return out, err
 }
 
 // DeleteAgent implements tenant.AgentStore.

@@ -236,6 +236,13 @@ func (ob *observed) EphemeralCollections(ctx context.Context, limit int) (out1 [
 	return ob.Store.EphemeralCollections(ctx, limit)
 }
 
+// EraseNotes implements Store.
+func (ob *observed) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, past []uuid.UUID, audit memory.AuditEntry) (out1 memory.Erased, err error) {
+	ctx, finish := ob.begin(ctx, "EraseNotes", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.EraseNotes(ctx, s, collection, notes, past, audit)
+}
+
 // ExpiredCollections implements Store.
 func (ob *observed) ExpiredCollections(ctx context.Context, now time.Time, limit int) (out1 []memory.Due, err error) {
 	ctx, finish := ob.begin(ctx, "ExpiredCollections", uuid.Nil, uuid.Nil)

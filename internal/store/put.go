@@ -72,7 +72,7 @@ func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
 		return r, err
 	}
 	n.Keywords, n.Tags, n.Supplied = cloneTexts(n.Keywords), cloneTexts(n.Tags), cloneTexts(n.Supplied)
-	n.OccurredAt, n.CreatedAt = Micros(n.OccurredAt), Micros(n.CreatedAt)
+	n.OccurredAt, n.CreatedAt = memory.EventInstant(n.OccurredAt), Micros(n.CreatedAt)
 	if n.Vector == nil {
 		n.Embedder, n.Tokens = "", nil
 	} else if err := checkVector(&t.row.Collection, n); err != nil {

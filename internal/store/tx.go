@@ -145,7 +145,7 @@ func (t *Tx) View() memory.View { return t.view }
 func (t *Tx) Revision() memory.Revision { return t.revision }
 
 // Now implements memory.Tx.
-func (t *Tx) Now() time.Time { return t.now }
+func (t *Tx) Now() time.Time { return t.now.In(t.row.Zone()) }
 
 // OthersWait implements memory.Tx.
 func (t *Tx) OthersWait() bool { return t.q.OthersWait(t.scope.Tenant()) }

@@ -19,10 +19,22 @@ const (
 	lastYear  = 2100
 )
 
+// DayStart returns when a day begins in a zone. Where the clock is put forward at midnight, it begins later.
+func DayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
+	noon := time.Date(y, m, d, 12, 0, 0, 0, zone)
+	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	if t.Day() == noon.Day() {
+		return t
+	}
+	_, before := t.Zone()
+	_, after := noon.Zone()
+	return t.Add(time.Duration(after-before) * time.Second)
+}
+
 // unitAt returns the unit of the calendar that contains t, in its zone.
 func unitAt(t time.Time, u unit) Range {
 	y, m, d := t.Date()
-	at := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, t.Location()) }
+	at := func(y int, m time.Month, d int) time.Time { return DayStart(y, m, d, t.Location()) }
 	monday := d - (int(t.Weekday())+6)%7
 	switch u {
 	case week:

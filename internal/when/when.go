@@ -12,18 +12,31 @@ import (
 // that side.
 type Range struct{ From, To time.Time }
 
-// Contains reports whether t is in the range.
+// Contains reports whether t is in the range. The days of a range are those of the calendar: a time of another zone is
+// compared by what the clock there showed, and one in UTC, whose zone may not be known, by the instant.
 func (r Range) Contains(t time.Time) bool {
+	if _, offset := t.Zone(); offset != 0 {
+		t, r = onClock(t), Range{onClock(r.From), onClock(r.To)}
+	}
 	return (r.From.IsZero() || !t.Before(r.From)) && (r.To.IsZero() || t.Before(r.To))
 }
 
-// Words returns the date of t as it is indexed with a note: "8 May 2023". It is "" for the zero
+// onClock returns what a clock in the zone of t shows, as a time in UTC. The zero time stays.
+func onClock(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	_, offset := t.Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// Words returns the date of t, in its zone, as it is indexed with a note: "8 May 2023". It is "" for the zero
 // time.
 func Words(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2 January 2006")
+	return t.Format("2 January 2006")
 }
 
 // Parse returns the time expressions of a query in order, relative to the reference time and in its zone. It is pure

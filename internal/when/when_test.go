@@ -151,9 +151,52 @@ func TestZone(t *testing.T) {
 	}
 }
 
+// The day of a note is that of its writer's clock, also for a question from elsewhere; one in UTC is compared by the instant.
+func TestContainsDaysOfWriters(t *testing.T) {
+	t.Parallel()
+	at := func(s string) time.Time {
+		t.Helper()
+		out, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	first := Parse("on 1 June 2026", at("2026-06-10T12:00:00Z"))[0]
+	for s, want := range map[string]bool{
+		"2026-06-01T21:00:00-05:00": true, "2026-06-02T07:30:00+09:00": false, "2026-06-02T02:00:00Z": false, "2026-06-01T00:10:00+05:30": true,
+	} {
+		if first.Contains(at(s)) != want {
+			t.Errorf("%s is on 1 June: %t", s, !want)
+		}
+	}
+	elsewhere := Parse("on 1 June 2026", at("2026-06-10T12:00:00-05:00"))[0]
+	if !elsewhere.Contains(at("2026-06-02T02:00:00Z")) || elsewhere.Contains(at("2026-06-02T07:30:00+09:00")) {
+		t.Error("1 June of a question from elsewhere")
+	}
+}
+
+// Where the clock is put forward at midnight, a day begins at one, and all days follow one another.
+func TestDayStart(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"UTC", "America/Sao_Paulo", "Asia/Beirut", "America/Havana", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Africa/Cairo"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := 1; d <= 3000; d++ {
+			day := time.Date(2015, 1, d, 12, 0, 0, 0, time.UTC)
+			start := DayStart(2015, 1, d, zone)
+			if start.Day() != day.Day() || start.Add(-time.Microsecond).Day() == day.Day() {
+				t.Fatalf("%s: %s begins at %s", name, day.Format(time.DateOnly), start)
+			}
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	t.Parallel()
-	if got := Words(time.Date(2023, 5, 8, 23, 30, 0, 0, time.FixedZone("", -3600))); got != "9 May 2023" {
+	if got := Words(time.Date(2023, 5, 8, 23, 30, 0, 0, time.FixedZone("", -3600))); got != "8 May 2023" {
 		t.Errorf("Words = %q", got)
 	}
 	if got := Words(time.Time{}); got != "" {

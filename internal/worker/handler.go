@@ -65,7 +65,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.StepDeadline
 	case memory.JobConsolidate, memory.JobRefresh:
 		return h.cfg.ConsolidateDeadline
-	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile:
+	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase:
 		return h.cfg.LongDeadline
 	}
 	return h.cfg.LongDeadline
@@ -140,6 +140,8 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.finish(ctx, s, j, h.clone.RunCopy(ctx, s, j, progress))
 	case memory.JobRemove:
 		return h.finish(ctx, s, j, h.clone.RunRemove(ctx, s, j, progress))
+	case memory.JobErase:
+		return h.finish(ctx, s, j, h.engine.RunErase(ctx, s, j))
 	case memory.JobImport:
 		if h.importer != nil {
 			return h.finish(ctx, s, j, h.importer(ctx, s, j, progress))

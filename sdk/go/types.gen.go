@@ -511,7 +511,7 @@ type AgentList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// AnyTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May be in the future.
+// AnyTime RFC 3339 with any offset, `YYYYMMDDHHmm` in UTC, or in filters a date. May be in the future.
 //
 // Examples: 2026-03-01T09:30:00Z
 type AnyTime = string
@@ -701,7 +701,7 @@ type BulkNote struct {
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -988,7 +988,7 @@ type CollectionPatch struct {
 	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
 }
 
-// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":53}
+// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.","tokens":53}
 type ContextAnswer struct {
 	// Text The text of all parts.
 	Text string `json:"text"`
@@ -999,7 +999,7 @@ type ContextAnswer struct {
 	// Citations What the marks refer to: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
-	// Dates Days (UTC) of the cited notes, oldest first.
+	// Dates Days of the cited notes, each in the zone of its note, oldest first.
 	Dates []string `json:"dates,omitempty"`
 
 	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.
@@ -1209,6 +1209,39 @@ type EmbeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// ErasureKept defines model for ErasureKept.
+type ErasureKept struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// ErasureReport defines model for ErasureReport.
+type ErasureReport struct {
+	// Collections Whose logs were searched: that of the note and its forks.
+	Collections []string `json:"collections"`
+
+	// Erased Notes of which no version is left: the one that was named, and what it alone supported.
+	Erased []string `json:"erased"`
+
+	// Jobs Jobs that are gone, or whose result is.
+	Jobs int64 `json:"jobs"`
+
+	// Kept Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it.
+	Kept []ErasureKept `json:"kept"`
+
+	// Reviews Reviews that are gone.
+	Reviews int64 `json:"reviews"`
+
+	// Rewritten Notes that remain without what was erased, and of which only the current version is left.
+	Rewritten []string `json:"rewritten"`
+
+	// Versions Versions that are gone, with their vectors.
+	Versions int64 `json:"versions"`
+
+	// Waiting Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first.
+	Waiting []string `json:"waiting"`
+}
+
 // EventAccepted defines model for EventAccepted.
 type EventAccepted struct {
 	Job *JobRef `json:"job,omitempty"`
@@ -1249,7 +1282,7 @@ type EventInputRole string
 // EventInputWait defines model for EventInput.Wait.
 type EventInputWait string
 
-// EventTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+// EventTime RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 //
 // Examples: 2026-03-01T09:30:00Z, 202603010930
 type EventTime = string
@@ -1790,7 +1823,7 @@ type ImportNote struct {
 	Content    string      `json:"content"`
 	Context    *string     `json:"context,omitempty"`
 
-	// CreatedAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// CreatedAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	CreatedAt        *EventTime    `json:"created_at,omitempty"`
@@ -1809,7 +1842,7 @@ type ImportNote struct {
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
-	// LastAccessed RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// LastAccessed RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	LastAccessed *EventTime `json:"last_accessed,omitempty"`
@@ -1817,14 +1850,14 @@ type ImportNote struct {
 	// Links Ids of the linked notes, or links.
 	Links []json.RawMessage `json:"links,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt     *EventTime `json:"occurred_at,omitempty"`
 	RetrievalCount *int64     `json:"retrieval_count,omitempty"`
 	Tags           []string   `json:"tags,omitempty"`
 
-	// Timestamp RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// Timestamp RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	Timestamp *EventTime `json:"timestamp,omitempty"`
@@ -1912,7 +1945,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         string     `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2125,7 +2158,7 @@ type Message struct {
 	ID        *string `json:"id,omitempty"`
 	Name      *string `json:"name,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -2410,7 +2443,7 @@ type NoteInput struct {
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -2643,7 +2676,7 @@ type ProfileDay struct {
 	// Content What the day showed, in words.
 	Content string `json:"content"`
 
-	// Date The day, in UTC.
+	// Date The day, in the zone of the messages.
 	Date string `json:"date"`
 
 	// Mood How the person felt.
@@ -2852,7 +2885,7 @@ type RememberInput struct {
 	// Name Of the speaker.
 	Name *string `json:"name,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`

@@ -1,7 +1,9 @@
 // Command keephead trains the head of internal/said on labeled dialogues, and says how well it tells the
 // sentences that are worth keeping in files that it did not learn from:
 //
-//	go run ./tools/keephead [-data corpus/dialogues] [-write internal/said/head.bin]
+//	go run ./tools/keephead [-data corpus/dialogues] [-files assistant,chinese,…] [-write internal/said/head.bin]
+//
+// The head of the repository has learned from the first files of the corpus, which are the default; -files "" takes all.
 //
 // The dialogues have few of the plain sentences that people write to an assistant, and hardly any text that is handed
 // over for work or supposed. plain.tsv has some in each language; half of it is left out at a time.
@@ -25,17 +27,21 @@ import (
 
 func main() {
 	data := flag.String("data", "corpus/dialogues", "folder with the labeled dialogues")
+	begin := flag.String("files", "assistant,chinese,languages,people", "of that folder, by the beginning of their names; \"\": all")
 	write := flag.String("write", "", "file to write the weights to, learned from all files")
 	flag.Parse()
-	if err := run(*data, *write); err != nil {
+	if err := run(*data, *begin, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "keephead:", err)
 		os.Exit(1)
 	}
 }
 
 // run compares the head on each file left out, and writes the weights.
-func run(data, write string) error {
+func run(data, begin, write string) error {
 	files, err := filepath.Glob(filepath.Join(data, "*.jsonl"))
+	files = slices.DeleteFunc(files, func(file string) bool {
+		return !slices.ContainsFunc(strings.Split(begin, ","), func(name string) bool { return strings.HasPrefix(filepath.Base(file), name) })
+	})
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no dialogues in %s", data)
 	}

@@ -296,7 +296,14 @@ func parseField(key string, v any, path string) (condition, error) {
 		return nil, malformed("%s: is not known; what can be compared are %s, created_at, timestamp, categories and metadata", path, strings.Join(idNames[:], ", "))
 	}
 	return parseTests(v, path, func(op filter.Op, values []any) (condition, error) {
-		return testField(&filter.Leaf{Field: field, Op: op}, values, path)
+		switch field {
+		case filter.CreatedAt:
+			return testCreated(op, values, path)
+		case filter.OccurredAt:
+			return testTime(field, op, values, path)
+		default:
+			return testField(&filter.Leaf{Field: field, Op: op}, values, path)
+		}
 	})
 }
 
@@ -440,8 +447,8 @@ func valueOf(field filter.Field, v any) (filter.Value, error) {
 	return filter.Value{}, fmt.Errorf("must be a text, a number or a boolean")
 }
 
-// parseTime reads a time as programs write it: seconds since 1970, a date, or a date and a time, in UTC unless it has
-// an offset.
+// parseTime reads a time as programs write it: seconds since 1970, a date, or a date and a time. One without an offset is
+// floating ([memory.Floating]).
 func parseTime(v any) (time.Time, error) {
 	switch v := v.(type) {
 	case json.Number:
@@ -450,11 +457,11 @@ func parseTime(v any) (time.Time, error) {
 		}
 	case string:
 		for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
-			if at, err := time.Parse(layout, v); err == nil {
+			if at, err := time.ParseInLocation(layout, v, memory.Floating); err == nil {
 				return at, nil
 			}
 		}
-		if at, err := filter.ParseTime(v); err == nil {
+		if at, err := filter.ParseLocalTime(v); err == nil {
 			return at, nil
 		}
 	}

@@ -162,10 +162,18 @@ func (s *Service) update(ctx context.Context, r *Request) (Reply, error) {
 	}{out, "Memory updated successfully!"})
 }
 
-// erase deletes a memory.
-func (s *Service) erase(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
+// delete deletes a memory.
+func (s *Service) delete(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
 	return s.holding(ctx, scope, id, func(c *memory.Collection) error {
 		_, err := s.Notes.Delete(ctx, scope, c.ID.String(), id, q)
+		return err
+	})
+}
+
+// erase removes every version of a memory, and what was derived from it.
+func (s *Service) erase(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
+	return s.holding(ctx, scope, id, func(c *memory.Collection) error {
+		_, err := s.Notes.Erase(ctx, scope, c.ID.String(), id, notes.TakeSentences, q)
 		return err
 	})
 }
@@ -175,7 +183,11 @@ func (s *Service) remove(ctx context.Context, r *Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	if err := s.erase(ctx, r.Scope, id, r.Conditions); err != nil {
+	remove := s.delete
+	if r.Query.Get("erase") == "true" {
+		remove = s.erase
+	}
+	if err := remove(ctx, r.Scope, id, r.Conditions); err != nil {
 		return Reply{}, err
 	}
 	return ok(message{"Memory deleted successfully!"})
@@ -239,7 +251,7 @@ func (s *Service) removeMany(ctx context.Context, r *Request) (Reply, error) {
 		return Reply{}, err
 	}
 	for i, id := range ids {
-		if err := s.erase(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
+		if err := s.delete(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
 			return Reply{}, atIndex(i, err)
 		}
 	}
@@ -390,7 +402,7 @@ func historyOf(of memory.External, id uuid.UUID, versions []memory.HistoryEntry,
 		if shown != nil {
 			ids := idsOf(of, shown.Attributes)
 			e.UserID, e.AgentID, e.AppID, e.RunID = ids[0], ids[1], ids[2], ids[3]
-			e.Metadata, e.CreatedAt = shown.Attributes[attrMetadata], formatTime(shown.CreatedAt)
+			e.Metadata, e.CreatedAt = shown.Attributes[attrMetadata], formatTime(createdAt(shown))
 		} else {
 			e.CreatedAt = e.UpdatedAt
 		}

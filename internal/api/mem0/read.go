@@ -65,7 +65,7 @@ func render(c memory.External, n *memory.Note) Memory {
 	ids := idsOf(c, n.Attributes)
 	out := Memory{
 		ID: n.ID, Memory: n.Content, UserID: ids[0], AgentID: ids[1], AppID: ids[2], RunID: ids[3], Metadata: n.Attributes[attrMetadata],
-		Categories: append([]string{}, n.Tags...), CreatedAt: formatTime(n.CreatedAt), UpdatedAt: formatTime(n.UpdatedAt),
+		Categories: append([]string{}, n.Tags...), CreatedAt: formatTime(createdAt(n)), UpdatedAt: formatTime(updatedAt(n)),
 	}
 	if end, ok := memory.ExpiryOf(n.Attributes); ok {
 		out.ExpirationDate = new(lastDay(end))

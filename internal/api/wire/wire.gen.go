@@ -490,6 +490,12 @@ const (
 	CreateNoteParamsWaitNone    CreateNoteParamsWait = "none"
 )
 
+// Defines values for DeleteNoteParamsSources.
+const (
+	DeleteNoteParamsSourcesDelete DeleteNoteParamsSources = "delete"
+	DeleteNoteParamsSourcesKeep   DeleteNoteParamsSources = "keep"
+)
+
 // Defines values for GetNoteParamsInclude.
 const (
 	GetNoteParamsIncludeEmbedding GetNoteParamsInclude = "embedding"
@@ -621,7 +627,7 @@ type AgentList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// AnyTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May be in the future.
+// AnyTime RFC 3339 with any offset, `YYYYMMDDHHmm` in UTC, or in filters a date. May be in the future.
 //
 // Examples: 2026-03-01T09:30:00Z
 type AnyTime = string
@@ -811,7 +817,7 @@ type BulkNote struct {
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -1098,7 +1104,7 @@ type CollectionPatch struct {
 	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
 }
 
-// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":53}
+// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.","tokens":53}
 type ContextAnswer struct {
 	// Text The text of all parts.
 	Text string `json:"text"`
@@ -1109,7 +1115,7 @@ type ContextAnswer struct {
 	// Citations What the marks refer to: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
-	// Dates Days (UTC) of the cited notes, oldest first.
+	// Dates Days of the cited notes, each in the zone of its note, oldest first.
 	Dates []string `json:"dates,omitempty"`
 
 	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.
@@ -1319,6 +1325,39 @@ type EmbeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// ErasureKept defines model for ErasureKept.
+type ErasureKept struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+}
+
+// ErasureReport defines model for ErasureReport.
+type ErasureReport struct {
+	// Collections Whose logs were searched: that of the note and its forks.
+	Collections []uuid.UUID `json:"collections"`
+
+	// Erased Notes of which no version is left: the one that was named, and what it alone supported.
+	Erased []uuid.UUID `json:"erased"`
+
+	// Jobs Jobs that are gone, or whose result is.
+	Jobs int64 `json:"jobs"`
+
+	// Kept Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it.
+	Kept []ErasureKept `json:"kept"`
+
+	// Reviews Reviews that are gone.
+	Reviews int64 `json:"reviews"`
+
+	// Rewritten Notes that remain without what was erased, and of which only the current version is left.
+	Rewritten []uuid.UUID `json:"rewritten"`
+
+	// Versions Versions that are gone, with their vectors.
+	Versions int64 `json:"versions"`
+
+	// Waiting Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first.
+	Waiting []uuid.UUID `json:"waiting"`
+}
+
 // EventAccepted defines model for EventAccepted.
 type EventAccepted struct {
 	Job *JobRef `json:"job,omitempty"`
@@ -1359,7 +1398,7 @@ type EventInputRole string
 // EventInputWait defines model for EventInput.Wait.
 type EventInputWait string
 
-// EventTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+// EventTime RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 //
 // Examples: 2026-03-01T09:30:00Z, 202603010930
 type EventTime = string
@@ -1901,7 +1940,7 @@ type ImportNote struct {
 	Content    string      `json:"content"`
 	Context    *string     `json:"context,omitempty"`
 
-	// CreatedAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// CreatedAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	CreatedAt        *EventTime    `json:"created_at,omitempty"`
@@ -1920,7 +1959,7 @@ type ImportNote struct {
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
-	// LastAccessed RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// LastAccessed RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	LastAccessed *EventTime `json:"last_accessed,omitempty"`
@@ -1928,14 +1967,14 @@ type ImportNote struct {
 	// Links Ids of the linked notes, or links.
 	Links []json.RawMessage `json:"links,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt     *EventTime `json:"occurred_at,omitempty"`
 	RetrievalCount *int64     `json:"retrieval_count,omitempty"`
 	Tags           []string   `json:"tags,omitempty"`
 
-	// Timestamp RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// Timestamp RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	Timestamp *EventTime `json:"timestamp,omitempty"`
@@ -2023,7 +2062,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`.
 	Kind string `json:"kind"`
 
 	// Losses How many times in a row the process that ran the job was lost. This is no failed try.
@@ -2236,7 +2275,7 @@ type Message struct {
 	ID        *string `json:"id,omitempty"`
 	Name      *string `json:"name,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -2521,7 +2560,7 @@ type NoteInput struct {
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -2754,7 +2793,7 @@ type ProfileDay struct {
 	// Content What the day showed, in words.
 	Content string `json:"content"`
 
-	// Date The day, in UTC.
+	// Date The day, in the zone of the messages.
 	Date string `json:"date"`
 
 	// Mood How the person felt.
@@ -2963,7 +3002,7 @@ type RememberInput struct {
 	// Name Of the speaker.
 	Name *string `json:"name,omitempty"`
 
-	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
@@ -3942,6 +3981,9 @@ type Create = string
 // Cursor defines model for cursor.
 type Cursor = string
 
+// Erase defines model for erase.
+type Erase = bool
+
 // ExternalAgent At most 256 bytes.
 type ExternalAgent = ExternalID
 
@@ -4504,10 +4546,10 @@ type ListMessagesParams struct {
 	// Session Only messages of this session; a number also finds the session with that number.
 	Session *string `form:"session,omitempty" json:"session,omitempty"`
 
-	// From Only messages at or after this time.
+	// From Only messages at or after this time, or from this date on.
 	From *AnyTime `form:"from,omitempty" json:"from,omitempty"`
 
-	// To Only messages before this time.
+	// To Only messages before this time, or to the end of this date.
 	To *AnyTime `form:"to,omitempty" json:"to,omitempty"`
 
 	// Order Order of the page by event time.
@@ -4615,9 +4657,19 @@ type BulkNotesParams struct {
 
 // DeleteNoteParams defines parameters for DeleteNote.
 type DeleteNoteParams struct {
+	// Sources What happens to the notes that this one was derived from. By default, the sentences that say a fact are taken out
+	// of them; `keep` leaves them as they are, and `delete` deletes them.
+	Sources *DeleteNoteParamsSources `form:"sources,omitempty" json:"sources,omitempty"`
+
+	// Erase `true` removes every version, for good.
+	Erase *Erase `form:"erase,omitempty" json:"erase,omitempty"`
+
 	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
+
+// DeleteNoteParamsSources defines parameters for DeleteNote.
+type DeleteNoteParamsSources string
 
 // GetNoteParams defines parameters for GetNote.
 type GetNoteParams struct {
@@ -4841,6 +4893,12 @@ type ListFilesParams struct {
 type UploadFileMultipartBody struct {
 	// File The file, with its name.
 	File string `json:"file"`
+}
+
+// DeleteFileParams defines parameters for DeleteFile.
+type DeleteFileParams struct {
+	// Erase `true` removes every version, for good.
+	Erase *Erase `form:"erase,omitempty" json:"erase,omitempty"`
 }
 
 // ListJobsParams defines parameters for ListJobs.

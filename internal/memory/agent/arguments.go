@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/when"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
@@ -202,11 +203,12 @@ func (a *arguments) choice(name string, choices ...string) string {
 }
 
 // dates returns the beginning of the date start and the end of the date end; zero when absent. A time
-// stands for its date in UTC.
-func (a *arguments) dates() (from, until time.Time) {
-	from, until = a.date("start"), a.date("end")
+// stands for its date in the zone.
+func (a *arguments) dates(zone *time.Location) (from, until time.Time) {
+	from, until = a.date("start", zone), a.date("end", zone)
 	if !until.IsZero() {
-		until = until.AddDate(0, 0, 1)
+		y, m, d := until.Date()
+		until = when.DayStart(y, m, d+1, zone)
 	}
 	if !from.IsZero() && !until.IsZero() && !from.Before(until) {
 		a.problems.Addf("end", "must not be before start")
@@ -214,14 +216,18 @@ func (a *arguments) dates() (from, until time.Time) {
 	return from, until
 }
 
-func (a *arguments) date(name string) time.Time {
+func (a *arguments) date(name string, zone *time.Location) time.Time {
 	s, ok := a.optionalText(name)
 	if a.given[name] == nil || !ok {
 		return time.Time{}
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if at, err := time.Parse(layout, s); err == nil && at.Year() >= 1 {
-			return at.UTC().Truncate(24 * time.Hour)
+		if at, err := time.ParseInLocation(layout, s, zone); err == nil && at.Year() >= 1 {
+			if layout == time.RFC3339 {
+				at = at.In(zone)
+			}
+			y, m, d := at.Date()
+			return when.DayStart(y, m, d, zone)
 		}
 	}
 	a.problems.Addf(name, "must be a date, such as 2026-03-31")

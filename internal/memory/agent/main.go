@@ -101,7 +101,8 @@ func (a *Service) build(ctx context.Context, s tenant.Scope, v memory.View, p me
 	if err != nil {
 		return Main{}, err
 	}
-	counted := fmt.Sprintf("It is %s UTC. Recall storage holds %d messages, archival storage %d passages.", a.clock().UTC().Format("Monday 2006-01-02 15:04"),
+	now := a.clock().In(v.Collection.Zone())
+	counted := fmt.Sprintf("It is %s. Recall storage holds %d messages, archival storage %d passages.", now.Format("Monday ")+memory.Minute(now),
 		counts.Kinds[memory.KindMessage], counts.Kinds[memory.KindPassage]+counts.Kinds[memory.KindNote])
 	m.add(PartCounts, a.count(counted))
 	list, err := a.blocks.List(ctx, s, v, uuid.Nil, 0)

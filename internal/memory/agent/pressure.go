@@ -361,7 +361,7 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 			break
 		}
 	}
-	last := evicted[len(evicted)-1].note.OccurredAt.UTC().Format("2006-01-02 15:04")
+	last := memory.Minute(evicted[len(evicted)-1].note.OccurredAt)
 	marker := fmt.Sprintf("[%d messages until %s have left the window without a summary; conversation_search finds them]", len(said), last)
 	return summed{text: strings.TrimSpace(cut(old, maxKeptSummary) + "\n" + marker)}, nil
 }

@@ -44,7 +44,7 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 			r.args.problems.Addf(memory.ElementField("roles", i), "must be one of %s", wording.Or(allowed...))
 		}
 	}
-	from, until := r.args.dates()
+	from, until := r.args.dates(r.view.Collection.Zone())
 	page := r.args.whole("page", 1, 1, math.MaxInt32)
 	if err := r.args.check(); err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func idOf(written []memory.Note) string { return written[0].ID.String() }
 func archivalSearch(ctx context.Context, r *run) (string, error) {
 	query, tags := r.args.text("query"), r.args.texts("tags")
 	match := r.args.choice("tag_match", "any", "all")
-	from, until := r.args.dates()
+	from, until := r.args.dates(r.view.Collection.Zone())
 	size, page := r.args.whole("top_k", pageSize, 1, maxTopK), r.args.whole("page", 1, 1, math.MaxInt32)
 	if err := r.args.check(); err != nil {
 		return "", err
@@ -249,7 +249,7 @@ func renderNotes(list []memory.Note, chars int) (string, error) {
 	var b strings.Builder
 	for i := range list {
 		n := &list[i]
-		s := shown{Time: n.OccurredAt.UTC().Format("2006-01-02 15:04"), Content: cut(n.Content, chars)}
+		s := shown{Time: memory.Minute(n.OccurredAt), Content: cut(n.Content, chars)}
 		if n.Kind == memory.KindMessage {
 			said := memory.UtteranceOf(n)
 			s.Role, s.Name = string(said.Role), said.Name

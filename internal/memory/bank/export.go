@@ -208,7 +208,7 @@ func (ex *exportRun) history() map[string][]any {
 		if role != memory.RoleUser && role != memory.RoleAssistant {
 			continue
 		}
-		date := n.OccurredAt.UTC().Format(time.DateOnly)
+		date := memory.Day(n.OccurredAt)
 		turn, _ := n.Attributes[memory.AttrTurn].(string)
 		e := known[date+turn]
 		if e == nil || turn == "" {

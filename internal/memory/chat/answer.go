@@ -89,7 +89,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 				return nil, err
 			}
 		}
-		memo.answered = s.clock()
+		memo.answered = s.clock().UTC()
 		a.memo, a.Remembered = memo, memo.wanted
 		return a, nil
 	}
@@ -111,7 +111,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if err != nil {
 		return nil, err
 	}
-	memo.reply, memo.answered, memo.recalled = t.reply(), s.clock(), len(built.Citations) > 0
+	memo.reply, memo.answered, memo.recalled = t.reply(), s.clock().UTC(), len(built.Citations) > 0
 	return &Answer{
 		Reply: t.reply(), Citations: built.Citations, Tokens: built.Tokens, Model: model.Name(), Remembered: memo.wanted,
 		Usage: t.usage, Degraded: built.Degraded, Answerable: built.Answerable, Withheld: built.Withheld, Revision: v.At, memo: memo,

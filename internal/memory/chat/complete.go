@@ -261,9 +261,9 @@ func (c *Completion) end() {
 	switch {
 	case c.said.failure != "" || c.said.tools || c.said.reply() == "":
 	case c.offline:
-		c.memo.answered = c.clock()
+		c.memo.answered = c.clock().UTC()
 	default:
-		c.memo.reply, c.memo.answered = c.said.reply(), c.clock()
+		c.memo.reply, c.memo.answered = c.said.reply(), c.clock().UTC()
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
@@ -62,7 +61,7 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 			content = content[p.Start:p.End]
 		}
 		a.Citations = append(a.Citations, recall.Cite(n))
-		day := n.OccurredAt.UTC().Format(time.DateOnly)
+		day := memory.Day(n.OccurredAt)
 		fmt.Fprintf(&b, "\n[%d] %s: %s", len(a.Citations), day, clip.Runes(oneLine(quote.WithoutDay(content, n.OccurredAt)), offlineRunes))
 	}
 	if len(a.Citations) > 0 {

@@ -124,7 +124,7 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	}
 	question.Content = recalled.Strip(question.Content)
 	wanted = wanted && may && question.Content != ""
-	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock()}
+	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock().UTC()}
 	if !m.wanted {
 		return m, nil
 	}

@@ -88,7 +88,7 @@ func (d *desk) NewID() uuid.UUID {
 func (d *desk) Config() json.RawMessage { return d.v.Collection.PolicyConfig }
 
 // Now implements memory.Desk.
-func (d *desk) Now() time.Time { return d.e.now() }
+func (d *desk) Now() time.Time { return d.e.now().In(d.v.Collection.Zone()) }
 
 // Rand implements memory.Desk: the same job draws the same numbers.
 func (d *desk) Rand() *rand.Rand { return d.rng }

@@ -206,6 +206,23 @@ func TestOSMessagesWithoutWords(t *testing.T) {
 	}
 }
 
+// With migrate all, a full short tier leaves but for the newest exchange, as one batch whose themes are found by one
+// call. With one, each exchange leaves alone.
+func TestOSMigrateAll(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[string]struct{ calls, pairs, pages int }{"all": {1, 1, 4}, "one": {1, 4, 1}} {
+		w := newOSWorld(t, fmt.Sprintf(`{"short_capacity":4,"merge_threshold":2,"migrate":%q}`, how), options{})
+		w.themed("boat", "violin")
+		for i, topic := range []string{"boat", "violin", "boat", "violin", "boat"} {
+			w.tell(fmt.Sprintf("I bought a %s number %d in Norway.", topic, i), "Fine.")
+		}
+		if s := w.tierState(); s.Pairs != want.pairs || s.Pages != want.pages || w.fake.Calls(memoryos.CallThemes) != want.calls {
+			t.Errorf("%s: the tiers are %+v after %d calls for themes", how, s, w.fake.Calls(memoryos.CallThemes))
+		}
+		w.checkCollection(w.c.ID)
+	}
+}
+
 // C212, C213, C215, C216: a session and its pages with all that is known of them. A page that continues the one before
 // is linked with it and shares the summary of the chain; another topic begins a new chain.
 func TestOSPages_C213(t *testing.T) {
@@ -570,6 +587,8 @@ func TestOSKnowledge_C232(t *testing.T) {
 		}
 	}
 	w.tell("He eats.", "Good.") // says the same
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"A dog, called Rex: Ann has"}, Assistant: []string{"N/A"}}))
+	w.tell("He drinks.", "Good.") // says it in other words, with a vector that is as near as a repetition
 	if len(w.knowledge("user")) != 1 || len(w.knowledge("assistant")) != 1 {
 		t.Error("something is known twice")
 	}

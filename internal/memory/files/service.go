@@ -492,6 +492,43 @@ func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id
 	}
 }
 
+// EraseFile deletes a file, and removes every version of it and of its passages, in forks of the folder too.
+func (f *Service) EraseFile(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID) (notes.Erasure, error) {
+	var out notes.Erasure
+	c, err := f.writable(ctx, s, ref)
+	if err != nil {
+		return out, err
+	}
+	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return out, err
+	}
+	out.Gone = []uuid.UUID{id}
+	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+		return f.store.ListNotes(ctx, s, v, q)
+	}
+	q := memory.NoteQuery{Filter: passagesOf(id), Kinds: []memory.Kind{memory.KindPassage}, Limit: deleteBatch}
+	if err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		out.Gone = append(out.Gone, n.ID)
+		return nil
+	}); err != nil {
+		return out, err
+	}
+	if _, err := f.DeleteFile(ctx, s, ref, id); err != nil {
+		return out, err
+	}
+	entry := memory.AuditEntry{Action: "file.erase", Target: id.String(), Detail: map[string]any{"collection": c.ID.String()}}
+	for page := range slices.Chunk(out.Gone, deleteBatch) {
+		erased, err := f.store.EraseNotes(ctx, s, c.ID, page, nil, entry)
+		if err != nil {
+			return out, err
+		}
+		out.Layers = erased.Layers
+		out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
+	}
+	return out, nil
+}
+
 // Attach allows the agents of a collection to search and open the files of a folder (notes:write there).
 func (f *Service) Attach(ctx context.Context, s tenant.Scope, ref, folder string) (notes.CollectionView, error) {
 	return f.attach(ctx, s, ref, folder, func(ctx context.Context, tx memory.Tx, to, _ uuid.UUID) error {

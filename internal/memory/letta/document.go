@@ -490,7 +490,7 @@ func (m *messagePart) texts(field string) (text string, others map[string]int, e
 func parseTime(s string) (time.Time, bool) {
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(form, s); err == nil {
-			return memory.Instant(t), true
+			return memory.EventInstant(t), true
 		}
 	}
 	return time.Time{}, false

@@ -31,7 +31,7 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 }
 
 func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
-	note, err := in.build(n.clock(), s.Actor(), n.takesImages(c))
+	note, err := in.build(n.now(c), s.Actor(), n.takesImages(c))
 	if err == nil {
 		_, err = c.ScreenNote(ctx, &note)
 	}
@@ -300,6 +300,9 @@ func (in *NewNote) describe(r *memory.Validation, n *memory.Note, images bool) {
 		n.Context = line
 	}
 }
+
+// now returns the time in the zone of the collection, which decides the day of what says no offset ([memory.Localize]).
+func (n *Service) now(c *memory.Collection) time.Time { return n.clock().In(c.Zone()) }
 
 // build validates a new note and returns it as it will be stored. OccurredAt stays zero if the
 // caller did not set it. images: its vector can be that of an image.

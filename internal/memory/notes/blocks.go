@@ -372,7 +372,7 @@ func (b *Blocks) Delete(ctx context.Context, s tenant.Scope, ref, label string, 
 // deleteIn deletes a block where it is held.
 func (b *Blocks) deleteIn(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, r memory.Request) (memory.Revision, error) {
 	shown := 0
-	at, err := b.notes.deleteNote(ctx, s, c, noteDeletion{action: "block.delete", id: id, guard: r.Guard, check: func(ctx context.Context, tx memory.Tx, old *memory.Note) error {
+	out, err := b.notes.deleteNote(ctx, s, c, noteDeletion{action: "block.delete", id: id, guard: r.Guard, check: func(ctx context.Context, tx memory.Tx, old *memory.Note) error {
 		is := block.Of(old)
 		if err := is.CheckWritable(); err != nil {
 			return err
@@ -386,7 +386,7 @@ func (b *Blocks) deleteIn(ctx context.Context, s tenant.Scope, c *memory.Collect
 	if errors.Is(err, errAttached) {
 		err = b.stillAttached(ctx, s, id, shown)
 	}
-	return at, err
+	return out.Revision, err
 }
 
 // errAttached is returned when a block is attached and must not be.

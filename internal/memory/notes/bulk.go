@@ -45,7 +45,7 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 			err = fault.InvalidField("id", "is set by the server; only an import keeps ids")
 		}
 		if err == nil {
-			b.note, err = lines[i].Note.build(n.clock(), s.Actor(), n.takesImages(&c))
+			b.note, err = lines[i].Note.build(n.now(&c), s.Actor(), n.takesImages(&c))
 		}
 		if err == nil {
 			_, err = c.ScreenNote(ctx, &b.note)

@@ -14,41 +14,63 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Delete writes a tombstone: the note is no longer listed, found or linked. Deleting a fact deletes
-// the triples that have no other source. Summaries of the note are marked stale and the policy is
-// asked to update them. NotFound when the note is not visible, which includes a second delete.
+// Delete is DeleteWith TakeSentences.
 func (n *Service) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error) {
+	out, err := n.DeleteWith(ctx, s, ref, id, TakeSentences, r)
+	return out.Revision, err
+}
+
+// DeleteWith writes a tombstone: the note is no longer listed, found or linked. What was derived from it and has no other
+// source goes with it: facts, knowledge, entities, triples. Summaries are marked stale and the policy is asked to make them
+// again. What the note was derived from no longer shows it, as sources says. NotFound when the note is not visible, which
+// includes a second delete.
+func (n *Service) DeleteWith(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, sources Sources, r memory.Request) (Deleted, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
-		return 0, err
+		return Deleted{}, err
 	}
-	return n.deleteNote(ctx, s, &c, noteDeletion{action: "note.delete", id: id, guard: r.Guard, check: func(_ context.Context, _ memory.Tx, old *memory.Note) error {
-		return block.CheckNote(old.Kind)
-	}})
+	return n.deleteNote(ctx, s, &c, plainDeletion(id, sources, r.Guard))
+}
+
+func plainDeletion(id uuid.UUID, sources Sources, guard memory.Guard) noteDeletion {
+	return noteDeletion{
+		action: "note.delete", id: id, guard: guard, sources: sources,
+		check: func(_ context.Context, _ memory.Tx, old *memory.Note) error { return block.CheckNote(old.Kind) },
+	}
 }
 
 // noteDeletion deletes one note, unless check refuses it.
 type noteDeletion struct {
-	action string
-	id     uuid.UUID
-	guard  memory.Guard
-	check  func(ctx context.Context, tx memory.Tx, old *memory.Note) error
+	action  string
+	id      uuid.UUID
+	guard   memory.Guard
+	sources Sources
+	check   func(ctx context.Context, tx memory.Tx, old *memory.Note) error
 }
 
-func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion) (memory.Revision, error) {
+func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion) (Deleted, error) {
 	for try := 1; ; try++ {
-		d, err := n.derivationOf(ctx, s, c, e.id, try == moveTries)
+		v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 		if err != nil {
-			return 0, err
+			return Deleted{}, err
 		}
-		rev, err := n.deleteOnce(ctx, s, c, e, &d)
+		x, err := n.consequencesOf(ctx, s, c, v, e.id, e.sources)
+		if err != nil {
+			return Deleted{}, err
+		}
+		d, err := n.derivationOf(ctx, s, c, try == moveTries, x.changed(e.id)...)
+		if err != nil {
+			return Deleted{}, err
+		}
+		rev, err := n.deleteOnce(ctx, s, c, e, &d, &x, v.At)
 		if !errors.Is(err, errHeadMoved) {
-			return rev, err
+			return Deleted{Revision: rev, Said: x.said}, err
 		}
 	}
 }
 
-func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion, d *derivation) (memory.Revision, error) {
+// deleteOnce deletes a note with the consequences that were found at a head.
+func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion, d *derivation, x *consequences, head memory.Revision) (memory.Revision, error) {
 	id := e.id
 	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id, Audit: []memory.AuditEntry{audit(e.action, id, c)}}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
@@ -65,7 +87,13 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err := e.check(ctx, tx, old); err != nil {
 			return err
 		}
-		if err := d.check(tx); err != nil {
+		if v := tx.View(); v.At != head && !d.anyHead {
+			return errHeadMoved
+		}
+		if err := x.apply(ctx, s, tx, c, d); err != nil {
+			return err
+		}
+		if err := x.clear(ctx, tx, d, old); err != nil {
 			return err
 		}
 		if err := deleteTriples(ctx, tx, id); err != nil {

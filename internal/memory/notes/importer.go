@@ -79,7 +79,7 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 	var texts []string
 	for i, l := range lines {
 		results[i].Line = l.Line
-		in, err := decodeImport(l.Raw, n.clock(), im.scope.Actor(), n.takesImages(&im.collection))
+		in, err := decodeImport(l.Raw, n.now(&im.collection), im.scope.Actor(), n.takesImages(&im.collection))
 		if err == nil {
 			err = im.collection.ScreenKey("key", in.note.Key)
 		}

@@ -113,7 +113,7 @@ func (r *reader) time(field string, raw json.RawMessage) time.Time {
 		}
 		return time.Time{}
 	}
-	t, err := filter.ParseTime(s)
+	t, err := filter.ParseLocalTime(s)
 	if err != nil {
 		r.Addf(field, "must be %s", memory.TimeForm)
 	}

@@ -198,7 +198,7 @@ func (n *Service) newMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	list := make([]*message, len(in))
 	for i := range in {
 		list[i] = &message{}
-		err := list[i].validate(&in[i], n.clock(), s.Actor())
+		err := list[i].validate(&in[i], n.now(c), s.Actor())
 		if err == nil {
 			err = c.ScreenKey("id", in[i].ID)
 		}
@@ -245,7 +245,7 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
 	for k, v := range in.Attributes {
 		switch k {
-		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires:
+		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires, memory.AttrDigest:
 			r.Addf("attributes."+k, "is reserved for the field of that name")
 		}
 		note.Attributes[k] = v
@@ -334,7 +334,7 @@ func checkRepeatedIDs(r *memory.Validation, list []*message) {
 
 // saysSame reports whether two messages have the same role and content.
 func (m *message) saysSame(o *message) bool {
-	return m.role == o.role && m.note.Content == o.note.Content
+	return m.role == o.role && o.note.Repeats(m.note.Content)
 }
 
 // exchangeStarts marks the messages that begin an exchange: a user message after an assistant's, and

@@ -74,6 +74,8 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	n.Keywords, n.Tags, n.Supplied = slices.Clone(old.Keywords), slices.Clone(old.Tags), slices.Clone(old.Supplied)
 	if p.Content != nil && *p.Content != old.Content {
 		n.Content = *p.Content
+		n.Attributes = maps.Clone(old.Attributes) // a new text has no past
+		delete(n.Attributes, memory.AttrDigest)
 		analyze = memory.Decides(policy)
 	}
 	if analyze {
@@ -104,9 +106,10 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	n.Importance = patched(p.Importance, old.Importance, memory.DefaultImportance)
 	n.OccurredAt = patched(p.OccurredAt, old.OccurredAt, old.CreatedAt)
 	if p.Attributes.IsSpecified() {
+		was := n.Attributes
 		n.Attributes = map[string]any{}
 		if m, ok := specified(p.Attributes); ok {
-			n.Attributes = mergePatch(old.Attributes, m)
+			n.Attributes = mergePatch(was, m)
 		}
 		var r memory.Validation
 		r.Object("attributes", n.Attributes)
@@ -134,12 +137,17 @@ func markSupplied(n *memory.Note, field string, given bool) {
 func sameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
-		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && a.OccurredAt.Equal(b.OccurredAt)
+		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b)
+}
+
+// sameEvent reports whether two versions are of the same time, on the same day.
+func sameEvent(a, b *memory.Note) bool {
+	return a.OccurredAt.Equal(b.OccurredAt) && memory.Day(a.OccurredAt) == memory.Day(b.OccurredAt)
 }
 
 // meaningChanged reports whether what was learned from a note may differ after a change.
 func meaningChanged(old, next *memory.Note) bool {
-	return old == nil || old.Content != next.Content || !old.OccurredAt.Equal(next.OccurredAt) || memory.Learnable(old) != memory.Learnable(next)
+	return old == nil || old.Content != next.Content || !sameEvent(old, next) || memory.Learnable(old) != memory.Learnable(next)
 }
 
 // wantVector is returned by a closure that needs the vector of a text. The closure is run again
@@ -156,7 +164,7 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 	if err != nil {
 		return NoteWritten{}, err
 	}
-	if p, err = p.check(n.clock()); err != nil {
+	if p, err = p.check(n.now(&c)); err != nil {
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{
@@ -197,7 +205,7 @@ func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection
 		var d derivation
 		if e.affectsMeaning {
 			var err error
-			if d, err = n.derivationOf(ctx, s, c, e.id, try >= moveTries); err != nil {
+			if d, err = n.derivationOf(ctx, s, c, try >= moveTries, e.id); err != nil {
 				return NoteWritten{}, nil, err
 			}
 		}

@@ -21,19 +21,21 @@ var errHeadMoved = fault.New(fault.Conflict, "other writes came in between")
 // derivation holds the notes that are derived from one note, found before the write that changes
 // it. Its zero value is for policies that derive nothing.
 type derivation struct {
-	policy  memory.Refresher
-	ids     []uuid.UUID
-	head    memory.Revision // at which the notes were found
-	anyHead bool            // valid at any head
+	policy memory.Refresher
+	ids    []uuid.UUID
+	// sessions are all sessions of the collection, of which some may be among ids.
+	sessions []uuid.UUID
+	head     memory.Revision // at which the notes were found
+	anyHead  bool            // valid at any head
 }
 
-// derivationOf finds the summaries, profiles and sessions that are derived from a note, also indirectly.
+// derivationOf finds the summaries, profiles and sessions that are derived from notes, also indirectly.
 // There are few notes of these kinds.
-func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, last bool) (derivation, error) {
+func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, last bool, ids ...uuid.UUID) (derivation, error) {
 	p, _ := n.policies.ByName(c.Policy)
 	policy, ok := p.(memory.Refresher)
 	if !ok {
-		return derivation{}, nil
+		return derivation{anyHead: last}, nil
 	}
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
@@ -47,15 +49,18 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
 		sources[n.ID] = n.Provenance.Sources
+		if n.Kind == memory.KindSession {
+			d.sessions = append(d.sessions, n.ID)
+		}
 		return nil
 	})
 	if err != nil {
 		return derivation{}, err
 	}
-	for from := []uuid.UUID{id}; len(from) > 0; {
+	for from := ids; len(from) > 0; {
 		var next []uuid.UUID
 		for note, of := range sources {
-			if note != id && slices.ContainsFunc(of, func(id uuid.UUID) bool { return slices.Contains(from, id) }) {
+			if !slices.Contains(ids, note) && slices.ContainsFunc(of, func(id uuid.UUID) bool { return slices.Contains(from, id) }) {
 				next = append(next, note)
 				delete(sources, note)
 			}

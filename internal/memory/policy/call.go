@@ -50,14 +50,14 @@ func CheckContent[T any](hasContent func(*T) bool) func(json.RawMessage) error {
 // IsBlank reports whether s is empty or only white space.
 func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// FormatTime returns a time as prompts and task keys hold it: RFC 3339, UTC, whole seconds.
-func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// FormatTime returns a time as prompts and task keys hold it: RFC 3339 in its zone, whole seconds.
+func FormatTime(t time.Time) string { return t.Format(time.RFC3339) }
 
-// FormatMinute and FormatDay return a time in UTC, to the minute and to the day, for prompts that count tokens.
-func FormatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+// FormatMinute and FormatDay return a time in its zone, to the minute and to the day, for prompts that count tokens.
+func FormatMinute(t time.Time) string { return memory.Minute(t) }
 
 // FormatDay is described at FormatMinute.
-func FormatDay(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+func FormatDay(t time.Time) string { return memory.Day(t) }
 
 // UnknownEvent returns the fault for an event that a policy does not handle, such as
 // a task that another version of the program deferred.

@@ -71,7 +71,7 @@ func AnalystSetting[C any](field func(*C) any) Setting[C] {
 
 // ModelSetting returns the setting by which a collection asks for a model; see CheckModel.
 func ModelSetting[C any](field func(*C) any) Setting[C] {
-	return PlainSetting("model", "a model that the gateway's settings name; empty: the main one", field)
+	return PlainSetting("model", "a model that the gateway's settings name, or its handle, such as openai/gpt-4o-mini; empty: the main one", field)
 }
 
 // ListSetting returns a setting that is a list. items is the schema of its entries.
@@ -92,6 +92,12 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 	for _, name := range sortedKeys(given) {
 		if name == memory.SettingSecrets {
 			if err := secrets.set(new(memory.Secrets), given[name]); err != nil {
+				return c, err
+			}
+			continue
+		}
+		if name == memory.SettingTimezone {
+			if err := checkTimezone(given[name]); err != nil {
 				return c, err
 			}
 			continue
@@ -127,9 +133,9 @@ func WithoutSettings(raw json.RawMessage, names ...string) json.RawMessage {
 	return out
 }
 
-// settingNames lists the settings of a policy, with the one that all have.
+// settingNames lists the settings of a policy, with those that all have.
 func settingNames[C any](all []Setting[C]) string {
-	names := []string{memory.SettingSecrets}
+	names := []string{memory.SettingSecrets, memory.SettingTimezone}
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
@@ -144,6 +150,26 @@ var secrets = Setting[memory.Secrets]{
 		"refuse answers 422, keep leaves them.",
 	Choices: []string{string(memory.SecretsRedact), string(memory.SecretsRefuse), string(memory.SecretsKeep)},
 	Field:   func(s *memory.Secrets) any { return (*string)(s) },
+}
+
+// timezone is another setting that every policy has.
+var timezone = Setting[memory.Timezone]{
+	Name: memory.SettingTimezone,
+	Doc: "The zone, by its IANA name such as America/New_York, that decides the days of messages and notes whose time has no offset of its own " +
+		"(Z is none), and of questions. A change is for what is written from then on.",
+	Field: func(z *memory.Timezone) any { return (*string)(z) },
+}
+
+func checkTimezone(raw json.RawMessage) error {
+	var zone memory.Timezone
+	if err := timezone.set(&zone, raw); err != nil {
+		return err
+	}
+	if zone == "" {
+		zone = "Local" // refused like all that is no name of a zone
+	}
+	_, err := zone.Location()
+	return err
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -200,8 +226,11 @@ func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMe
 		Enum        []string        `json:"enum,omitempty"`
 		Items       json.RawMessage `json:"items,omitempty"`
 	}
-	values := map[string]any{secrets.Name: memory.SecretsRedact}
-	properties := map[string]property{secrets.Name: {Type: "string", Description: secrets.Doc, Default: memory.SecretsRedact, Enum: secrets.Choices}}
+	values := map[string]any{secrets.Name: memory.SecretsRedact, timezone.Name: "UTC"}
+	properties := map[string]property{
+		secrets.Name:  {Type: "string", Description: secrets.Doc, Default: memory.SecretsRedact, Enum: secrets.Choices},
+		timezone.Name: {Type: "string", Description: timezone.Doc, Default: "UTC"},
+	}
 	for _, s := range all {
 		p := property{Description: s.Doc, Enum: s.Choices}
 		if s.Max > s.Min {

@@ -158,6 +158,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err := checkRead(s, &v); err != nil {
 		return Context{}, err
 	}
+	q.Filter = filter.InZone(q.Filter, v.Zone())
 	rd := r.readingOf(&v.Collection)
 	candidates, words, err := q.check(r.cfg.Encoding, &rd, r.applyReading)
 	if err != nil {

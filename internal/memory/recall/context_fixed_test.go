@@ -75,11 +75,11 @@ func TestContextOfABank(t *testing.T) {
 [6] assistant: Then the ferry pass can be given back.
 
 ## Recent messages
-### Monday 2026-05-04 08:00
+### Monday 2026-05-04 08:00 UTC
 [7] user: I bought a ferry pass again.
-### Tuesday 2026-05-05 08:00
+### Tuesday 2026-05-05 08:00 UTC
 [8] user: Bread is dear these days.
-### Tuesday 2026-05-05 08:01
+### Tuesday 2026-05-05 08:01 UTC
 [9] assistant: It is, flour went up.`
 		if out.Text != want {
 			t.Errorf("got\n%s\nwant\n%s", out.Text, want)

@@ -102,6 +102,7 @@ func (sr *searchRun) readHints() {
 	if reference.IsZero() {
 		reference = sr.service.clock().UTC()
 	}
+	reference = memory.Localize(reference, sr.view.Zone())
 	sr.times = when.Parse(sr.words, reference)
 	sr.times = sr.times[:min(len(sr.times), maxTimes)]
 	for i := range sr.times {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -92,7 +93,7 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 		return Page{}, err
 	}
 	notes, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{
-		Filter: q.Filter, Kinds: q.Kinds, States: q.States, After: q.After, Newest: q.Newest, Limit: limit + 1,
+		Filter: filter.InZone(q.Filter, v.Zone()), Kinds: q.Kinds, States: q.States, After: q.After, Newest: q.Newest, Limit: limit + 1,
 		ByTime: q.ByTime, AfterTime: q.AfterTime, ReadOptions: memory.ReadOptions{Vector: q.Embedding},
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -61,6 +62,7 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err := checkRead(s, &v); err != nil {
 		return Result{}, err
 	}
+	q.Filter = filter.InZone(q.Filter, v.Zone())
 	var rd memory.Reading
 	if !q.Internal {
 		rd = r.readingOf(&v.Collection)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -115,5 +114,5 @@ func sameTurn(a, b *memory.Note) bool {
 
 // besides reports whether two messages are of the same session and day.
 func besides(a, b *memory.Note) bool {
-	return fmt.Sprint(a.Attributes[memory.AttrSession]) == fmt.Sprint(b.Attributes[memory.AttrSession]) && a.OccurredAt.UTC().Truncate(24*time.Hour).Equal(b.OccurredAt.UTC().Truncate(24*time.Hour))
+	return fmt.Sprint(a.Attributes[memory.AttrSession]) == fmt.Sprint(b.Attributes[memory.AttrSession]) && memory.Day(a.OccurredAt) == memory.Day(b.OccurredAt)
 }

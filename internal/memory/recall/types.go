@@ -78,7 +78,7 @@ type Query struct {
 
 	Profile   Profile            // "" is auto
 	Weights   map[string]float64 // override single weights of the profile
-	Reference time.Time          // what "last May" is relative to, in the zone of its days; zero: now, in UTC
+	Reference time.Time          // what "last May" is relative to, in the zone of its days ([memory.Localize]); zero: now
 
 	Batch *Batch // bounds the queries of one request together; nil: it is the only one
 

@@ -51,6 +51,9 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if len(pg.States) > 0 {
 		common += " AND n.state = ANY(" + p.add(storableTexts(pg.States)) + "::text[])"
 	}
+	if pg.Sources != nil {
+		common += " AND n.provenance->'sources' ?| " + p.add(idTexts(pg.Sources)) + "::text[]"
+	}
 	if pg.Lacks != "" {
 		common += " AND (SELECT 1 FROM" + vectorOf(p.add(pg.Lacks)) + ") IS NULL"
 	}
@@ -85,6 +88,14 @@ func storableTexts[S ~string](l []S) []string {
 		if storable(string(s)) { // else no row has it
 			out = append(out, string(s))
 		}
+	}
+	return out
+}
+
+func idTexts(list []uuid.UUID) []string {
+	out := make([]string, len(list))
+	for i, id := range list {
+		out[i] = id.String()
 	}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
- n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content`
+ n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset`
 
 // reader reads versions of notes.
 type reader store.NoteReader
@@ -49,19 +49,20 @@ func vectorOf(embedder string) string {
 
 // scan reads columns, and further ones into more.
 func (r reader) scan(rows pgx.Rows, more ...any) (n store.NoteVersion, err error) {
+	var offset int
 	var occurred, created *time.Time
 	var attributes, provenance *string
 	var vec *pgvector.HalfVector
 	var tokens []byte
 	dest := []any{
 		&n.ID, &n.Layer, &n.From, &n.To, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
-		&n.Bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &vec, &tokens,
+		&n.Bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &offset, &vec, &tokens,
 	}
 	if err := rows.Scan(append(dest, more...)...); err != nil {
 		return n, err
 	}
 	n.Collection = r.Collection
-	n.OccurredAt, n.CreatedAt, n.UpdatedAt = timeOf(occurred), timeOf(created), n.UpdatedAt.UTC()
+	n.OccurredAt, n.CreatedAt, n.UpdatedAt = store.EventOf(timeOf(occurred), offset), timeOf(created), n.UpdatedAt.UTC()
 	n.Keywords, n.Tags, n.Supplied = nilIfEmpty(n.Keywords), nilIfEmpty(n.Tags), nilIfEmpty(n.Supplied)
 	if n.Attributes, err = objectOf(attributes); err != nil {
 		return n, err

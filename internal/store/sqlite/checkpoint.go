@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
@@ -43,7 +45,63 @@ type checkpoints struct {
 	running sync.WaitGroup
 
 	file *os.File // the database; of the checkpoint that runs
+
+	erasing *time.Timer // truncates the WAL when the store has been quiet after an erasure; while mu is held
 }
+
+// truncateAfter is how long after the last transaction that freed space the WAL is truncated, and truncateWait how long that
+// waits for readers, in milliseconds. Those that read an old state keep it, and it is tried again.
+const (
+	truncateAfter = 2 * time.Second
+	truncateWait  = 20
+)
+
+// truncateLater has the WAL truncated after a while in which nothing more was deleted: it holds what was deleted until
+// later writes overwrite it, which in a quiet store they never do.
+func (s *Store) truncateLater(after time.Duration) {
+	c := &s.checkpoints
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return
+	}
+	if c.erasing != nil {
+		c.erasing.Reset(after)
+		return
+	}
+	c.erasing = time.AfterFunc(after, func() {
+		c.mu.Lock()
+		if c.stopped {
+			c.mu.Unlock()
+			return
+		}
+		c.erasing = nil
+		c.running.Add(1)
+		c.mu.Unlock()
+		defer c.running.Done()
+		if err := s.cutWAL(context.Background()); err != nil {
+			s.log.Debug("the write-ahead log is not truncated yet", "error", err)
+			s.truncateLater(after)
+		}
+	})
+}
+
+// cutWAL moves the WAL into the file, in which deleted rows are overwritten, and cuts it off.
+func (s *Store) cutWAL(ctx context.Context) error {
+	q, leave, err := s.enterWriter(ctx, turn{uuid.Nil, fair.Foreground})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	defer s.write.give(q)
+	busy, err := q.moveWALWithin(ctx, "TRUNCATE", truncateWait, s.busy.Milliseconds())
+	if err == nil && busy {
+		err = errReaders
+	}
+	return err
+}
+
+var errReaders = errors.New("readers keep the write-ahead log")
 
 // checkpointLater starts a checkpoint when the session of the writer, which the caller holds, has written
 // enough since the last one. While one runs it does nothing.
@@ -80,6 +138,9 @@ func (s *Store) checkpointLater(q *session) {
 func (c *checkpoints) stop() {
 	c.mu.Lock()
 	c.stopped = true
+	if c.erasing != nil {
+		c.erasing.Stop()
+	}
 	c.mu.Unlock()
 	c.running.Wait()
 }

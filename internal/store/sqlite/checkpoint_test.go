@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -82,4 +85,66 @@ func TestCheckpointBesideTheWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What is erased is in no file of a quiet store after a short time: not in the database, and not in its WAL.
+func TestErasedIsInNoFile(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, t.TempDir())
+	const mark = "mark-of-an-erased-note"
+	var id uuid.UUID
+	_, err := d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		for _, text := range []string{mark, "stays"} {
+			n, err := tx.Put(ctx, memory.Note{Content: text, Tags: []string{text}, Attributes: map[string]any{"x": text}})
+			if err != nil {
+				return err
+			}
+			if text == mark {
+				id = n.ID
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := d.filesWith(t, mark); len(found) == 0 {
+		t.Fatal("the mark was never in a file")
+	}
+	_, err = d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error {
+		return tx.Delete(ctx, id)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.EraseNotes(t.Context(), d.scope, d.collection, []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"}); err != nil {
+		t.Fatal(err)
+	}
+	end, look := time.After(20*time.Second), time.NewTicker(50*time.Millisecond)
+	defer look.Stop()
+	for len(d.filesWith(t, mark)) > 0 {
+		select {
+		case <-look.C:
+		case <-end:
+			t.Fatalf("the mark is still in %v", d.filesWith(t, mark))
+		}
+	}
+	if len(d.filesWith(t, "stays")) == 0 {
+		t.Error("another note is gone")
+	}
+}
+
+// filesWith returns the files of the store that have a text.
+func (d *disk) filesWith(t *testing.T, text string) (out []string) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(d.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), text) {
+			out = append(out, d.path+suffix)
+		}
+	}
+	return out
 }

@@ -81,6 +81,10 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 			commonArgs = append(commonArgs, string(st))
 		}
 	}
+	if p.Sources != nil {
+		common.WriteString(" AND n.provenance <> '' AND EXISTS (SELECT 1 FROM json_each(?) j WHERE instr(n.provenance, j.value) > 0)")
+		commonArgs = append(commonArgs, idTexts(p.Sources))
+	}
 	if p.Lacks != "" {
 		common.WriteString(" AND NOT EXISTS (SELECT 1 FROM vectors x WHERE x.tenant = n.tenant AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = ?)")
 		commonArgs = append(commonArgs, p.Lacks)
@@ -119,4 +123,18 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 		args = append(args, limit(p.Limit))
 	}
 	return text.String(), args
+}
+
+// idTexts returns ids as a JSON array of texts.
+func idTexts(list []uuid.UUID) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	var b strings.Builder
+	for i, id := range list {
+		b.WriteString([]string{`["`, `","`}[min(i, 1)])
+		b.WriteString(id.String())
+	}
+	b.WriteString(`"]`)
+	return b.String()
 }

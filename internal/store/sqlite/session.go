@@ -388,7 +388,11 @@ func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(c
 
 // Freeing implements store.Transactions.
 func (t transactions) Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
-	return t.store.writingOr(ctx, ofCaller(tenantID), true, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+	err := t.store.writingOr(ctx, ofCaller(tenantID), true, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+	if err == nil {
+		t.store.truncateLater(truncateAfter)
+	}
+	return err
 }
 
 // noLocks implements store.Locks: the one writer needs none.

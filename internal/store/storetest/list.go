@@ -16,6 +16,7 @@ import (
 
 func listCases() []testCase {
 	return []testCase{
+		{"Sources", listDerived},
 		{"Pages", notePages},
 		{"Filters", noteFilters},
 		{"Collections", listCollections},
@@ -236,4 +237,41 @@ func listCollections(_ *testing.T, w *world) {
 	w.assertf(len(sets) == 1 && sets[0].Cause == memory.CauseConfig && sets[0].Revision == 1 && sets[0].Actor == w.all.Actor(), "a change of settings has a changeset: %+v", sets)
 	w.noError(errOf(w.UpdateCollection(w.ctx, w.all, last.ID, memory.AuditEntry{}, func(c *memory.Collection) error { c.PolicyConfig = []byte(`{ "k": 5 }`); return nil })))
 	w.assertf(w.add(last.ID, "later").From == 2, "setting the same settings is no change, so the next revision is 2")
+}
+
+// listDerived: notes are listed by what they were derived from, in forks too.
+func listDerived(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a, b := w.add(c.ID, "a"), w.add(c.ID, "b")
+	from := func(content string, ids ...uuid.UUID) memory.Note {
+		return memory.Note{Kind: memory.KindFact, Content: content, Provenance: memory.Provenance{Sources: ids}}
+	}
+	w.put(c.ID, from("of a", a.ID))
+	both := w.put(c.ID, from("of both", b.ID, a.ID))
+	w.put(c.ID, memory.Note{Kind: memory.KindFact, Content: "of b's job", Provenance: memory.Provenance{Job: &b.ID}})
+	f := w.mustFork(c.ID, -1, "f")
+	both.Provenance.Sources = []uuid.UUID{b.ID}
+	w.put(f.ID, both)
+	list := func(id uuid.UUID, q memory.NoteQuery) (out []string) {
+		for _, n := range must(w.ListNotes(w.ctx, w.all, w.view(id), q))(w.t) {
+			out = append(out, n.Content)
+		}
+		return out
+	}
+	for _, q := range []struct {
+		of       uuid.UUID
+		sources  []uuid.UUID
+		contents []string
+	}{
+		{c.ID, []uuid.UUID{a.ID}, []string{"of a", "of both"}},
+		{c.ID, []uuid.UUID{b.ID}, []string{"of both"}},
+		{c.ID, []uuid.UUID{a.ID, b.ID}, []string{"of a", "of both"}},
+		{c.ID, []uuid.UUID{}, nil},
+		{f.ID, []uuid.UUID{a.ID}, []string{"of a"}},
+	} {
+		got := list(q.of, memory.NoteQuery{Sources: q.sources, Kinds: []memory.Kind{memory.KindFact}, Limit: 1000})
+		w.assertf(slices.Equal(got, q.contents), "derived from %v: %v, want %v", q.sources, got, q.contents)
+	}
+	got := list(c.ID, memory.NoteQuery{Sources: []uuid.UUID{b.ID}, Limit: 1})
+	w.assertf(slices.Equal(got, []string{"of both"}), "with a limit: %v", got)
 }

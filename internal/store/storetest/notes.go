@@ -135,6 +135,13 @@ func noteTimes(_ *testing.T, w *world) {
 		w.assertf(have.Equal(want), "got %s, want %s in UTC and microseconds", have, want)
 	}
 	w.assertf(got.UpdatedAt.Nanosecond()%1000 == 0 && got.UpdatedAt.Location() == time.UTC, "updated at %s", got.UpdatedAt)
+	for _, read := range []memory.Note{n, got} {
+		_, offset := read.OccurredAt.Zone()
+		w.assertf(offset == 5*3600+1800 && memory.Day(read.OccurredAt) == "2024-02-29", "the offset of an event is kept: %s", read.OccurredAt)
+		w.assertf(read.CreatedAt.Location() == time.UTC, "created at %s", read.CreatedAt)
+	}
+	history := must(w.History(w.ctx, w.all, w.view(c.ID), n.ID, 0, 1))(w.t)
+	w.assertf(memory.Day(history[0].Note.OccurredAt) == "2024-02-29", "history: %s", history[0].Note.OccurredAt)
 	epoch := w.put(c.ID, memory.Note{OccurredAt: time.Unix(0, 0)})
 	got, _ = w.get(w.view(c.ID), epoch.ID)
 	w.assertf(!got.OccurredAt.IsZero() && got.OccurredAt.Unix() == 0, "1970 is not the zero time: %s", got.OccurredAt)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 
 func removalCases() []testCase {
 	return []testCase{
+		{"Erase", eraseNotes},
+		{"ErasePast", erasePast},
 		{"Delete", deleteCollection},
 		{"Materialize", materializeForks},
 		{"Expiry", expiry},
@@ -145,4 +148,81 @@ func expiry(_ *testing.T, w *world) {
 	w.assertf(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "no expired collection is left")
 	w.remove(f.ID, 100)
 	w.assertf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "the fork can be read after the removal")
+}
+
+// eraseNotes: an erased note is in no version, fork, list, history, log, job or review any more; all others stay.
+func eraseNotes(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a := w.put(c.ID, memory.Note{Content: "mark one", Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 1)})
+	b := w.put(c.ID, memory.Note{Content: "stays", Vector: []float32{0, 1, 0, 0}, Tokens: tokens(1, 1)})
+	w.link(c.ID, b.ID, a.ID)
+	w.link(c.ID, a.ID, b.ID)
+	w.put(c.ID, memory.Note{ID: a.ID, Content: "mark two"})
+	f := w.mustFork(c.ID, -1, "f")
+	w.put(f.ID, memory.Note{ID: a.ID, Content: "mark in f"})
+	w.link(f.ID, b.ID, a.ID)
+	g := w.mustFork(f.ID, -1, "g")
+	other := w.mustFork(c.ID, -1, "other") // reads it, and has no version of its own
+	of := w.job(c.ID, memory.Job{Note: a.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
+	names := w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask})
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageTask} {
+		_, lease := w.claim(c.ID, stage, 1)
+		for _, j := range []memory.Job{of, names} {
+			if j.Stage == stage {
+				w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{
+					State: memory.JobDone, Stage: stage, Result: fmt.Appendf(nil, `{"kept":%q,"text":"mark"}`, a.ID),
+				}))
+			}
+		}
+	}
+	w.write(c.ID, func(tx memory.Tx) error {
+		_, err := tx.OpenReview(w.ctx, memory.Review{Trigger: b.ID, State: memory.ReviewOpen, Changes: []memory.ReviewChange{{Note: a.ID}}})
+		return err
+	})
+	entry := memory.AuditEntry{Action: "note.erase", Target: a.ID.String()}
+	w.wantFault(errOf(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry)), fault.Conflict)
+	w.delete(c.ID, a.ID)
+	before := w.view(c.ID)
+	out := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry))(w.t)
+	w.assertf(out.Versions == 4 && out.Reviews == 1 && out.Jobs == 2, "erased: %+v", out)
+	w.assertf(len(out.Layers) == 4 && out.Layers[0] == c.ID, "layers: %v", out.Layers)
+	for _, id := range []uuid.UUID{c.ID, f.ID, g.ID, other.ID} {
+		for at := memory.Revision(0); at <= w.head(id); at++ {
+			v := w.viewAt(id, at)
+			_, here := w.get(v, a.ID)
+			w.assertf(!here && !strings.Contains(fmt.Sprint(w.contents(v)), "mark"), "revision %d of %s still shows it", at, id)
+			w.assertf(len(w.links(v, a.ID)) == 0, "revision %d of %s still links it", at, id)
+		}
+		v := w.view(id)
+		w.wantFault(errOf(w.History(w.ctx, w.all, v, a.ID, 0, 0)), fault.NotFound)
+		got, ok := w.get(v, b.ID)
+		w.assertf(ok && got.Content == "stays" && len(got.Vector) == dim, "another note of %s: %+v", id, got)
+		counts := must(w.Counts(w.ctx, w.all, v))(w.t)
+		w.assertf(counts.Notes == 1 && counts.Links == 0, "counts of %s: %+v", id, counts)
+	}
+	must(w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(r memory.LogRow) error {
+		w.assertf(r.Note.ID != a.ID, "the log still has %+v", r)
+		return nil
+	}))(w.t)
+	w.assertf(w.view(c.ID).Layers[0].EraseEpoch > before.Layers[0].EraseEpoch, "the epoch is the same")
+	w.wantFault(errOf(w.Job(w.ctx, w.all, of.ID)), fault.NotFound)
+	left := must(w.Job(w.ctx, w.all, names.ID))(w.t)
+	w.assertf(len(left.Result) == 0, "the job still says %s", left.Result)
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "note.erase"}))(w.t)) == 1, "the erasure is audited")
+	again := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry))(w.t)
+	w.assertf(again.Versions == 0, "erased again: %+v", again)
+	w.wantFault(errOf(w.EraseNotes(w.ctx, w.bobS, w.collectionOf(w.alice.ID, "alices").ID, []uuid.UUID{a.ID}, nil, entry)), fault.NotFound)
+}
+
+// erasePast: of a note that stays, only what it was before is erased.
+func erasePast(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a := w.put(c.ID, memory.Note{Content: "mark", Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 1)})
+	w.put(c.ID, memory.Note{ID: a.ID, Content: "now", Vector: []float32{0, 1, 0, 0}, Tokens: tokens(1, 1)})
+	out := must(w.EraseNotes(w.ctx, w.all, c.ID, nil, []uuid.UUID{a.ID}, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	w.assertf(out.Versions == 1, "erased: %+v", out)
+	got, ok := w.get(w.view(c.ID), a.ID)
+	w.assertf(ok && got.Content == "now" && got.Vector[1] == 1, "the note is %+v", got)
+	past := must(w.History(w.ctx, w.all, w.view(c.ID), a.ID, 0, 0))(w.t)
+	w.assertf(len(past) == 1 && len(w.contents(w.viewAt(c.ID, 1))) == 0, "its past is %+v", past)
 }

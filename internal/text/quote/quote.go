@@ -102,7 +102,7 @@ func Said(s string) string {
 // Every other text stays as it is.
 func WithoutDay(s string, event time.Time) string {
 	q, ok := Parse(s)
-	if !ok || q.Day != event.UTC().Format(time.DateOnly) {
+	if !ok || q.Day != event.Format(time.DateOnly) {
 		return s
 	}
 	q.Day = ""

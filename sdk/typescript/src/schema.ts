@@ -1170,7 +1170,10 @@ export interface paths {
         get: operations["getFile"];
         put?: never;
         post?: never;
-        /** Delete a file */
+        /**
+         * Delete or erase a file
+         * @description The file and its text are no longer listed or found. With `erase`, no version of them remains, in forks of the folder too.
+         */
         delete: operations["deleteFile"];
         options?: never;
         head?: never;
@@ -1882,9 +1885,14 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a note
-         * @description The note is no longer listed, found or linked. Its versions remain readable with
-         *     `as_of` and in its history.
+         * Delete or erase a note
+         * @description The note is no longer listed, found or linked. What was derived from it and has no other source goes with it; summaries
+         *     are made again without it. Of a fact or a line of knowledge, the sentences that say it leave a mark in the messages
+         *     that it was taken from. Where something may still say it, `Slipbox-Sources` names the notes. Versions
+         *     remain readable with `as_of` and in the history, and can be restored.
+         *
+         *     With `erase`, nothing of it remains and nothing can be restored: all versions of the note and of what went with
+         *     it, in forks too, and the earlier versions of what says it no longer. A note that is deleted already can be erased.
          */
         delete: operations["deleteNote"];
         options?: never;
@@ -2429,7 +2437,7 @@ export interface components {
         /** @description A name for people, in any script. */
         DisplayName: string;
         /**
-         * @description RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
+         * @description RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
          * @example 2026-03-01T09:30:00Z
          * @example 202603010930
          */
@@ -2802,6 +2810,38 @@ export interface components {
             app?: components["schemas"]["ExternalID"];
             run?: components["schemas"]["ExternalID"];
         };
+        ErasureReport: {
+            /** @description Notes of which no version is left: the one that was named, and what it alone supported. */
+            erased: string[];
+            /** @description Notes that remain without what was erased, and of which only the current version is left. */
+            rewritten: string[];
+            /** @description Whose logs were searched: that of the note and its forks. */
+            collections: string[];
+            /**
+             * Format: int64
+             * @description Versions that are gone, with their vectors.
+             */
+            versions: number;
+            /**
+             * Format: int64
+             * @description Jobs that are gone, or whose result is.
+             */
+            jobs: number;
+            /**
+             * Format: int64
+             * @description Reviews that are gone.
+             */
+            reviews: number;
+            /** @description Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first. */
+            waiting: string[];
+            /** @description Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. */
+            kept: components["schemas"]["ErasureKept"][];
+        };
+        ErasureKept: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
         ForgetReport: {
             /** @description All rows of what was deleted are known to be gone. */
             removed: boolean;
@@ -3106,7 +3146,7 @@ export interface components {
             completion_tokens: number;
         };
         /**
-         * @description RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May be in the future.
+         * @description RFC 3339 with any offset, `YYYYMMDDHHmm` in UTC, or in filters a date. May be in the future.
          * @example 2026-03-01T09:30:00Z
          */
         AnyTime: string;
@@ -3903,7 +3943,7 @@ export interface components {
             note: string;
             /**
              * Format: date
-             * @description The day, in UTC.
+             * @description The day, in the zone of the messages.
              */
             date: string;
             /** @description What the day showed, in words. */
@@ -5414,7 +5454,7 @@ export interface components {
         TokenEncoding: "o200k_base" | "estimate";
         /**
          * @example {
-         *       "text": "## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.",
+         *       "text": "## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.",
          *       "parts": [
          *         {
          *           "kind": "facts",
@@ -5429,7 +5469,7 @@ export interface components {
          *         },
          *         {
          *           "kind": "episodes",
-         *           "text": "## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.",
+         *           "text": "## Episodes\n### Sunday 2026-03-01 09:30 UTC\n[2] Ada: I moved to Lisbon last week.",
          *           "tokens": 31,
          *           "citations": [
          *             {
@@ -5466,7 +5506,7 @@ export interface components {
             revisions?: components["schemas"]["Layer"][];
             /** @description With `fields`: the cited notes, in the order of `citations`, as they were shown. */
             notes?: components["schemas"]["HitNote"][];
-            /** @description Days (UTC) of the cited notes, oldest first. */
+            /** @description Days of the cited notes, each in the zone of its note, oldest first. */
             dates?: string[];
             encoding: components["schemas"]["TokenEncoding"];
             /**
@@ -5536,7 +5576,7 @@ export interface components {
         Job: {
             /** Format: uuid */
             id: string;
-            /** @description `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`. */
+            /** @description `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`. */
             kind: string;
             state: components["schemas"]["JobState"];
             /** Format: uuid */
@@ -5882,6 +5922,8 @@ export interface components {
          *     it is.
          */
         create: string;
+        /** @description `true` removes every version, for good. */
+        erase: boolean;
         /** @description The `ETag` that must still be current, or `*`. */
         ifMatch: string;
     };
@@ -5893,6 +5935,11 @@ export interface components {
         "Slipbox-Citations": string;
         /** @description The revision that was read or written. */
         "Slipbox-Revision": number;
+        /**
+         * @description Ids of the notes that the deleted one was derived from and that may still say it, separated by commas; the first 32. Absent if there
+         *     are none. `DELETE` with `sources=delete`, or of each of them, deletes them.
+         */
+        "Slipbox-Sources": string;
         /** @description Kinds of the secrets that were redacted in what the request writes, separated by commas; absent if there was none. */
         "Slipbox-Redacted": string;
         /** @description Id of the job that the change caused; absent if there is none. */
@@ -7185,9 +7232,9 @@ export interface operations {
                 role?: components["schemas"]["MessageRole"];
                 /** @description Only messages of this session; a number also finds the session with that number. */
                 session?: string;
-                /** @description Only messages at or after this time. */
+                /** @description Only messages at or after this time, or from this date on. */
                 from?: components["schemas"]["AnyTime"];
-                /** @description Only messages before this time. */
+                /** @description Only messages before this time, or to the end of this date. */
                 to?: components["schemas"]["AnyTime"];
                 /** @description Order of the page by event time. */
                 order?: "oldest" | "newest";
@@ -8835,7 +8882,10 @@ export interface operations {
     };
     deleteFile: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` removes every version, for good. */
+                erase?: components["parameters"]["erase"];
+            };
             header?: never;
             path: {
                 /** @description Id or name of a folder. */
@@ -8847,6 +8897,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What was erased, with `erase`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReport"];
+                };
+            };
             /** @description Deleted. */
             204: {
                 headers: {
@@ -10458,7 +10517,15 @@ export interface operations {
     };
     deleteNote: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description What happens to the notes that this one was derived from. By default, the sentences that say a fact are taken out
+                 *     of them; `keep` leaves them as they are, and `delete` deletes them.
+                 */
+                sources?: "keep" | "delete";
+                /** @description `true` removes every version, for good. */
+                erase?: components["parameters"]["erase"];
+            };
             header?: {
                 /** @description The `ETag` that must still be current, or `*`. */
                 "If-Match"?: components["parameters"]["ifMatch"];
@@ -10476,10 +10543,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What was erased, with `erase`. */
+            200: {
+                headers: {
+                    "Slipbox-Sources": components["headers"]["Slipbox-Sources"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReport"];
+                };
+            };
             /** @description Deleted. */
             204: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    "Slipbox-Sources": components["headers"]["Slipbox-Sources"];
                     [name: string]: unknown;
                 };
                 content?: never;

@@ -79,7 +79,7 @@ func TestDescribe(t *testing.T) {
 	if err := json.Unmarshal(d.Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	if len(schema.Properties) != len(settings())+1 || schema.AdditionalProperties == nil || *schema.AdditionalProperties {
+	if len(schema.Properties) != len(settings())+2 || schema.AdditionalProperties == nil || *schema.AdditionalProperties {
 		t.Errorf("the schema is not strict or not whole: %s", d.Schema)
 	}
 	// A collection may have a setting that is gone.

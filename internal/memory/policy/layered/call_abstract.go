@@ -104,11 +104,17 @@ func lenientAbstract(said string) json.RawMessage {
 		return nil
 	}
 	a := Abstract{Summary: policy.StringField(object, "summary", "abstract", "text", "content"), Sources: []int{}}
-	list, _ := policy.FirstValue(object, "sources", "handles", "items", "source_ids").([]any)
+	a.Sources = append(a.Sources, wholeNumbers(policy.FirstValue(object, "sources", "handles", "items", "source_ids"))...)
+	return policy.EncodeLenient(a, true)
+}
+
+// wholeNumbers returns the whole numbers in a JSON list.
+func wholeNumbers(v any) (out []int) {
+	list, _ := v.([]any)
 	for _, x := range list[:min(len(list), policy.MaxEntries)] {
 		if n, is := x.(float64); is && n == float64(int32(n)) {
-			a.Sources = append(a.Sources, int(n))
+			out = append(out, int(n))
 		}
 	}
-	return policy.EncodeLenient(a, true)
+	return out
 }

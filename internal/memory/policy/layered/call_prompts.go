@@ -39,7 +39,7 @@ type Calls struct{ triples, abstract policy.Prompt }
 
 // LoadCalls returns the calls with their prompts and schemas.
 func LoadCalls() (*Calls, error) {
-	triples, err := policy.LoadPrompt(callFiles, "layered/"+CallTriples+"@2")
+	triples, err := policy.LoadPrompt(callFiles, "layered/"+CallTriples+"@3")
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,10 @@ func loadCalls(t *testing.T) *Calls {
 func TestCallPrompts(t *testing.T) {
 	t.Parallel()
 	calls := loadCalls(t)
-	triples, err := calls.Triples(TriplesInput{memory.Utterance{Role: memory.RoleUser, Name: "Ana", Content: policytest.Hostile, Time: policytest.Noon}})
+	triples, err := calls.Triples(TriplesInput{
+		memory.Utterance{Role: memory.RoleUser, Name: "Ana", Content: policytest.Hostile, Time: policytest.Noon},
+		[]KnownTriple{{SubjectUser, relationPlace, policytest.Hostile, policytest.Noon}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,8 @@ func TestCallPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []memory.Call{triples, abstract} {
-		policytest.Golden(t, "golden/"+c.Name+".v2.txt", policytest.PromptText(c))
+		_, version, _ := strings.Cut(c.Version, "@")
+		policytest.Golden(t, "golden/"+c.Name+".v"+version+".txt", policytest.PromptText(c))
 		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 		data, _, _ := strings.Cut(rest, "</memory-data>")
 		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {
@@ -50,19 +54,22 @@ func TestReadTriples(t *testing.T) {
 		"(I, lives in, Rome)\n(, likes, tea)\n(x, likes)\n1\n(Bo, owns, a boat)\n(Bo, owns, a boat)",
 		`[["user","place","Rome"],["","likes","tea"],["likes"],3,["Bo","owns","a boat"],["Bo","owns","a boat"]]`,
 	} {
-		got, dropped, err := ReadTriples(lenientTriples(said), memory.AnalystModel)
+		got, err := ReadTriples(lenientTriples(said), memory.AnalystModel, 0)
 		want := []Triple{{SubjectUser, relationPlace, "Rome", modelConfidence}, {"Bo", "owns", "a boat", modelConfidence}}
-		if err != nil || !slices.Equal(got, want) || dropped < 2 {
-			t.Errorf("%s\n%+v, %d dropped, %v", said, got, dropped, err)
+		if err != nil || !slices.Equal(got.Triples, want) || got.Dropped < 2 {
+			t.Errorf("%s\n%+v, %v", said, got, err)
 		}
+	}
+	if raw := lenientTriples(`Sure: {"triples":[],"ends":[2,0]}`); !strings.Contains(string(raw), `"ends":[2,0]`) {
+		t.Errorf("%s", raw)
 	}
 	if raw := lenientTriples("There is nothing to be found."); raw != nil {
 		t.Errorf("%s", raw)
 	}
 	long := strings.Repeat("x", 100)
-	got, dropped, err := ReadTriples(json.RawMessage(`{"triples":[{"subject":"user","relation":"likes","object":"`+long+`","confidence":1},{"subject":"user","relation":"likes","object":"`+long[1:]+`","confidence":1}]}`), memory.AnalystHeuristic)
-	if err != nil || len(got) != 1 || dropped != 1 || got[0].Confidence != ruleConfidence {
-		t.Errorf("%+v %d %v", got, dropped, err)
+	got, err := ReadTriples(json.RawMessage(`{"ends":[1,1,7,-1,0],"triples":[{"subject":"user","relation":"likes","object":"`+long+`","confidence":1},{"subject":"user","relation":"likes","object":"`+long[1:]+`","confidence":1}]}`), memory.AnalystHeuristic, 2)
+	if err != nil || len(got.Triples) != 1 || !slices.Equal(got.Ends, []int{1, 0}) || got.Dropped != 4 || got.Triples[0].Confidence != ruleConfidence {
+		t.Errorf("%+v %v", got, err)
 	}
 }
 

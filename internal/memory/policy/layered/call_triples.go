@@ -2,7 +2,9 @@ package layered
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -34,11 +36,20 @@ type TriplesInput struct {
 	// Message is what was said. Only what a person says gives triples: with another role than
 	// user there are none.
 	Message memory.Utterance
+	// Known are triples that hold. The message may say that one of them does no longer.
+	Known []KnownTriple
+}
+
+// KnownTriple is a triple that holds, as a prompt shows it.
+type KnownTriple struct {
+	Subject, Relation, Object string
+	Since                     time.Time
 }
 
 // TriplesAnswer is the answer of "triples".
 type TriplesAnswer struct {
 	Triples []Triple `json:"triples"`
+	Ends    []int    `json:"ends,omitempty"` // numbers of the known triples that no longer hold
 }
 
 // Triple is a piece of knowledge. The relation of what a user says about themselves is one of the
@@ -50,27 +61,57 @@ type Triple struct {
 	Confidence float64 `json:"confidence"` // 0..1
 }
 
+// knownMaterial is a triple that holds, with its number in the prompt.
+type knownMaterial struct {
+	Number   int    `json:"number"`
+	Since    string `json:"since"`
+	Subject  string `json:"subject"`
+	Relation string `json:"relation"`
+	Object   string `json:"object"`
+}
+
 // Triples returns the call that takes triples from a message.
 func (c *Calls) Triples(in TriplesInput) (memory.Call, error) {
 	type material struct {
-		MaxTriples int    `json:"max_triples"`
-		Time       string `json:"time"`
-		Name       string `json:"name,omitempty"`
-		Message    string `json:"message"`
+		MaxTriples int             `json:"max_triples"`
+		Time       string          `json:"time"`
+		Name       string          `json:"name,omitempty"`
+		Message    string          `json:"message"`
+		Known      []knownMaterial `json:"known"`
 	}
-	m := material{maxTriples, policy.FormatMinute(in.Message.Time), policy.CleanLine(in.Message.Name, maxSubjectChars), text.Shorten(in.Message.Content, maxMessageChars)}
+	m := material{
+		maxTriples, policy.FormatMinute(in.Message.Time), policy.CleanLine(in.Message.Name, maxSubjectChars), text.Shorten(in.Message.Content, maxMessageChars),
+		make([]knownMaterial, len(in.Known)),
+	}
+	for i, k := range in.Known {
+		m.Known[i] = knownMaterial{i, policy.FormatDay(k.Since), k.Subject, k.Relation, k.Object}
+	}
 	call, err := build(CallTriples, &c.triples, m, 1, in, lenientTriples, policy.CheckTypes[TriplesAnswer])
 	call.Temperature = triplesTemperature
 	return call, err
 }
 
-// ReadTriples reads the answer of "triples". Triples that lack a part, repeat another, or have a part
-// that is too long are left out; dropped counts them. A relation that means one of the published eight
+// TriplesRead is what can be used of the answer of "triples".
+type TriplesRead struct {
+	Triples []Triple
+	Ends    []int // of the known ones, each once
+	Dropped int   // triples, and numbers that nothing has
+}
+
+// ReadTriples reads the answer of "triples" about so many known ones. Triples that lack a part, repeat another, or have a
+// part that is too long are left out. A relation that means one of the published eight
 // gets its name, and the confidence is that of who answered.
-func ReadTriples(raw json.RawMessage, by memory.Analyst) (triples []Triple, dropped int, err error) {
+func ReadTriples(raw json.RawMessage, by memory.Analyst, known int) (read TriplesRead, err error) {
 	a, err := policy.DecodeAnswer[TriplesAnswer](raw, CallTriples)
 	if err != nil {
-		return nil, 0, err
+		return read, err
+	}
+	for _, k := range a.Ends {
+		if k < 0 || k >= known || slices.Contains(read.Ends, k) {
+			read.Dropped++
+			continue
+		}
+		read.Ends = append(read.Ends, k)
 	}
 	seen := map[[3]string]bool{}
 	for _, t := range a.Triples {
@@ -78,9 +119,9 @@ func ReadTriples(raw json.RawMessage, by memory.Analyst) (triples []Triple, drop
 		t.Relation = canonicalRelation(t.Relation)
 		t.Object = strings.Trim(policy.CleanLine(t.Object, memory.MaxTermBytes), " .。\"'")
 		key := [3]string{text.Fold(t.Subject), t.Relation, text.Fold(t.Object)}
-		if t.Subject == "" || t.Relation == "" || policy.IsEmptyAnswer(t.Object) || seen[key] || len(triples) == maxTriples ||
+		if t.Subject == "" || t.Relation == "" || policy.IsEmptyAnswer(t.Object) || seen[key] || len(read.Triples) == maxTriples ||
 			utf8.RuneCountInString(t.Subject) > maxSubjectChars || utf8.RuneCountInString(t.Relation) > maxRelationChars || utf8.RuneCountInString(t.Object) > maxObjectChars {
-			dropped++
+			read.Dropped++
 			continue
 		}
 		seen[key] = true
@@ -88,9 +129,9 @@ func ReadTriples(raw json.RawMessage, by memory.Analyst) (triples []Triple, drop
 		if by == memory.AnalystHeuristic {
 			t.Confidence = ruleConfidence
 		}
-		triples = append(triples, t)
+		read.Triples = append(read.Triples, t)
 	}
-	return triples, dropped, nil
+	return read, nil
 }
 
 // userWords name the person who speaks.
@@ -116,6 +157,11 @@ func lenientTriples(said string) json.RawMessage {
 			if t := tripleFrom(strings.Trim(line, "-*• \n\r()[]")); t.Object != "" {
 				answer.Triples, ok = append(answer.Triples, t), true
 			}
+		}
+	}
+	if v, _ := policy.FindJSON(said); ok {
+		if object, is := v.(map[string]any); is {
+			answer.Ends = wholeNumbers(policy.FirstValue(object, "ends", "ended", "no_longer"))
 		}
 	}
 	return policy.EncodeLenient(answer, ok)

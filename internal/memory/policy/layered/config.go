@@ -38,6 +38,7 @@ type Config struct {
 	AbstractCosine   float64 // of two episodes of one topic, at least; 0.6
 	RelevanceFloor   float64 // cosine at which a triple is found by meaning alone; 0.4
 	RecentMessages   int     // newest messages that a context shows; 20
+	EndAtOnce        bool    // what a message says to be over ends at once; true
 	Persons          string  // whose messages the collection has; "one"
 }
 
@@ -53,7 +54,7 @@ func DefaultConfig() Config {
 		Analyst: policy.AnalystAuto, Temperature: 0.3, MaxTokens: 1000,
 		WorkingCapacity: 50, WorkingStrategy: strategyPrune, EpisodicCapacity: 100, EpisodicStrategy: shrinkRank, Threshold: 0.3,
 		ConsolidateEvery: 5, ConsolidateFrom: 10, DecayDays: 7, Abstract: true, AbstractCosine: 0.6, RelevanceFloor: 0.4, RecentMessages: 20,
-		Persons: personsOne,
+		EndAtOnce: true, Persons: personsOne,
 	}
 }
 
@@ -75,6 +76,8 @@ func settings() []policy.Setting[Config] {
 		policy.NumberSetting("abstract_cosine", "cosine of two episodes of one topic, at least", 0.1, 1, func(c *Config) any { return &c.AbstractCosine }),
 		policy.NumberSetting("relevance_floor", "cosine at which knowledge is found whose subject and object the query does not name", -1, 1, func(c *Config) any { return &c.RelevanceFloor }),
 		policy.NumberSetting("recent_messages", "newest messages that a context shows", 0, 200, func(c *Config) any { return &c.RecentMessages }),
+		policy.PlainSetting("end_at_once", "whether what a message says to be over ends at once, as a model decides; false: a new value must be repeated until it is the surest",
+			func(c *Config) any { return &c.EndAtOnce }),
 		policy.ChoiceSetting("persons", "one: messages of a user with a second name are refused; several: they are accepted, and what a named user says of themselves is kept under that name",
 			[]string{personsOne, personsSeveral}, func(c *Config) any { return &c.Persons }),
 		policy.NumberSetting("temperature", "of the model, when it writes an abstract", 0, 2, func(c *Config) any { return &c.Temperature }),

@@ -129,6 +129,26 @@ func (f *facts) readTriples(ctx context.Context, edges []*edge) error {
 	return nil
 }
 
+// validOf returns the valid edges of a subject, in the order of their relations and targets, with their triples.
+func (f *facts) validOf(ctx context.Context, subject uuid.UUID) ([]*edge, error) {
+	if err := f.readEdges(ctx, subject); err != nil {
+		return nil, err
+	}
+	var out []*edge
+	for id, e := range f.edges {
+		if id.Source == subject {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b *edge) int {
+		return cmp.Or(cmp.Compare(a.id.Relation, b.id.Relation), bytes.Compare(a.id.Target[:], b.id.Target[:]))
+	})
+	if err := f.readTriples(ctx, out); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(out, func(e *edge) bool { return !e.Valid }), nil
+}
+
 // sameRelation returns the edges of a subject with a relation, in the order of their targets, with their triples.
 func (f *facts) sameRelation(ctx context.Context, subject uuid.UUID, relation string) ([]*edge, error) {
 	if err := f.readEdges(ctx, subject); err != nil {
@@ -147,7 +167,7 @@ func (f *facts) sameRelation(ctx context.Context, subject uuid.UUID, relation st
 // assert takes in a statement of an item. A repeat by another item makes its edge surer. A new object of a
 // single-valued relation contests the others. When a repeat makes one of the rivals the surest, the others end.
 func (f *facts) assert(ctx context.Context, t Triple, source *memory.Note) error {
-	at := memory.Instant(source.OccurredAt)
+	at := memory.EventInstant(source.OccurredAt)
 	relation := graph.EntityKey(t.Relation)
 	if graph.EntityKey(t.Subject) == "" || graph.EntityKey(t.Object) == "" || relation == "" || graph.EntityKey(t.Subject) == graph.EntityKey(t.Object) {
 		f.w.out.Dropped++
@@ -308,11 +328,7 @@ func (f *facts) keepOnly(ctx context.Context, item uuid.UUID, now []Triple) erro
 		return err
 	}
 	for _, e := range stated {
-		again := slices.ContainsFunc(now, func(t Triple) bool {
-			return graph.EntityKey(t.Relation) == e.id.Relation && graph.EntityKey(t.Subject) == graph.EntityKey(f.nameOf(e.id.Source)) &&
-				graph.EntityKey(t.Object) == graph.EntityKey(f.nameOf(e.id.Target))
-		})
-		if !again {
+		if !f.states(now, e) {
 			if err := f.lose(ctx, e, item); err != nil {
 				return err
 			}
@@ -404,6 +420,11 @@ func (f *facts) lose(ctx context.Context, e *edge, item uuid.UUID) error {
 	if !contested {
 		return nil
 	}
+	return f.calm(ctx, e)
+}
+
+// calm ends the contest of the single edge that is left beside one that has ended.
+func (f *facts) calm(ctx context.Context, e *edge) error {
 	others, err := f.sameRelation(ctx, e.id.Source, e.id.Relation)
 	if err != nil {
 		return err
@@ -450,7 +471,9 @@ func (f *facts) writeTriple(e *edge) {
 	n := f.w.put(f.tripleOf(e))
 	subject, object := f.names[e.id.Source], f.names[e.id.Target]
 	n.Content = sentence(subject.Content, e.id.Relation, object.Content)
-	n.OccurredAt = e.ValidFrom
+	if !n.OccurredAt.Equal(e.ValidFrom) { // a link keeps no offset
+		n.OccurredAt = e.ValidFrom
+	}
 	n.Attributes = graph.TripleAttributes(e.id, subject.Content, object.Content)
 	n.Attributes[memory.AttrConfidence], n.Attributes[graph.AttrMentions] = e.confidence, float64(e.Mentions)
 	if e.Contested {

@@ -101,7 +101,7 @@ func chatImportance(content string) Importance {
 	stated := statements(content)
 	t.add(memorize.MatchString(strings.Join(stated, "\n")), 40, RuleMemorize)
 	t.add(request.MatchString(content), 20, RuleRequest)
-	t.add(len(RuleTriples(TriplesInput{memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
+	t.add(len(RuleTriples(TriplesInput{Message: memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
 	t.add(len(t.rules) == 0 && tells(content), 20, RuleEvent)
 	return t.importance()
 }

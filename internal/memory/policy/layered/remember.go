@@ -88,10 +88,10 @@ func (w *writer) remember(ctx context.Context, raw json.RawMessage) (memory.Deci
 	w.out.Decision = "remember"
 	n := memory.Note{
 		ID: w.d.NewID(), Kind: memory.KindNote, Content: args.Content, Context: memory.DefaultContext, Category: memory.DefaultCategory,
-		Attributes: maps.Clone(args.Attributes), OccurredAt: memory.Instant(args.OccurredAt), State: memory.StateEvolved, Importance: memory.DefaultImportance,
+		Attributes: maps.Clone(args.Attributes), OccurredAt: memory.EventInstant(memory.Localize(args.OccurredAt, w.d.Now().Location())), State: memory.StateEvolved, Importance: memory.DefaultImportance,
 	}
 	if args.OccurredAt.IsZero() {
-		n.OccurredAt = memory.Instant(w.d.Now())
+		n.OccurredAt = memory.EventInstant(w.d.Now())
 	}
 	if n.Attributes == nil {
 		n.Attributes = map[string]any{}
@@ -342,7 +342,7 @@ func (w *writer) addKnowledge(ctx context.Context, n *memory.Note, fresh bool) e
 		w.skippedf(Semantic, "only what a user says is learned")
 		return nil
 	}
-	triples, err := w.triples(ctx, n)
+	triples, ended, err := w.triples(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -357,6 +357,9 @@ func (w *writer) addKnowledge(ctx context.Context, n *memory.Note, fresh bool) e
 	}
 	if len(triples) == 0 {
 		w.skippedf(Semantic, "it states nothing that is kept as knowledge")
+	}
+	if err := w.facts.endStated(ctx, ended, triples, n); err != nil {
+		return err
 	}
 	for _, t := range triples {
 		if err := w.facts.assert(ctx, t, n); err != nil {
@@ -375,37 +378,41 @@ func setStates(n *memory.Note, count int) {
 	n.Attributes[AttrStates] = float64(count)
 }
 
-// triples returns what a text states.
-func (w *writer) triples(ctx context.Context, n *memory.Note) ([]Triple, error) {
+// triples returns what a text states, and what it ends.
+func (w *writer) triples(ctx context.Context, n *memory.Note) (triples []Triple, ended []*edge, err error) {
 	said := memory.UtteranceOf(n)
-	in := TriplesInput{Message: said}
+	known, err := w.mayEnd(ctx, &said)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := TriplesInput{Message: said, Known: w.facts.known(known)}
 	call, err := w.p.calls.Triples(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	call.MaxTokens = w.c.MaxTokens
-	var triples []Triple
 	answer, err := w.d.Ask(ctx, call)
 	switch {
 	case err == nil:
-		var dropped int
-		if triples, dropped, err = ReadTriples(answer.JSON, answer.Analyst); err != nil {
-			return nil, err
+		read, err := ReadTriples(answer.JSON, answer.Analyst, len(known))
+		if err != nil {
+			return nil, nil, err
 		}
-		w.out.Analyst, w.out.Dropped = answer.Analyst, w.out.Dropped+dropped
+		w.out.Analyst, w.out.Dropped, triples = answer.Analyst, w.out.Dropped+read.Dropped, read.Triples
+		for _, k := range read.Ends {
+			ended = append(ended, known[k])
+		}
 	case errors.Is(err, memory.ErrBadAnswer) || errors.Is(err, memory.ErrBudget):
 		triples, w.out.Analyst = RuleTriples(in), memory.AnalystHeuristic
 	default:
-		return nil, fmt.Errorf("%s: %w", CallTriples, err)
+		return nil, nil, fmt.Errorf("%s: %w", CallTriples, err)
 	}
-	if w.c.Persons == personsSeveral && said.Name != "" {
-		for i := range triples {
-			if triples[i].Subject == SubjectUser {
-				triples[i].Subject = said.Name
-			}
+	for i := range triples {
+		if triples[i].Subject == SubjectUser {
+			triples[i].Subject = w.subjectOf(&said)
 		}
 	}
-	return triples, nil
+	return triples, ended, nil
 }
 
 // note decides about a note that a caller wrote or changed.

@@ -10,7 +10,7 @@ import (
 
 func triplesOf(role memory.Role, s string) []string {
 	out := []string{}
-	for _, t := range RuleTriples(TriplesInput{memory.Utterance{Role: role, Content: s}}) {
+	for _, t := range RuleTriples(TriplesInput{Message: memory.Utterance{Role: role, Content: s}}) {
 		out = append(out, t.Relation+": "+t.Object)
 	}
 	return out

@@ -119,7 +119,7 @@ func spokenLine(u *memory.Utterance) string {
 	default:
 		speaker = string(u.Role)
 	}
-	return u.Time.UTC().Format("2006-01-02 Monday") + ", " + speaker + ": " + u.Content
+	return u.Time.Format("2006-01-02 Monday") + ", " + speaker + ": " + u.Content
 }
 
 // newUtteranceMaterial returns a message as prompts show it, shortened to so many
@@ -131,8 +131,8 @@ func newUtteranceMaterial(u memory.Utterance, chars int) utteranceMaterial {
 	return utteranceMaterial{Role: u.Role, Name: policy.CleanLine(u.Name, 100), Time: formatWithWeekday(u.Time), Content: u.Content}
 }
 
-// formatWithWeekday returns a time as prompts show it, in UTC with the day of the week.
-func formatWithWeekday(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 Monday") }
+// formatWithWeekday returns a time as prompts show it, in its zone with the day of the week.
+func formatWithWeekday(t time.Time) string { return memory.Minute(t) + t.Format(" Monday") }
 
 type extractMaterial struct {
 	Summary string   `json:"summary,omitempty"`
@@ -357,7 +357,7 @@ func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Ana
 		OccurredAt: m.OccurredAt, State: memory.StateEvolved, Analyst: by, Attributes: map[string]any{},
 	}
 	for name, v := range m.Attributes {
-		if name != memory.AttrTurn && name != memory.AttrRecall {
+		if name != memory.AttrTurn && name != memory.AttrRecall && name != memory.AttrDigest {
 			n.Attributes[name] = v
 		}
 	}

@@ -225,7 +225,7 @@ func (u *graphUpdate) findSources(s *statement) {
 			break
 		}
 	}
-	s.at = memory.Instant(s.at)
+	s.at = memory.EventInstant(s.at)
 }
 
 // askContradicted asks which of the shown edges are no longer true. When the answer cannot

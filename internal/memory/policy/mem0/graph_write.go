@@ -63,7 +63,7 @@ func (u *graphUpdate) putNodes(dec *memory.Decision) {
 		if note.From == 0 {
 			o.Effect = effectNew
 			note.Context, note.Category, note.Importance = memory.DefaultContext, n.kind, memory.DefaultImportance
-			note.OccurredAt, note.State, note.Analyst = memory.Instant(latest), memory.StateEvolved, u.analyst
+			note.OccurredAt, note.State, note.Analyst = memory.EventInstant(latest), memory.StateEvolved, u.analyst
 		} else {
 			maps.Copy(attributes, note.Attributes)
 			count, _ := note.Attributes[graph.AttrMentions].(float64)
@@ -137,7 +137,9 @@ func (u *graphUpdate) putTriple(ctx context.Context, e *graphEdge, live map[uuid
 		n.State, n.Analyst = memory.StateEvolved, u.analyst
 	}
 	n.Content = sentence(subject.Content, e.id.Relation, object.Content)
-	n.OccurredAt = e.edge.ValidFrom
+	if !n.OccurredAt.Equal(e.edge.ValidFrom) { // a link keeps no offset
+		n.OccurredAt = e.edge.ValidFrom
+	}
 	n.Attributes = graph.TripleAttributes(e.id, subject.Content, object.Content)
 	n.Attributes[memory.AttrConfidence] = u.confidence(e)
 	sources := slices.DeleteFunc(slices.Clone(e.edge.Sources), func(id uuid.UUID) bool { return !live[id] })

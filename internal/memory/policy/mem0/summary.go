@@ -202,7 +202,7 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 		for i := range s.facts {
 			n := &s.facts[i]
 			in.Memories = append(in.Memories, n.Content)
-			m.Memories = append(m.Memories, factMaterial{Date: n.OccurredAt.UTC().Format("2006-01-02"), Text: n.Content})
+			m.Memories = append(m.Memories, factMaterial{Date: memory.Day(n.OccurredAt), Text: n.Content})
 		}
 	case len(changes) == 0:
 		return s.write(d, s.current.Content, s.current.Analyst), nil

@@ -111,7 +111,10 @@ func shortenToBudget(messages []memory.Note, limit, size int) (newLimit, newSize
 	return limit, size
 }
 
-// dayMessages returns the messages of a day that may be learned from, by time. Their
+// widestOffset is more than any zone is ahead of UTC or behind it, and what RFC 3339 can write.
+const widestOffset = 24 * time.Hour
+
+// dayMessages returns the messages of a day, each in the zone of its writer, that may be learned from, by time. Their
 // texts may be shortened; see shortenToBudget.
 func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
 	at := func(op filter.Op, t time.Time) filter.Expr {
@@ -121,9 +124,9 @@ func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.
 	limit, size := memory.MaxContentBytes, 0
 	err := policy.EachNote(ctx, d, memory.NoteQuery{
 		Kinds:  []memory.Kind{memory.KindMessage},
-		Filter: filter.And{at(filter.Gte, start), at(filter.Lt, start.AddDate(0, 0, 1))},
+		Filter: filter.And{at(filter.Gte, start.Add(-widestOffset)), at(filter.Lt, start.AddDate(0, 0, 1).Add(widestOffset))},
 	}, func(n *memory.Note) {
-		if memory.Learnable(n) {
+		if DayOf(n.OccurredAt) == DayOf(start) && memory.Learnable(n) {
 			m := *n
 			m.Content = text.Shorten(m.Content, limit)
 			out = append(out, m)
@@ -206,7 +209,7 @@ func (day *dayRun) material(c *Config, chars int) (dayMaterial, DayInput) {
 			}
 		}
 		in.Turns = append(in.Turns, u)
-		m.Turns = append(m.Turns, turnMaterial{Time: u.Time.UTC().Format("15:04"), Speaker: displayName(u.Name, day.language, u.Role), Text: t})
+		m.Turns = append(m.Turns, turnMaterial{Time: u.Time.Format("15:04 ") + memory.ZoneOf(u.Time), Speaker: displayName(u.Name, day.language, u.Role), Text: t})
 	}
 	return m, in
 }

@@ -50,8 +50,8 @@ const (
 // dayKey returns the natural key of a day's summary and profile.
 func dayKey(date string) string { return "day/" + date }
 
-// DayOf returns the date of a time in UTC, such as 2023-05-01.
-func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+// DayOf returns the date of a time in its zone, such as 2023-05-01.
+func DayOf(t time.Time) string { return memory.Day(t) }
 
 // Policy is MemoryBank. Its name is "memorybank".
 type Policy struct {
@@ -68,6 +68,9 @@ const (
 	callPortrait    = "overall_personality"
 )
 
+// promptVersions are the versions of the prompts in use, by call.
+var promptVersions = map[string]string{callDay: "3", callPersonality: "3", callHistory: "3", callPortrait: "3"}
+
 // New returns the policy with its prompts and schemas. models are the names of
 // further models that a collection may choose.
 func New(models ...string) (*Policy, error) {
@@ -75,7 +78,7 @@ func New(models ...string) (*Policy, error) {
 	for _, l := range []policy.Language{policy.English, policy.Chinese} {
 		p.prompts[l] = map[string]policy.Prompt{}
 		for _, name := range []string{callDay, callPersonality, callHistory, callPortrait} {
-			loaded, err := policy.LoadPrompt(files, "memorybank/"+name+"."+string(l)+"@3")
+			loaded, err := policy.LoadPrompt(files, "memorybank/"+name+"."+string(l)+"@"+promptVersions[name])
 			if err != nil {
 				return nil, err
 			}

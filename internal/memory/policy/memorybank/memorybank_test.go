@@ -309,7 +309,7 @@ func TestBankLanguage(t *testing.T) {
 		s := newTestDesk(t, fmt.Sprintf(`{"language":%q}`, r.language))
 		if r.want == policy.Chinese {
 			s.Answers[callDay] = `{"summary":"安养了一只猫。","events":[]}`
-			s.Answers[callPersonality] = `{"traits":["善良","好奇"],"mood":"高兴","reply_strategy":"问问猫的情况。"}`
+			s.Answers[callPersonality] = `{"traits":["善良","好奇"],"mood":"因领养猫而高兴，因奶奶生病而担忧","reply_strategy":"问问猫的情况。"}`
 		}
 		s.say(1, memory.RoleUser, "", "t1", r.said, mayDay)
 		s.task(taskDay, "2023-05-01", "")
@@ -318,11 +318,11 @@ func TestBankLanguage(t *testing.T) {
 			t.Fatalf("asked %d times", len(s.Asked))
 		}
 		for _, c := range s.Asked {
-			if c.Version != fmt.Sprintf("memorybank/%s.%s@3", c.Name, r.want) {
+			if c.Version != fmt.Sprintf("memorybank/%s.%s@%s", c.Name, r.want, promptVersions[c.Name]) {
 				t.Errorf("%s %q: asked with %s", r.language, r.said, c.Version)
 			}
 		}
-		if n := s.find(memory.KindProfile, "day/2023-05-01"); r.want == policy.Chinese && n.Content != "性格：善良、好奇。心情：高兴。回复策略：问问猫的情况。" {
+		if n := s.find(memory.KindProfile, "day/2023-05-01"); r.want == policy.Chinese && n.Content != "性格：善良、好奇。心情：因领养猫而高兴，因奶奶生病而担忧。回复策略：问问猫的情况。" {
 			t.Errorf("got %q", n.Content)
 		}
 	}
@@ -492,7 +492,7 @@ func TestBankPrompts(t *testing.T) {
 		s.task(taskDay, "2023-05-01", "")
 		s.task(taskOverall, "", "")
 		for _, c := range s.Asked {
-			policytest.Golden(t, "golden/"+c.Name+"."+l+".v3.txt", policytest.PromptText(c))
+			policytest.Golden(t, "golden/"+c.Name+"."+l+".v"+promptVersions[c.Name]+".txt", policytest.PromptText(c))
 			_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 			data, _, _ := strings.Cut(rest, "</memory-data>")
 			if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {

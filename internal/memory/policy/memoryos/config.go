@@ -20,6 +20,12 @@ const (
 	EvictColdest   = "coldest"
 )
 
+// What leaves a full short tier.
+const (
+	migrateOne = "one" // what it has no room for
+	migrateAll = "all" // all but the newest exchange, as one batch of themes
+)
+
 // The persons that a collection remembers.
 const (
 	personsOne     = "one"     // users of a second name are refused
@@ -31,6 +37,7 @@ const (
 type Config struct {
 	Preset            string  // "code"
 	ShortCapacity     int     // pairs of the short tier; 10, 7, 1
+	Migrate           string  // "one"
 	MidCapacity       int     // sessions of the middle tier; 2,000, 200, 2,000
 	KnowledgeCapacity int     // entries about the user, and as many about the assistant; 100
 	HeatThreshold     float64 // from which a session is analyzed; 5
@@ -61,7 +68,7 @@ func DefaultConfig() Config { return presetConfig(presetCode) }
 // presetConfig returns the values of a preset.
 func presetConfig(name string) Config {
 	c := Config{
-		Preset: name, ShortCapacity: 10, MidCapacity: 2_000, KnowledgeCapacity: 100, HeatThreshold: 5, MergeThreshold: 0.6, KeywordWeight: 1,
+		Preset: name, ShortCapacity: 10, Migrate: migrateOne, MidCapacity: 2_000, KnowledgeCapacity: 100, HeatThreshold: 5, MergeThreshold: 0.6, KeywordWeight: 1,
 		TauSeconds: 86_400, Alpha: 1, Beta: 1, Gamma: 1, Eviction: EvictLeastUsed, Sessions: 5, Pages: 7, KnowledgeHits: 20, Floor: 0.1,
 		KnowledgeFloor: 0.01, Persons: personsOne, Temperature: 0.7, MaxTokens: 2_000, MaterialChars: defaultMaterialChars, Analyst: policy.AnalystAuto,
 	}
@@ -82,6 +89,8 @@ func settings() []policy.Setting[Config] {
 		policy.ChoiceSetting("preset", "the defaults of the others: those of the published code, of the paper, or of its LoCoMo script",
 			[]string{presetCode, presetPaper, presetLoCoMo}, func(c *Config) any { return &c.Preset }),
 		number("short_capacity", "exchanges of the short tier", 1, 1_000, func(c *Config) any { return &c.ShortCapacity }),
+		policy.ChoiceSetting("migrate", "what leaves a full short tier for the middle tier. one: the oldest exchange; all: all but the newest, at most 16 at once, whose themes are found together",
+			[]string{migrateOne, migrateAll}, func(c *Config) any { return &c.Migrate }),
 		number("mid_capacity", "sessions of the middle tier", 1, 20_000, func(c *Config) any { return &c.MidCapacity }),
 		number("knowledge_capacity", "entries about the user, and as many about the assistant", 1, 10_000, func(c *Config) any { return &c.KnowledgeCapacity }),
 		number("heat_threshold", "heat from which a session is analyzed", 0, 1e6, func(c *Config) any { return &c.HeatThreshold }),

@@ -21,6 +21,7 @@ import (
 // Bounds of one decision, so that its model calls stay within the budget of a job. The rest is a task of its own.
 const (
 	maxBatch    = 8  // pairs that leave the short tier
+	maxQueue    = 16 // the same when all of it leaves at once
 	maxAnalyses = 10 // analyses of sessions
 	maxRepairs  = 4  // sessions that are summed up again
 	maxPages    = 20 // pages of one analysis

@@ -31,8 +31,13 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if excess <= 0 {
 		return nil
 	}
-	r.later = r.later || excess > maxBatch
-	pairs = pairs[:min(excess, maxBatch)]
+	most := maxBatch
+	if r.c.Migrate == migrateAll {
+		excess, most = len(pairs)-1, maxQueue // what was said last stays, as the beginning of the next queue
+	}
+	leave := min(excess, most)
+	r.later = r.later || len(pairs)-leave > r.c.ShortCapacity
+	pairs = pairs[:leave]
 	previous, err := r.previousPage(ctx, pairs[0].messages[0].ID)
 	if err != nil {
 		return err
@@ -343,6 +348,12 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 			return err
 		}
 	}
+	r.join(s, pages, reason)
+	return nil
+}
+
+// join adds pages to a session.
+func (r *run) join(s *session, pages []*midPage, reason string) {
 	n := int64(len(pages))
 	s.state.Interaction, s.state.Fresh, s.state.Pages = s.state.Interaction+n, s.state.Fresh+n, s.state.Pages+n
 	s.state.LastVisit, s.changed = formatVisit(r.now), true
@@ -362,7 +373,6 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 	for _, pg := range pages {
 		r.move(Move{From: TierShort, To: TierMid, Note: pg.first, Session: new(s.note.ID), Reason: reason, Heat: heat})
 	}
-	return nil
 }
 
 // otherLink returns the link from a session to a message of a page that is not its first.

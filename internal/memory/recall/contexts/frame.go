@@ -13,7 +13,7 @@ import (
 // The frame of a context consists of whole lines:
 //
 //	## Episodes                    a part
-//	### Friday 2026-05-08 13:56    the date of the notes below
+//	### Friday 2026-05-08 13:56 UTC    the date of the notes below
 //	[1] Ada: I moved to Lisbon.    a note
 //	    Yes, really!               its second line
 //
@@ -25,15 +25,15 @@ const indent = "    "
 
 func partHeading(title string) string { return "## " + title + "\n" }
 
-// timeHeading dates the notes below it by day and time, in UTC.
+// timeHeading dates the notes below it by day and time, which says its zone.
 func timeHeading(at time.Time) string {
-	return "### " + formatDay(at) + at.UTC().Format(" 15:04") + "\n"
+	return "### " + formatDay(at) + at.Format(" 15:04 ") + memory.ZoneOf(at) + "\n"
 }
 
 // groupHeading dates a group by its first note. It leaves out midnight, which is the time of dates
 // without a time.
 func groupHeading(at time.Time) string {
-	if at.UTC().Truncate(24 * time.Hour).Equal(at) {
+	if h, m, s := at.Clock(); h == 0 && m == 0 && s == 0 && at.Nanosecond() == 0 {
 		return dayHeading(at)
 	}
 	return timeHeading(at)
@@ -42,7 +42,7 @@ func groupHeading(at time.Time) string {
 // dayHeading dates the notes below it by day.
 func dayHeading(at time.Time) string { return "### " + formatDay(at) + "\n" }
 
-func formatDay(at time.Time) string { return at.UTC().Format("Monday 2006-01-02") }
+func formatDay(at time.Time) string { return at.Format("Monday 2006-01-02") }
 
 // noteLine returns the line of a note: its mark and its framed text.
 func noteLine(mark int, framed string) string {

@@ -85,7 +85,7 @@ func TestContextKeepsItsBudget(t *testing.T) {
 
 var (
 	partLine = regexp.MustCompile(`^## (Blocks|Profile|Knowledge|Summaries|Entities|Facts|Notes|Passages|Episodes)$`)
-	dateLine = regexp.MustCompile(`^### [A-Z][a-z]+day 2026-01-0\d( \d\d:\d\d)?$`)
+	dateLine = regexp.MustCompile(`^### [A-Z][a-z]+day 2026-01-0\d( \d\d:\d\d UTC)?$`)
 	noteLine = regexp.MustCompile(`^\[(\d+)\] \S`)
 	nextLine = regexp.MustCompile(`^    \s*\S`)
 	anyMark  = regexp.MustCompile(`(?:^|[^\\])\[\d+\]`)
@@ -270,10 +270,10 @@ func TestSessionsShareAHeading(t *testing.T) {
 	}
 	hits := []contexts.Hit{turn("b", 10, "b ten"), turn("a", 11, "a eleven"), turn("b", 12, "b twelve"), turn("a", 9, "a nine"), turn("a", 33, "a next day")}
 	for order, want := range map[contexts.Order]string{
-		contexts.OrderTime: "## Episodes\n### Monday 2026-01-05 09:00\n[1] user: a nine\n[2] user: a eleven\n### Monday 2026-01-05 10:00\n[3] user: b ten\n[4] user: b twelve\n" +
-			"### Tuesday 2026-01-06 09:00\n[5] user: a next day",
-		contexts.OrderRelevance: "## Episodes\n### Monday 2026-01-05 10:00\n[1] user: b ten\n### Monday 2026-01-05 11:00\n[2] user: a eleven\n### Monday 2026-01-05 12:00\n[3] user: b twelve\n" +
-			"### Monday 2026-01-05 09:00\n[4] user: a nine\n### Tuesday 2026-01-06 09:00\n[5] user: a next day",
+		contexts.OrderTime: "## Episodes\n### Monday 2026-01-05 09:00 UTC\n[1] user: a nine\n[2] user: a eleven\n### Monday 2026-01-05 10:00 UTC\n[3] user: b ten\n[4] user: b twelve\n" +
+			"### Tuesday 2026-01-06 09:00 UTC\n[5] user: a next day",
+		contexts.OrderRelevance: "## Episodes\n### Monday 2026-01-05 10:00 UTC\n[1] user: b ten\n### Monday 2026-01-05 11:00 UTC\n[2] user: a eleven\n### Monday 2026-01-05 12:00 UTC\n[3] user: b twelve\n" +
+			"### Monday 2026-01-05 09:00 UTC\n[4] user: a nine\n### Tuesday 2026-01-06 09:00 UTC\n[5] user: a next day",
 	} {
 		if out := write(t, contexts.Request{Query: "a", Order: order}, hits...); out.Text != want {
 			t.Errorf("by %s:\n%s", order, out.Text)

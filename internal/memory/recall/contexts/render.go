@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // render writes the text. If it costs more than the sum of its lines, the least relevant items are
@@ -39,7 +40,7 @@ func (p *packer) renderItems() (Result, error) {
 				b.WriteString(p.dateHeading(it))
 			}
 			if !it.pinned {
-				dates = append(dates, it.note.OccurredAt.UTC().Format(time.DateOnly))
+				dates = append(dates, memory.Day(it.note.OccurredAt))
 			}
 			part.Citations = append(part.Citations, Cite(it.note))
 			out.Notes = append(out.Notes, *it.note)

@@ -171,6 +171,11 @@ class External(Model):
     """
 
 
+class ErasureKept(Model):
+    id: str
+    name: str
+
+
 class KeptCollection(Model):
     id: str
     name: str
@@ -860,7 +865,7 @@ class ProfileDay(Model):
     """
     date: date_aliased
     """
-    The day, in UTC.
+    The day, in the zone of the messages.
     """
     content: str
     """
@@ -1496,6 +1501,41 @@ class Usage(Model):
     limits: Limits
     """
     The limits in force, the gateway's own included.
+    """
+
+
+class ErasureReport(Model):
+    erased: list[str]
+    """
+    Notes of which no version is left: the one that was named, and what it alone supported.
+    """
+    rewritten: list[str]
+    """
+    Notes that remain without what was erased, and of which only the current version is left.
+    """
+    collections: list[str]
+    """
+    Whose logs were searched: that of the note and its forks.
+    """
+    versions: int
+    """
+    Versions that are gone, with their vectors.
+    """
+    jobs: int
+    """
+    Jobs that are gone, or whose result is.
+    """
+    reviews: int
+    """
+    Reviews that are gone.
+    """
+    waiting: list[str]
+    """
+    Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first.
+    """
+    kept: list[ErasureKept]
+    """
+    Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it.
     """
 
 
@@ -2223,7 +2263,7 @@ class Job(Model):
     id: str
     kind: str
     """
-    `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `file`.
+    `note` and `exchange` run a policy, `policy` is work that a policy deferred, `step` is a run of an agent, `flush` makes room in its window; the others are `adopt`, `copy`, `consolidate`, `refresh`, `import`, `remove`, `reembed`, `erase`, `file`.
     """
     state: str
     """
@@ -2440,7 +2480,7 @@ class ContextAnswer(Model):
     """
     dates: list[date_aliased] | None = None
     """
-    Days (UTC) of the cited notes, oldest first.
+    Days of the cited notes, each in the zone of its note, oldest first.
     """
     encoding: str
     """

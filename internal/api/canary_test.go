@@ -1,0 +1,194 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// canary is a word that is told once, and looked for behind every door.
+const canary = "quokka"
+
+// canaryPolicies are all policies, with settings by which they derive at once.
+var canaryPolicies = map[string]string{
+	"none": `{}`, "amem": `{}`, "mem0": `{"summary_every":1}`, "mem0g": `{}`, "memorybank": `{"summary_delay":0}`,
+	"memoryos": `{"short_capacity":1,"heat_threshold":1}`, "layered": `{"episodic_threshold":0}`, "memgpt": `{}`,
+}
+
+// canaryCage is a collection that was told the canary.
+type canaryCage struct {
+	*system
+	t       *testing.T
+	path    string
+	message string // the id of the message with the canary
+}
+
+func newCage(t *testing.T, policy string) *canaryCage {
+	t.Helper()
+	b := newSystem(t)
+	made := b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"cage","policy":%q,"policy_config":%s}`, policy, canaryPolicies[policy]))
+	if made.Code != http.StatusCreated {
+		made = b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"cage","policy":%q}`, policy)).want(http.StatusCreated)
+	}
+	w := &canaryCage{system: b, t: t, path: "/v1/collections/" + made.text("id")}
+	w.say("I live in Lisbon with my sister Anna.")
+	w.message = w.say("I keep the spare key of the boathouse under the " + canary + " statue. I have a boat called Bo.").text("messages.0.id")
+	w.say("My brother Tom works at Siemens in Porto.")
+	w.say("We sail to Cascais every summer.")
+	w.settle()
+	return w
+}
+
+func (w *canaryCage) say(text string) response {
+	w.t.Helper()
+	w.pass(time.Minute)
+	out := w.call(w.t, "one", "POST", w.path+"/messages", fmt.Sprintf(`{"messages":[{"user":%q,"assistant":"I see.","name":"Nora"}]}`, text)).want(http.StatusAccepted)
+	w.runJobs(w.t)
+	return out
+}
+
+// settle runs what is due later, too.
+func (w *canaryCage) settle() {
+	w.t.Helper()
+	for range 3 {
+		w.runJobs(w.t)
+		w.pass(2 * time.Minute)
+	}
+	w.runJobs(w.t)
+}
+
+// seen returns the doors behind which the canary is seen.
+func (w *canaryCage) seen(past bool) []string {
+	w.t.Helper()
+	var out []string
+	look := func(method, target, body string) {
+		a := w.call(w.t, "one", method, target, body)
+		if strings.Contains(strings.ToLower(a.Body.String()), canary) {
+			out = append(out, method+" "+strings.TrimPrefix(target, w.path)+": "+a.Body.String())
+		}
+	}
+	for _, op := range w.doc.operations {
+		if op.method == http.MethodGet && strings.HasPrefix(op.path, "/v1/collections/{collection}") && strings.Count(op.path, "{") == 1 && !strings.HasSuffix(op.path, "/changes") {
+			look("GET", strings.Replace(op.path, "/v1/collections/{collection}", w.path, 1), "")
+		}
+	}
+	look("GET", "/v1/jobs?limit=100", "")
+	look("GET", "/v1/reviews", "")
+	for _, query := range []string{"Where is the spare key of the boathouse?", "statue", "boat"} {
+		ask := fmt.Sprintf(`{"query":%q}`, query)
+		look("POST", w.path+"/search", ask)
+		look("POST", w.path+"/context", ask)
+		look("POST", w.path+"/recall", ask)
+		look("POST", w.path+"/chat", fmt.Sprintf(`{"message":%q,"remember":false}`, query))
+		look("POST", "/v1/search", fmt.Sprintf(`{"query":%q,"collections":["cage"]}`, query))
+	}
+	if past {
+		head := int(w.call(w.t, "one", "GET", w.path, "").number("head_revision"))
+		for at := range head + 1 {
+			look("GET", fmt.Sprintf("%s/notes?limit=100&as_of=%d", w.path, at), "")
+		}
+	}
+	return out
+}
+
+// derived returns the ids of the notes that were derived and have the canary.
+func (w *canaryCage) derived() []string {
+	w.t.Helper()
+	var out []string
+	all := w.call(w.t, "one", "GET", w.path+"/notes?limit=100", "").want(http.StatusOK)
+	for i := range all.length("items") {
+		at := fmt.Sprintf("items.%d.", i)
+		if kind := all.text(at + "kind"); kind != string(memory.KindMessage) && strings.Contains(all.text(at+"content"), canary) {
+			out = append(out, all.text(at+"id"))
+		}
+	}
+	return out
+}
+
+// A message that is deleted is not shown any more behind any door, nor is what was derived from it alone.
+func TestDeletedSource(t *testing.T) {
+	t.Parallel()
+	for policy := range canaryPolicies {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newCage(t, policy)
+			if len(w.seen(false)) == 0 {
+				t.Fatal("the canary was never there")
+			}
+			w.call(t, "one", "DELETE", w.path+"/notes/"+w.message, "").want(http.StatusNoContent)
+			w.settle()
+			for _, door := range w.seen(false) {
+				t.Errorf("%.600s", door)
+			}
+		})
+	}
+}
+
+// What was derived and is deleted is not shown any more behind any door, but in the notes that the answer names.
+func TestDeletedDerived(t *testing.T) {
+	t.Parallel()
+	for policy := range canaryPolicies {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newCage(t, policy)
+			list := w.derived()
+			t.Logf("%d derived notes have it", len(list))
+			var named []string
+			for _, id := range list {
+				a := w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
+				if a.Code == http.StatusNotFound { // it went with another one
+					continue
+				}
+				if ids := a.want(http.StatusNoContent).Header().Get("Slipbox-Sources"); ids != "" {
+					named = append(named, strings.Split(ids, ",")...)
+				}
+			}
+			if len(list) == 0 {
+				named = []string{w.message}
+			}
+			w.settle()
+			if seen := w.seen(false); len(named) == 0 {
+				for _, door := range seen {
+					t.Errorf("%.600s", door)
+				}
+				return
+			}
+			slices.Sort(named)
+			for _, id := range slices.Compact(named) {
+				w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
+			}
+			w.settle()
+			for _, door := range w.seen(false) {
+				t.Errorf("after the named sources were deleted, too: %.600s", door)
+			}
+		})
+	}
+}
+
+// What is erased is not in the past, either.
+func TestErased(t *testing.T) {
+	t.Parallel()
+	for policy := range canaryPolicies {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newCage(t, policy)
+			report := w.call(t, "one", "DELETE", w.path+"/notes/"+w.message+"?erase=true", "").want(http.StatusOK)
+			if report.number("versions") < 1 || report.text("erased.0") == "" {
+				t.Errorf("report %s", report.Body)
+			}
+			w.settle()
+			for _, door := range w.seen(true) {
+				t.Errorf("%.600s", door)
+			}
+			w.call(t, "one", "GET", w.path+"/notes/"+w.message+"/history", "").want(http.StatusNotFound)
+			if problems, err := w.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+				t.Errorf("the store: %+v, %v", problems, err)
+			}
+		})
+	}
+}

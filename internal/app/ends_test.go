@@ -1,0 +1,127 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+)
+
+// stated is what a scripted model finds in a message: what it states of the user, and the objects that it ends.
+type stated struct {
+	triples [][2]string
+	ends    []string
+}
+
+// findTriples makes a model answer the calls "triples" by what messages state. Only what the prompt numbers can end.
+func findTriples(t *testing.T, model *llmtest.Server, messages map[string]stated) {
+	t.Helper()
+	model.Handle("triples", func(r llmtest.Request) llmtest.Reply {
+		_, rest, _ := strings.Cut(r.User, "<memory-data>")
+		data, _, _ := strings.Cut(rest, "</memory-data>")
+		var asked struct {
+			Message string
+			Known   []struct {
+				Number int
+				Object string
+			}
+		}
+		if err := json.Unmarshal([]byte(data), &asked); err != nil {
+			t.Errorf("%v in %s", err, r.User)
+		}
+		found, ends := []object{}, []int{}
+		for _, x := range messages[asked.Message].triples {
+			found = append(found, object{"subject": "user", "relation": x[0], "object": x[1], "confidence": 1})
+		}
+		for _, k := range asked.Known {
+			if slices.Contains(messages[asked.Message].ends, k.Object) {
+				ends = append(ends, k.Number)
+			}
+		}
+		return llmtest.JSON(object{"triples": found, "ends": ends})
+	})
+}
+
+// What a model finds to be ended by a message ends at once: a place after a move, a goal that was given up, a diet that
+// stopped. It is kept with its time. With the setting off, and of what nothing names, only repeats settle it.
+func TestLayeredEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
+		model := llmtest.New(t)
+		findTriples(t, model, map[string]stated{
+			"I live in Rotterdam.":                      {triples: [][2]string{{"place", "Rotterdam"}}},
+			"I'm a vegetarian.":                         {triples: [][2]string{{"diet", "vegetarian"}}},
+			"I want to run the Ghent half.":             {triples: [][2]string{{"goals", "run the Ghent half"}}},
+			"I drink tea.":                              {triples: [][2]string{{"drinks", "tea"}}},
+			"Back then I moved to Delft.":               {triples: [][2]string{{"place", "Delft"}}, ends: []string{"Rotterdam", "Copenhagen"}},
+			"I moved to Copenhagen, and eat fish again": {triples: [][2]string{{"place", "Copenhagen"}, {"diet", "pescatarian"}}, ends: []string{"Rotterdam", "vegetarian"}},
+			"My knee says no to Ghent.":                 {ends: []string{"run the Ghent half"}},
+		})
+		g := startChat(start, model)
+		objects := func(c, query string) (out []string) {
+			t.Helper()
+			for _, f := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/"+c+"/facts?limit=50&"+query, nil)["items"].([]any) {
+				out = append(out, f.(object)["object"].(string))
+			}
+			slices.Sort(out)
+			return out
+		}
+		for c, x := range map[string]struct {
+			config      object
+			valid, past string
+		}{
+			"at-once":  {object{}, "Copenhagen pescatarian tea", "Rotterdam run the Ghent half vegetarian"},
+			"repeated": {object{"end_at_once": false}, "Copenhagen Delft Rotterdam pescatarian run the Ghent half tea vegetarian", ""},
+		} {
+			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": c, "policy": "layered", "policy_config": x.config})
+			for i, said := range []string{"I live in Rotterdam.", "I'm a vegetarian.", "I want to run the Ghent half.", "I drink tea.", "I moved to Copenhagen, and eat fish again", "My knee says no to Ghent."} {
+				got := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+c+"/remember", object{"content": said, "role": "user", "occurred_at": "2026-03-0" + string(rune('1'+i)) + "T09:00:00Z"})
+				if conflicts := got["conflicts"].([]any); c == "at-once" && len(conflicts) != 0 {
+					t.Errorf("%s: %s: %v", c, said, conflicts)
+				}
+			}
+			if c == "repeated" { // an item of an earlier time ends nothing that was stated about a later one
+				g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+c+"/remember", object{"content": "Back then I moved to Delft.", "role": "user", "occurred_at": "2026-02-01T09:00:00Z"})
+			}
+			if got := strings.Join(objects(c, ""), " "); got != x.valid {
+				t.Errorf("%s: valid are %s, want %s", c, got, x.valid)
+			}
+			if got := strings.Join(objects(c, "valid=false"), " "); got != x.past {
+				t.Errorf("%s: past are %s, want %s", c, got, x.past)
+			}
+		}
+		g.call(http.StatusOK, http.MethodPost, "/v1/collections/at-once/remember", object{"content": "Back then I moved to Delft.", "role": "user", "occurred_at": "2026-02-01T09:00:00Z"})
+		if got := objects("at-once", "relation=place"); !slices.Contains(got, "Copenhagen") {
+			t.Errorf("an item of an earlier time ended what was stated later: %v", got)
+		}
+		asOf := objects("at-once", "relation=place&valid_at=2026-03-02T00:00:00Z")
+		if !slices.Contains(asOf, "Rotterdam") {
+			t.Errorf("before the move the place was %v", asOf)
+		}
+	})
+}
+
+// C334: no model is asked what an assistant states; only what a person says is asked about.
+func TestC334WithAModel(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	findTriples(t, model, map[string]stated{
+		"I live in Bergen.": {triples: [][2]string{{"place", "Bergen"}}}, "You live in Rome, and I am Bo.": {triples: [][2]string{{"place", "Rome"}, {"name", "Bo"}}},
+	})
+	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "layered"})
+	g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/c/messages?wait=evolved", object{"messages": []object{
+		{"role": "user", "content": "I live in Bergen."}, {"role": "assistant", "content": "You live in Rome, and I am Bo."},
+	}})
+	for _, role := range []string{"assistant", "system", "tool"} {
+		g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": "You live in Rome, and I am Bo.", "role": role, "importance": 1})
+	}
+	facts := g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/facts", nil)["items"].([]any)
+	if len(facts) != 1 || facts[0].(object)["object"] != "Bergen" || model.Calls("triples") != 1 {
+		t.Errorf("after %d calls known is %v", model.Calls("triples"), facts)
+	}
+}

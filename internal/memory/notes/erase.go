@@ -1,0 +1,216 @@
+package notes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Erasure is what Erase removed.
+type Erasure struct {
+	Deleted
+
+	Gone      []uuid.UUID // notes of which no version is left
+	Rewritten []uuid.UUID // notes that stay, of which only the current version is left
+	memory.Erased
+	Waiting []uuid.UUID  // jobs that erase the earlier versions of summaries when these are made again
+	Kept    []ErasedFork // forks of others, where what was derived from the note stays
+}
+
+// ErasedFork is a fork that the scope may not write.
+type ErasedFork struct {
+	ID   uuid.UUID
+	Name string
+}
+
+// Erase deletes a note as DeleteWith does, also one that is deleted already, and removes every trace of it and of what the
+// deletion changed: all versions, in forks too, vectors, links, jobs, reviews. Nothing brings it back. NotFound when no
+// version is there, Conflict when the collection has it from the one that it was forked from.
+func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, sources Sources, r memory.Request) (Erasure, error) {
+	c, err := n.resolveWritable(ctx, s, ref)
+	if err != nil {
+		return Erasure{}, err
+	}
+	if err := n.checkErasable(ctx, s, &c, id); err != nil {
+		return Erasure{}, err
+	}
+	tree, err := n.withForks(ctx, s, c)
+	if err != nil {
+		return Erasure{}, err
+	}
+	var out Erasure
+	changes := make([]change, len(tree))
+	for i := range tree {
+		d := plainDeletion(id, sources, nil)
+		if i == 0 {
+			d.guard = r.Guard
+		} else if _, err := n.resolveWritable(ctx, s, tree[i].ID.String()); err != nil {
+			out.Kept = append(out.Kept, ErasedFork{tree[i].ID, tree[i].Name})
+			continue
+		}
+		done, err := n.deleteNote(ctx, s, &tree[i], d)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return out, err
+		}
+		if i == 0 {
+			out.Deleted = done
+		}
+		if changes[i], err = n.changeOf(ctx, s, &tree[i], id); err != nil {
+			return out, err
+		}
+	}
+	if !slices.Contains(changes[0].gone, id) {
+		changes[0].gone = append(changes[0].gone, id)
+	}
+	for i := range tree {
+		if i > 0 && len(changes[i].gone)+len(changes[i].past) == 0 {
+			continue
+		}
+		if err := n.eraseChange(ctx, s, &tree[i], id, &changes[i], &out); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// checkErasable finds out whether a note can be erased where it is.
+func (n *Service) checkErasable(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) error {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	past, err := n.store.History(ctx, s, v, id, 0, 0)
+	if err != nil {
+		return err
+	}
+	for i := range past {
+		if past[i].Note.Layer != c.ID {
+			return fault.New(fault.Conflict, "the note is of the collection %s, which this one was forked from; erase it there", past[i].Note.Layer)
+		}
+		if err := block.CheckNote(past[i].Note.Kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withForks returns a collection and the forks below it that the scope reaches, each after what it reads.
+func (n *Service) withForks(ctx context.Context, s tenant.Scope, c memory.Collection) ([]memory.Collection, error) {
+	tree := []memory.Collection{c}
+	for i := 0; i < len(tree); i++ {
+		for q := (memory.CollectionQuery{Parent: tree[i].ID, Limit: memory.MaxPage}); ; {
+			page, err := n.store.ListCollections(ctx, s, q)
+			if err != nil {
+				return nil, err
+			}
+			tree = append(tree, page...)
+			if len(page) < q.Limit {
+				break
+			}
+			last := &page[len(page)-1]
+			q.After = last.Name + "\x00" + last.ID.String()
+		}
+	}
+	return tree, nil
+}
+
+// change is what the deletion of a note changed in the log of a collection.
+type change struct {
+	gone, past []uuid.UUID
+	again      []uuid.UUID // of past: those that their policy makes again
+}
+
+// errPast ends the reading of a log.
+var errPast = errors.New("the log is read far enough")
+
+// changeOf returns what the latest deletion of a note changed; nothing if it is visible, or was deleted elsewhere.
+func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) (change, error) {
+	var out change
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return out, err
+	}
+	last, err := n.store.History(ctx, s, v, id, 0, 1)
+	if fault.Is(err, fault.NotFound) || err == nil && (!last[0].Note.Deleted || last[0].Note.Layer != c.ID) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	at := last[0].Note.From
+	_, err = n.store.Log(ctx, s, v, 0, at-1, "", func(r memory.LogRow) error {
+		switch {
+		case r.Note.From > at:
+			return errPast
+		case r.Note.From < at:
+		case r.Note.Deleted:
+			out.gone = append(out.gone, r.Note.ID)
+		default:
+			out.past = append(out.past, r.Note.ID)
+			if r.Note.Provenance.Stale && slices.Contains(madeAgain, r.Note.Kind) {
+				out.again = append(out.again, r.Note.ID)
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errPast) {
+		return out, err
+	}
+	// What was restored since is no longer deleted.
+	shown, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
+	for i := range shown {
+		out.gone = slices.DeleteFunc(out.gone, func(id uuid.UUID) bool { return id == shown[i].ID })
+	}
+	return out, err
+}
+
+// madeAgain are the kinds of notes that a policy makes again from what is left.
+var madeAgain = []memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}
+
+// eraseChange removes what a deletion changed, and enqueues the job that erases what is still to be made again.
+func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, x *change, out *Erasure) error {
+	erased, err := n.store.EraseNotes(ctx, s, c.ID, x.gone, x.past, audit("note.erase", id, c))
+	if err != nil {
+		return err
+	}
+	out.Versions, out.Erased.Jobs, out.Reviews = out.Versions+erased.Versions, out.Erased.Jobs+erased.Jobs, out.Reviews+erased.Reviews
+	for _, layer := range erased.Layers {
+		out.Layers = appendNew(out.Layers, layer)
+	}
+	for _, id := range x.gone {
+		out.Gone = appendNew(out.Gone, id)
+	}
+	for _, id := range x.past {
+		out.Rewritten = appendNew(out.Rewritten, id)
+	}
+	if len(x.again) == 0 {
+		return nil
+	}
+	payload, err := json.Marshal(memory.EraseJob{Notes: x.again})
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "encode the job of an erasure")
+	}
+	_, err = n.store.Write(ctx, s, c.ID, memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id}, func(ctx context.Context, tx memory.Tx) error {
+		j, err := tx.Enqueue(ctx, memory.Job{Kind: memory.JobErase, Stage: memory.StageTask, Payload: payload})
+		if err == nil {
+			out.Waiting = append(out.Waiting, j.ID)
+		}
+		return err
+	})
+	return err
+}
+
+func appendNew(list []uuid.UUID, id uuid.UUID) []uuid.UUID {
+	if slices.Contains(list, id) {
+		return list
+	}
+	return append(list, id)
+}

@@ -1,0 +1,440 @@
+package notes
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/secret"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Sources says what happens to the notes that a deleted note was derived from.
+type Sources string
+
+// The choices. TakeSentences is the default: of a fact or a line of knowledge, the sentences that say it are taken out of
+// them. KeepSources leaves them as they are, DeleteSources deletes them.
+const (
+	TakeSentences Sources = ""
+	KeepSources   Sources = "keep"
+	DeleteSources Sources = "delete"
+)
+
+// Deleted is the result of a deletion.
+type Deleted struct {
+	Revision memory.Revision
+	// Said are the notes that the deleted one was derived from and that may still say it: those of a summary or a triple,
+	// and those in which no sentence was found that says it.
+	Said []uuid.UUID
+}
+
+// removedKind is the kind in the mark of a sentence that was taken out of a message.
+const removedKind = "deleted"
+
+// supportedKinds are the kinds of notes that are deleted with the last of their sources. Summaries, sessions and profiles
+// are made again by their policy instead.
+var supportedKinds = []memory.Kind{memory.KindFact, memory.KindKnowledge, memory.KindEntity, memory.KindNote, memory.KindPassage}
+
+// consequences are what a deletion changes beside the deleted note, found at a view.
+type consequences struct {
+	gone  []uuid.UUID   // derived notes that nothing else supports, and sources that are deleted as well
+	edits []memory.Note // notes without the sentences that say what is deleted, with their vectors
+	said  []uuid.UUID
+	texts []string // of gone, and the sentences that were taken out
+}
+
+// finder finds the consequences of a deletion.
+type finder struct {
+	n *Service
+	s tenant.Scope
+	v memory.View
+	c *memory.Collection
+}
+
+// consequencesOf finds what the deletion of a note changes. A note that is not visible has none.
+func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.Collection, v memory.View, id uuid.UUID, sources Sources) (consequences, error) {
+	var out consequences
+	f := finder{n, s, v, c}
+	found, err := n.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
+	if err != nil || len(found) == 0 {
+		return out, err
+	}
+	note := &found[0]
+	gone := []uuid.UUID{id}
+	if sources == DeleteSources {
+		of, err := f.sourcesOf(ctx, note)
+		if err != nil {
+			return out, err
+		}
+		for i := range of {
+			gone = append(gone, of[i].ID)
+		}
+	}
+	if gone, err = f.supported(ctx, gone); err != nil {
+		return out, err
+	}
+	out.gone = gone[1:]
+	if sources != DeleteSources {
+		out.edits, out.said, out.texts, err = f.statedBy(ctx, note, sources)
+		if err != nil {
+			return out, err
+		}
+	}
+	also, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
+	for i := range also {
+		out.texts = append(out.texts, also[i].Content)
+	}
+	return out, err
+}
+
+// supported appends the notes that were derived from notes and that no other visible note supports.
+func (f *finder) supported(ctx context.Context, gone []uuid.UUID) ([]uuid.UUID, error) {
+	for from := gone; len(from) > 0; {
+		next := len(gone)
+		derived, err := f.list(ctx, memory.NoteQuery{Kinds: supportedKinds, Sources: from})
+		if err != nil {
+			return nil, err
+		}
+		for i := range derived {
+			d := &derived[i]
+			if _, triple := graph.TripleLink(d); triple || slices.Contains(gone, d.ID) {
+				continue // triples are deleted with the last of their facts
+			}
+			if stays, err := f.staysWithout(ctx, d, gone); err != nil {
+				return nil, err
+			} else if !stays {
+				gone = append(gone, d.ID)
+			}
+		}
+		from = gone[next:]
+	}
+	return gone, nil
+}
+
+// staysWithout reports whether something else than notes supports a note.
+func (f *finder) staysWithout(ctx context.Context, d *memory.Note, gone []uuid.UUID) (bool, error) {
+	others := d.Provenance.Sources
+	if d.Kind == memory.KindEntity { // its sources are the newest ones only; its edges have their own
+		links, err := f.n.store.Links(ctx, f.s, f.v, memory.LinkQuery{Notes: []uuid.UUID{d.ID}, Direction: memory.Both})
+		if err != nil {
+			return false, err
+		}
+		others = slices.Clone(others)
+		for i := range links {
+			if e, ok := graph.EdgeOf(&links[i]); ok {
+				others = append(others, e.Sources...)
+			}
+		}
+	}
+	others = slices.DeleteFunc(slices.Clone(others), func(id uuid.UUID) bool { return slices.Contains(gone, id) })
+	left, err := f.n.store.Notes(ctx, f.s, f.v, others, memory.ReadOptions{})
+	return len(left) > 0, err
+}
+
+// sourcesOf returns the visible notes that a note was derived from, and the messages that those are of.
+func (f *finder) sourcesOf(ctx context.Context, note *memory.Note) ([]memory.Note, error) {
+	return f.n.store.Notes(ctx, f.s, f.v, note.Provenance.Sources, memory.ReadOptions{})
+}
+
+func (f *finder) list(ctx context.Context, q memory.NoteQuery) (out []memory.Note, err error) {
+	q.Limit = 500
+	err = memory.EachNote(ctx, func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+		return f.n.store.ListNotes(ctx, f.s, f.v, q)
+	}, q, func(n *memory.Note) error {
+		out = append(out, *n)
+		return nil
+	})
+	return out, err
+}
+
+// statedBy returns the notes that say what a note says, without the sentences that do, and those in which none was found.
+func (f *finder) statedBy(ctx context.Context, note *memory.Note, sources Sources) (edits []memory.Note, said []uuid.UUID, taken []string, err error) {
+	of, err := f.sourcesOf(ctx, note)
+	if err != nil || len(of) == 0 {
+		return nil, nil, nil, err
+	}
+	_, triple := graph.TripleLink(note)
+	if sources == KeepSources || triple || note.Kind != memory.KindFact && note.Kind != memory.KindKnowledge {
+		for i := range of {
+			said = append(said, of[i].ID)
+		}
+		return nil, said, nil, nil
+	}
+	w := newSaying(note.Content)
+	for i := range of {
+		if next, ok := w.takeOut(&of[i]); ok {
+			edits = append(edits, next)
+		} else {
+			said = append(said, of[i].ID)
+		}
+	}
+	more, err := f.repeatedBy(ctx, of, w)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	edits = append(edits, more...)
+	if len(edits) > 0 {
+		// A source of several messages says it in one of them.
+		said = slices.DeleteFunc(said, func(id uuid.UUID) bool { return !w.mayBeSaidBy(of, id) })
+	}
+	f.embed(ctx, edits)
+	return edits, said, slices.Collect(maps.Values(w.taken)), nil
+}
+
+// repeatedBy returns other messages and copies of messages without the sentences that were taken out of the sources, and
+// without those of their exchanges that say the same in other words.
+func (f *finder) repeatedBy(ctx context.Context, of []memory.Note, w *saying) ([]memory.Note, error) {
+	turns := map[uuid.UUID]bool{}
+	skip := map[uuid.UUID]bool{}
+	for i := range of {
+		skip[of[i].ID] = true
+		if turn := turnOf(&of[i]); turn != uuid.Nil {
+			turns[turn] = true
+		}
+	}
+	all, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}})
+	if err != nil {
+		return nil, err
+	}
+	var out []memory.Note
+	for i := range all {
+		if skip[all[i].ID] {
+			continue
+		}
+		if next, ok := w.takeRepeated(&all[i], turns[turnOf(&all[i])]); ok {
+			out = append(out, next)
+		}
+	}
+	return out, nil
+}
+
+// embed sets the vectors of notes to those of their new texts, if the embedder is fast.
+func (f *finder) embed(ctx context.Context, list []memory.Note) {
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = memory.EmbedText(&list[i])
+	}
+	for i, e := range f.n.embed(ctx, f.s, f.c, texts) {
+		if e.Vector != nil {
+			list[i].Embed(e, f.c.Embedder)
+		}
+	}
+}
+
+// saying finds the sentences that say what a statement says: those that it quotes, else those that share most of its
+// terms.
+type saying struct {
+	letters string            // of the words of the statement, or of what it quotes
+	terms   map[string]bool   // of the statement
+	taken   map[string]string // the sentences that were taken out, by their letters
+}
+
+func newSaying(statement string) *saying {
+	w := &saying{terms: map[string]bool{}, taken: map[string]string{}}
+	words := statement
+	if _, quoted, ok := strings.Cut(statement, ": “"); ok && strings.HasSuffix(quoted, "”") {
+		words = strings.TrimSuffix(strings.TrimSuffix(quoted, "”"), "…")
+	}
+	w.letters = letters(words)
+	for _, t := range text.Terms(words) {
+		w.terms[t] = true
+	}
+	return w
+}
+
+// letters returns the words of a text in lower case, without punctuation, with a space around each run of letters and digits.
+func letters(s string) string {
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + strings.Join(words, " ") + " "
+}
+
+// shared counts the terms of the statement that a text has.
+func (w *saying) shared(s string) int {
+	n := 0
+	seen := map[string]bool{}
+	for _, t := range text.Terms(s) {
+		if w.terms[t] && !seen[t] {
+			seen[t] = true
+			n++
+		}
+	}
+	return n
+}
+
+// quotes reports whether the statement quotes a sentence, or a part of it.
+func (w *saying) quotes(sentence string) bool {
+	l := letters(sentence)
+	return l != "" && w.letters != "" && (strings.Contains(w.letters, l) || strings.Contains(l, w.letters))
+}
+
+// takeOut returns a source of the statement without the sentences that say it; ok is false if none was found.
+func (w *saying) takeOut(n *memory.Note) (next memory.Note, ok bool) {
+	sentences := text.Sentences(n.Content)
+	out := slices.DeleteFunc(slices.Clone(sentences), func(s string) bool { return !w.quotes(s) })
+	if len(out) == 0 {
+		best := 0
+		for _, s := range sentences {
+			best = max(best, w.shared(s))
+		}
+		for _, s := range sentences {
+			if n := w.shared(s); n > 0 && n == best {
+				out = append(out, s)
+			}
+		}
+	}
+	for _, s := range out {
+		w.taken[letters(s)] = s
+	}
+	return without(n, out), len(out) > 0
+}
+
+// takeRepeated returns another note without the sentences that were taken out of the sources. In a message of the same
+// exchange, a sentence with most of the terms of the statement says the same.
+func (w *saying) takeRepeated(n *memory.Note, exchange bool) (next memory.Note, ok bool) {
+	var out []string
+	for _, s := range text.Sentences(n.Content) {
+		if w.taken[letters(s)] != "" || exchange && 2*w.shared(s) > len(w.terms) {
+			out = append(out, s)
+		}
+	}
+	return without(n, out), len(out) > 0
+}
+
+// mayBeSaidBy reports whether a source has a term of the statement.
+func (w *saying) mayBeSaidBy(of []memory.Note, id uuid.UUID) bool {
+	return slices.ContainsFunc(of, func(n memory.Note) bool { return n.ID == id && w.shared(n.Content) > 0 })
+}
+
+// without returns a note with a mark in place of sentences. It remembers what it was, so that a client that sends it again
+// does not bring the sentences back.
+func without(n *memory.Note, sentences []string) memory.Note {
+	next := *n
+	for _, s := range sentences {
+		next.Content = strings.Replace(next.Content, s, secret.Mark(removedKind), 1)
+	}
+	next.Attributes = maps.Clone(n.Attributes)
+	if next.Attributes == nil {
+		next.Attributes = map[string]any{}
+	}
+	if n.Attributes[memory.AttrDigest] == nil {
+		next.Attributes[memory.AttrDigest] = strconv.FormatInt(memory.DigestOf(n), 16)
+	}
+	// What described the text may repeat it.
+	if !slices.Contains(n.Supplied, memory.FieldContext) && n.Analyst != "" {
+		next.Context = memory.DefaultContext
+	}
+	if !slices.Contains(n.Supplied, memory.FieldKeywords) && n.Analyst != "" {
+		next.Keywords = nil
+	}
+	next.Embed(memory.Embedding{}, "")
+	return next
+}
+
+// apply deletes and changes what a deletion affects. It returns the versions of before, and of edits those of after.
+func (x *consequences) apply(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, d *derivation) error {
+	gone, err := tx.Notes(ctx, x.gone, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return err
+	}
+	for i := range gone {
+		if err := deleteTriples(ctx, tx, gone[i].ID); err != nil {
+			return err
+		}
+		if err := d.refresh(ctx, tx, c, &gone[i], nil); err != nil {
+			return err
+		}
+		if err := tx.Delete(ctx, gone[i].ID); err != nil {
+			return err
+		}
+	}
+	for i := range x.edits {
+		old, err := readVisible(ctx, tx, x.edits[i].ID)
+		if err != nil {
+			return err
+		}
+		if old == nil {
+			continue
+		}
+		next := x.edits[i]
+		if _, err := tx.Put(ctx, next); err != nil {
+			return err
+		}
+		if job := noteJob(s, c, &next, false); job != nil {
+			if _, err := tx.Enqueue(ctx, *job); err != nil {
+				return err
+			}
+		}
+		if err := d.refresh(ctx, tx, c, old, &next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attrMeta is the attribute of a page's link to its session that sums up the pages before it. The next
+// page makes it again.
+const attrMeta = "meta"
+
+// clear takes what was said out of where no note shows it: the results of jobs, and the links of summaries and sessions
+// that are made again.
+func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, old *memory.Note) error {
+	texts := []string{old.Content}
+	if old.Kind == memory.KindMessage || old.Kind == memory.KindNote {
+		texts = append(texts, text.Sentences(old.Content)...)
+	}
+	texts = append(texts, x.texts...)
+	texts = slices.DeleteFunc(texts, func(s string) bool {
+		return len(strings.Fields(letters(s))) < 2 && utf8.RuneCountInString(s) < leastText
+	})
+	if err := tx.ClearJobs(ctx, texts); err != nil {
+		return err
+	}
+	for page := range slices.Chunk(d.sessions, sessionsAtOnce) {
+		links, err := tx.Links(ctx, memory.LinkQuery{Notes: page, Direction: memory.Both, Limit: math.MaxInt32})
+		if err != nil {
+			return err
+		}
+		for i := range links {
+			l := links[i]
+			meta, _ := l.Attributes[attrMeta].(string)
+			again := slices.Contains(d.ids, l.Source) || slices.Contains(d.ids, l.Target)
+			if meta == "" || !again && !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(meta, s) }) {
+				continue
+			}
+			l.Attributes = maps.Clone(l.Attributes)
+			l.Attributes[attrMeta] = ""
+			if _, err := tx.Link(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sessionsAtOnce is of how many sessions the links are read at once.
+const sessionsAtOnce = 100
+
+// leastText is how many characters a text of one word has that is looked for in the results of jobs.
+const leastText = 6
+
+// changed returns the ids of the notes that a deletion changes, which others may be derived from.
+func (x *consequences) changed(id uuid.UUID) []uuid.UUID {
+	out := append([]uuid.UUID{id}, x.gone...)
+	for i := range x.edits {
+		out = append(out, x.edits[i].ID)
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/store"
+)
+
+// EraseVersions implements store.NoteErasure.
+func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (int64, error) {
+	const of = " IN (SELECT unhex(value) FROM json_each(?3))"
+	var erased int64
+	for _, t := range []struct {
+		text   string
+		notes  []uuid.UUID
+		counts bool
+	}{
+		{"DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note" + of, notes, false},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of, notes, true},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of, notes, false},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of, notes, false},
+		{"DELETE FROM usage WHERE tenant = ?1 AND layer = ?2 AND note" + of, notes, false},
+		{`DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note` + of + ` AND EXISTS (SELECT 1 FROM notes n WHERE n.tenant = vectors.tenant AND n.layer = vectors.layer
+ AND n.id = vectors.note AND n.from_rev = vectors.from_rev AND n.to_rev < 9223372036854775807)`, past, false},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + " AND to_rev < 9223372036854775807", past, true},
+	} {
+		n, err := q.exec(ctx, t.text, tenantID, layer, ids(t.notes))
+		if err != nil {
+			return 0, err
+		}
+		if t.counts {
+			erased += n
+		}
+	}
+	return erased, nil
+}
+
+// named is the condition that a text has one of the ids ?3.
+func named(column string) string {
+	return "EXISTS (SELECT 1 FROM json_each(?3) e WHERE instr(" + column + ", e.value) > 0)"
+}
+
+// EraseJobs implements store.NoteErasure.
+func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error) {
+	gone, err := q.exec(ctx, "DELETE FROM jobs WHERE tenant = ?1 AND collection = ?2 AND note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)) AND state NOT IN ('queued', 'running')",
+		tenantID, collection, idTexts(notes))
+	if err != nil {
+		return 0, err
+	}
+	cleared, err := q.exec(ctx, `UPDATE jobs SET result = '', error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload ELSE '' END
+ WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND `+named("result"), tenantID, collection, idTexts(notes))
+	return gone + cleared, err
+}
+
+// EraseReviews implements store.NoteErasure.
+func (q *session) EraseReviews(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error) {
+	return q.exec(ctx, "DELETE FROM reviews WHERE tenant = ?1 AND collection = ?2 AND ("+named("changes")+
+		" OR trigger IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)))", tenantID, collection, idTexts(notes))
+}
+
+// RaiseEpoch implements store.NoteErasure.
+func (q *session) RaiseEpoch(ctx context.Context, tenantID, layer uuid.UUID) error {
+	_, err := q.exec(ctx, "UPDATE collection_heads SET erase_epoch = erase_epoch + 1 WHERE tenant = ? AND collection = ?", tenantID, layer)
+	return err
+}
+
+// ClearJobs implements store.NoteErasure.
+func (q *session) ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error {
+	list, err := store.Document("texts", texts)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "UPDATE jobs SET result = '' WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND state NOT IN ('queued', 'running') AND "+named("result"), tenantID, collection, list)
+	return err
+}
