@@ -6,8 +6,9 @@
 # MODEL_URL is the base URL of an OpenAI-compatible endpoint, with its /v1; MODEL its name there,
 # MODEL_KEY its key, both optional. DIALOGUES is how many dialogues are told (0), TURNS how many turns
 # of each (0: all), IDS names them instead, SET is "believed" or "learned", POLICIES are mem0, mem0g,
-# layered (mem0). STATE is a file that keeps what each dialogue gave: a later run continues from it.
-# CALLS is how many exchanges each collection is told that asks for calls (4; 0: none), TIMEOUT when no
+# layered (mem0), CONFIG their policy_config in JSON where the model is asked. STATE is a file that keeps
+# what each dialogue gave: a later run continues from it.
+# CALLS is how often each call of each policy is asked (5; 0: not), what a scenario gave is kept beside STATE, TIMEOUT when no
 # more calls are asked, REQUEST_TIMEOUT how long one answer may take.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/gateway.sh
 
 if [[ -z ${MODEL_URL:-} ]]; then
-	echo "usage: make eval/model MODEL_URL=http://host:port/v1 [MODEL=name] [MODEL_KEY=key] [DIALOGUES=0] [TURNS=0] [CALLS=4] [TIMEOUT=20m] [REQUEST_TIMEOUT=30s]" >&2
+	echo "usage: make eval/model MODEL_URL=http://host:port/v1 [MODEL=name] [MODEL_KEY=key] [DIALOGUES=0] [TURNS=0] [CALLS=5] [TIMEOUT=20m] [REQUEST_TIMEOUT=30s]" >&2
 	exit 2
 fi
 model=${MODEL:-default}
@@ -29,5 +30,5 @@ start_gateway
 go build -o "$work/eval" ./cmd/eval
 SLIPBOX_KEY=$key "$work/eval" model --url "$url" --prefix model- --upstream "$MODEL_URL" --listen "$listen" --model "$model" \
 	--dialogues "${DIALOGUES:-0}" --turns "${TURNS:-0}" --set "${SET:-believed}" ${IDS:+--ids "$IDS"} --policies "${POLICIES:-mem0}" \
-	--state "${STATE:-.cache/eval/model-$model.jsonl}" --calls "${CALLS:-4}" --timeout "${TIMEOUT:-20m}"
+	--config "${CONFIG:-{\}}" --state "${STATE:-.cache/eval/model-$model.jsonl}" --calls "${CALLS:-5}" --timeout "${TIMEOUT:-20m}"
 stop_gateway

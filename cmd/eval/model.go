@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,22 +36,33 @@ check what is stored. The gateway must use the address of --listen, with /v1, as
 calls are answered with fixed usable answers. The command fails when the stored data has
 problems, or when the gateway is no longer ready at the end.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return testModel(cmd.Context(), *o, upstream, listen, d, eval.ModelTest{Calls: calls, Until: time.Now().Add(timeout), Patience: patience})
+			return testModel(cmd.Context(), *o, upstream, listen, d, eval.ModelTest{
+				Calls: calls, Enough: calls, State: callsState(d.state), Until: time.Now().Add(timeout), Patience: patience,
+			})
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&upstream, "upstream", "", "base URL of the OpenAI-compatible endpoint, with /v1")
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "address of the proxy that the gateway uses as its endpoint")
-	f.IntVar(&calls, "calls", 4, "exchanges or notes per collection; 0: only dialogues are told")
+	f.IntVar(&calls, "calls", 5, "how often each call of each policy is asked, about as many exchanges or notes per collection; 0: only dialogues are told")
 	d.addTo(f)
 	f.DurationVar(&timeout, "timeout", 30*time.Minute, "time after which nothing is asked")
 	_ = cmd.MarkFlagRequired("upstream")
 	return cmd
 }
 
+// callsState returns the file that keeps what the calls gave, beside the one of the dialogues.
+func callsState(dialogues string) string {
+	if dialogues == "" {
+		return ""
+	}
+	return strings.TrimSuffix(dialogues, ".jsonl") + "-calls.jsonl"
+}
+
 // dialogueOptions choose the labeled dialogues that are told to a model.
 type dialogueOptions struct {
 	corpus, model, state, set string
+	config                    string
 	policies, ids, files      []string
 	dialogues, turns          int
 }
@@ -60,8 +73,9 @@ func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&d.set, "set", "believed", "of the dialogues: believed, on which no prompt was chosen, or learned")
 	f.StringSliceVar(&d.ids, "ids", nil, "of the dialogues, instead of --dialogues")
 	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered")
+	f.StringVar(&d.config, "config", "{}", "policy_config of the collections that ask the model")
 	f.StringVar(&d.model, "model", "model", "name of the model in the report")
-	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave; a later run goes on from it")
+	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave, and beside it one for the calls; a later run continues from them")
 	f.StringVar(&d.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the labeled dialogues")
 	f.StringSliceVar(&d.files, "files", eval.FirstFiles, "of that folder, by the beginning of their names; \"\": all")
 }
@@ -130,7 +144,12 @@ func tellDialogues(ctx context.Context, o *options, d *dialogueOptions, t *eval.
 	if err != nil || len(dialogues) == 0 {
 		return err
 	}
+	config := map[string]any{}
+	if err := json.Unmarshal([]byte(d.config), &config); err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
 	m := eval.ModelDialogues{
+		Config: config,
 		Client: t.Client, Proxy: t.Proxy, Prefix: o.prefix, Model: d.model, Policies: d.policies, Dialogues: dialogues, State: d.state, Logf: logf,
 	}
 	results, err := m.Run(ctx)

@@ -202,8 +202,8 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 	if model := cfg.LLM.InForce().Model; isSmall(model) {
 		f.State = Note
 		f.Detail += fmt.Sprintf("; the name of %s says that it has less than %d billion parameters", model, fewParameters)
-		f.Fix = "without a model, facts are quoted: in a small sample, models of 0.5 and 1.5 billion parameters kept half as many or fewer (docs/models.md). " +
-			"Name a larger one, or set SLIPBOX_LLM=heuristic"
+		f.Fix = "without a model, facts are quoted: in a small sample, 11 of 20 quotations were good, and 6 of 33 facts of a model of 1.5 billion parameters " +
+			"(docs/models.md). Name a larger one, set \"extraction\": \"quotations\" in the policy_config of mem0, or set SLIPBOX_LLM=heuristic"
 	}
 	return f
 }

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,12 @@ import (
 // askAll asks a fake model every call of every policy.
 func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 	t.Helper()
+	return askEach(t, model, 0)
+}
+
+// askEach asks a fake model each call of each policy so many times; 0: as often as it comes.
+func askEach(t *testing.T, model *llmtest.Server, enough int) *eval.ModelReport {
+	t.Helper()
 	proxy, err := eval.NewModelProxy(model.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -26,12 +34,17 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 		c.LLM.EmbedProvider = llm.EmbedHash
 		c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerPause = 1, time.Millisecond, time.Second
 	})
-	report, err := (&eval.ModelTest{
-		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Until: time.Now().Add(15 * time.Minute),
-		Patience: 1500 * time.Millisecond, Logf: t.Logf,
-	}).Run(t.Context())
+	test := &eval.ModelTest{
+		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Enough: enough, Until: time.Now().Add(15 * time.Minute),
+		Patience: 1500 * time.Millisecond, State: filepath.Join(t.TempDir(), "calls.jsonl"), Logf: t.Logf,
+	}
+	report, err := test.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	asked := len(model.Requests())
+	if again, err := test.Run(t.Context()); err != nil || !maps.Equal(again.Calls, report.Calls) || len(model.Requests()) != asked {
+		t.Errorf("a second run, which has everything already, gives %+v: %v", again, err)
 	}
 	var table strings.Builder
 	if err := report.Print(&table); err != nil {
@@ -41,7 +54,7 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 	if err := report.Err(); err != nil {
 		t.Error(err)
 	}
-	if report.TimedOut || len(report.CutOff) > 0 {
+	if report.TimedOut || len(report.CutOff()) > 0 {
 		t.Error("it did not come to an end")
 	}
 	return report
@@ -71,13 +84,35 @@ func TestEveryCallOfEveryPolicy(t *testing.T) {
 	if len(report.NotAsked) > 0 {
 		t.Errorf("not asked: %v", report.NotAsked)
 	}
-	for _, c := range report.Calls {
-		if c.Name != eval.CallChat && c.Name != eval.CallStep && (c.Good == 0 || c.Good != c.Questions()) {
-			t.Errorf("%+v", c)
+	derived := 0
+	for of, c := range report.Calls {
+		if of.Call != eval.CallChat && of.Call != eval.CallStep && (c.Good == 0 || c.Repaired+c.Unusable+c.Failed > 0) {
+			t.Errorf("%s: %+v", of, c)
 		}
 	}
-	if len(report.Refused) > 0 || report.Derived == 0 {
-		t.Errorf("refused %v, %d derived notes", report.Refused, report.Derived)
+	for _, s := range report.Scenarios {
+		if derived += s.Derived; len(s.Refused) > 0 {
+			t.Errorf("%s: refused %v", s.Scenario, s.Refused)
+		}
+	}
+	if derived == 0 {
+		t.Error("nothing was derived")
+	}
+}
+
+// A slow model is asked each call so many times, and canned answers follow: all calls are reached all the same.
+func TestCallsAreAskedOftenEnough(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	report := askEach(t, model, 2)
+	if len(report.NotAsked) > 0 {
+		t.Errorf("not asked: %v", report.NotAsked)
+	}
+	for of, c := range report.Calls {
+		// What is asked at once, before the first answer, may be once too many for each of four.
+		if of.Call != eval.CallStep && c.Requests > 2+4 {
+			t.Errorf("%s was asked %d times", of, c.Requests)
+		}
 	}
 }
 

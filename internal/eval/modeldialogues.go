@@ -16,10 +16,11 @@ import (
 // dialogue gave is kept in a file, so that a run that was cut off continues where it was.
 type ModelDialogues struct {
 	Client    *Client
-	Proxy     *ModelProxy // the endpoint of the gateway's model
-	Prefix    string      // of the collections' names
-	Model     string      // its name in the report
-	Policies  []string    // that derive facts
+	Proxy     *ModelProxy    // the endpoint of the gateway's model
+	Prefix    string         // of the collections' names
+	Model     string         // its name in the report
+	Policies  []string       // that derive facts
+	Config    map[string]any // of the collections that ask the model
 	Dialogues []Labeled
 	State     string // file; each line is a DialogueResult
 	Logf      func(format string, args ...any)
@@ -63,6 +64,9 @@ func (c *CallShare) add(o CallShare) {
 	c.Out += o.Out
 	c.Seconds += o.Seconds
 }
+
+// questions returns how many questions ended, however they did.
+func (c *CallShare) questions() int { return c.Good + c.Repaired + c.Unusable + c.Failed }
 
 // contextTokens is the budget of a context that is to show what a question needs.
 const contextTokens = 1000
@@ -124,9 +128,9 @@ func (m *ModelDialogues) Run(ctx context.Context) ([]DialogueResult, error) {
 func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled) (DialogueResult, error) {
 	began := time.Now()
 	out := DialogueResult{By: by, Policy: policy, Dialogue: d.ID, Turns: len(d.Turns), Calls: map[string]CallShare{}}
-	config := map[string]any{}
+	config := m.Config
 	if by == WithoutModel {
-		config["analyst"] = "heuristic"
+		config = map[string]any{"analyst": "heuristic"}
 	}
 	asked, err := m.use(ctx)
 	if err != nil {
@@ -148,13 +152,7 @@ func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled
 		return out, err
 	}
 	now, err := m.use(ctx)
-	for call, use := range now {
-		before := asked[call]
-		use.add(CallShare{-before.Requests, -before.Good, -before.Repaired, -before.Unusable, -before.Failed, -before.In, -before.Out, -before.Seconds})
-		if use != (CallShare{}) {
-			out.Calls[call] = use
-		}
-	}
+	out.Calls = since(now, asked, nil, nil)
 	out.Seconds = time.Since(began).Seconds()
 	return out, err
 }
@@ -186,12 +184,15 @@ func (m *ModelDialogues) use(ctx context.Context) (map[string]CallShare, error) 
 	for call, of := range counts {
 		out[call] = CallShare{Good: of["good"], Repaired: of["repaired"], Unusable: of["unusable"], Failed: of["failed"]}
 	}
-	for call, requests := range m.Proxy.requests() {
-		use := out[call]
+	for of, requests := range m.Proxy.requests() {
+		use := out[of.Call]
 		for _, r := range requests {
 			use.add(CallShare{Requests: 1, In: r.In, Out: r.Out, Seconds: r.Took.Seconds()})
+			if of.Call == CallStep { // it has no schema: an action counts as usable, words as no answer
+				use.add(CallShare{Good: count(r.Acts), Unusable: count(!r.Acts && r.Status < 300), Failed: count(r.Status >= 300)})
+			}
 		}
-		out[call] = use
+		out[of.Call] = use
 	}
 	return out, nil
 }
@@ -294,7 +295,7 @@ func writeCallShares(w io.Writer, title string, calls map[string]CallShare) {
 		if !ok || c.Requests == 0 {
 			continue
 		}
-		questions := c.Good + c.Repaired + c.Unusable + c.Failed
+		questions := c.questions()
 		share := func(n int) float64 { return 100 * float64(n) / float64(max(questions, 1)) }
 		per := func(n float64) float64 { return n / float64(c.Requests) }
 		_, _ = fmt.Fprintf(w, "| %s, %s | %d | %.0f %% | %.0f %% | %.0f %% | %.0f %% | %.0f | %.0f | %.1f |\n", title, name, questions,

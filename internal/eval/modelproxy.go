@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,18 +23,27 @@ type ModelProxy struct {
 	http   *http.Client
 
 	mu         sync.Mutex
+	policy     string              // that asks
 	canned     map[string][]string // answers by call, used in rotation
-	seen       map[string][]ModelRequest
-	cannedUsed map[string]int // number of canned answers sent, by call
+	enough     int                 // how often the model is asked a call of a policy; 0: without a limit
+	seen       map[PolicyCall][]ModelRequest
+	before     map[PolicyCall]int // requests of an earlier run
+	cannedUsed map[string]int     // number of canned answers sent, by call
 	inFlight   int
+	cutting    bool           // what waits is given up
+	abandoned  map[string]int // requests that were given up since the policy began, by call
 	stopped    bool
 }
+
+// PolicyCall names a call of a policy.
+type PolicyCall struct{ Policy, Call string }
 
 // ModelRequest is one request that the endpoint answered.
 type ModelRequest struct {
 	Took    time.Duration
 	In, Out int64 // tokens that the endpoint reports; 0 without a report
 	Status  int
+	Acts    bool // the answer calls a tool, with arguments that are JSON
 }
 
 // CallChat is the name of requests without a schema, CallStep that of requests that offer tools: steps of agents.
@@ -48,14 +59,56 @@ func NewModelProxy(target string) (*ModelProxy, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is no http or https address of an endpoint", target)
 	}
-	return &ModelProxy{target: u, http: &http.Client{}, seen: map[string][]ModelRequest{}, cannedUsed: map[string]int{}}, nil
+	return &ModelProxy{target: u, http: &http.Client{}, seen: map[PolicyCall][]ModelRequest{}, cannedUsed: map[string]int{}}, nil
 }
 
-// setCanned sets the canned answers from now on; nil for none.
-func (p *ModelProxy) setCanned(answers map[string][]string) {
+// begin names the policy that asks from now on, and the calls that are answered with canned answers.
+func (p *ModelProxy) begin(policy string, canned map[string][]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.canned, p.cannedUsed = answers, map[string]int{}
+	p.policy, p.canned, p.cannedUsed = policy, canned, map[string]int{}
+	p.cutting, p.abandoned = false, map[string]int{}
+}
+
+// cut says that what waits is given up: it is neither a request nor a failure of the model.
+func (p *ModelProxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cutting = true
+}
+
+// given returns how many requests of each call were given up since the policy began.
+func (p *ModelProxy) given() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.abandoned)
+}
+
+// limit bounds how often the model is asked a call of a policy, with what an earlier run asked. Canned answers follow.
+func (p *ModelProxy) limit(enough int, before map[PolicyCall]int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enough, p.before = enough, before
+}
+
+// askedAny returns how often the model was asked a call by any policy.
+func (p *ModelProxy) askedAny(call string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for of, requests := range p.seen {
+		n += count(of.Call == call) * len(requests)
+	}
+	for of, before := range p.before {
+		n += count(of.Call == call) * before
+	}
+	return n
+}
+
+// cannedSince returns how many canned answers each call got since the policy began.
+func (p *ModelProxy) cannedSince() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.cannedUsed)
 }
 
 // stop makes the proxy refuse all later requests.
@@ -72,28 +125,32 @@ func (p *ModelProxy) idle() bool {
 	return p.inFlight == 0
 }
 
-// requests returns the measured requests so far, by call.
-func (p *ModelProxy) requests() map[string][]ModelRequest {
+// requests returns the measured requests so far, by policy and call.
+func (p *ModelProxy) requests() map[PolicyCall][]ModelRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make(map[string][]ModelRequest, len(p.seen))
+	out := make(map[PolicyCall][]ModelRequest, len(p.seen))
 	for call, of := range p.seen {
-		out[call] = append([]ModelRequest(nil), of...)
+		out[call] = slices.Clone(of)
 	}
 	return out
 }
 
-// cannedAnswer returns the next canned answer to a call; ok is false when it has none.
-func (p *ModelProxy) cannedAnswer(call string) (answer string, ok, stopped bool) {
+// cannedAnswer returns the next canned answer to a call; ok is false when it has none. of is the call as it is counted.
+func (p *ModelProxy) cannedAnswer(call string) (of PolicyCall, answer string, ok, stopped bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	of = PolicyCall{p.policy, call}
 	answers := p.canned[call]
+	if len(answers) == 0 && p.enough > 0 && p.before[of]+len(p.seen[of]) >= p.enough {
+		answers = cannedAnswers[call]
+	}
 	if len(answers) == 0 {
-		return "", false, p.stopped
+		return of, "", false, p.stopped
 	}
 	n := p.cannedUsed[call]
 	p.cannedUsed[call]++
-	return answers[n%len(answers)], true, p.stopped
+	return of, answers[n%len(answers)], true, p.stopped
 }
 
 // ServeHTTP answers a request, or forwards it.
@@ -104,7 +161,7 @@ func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	call := callName(body)
-	answer, primed, stopped := p.cannedAnswer(call)
+	of, answer, primed, stopped := p.cannedAnswer(call)
 	switch {
 	case stopped:
 		http.Error(w, "the time of the test is over", http.StatusServiceUnavailable)
@@ -123,21 +180,26 @@ func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.inFlight++
 	p.mu.Unlock()
-	status, usage := p.forward(w, r, body)
+	status, said := p.forward(w, r, body)
+	usage := usageIn(said)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inFlight--
-	p.seen[call] = append(p.seen[call], ModelRequest{Took: time.Since(began), In: usage.In, Out: usage.Out, Status: status})
+	if p.cutting && r.Context().Err() != nil {
+		p.abandoned[call]++
+		return
+	}
+	p.seen[of] = append(p.seen[of], ModelRequest{Took: time.Since(began), In: usage.In, Out: usage.Out, Status: status, Acts: callsTool(said)})
 }
 
-// forward sends a request to the endpoint and streams the answer back.
-func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte) (status int, u usage) {
+// forward sends a request to the endpoint, streams the answer back, and returns it.
+func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte) (status int, said []byte) {
 	target := *p.target
 	target.Path = strings.TrimRight(p.target.Path, "/") + strings.TrimPrefix(r.URL.Path, "/v1")
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, "no such address", http.StatusBadGateway)
-		return http.StatusBadGateway, u
+		return http.StatusBadGateway, nil
 	}
 	for _, name := range []string{"Authorization", "Content-Type", "Accept"} {
 		if v := r.Header.Get(name); v != "" {
@@ -147,7 +209,7 @@ func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte
 	resp, err := p.http.Do(req) //nolint:gosec // the endpoint is an argument of the command
 	if err != nil {
 		http.Error(w, "the endpoint does not answer", http.StatusBadGateway)
-		return http.StatusBadGateway, u
+		return http.StatusBadGateway, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	for _, name := range []string{"Content-Type", "Retry-After"} {
@@ -158,7 +220,7 @@ func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte
 	w.WriteHeader(resp.StatusCode)
 	var answerText bytes.Buffer
 	_, _ = io.Copy(io.MultiWriter(flushWriter{w}, &answerText), resp.Body)
-	return resp.StatusCode, usageIn(answerText.Bytes())
+	return resp.StatusCode, answerText.Bytes()
 }
 
 // flushWriter flushes each write, for streamed answers.
@@ -223,4 +285,43 @@ func usageIn(answerText []byte) (out usage) {
 		out = whole.Usage
 	}
 	return out
+}
+
+// callsTool reports whether an answer, whole or in pieces, calls a tool with arguments that are JSON.
+func callsTool(answerText []byte) bool {
+	arguments := map[int]string{}
+	read := func(raw []byte) {
+		type turn struct {
+			Calls []struct {
+				Index    int `json:"index"`
+				Function struct {
+					Arguments string `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
+		}
+		var piece struct {
+			Choices []struct {
+				Message turn `json:"message"`
+				Delta   turn `json:"delta"`
+			} `json:"choices"`
+		}
+		if json.Unmarshal(raw, &piece) != nil || len(piece.Choices) == 0 {
+			return
+		}
+		for _, c := range slices.Concat(piece.Choices[0].Message.Calls, piece.Choices[0].Delta.Calls) {
+			arguments[c.Index] += c.Function.Arguments
+		}
+	}
+	read(answerText)
+	if len(arguments) == 0 {
+		for line := range bytes.Lines(answerText) {
+			read(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:"))))
+		}
+	}
+	for _, a := range arguments {
+		if !json.Valid([]byte(a)) {
+			return false
+		}
+	}
+	return len(arguments) > 0
 }

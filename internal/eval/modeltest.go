@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +25,8 @@ type ModelTest struct {
 	Proxy  *ModelProxy // the endpoint of the gateway's model
 	Prefix string      // of the collections' names
 	Calls  int         // exchanges or notes per collection; most calls are asked about as often
+	Enough int         // how often each call of a policy is asked, canned answers follow; 0: without a limit
+	State  string      // file, a line for each scenario that ended; a later run continues from it. "": none
 	Until  time.Time   // nothing is asked after it
 	// Patience is how long nothing must change before open jobs count as stuck: a job waits for
 	// its next attempt because the model's answers were unusable, and others wait behind it.
@@ -31,31 +34,46 @@ type ModelTest struct {
 	Logf     func(format string, args ...any)
 }
 
-// Call is the statistics of one call.
-type Call struct {
-	Name     string
-	Requests int // to the endpoint, including repairs
-	// Questions by result: good at the first attempt, repaired, unusable (the fallback decided),
-	// or failed with the endpoint. Chats and steps, which have no schema, have none.
-	Good, Repaired, Unusable, Failed int
-	In, Out                          float64 // tokens per request, mean
-	Seconds                          float64 // per request, median
+// ScenarioResult is what one scenario gave.
+type ScenarioResult struct {
+	Scenario string               `json:"scenario"`
+	Policy   string               `json:"policy"`
+	Asked    int                  `json:"asked"` // for how many exchanges or notes
+	Calls    map[string]CallShare `json:"calls"` // of the model, without canned answers
+	Derived  int                  `json:"derived"`
+	Waiting  int                  `json:"waiting"` // jobs that wait for another attempt
+	Problems []string             `json:"problems,omitempty"`
+	Refused  []string             `json:"refused,omitempty"`
+	CutOff   bool                 `json:"cut_off,omitempty"`
+	Seconds  float64              `json:"seconds"`
 }
-
-// Questions returns the number of questions.
-func (c *Call) Questions() int { return c.Good + c.Repaired + c.Unusable + c.Failed }
 
 // ModelReport is how well a model answers the calls of the policies.
 type ModelReport struct {
-	Calls    []Call
-	NotAsked []string // calls that were never asked
-	Problems []string // stored data that should not be stored
-	Derived  int      // derived notes that were checked
-	Waiting  int      // jobs that wait for another attempt, because the answers were unusable
-	Refused  []string // errors of the gateway because of the model
-	CutOff   []string // scenarios whose share of the time ended before their jobs did
-	TimedOut bool     // some scenarios did not begin
-	Seconds  float64
+	Calls     map[PolicyCall]CallShare
+	NotAsked  []string // calls that were never asked
+	Scenarios []ScenarioResult
+	TimedOut  bool // some scenarios did not begin
+}
+
+// Problems returns the stored data that should not be stored.
+func (r *ModelReport) Problems() (out []string) {
+	for i := range r.Scenarios {
+		for _, p := range r.Scenarios[i].Problems {
+			out = append(out, r.Scenarios[i].Scenario+": "+p)
+		}
+	}
+	return out
+}
+
+// CutOff returns the scenarios whose share of the time ended before their jobs did.
+func (r *ModelReport) CutOff() (out []string) {
+	for i := range r.Scenarios {
+		if name := r.Scenarios[i].Scenario; r.Scenarios[i].CutOff && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // AllCalls returns the calls of all policies, steps of agents, and chat.
@@ -67,7 +85,8 @@ func AllCalls() []string {
 	}
 }
 
-// cannedAnswers are usable answers to the calls before the one that a scenario is for.
+// cannedAnswers are usable answers to the calls before the one that a scenario is for, and to those that were asked often
+// enough.
 var cannedAnswers = map[string][]string{
 	"analyze":  {`{"keywords":["pottery studio","lease","kiln"],"context":"A pottery studio opens.","tags":["pottery","business","plans"]}`},
 	"extract":  {`{"facts":["Nora lives in Lisbon"]}`, `{"facts":["Nora moved from Lisbon to Porto"]}`, `{"facts":["Tomas bakes sourdough bread in Porto"]}`, `{"facts":["Nora lives in Porto"]}`},
@@ -81,7 +100,22 @@ var cannedAnswers = map[string][]string{
 	"daily_personality": {`{"traits":["curious"],"mood":"glad","reply_strategy":"Ask about the studio."}`},
 	"triples":           {`{"triples":[]}`}, // an episode that states something is in no abstract
 	"continuity":        {`{"continuous":true}`},
-	"multi_summary":     {`{"themes":[{"theme":"a move","keywords":["Lisbon","Porto"],"content":"Nora moved from Lisbon to Porto.","pages":[0]}]}`},
+	"evolve": {
+		`{"should_evolve":false,"actions":[],"suggested_connections":[],"tags_to_update":[],"new_context_neighborhood":[],"new_tags_neighborhood":[],"new_keywords_neighborhood":[],"confidence":0.5}`,
+	},
+	"split":               {`{"parts":[]}`},
+	"relevance":           {`{"scores":[{"id":0,"score":1}]}`},
+	"summarize":           {`{"summary":"Nora moved from Lisbon to Porto."}`},
+	"procedure":           {`{"summary":"Nora signed a lease."}`},
+	"conflicts":           {`{"invalidate":[]}`},
+	"overall_history":     {`{"summary":"Nora signed a lease for a pottery studio."}`},
+	"overall_personality": {`{"portrait":"Curious.","reply_strategy":"Ask about the studio."}`},
+	"meta_info":           {`{"meta":"Nora moved from Lisbon to Porto."}`},
+	"profile":             {`{"dimensions":[],"text":"Nora moved from Lisbon to Porto."}`},
+	"knowledge":           {`{"user":[],"assistant":[]}`},
+	"abstract":            {`{"summary":"Nora ran around the lake with Ada.","sources":[0,1]}`},
+	"queue_summary":       {`{"summary":"Nora lives in Lisbon."}`},
+	"multi_summary":       {`{"themes":[{"theme":"a move","keywords":["Lisbon","Porto"],"content":"Nora moved from Lisbon to Porto.","pages":[0]}]}`},
 }
 
 // scenario is a collection, its messages, and the calls that the proxy answers.
@@ -119,62 +153,91 @@ func scenarios() []scenario {
 			},
 		},
 		{name: "layered-triples", policy: "layered", send: (*ModelTest).addMoves},
-		{name: "memgpt", policy: "memgpt", config: map[string]any{"max_steps": 5}, send: (*ModelTest).askAgent, agent: true},
+		{name: "memgpt", policy: "memgpt", config: map[string]any{"max_steps": 2}, send: (*ModelTest).askAgent, agent: true},
 		{name: "memorybank-days", policy: "memorybank", config: soon, canned: []string{"daily_summary", "daily_personality"}, send: (*ModelTest).addTalk},
 	}
 }
 
-// Run runs all scenarios, waits for their jobs as long as they make progress, and checks what is
-// stored. A scenario may take an equal share of the time that is left, so that a slow model is asked all calls, if
+// Run runs the scenarios that the state does not have whole, waits for their jobs as long as they make progress, and checks
+// what is stored. A scenario may take an equal share of the time that is left, so that a slow model is asked all calls, if
 // less often. It returns an error when the gateway fails; failures of the model are in the report.
 func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
-	began := time.Now()
-	out := &ModelReport{}
-	ends := map[string]map[string]int{}                                  // questions by call and result
+	out := &ModelReport{Calls: map[PolicyCall]CallShare{}}
+	done, state, err := t.openState()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = state.Close() }()
+	for i := range done {
+		out.add(done[i])
+	}
 	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(5*time.Minute)) // time to check the results
 	defer cancel()
 	all := scenarios()
 	for i, s := range all {
+		if slices.ContainsFunc(done, func(r ScenarioResult) bool { return r.Scenario == s.name && r.Asked >= t.Calls && !r.CutOff }) {
+			continue
+		}
 		share := time.Until(t.Until) / time.Duration(len(all)-i)
 		if share <= 0 {
 			out.TimedOut = true
 			break
 		}
-		before, err := t.answerCounts(ctx)
+		asked := map[PolicyCall]int{}
+		for of, c := range out.Calls {
+			asked[of] = c.Requests - len(t.Proxy.requests()[of])
+		}
+		t.Proxy.limit(t.Enough, asked)
+		r, err := t.runScenario(ctx, s, share)
 		if err != nil {
-			return nil, err
-		}
-		answers := map[string][]string{}
-		for _, call := range s.canned {
-			answers[call] = cannedAnswers[call]
-		}
-		t.Proxy.setCanned(answers)
-		if err := t.runScenario(ctx, s, share, out); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		after, err := t.answerCounts(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for call, of := range after {
-			if slices.Contains(s.canned, call) {
-				continue // the canned answers
-			}
-			if ends[call] == nil {
-				ends[call] = map[string]int{}
-			}
-			for end, n := range of {
-				ends[call][end] += n - before[call][end]
-			}
+		out.add(r)
+		t.Logf("%d of %d, %s: %d derived notes, %d jobs wait for another attempt, %.0f s", i+1, len(all), s.name, r.Derived, r.Waiting, r.Seconds)
+		if err := json.NewEncoder(state).Encode(r); err != nil {
+			return nil, fmt.Errorf("write the state: %w", err)
 		}
 	}
 	t.Proxy.stop()
-	out.countCalls(t.Proxy.requests(), ends)
+	for _, name := range AllCalls() {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(out.Calls)), func(of PolicyCall) bool { return of.Call == name }) {
+			out.NotAsked = append(out.NotAsked, name)
+		}
+	}
 	if err := t.Client.do(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
 		return nil, fmt.Errorf("the gateway is no longer ready: %w", err)
 	}
-	out.Seconds = time.Since(began).Seconds()
 	return out, nil
+}
+
+// openState returns what an earlier run has written, and where this one writes.
+func (t *ModelTest) openState() (done []ScenarioResult, state io.WriteCloser, err error) {
+	if t.State == "" {
+		return nil, nopCloser{io.Discard}, nil
+	}
+	if done, err = readLines[ScenarioResult](t.State); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, err
+	}
+	state, err = os.OpenFile(t.State, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the state: %w", err)
+	}
+	return done, state, nil
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// add adds what a scenario gave.
+func (r *ModelReport) add(s ScenarioResult) {
+	r.Scenarios = append(r.Scenarios, s)
+	for call, share := range s.Calls {
+		of := PolicyCall{s.Policy, call}
+		sum := r.Calls[of]
+		sum.add(share)
+		r.Calls[of] = sum
+	}
 }
 
 // smallModel returns settings of a policy under which a model of a hundred million parameters comes to an end on two
@@ -197,8 +260,47 @@ func smallModel(policy string) map[string]any {
 
 // runScenario fills one collection as its scenario says, waits for its jobs up to a time, asks as readers do, and checks
 // the result.
-func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Duration, out *ModelReport) (err error) {
+func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Duration) (out ScenarioResult, err error) {
+	out = ScenarioResult{Scenario: s.name, Policy: s.policy, Asked: t.Calls}
+	answers := map[string][]string{}
+	for _, call := range s.canned {
+		answers[call] = cannedAnswers[call]
+	}
+	t.Proxy.begin(s.policy, answers)
+	before, err := t.counts(ctx)
+	if err != nil {
+		return out, err
+	}
 	began := time.Now()
+	if err := t.fill(ctx, s, began.Add(share), &out); err != nil {
+		return out, err
+	}
+	after, err := t.counts(ctx)
+	out.Calls = since(after, before, t.Proxy.cannedSince(), t.Proxy.given())
+	out.Seconds = time.Since(began).Seconds()
+	return out, err
+}
+
+// counts returns what each call of the model took so far.
+func (t *ModelTest) counts(ctx context.Context) (map[string]CallShare, error) {
+	return (&ModelDialogues{Client: t.Client, Proxy: t.Proxy}).use(ctx)
+}
+
+// since returns what the calls took in between. Canned answers, which are good, do not count, nor what was given up.
+func since(after, before map[string]CallShare, canned, given map[string]int) map[string]CallShare {
+	out := map[string]CallShare{}
+	for call, now := range after {
+		b := before[call]
+		now.add(CallShare{-b.Requests, -b.Good - canned[call], -b.Repaired, -b.Unusable, -b.Failed - given[call], -b.In, -b.Out, -b.Seconds})
+		now.Good, now.Failed = max(now.Good, 0), max(now.Failed, 0)
+		if now.Requests > 0 {
+			out[call] = now
+		}
+	}
+	return out
+}
+
+func (t *ModelTest) fill(ctx context.Context, s scenario, until time.Time, out *ScenarioResult) (err error) {
 	config := smallModel(s.policy)
 	maps.Copy(config, s.config)
 	col, err := t.Client.CreateConfigured(ctx, t.Prefix+s.name, s.policy, config)
@@ -208,39 +310,31 @@ func (t *ModelTest) runScenario(ctx context.Context, s scenario, share time.Dura
 	if err := s.send(t, ctx, col.ID); err != nil {
 		return err
 	}
-	waiting, over, err := t.waitForJobs(ctx, col.ID, began.Add(share))
-	if err != nil {
+	if out.Waiting, out.CutOff, err = t.waitForJobs(ctx, col.ID, until); err != nil {
 		return err
 	}
-	out.Waiting += waiting
-	if over {
-		out.CutOff = append(out.CutOff, s.name)
+	if out.CutOff {
+		t.Proxy.cut()
 		if err := t.Client.cancelJobs(ctx, col.ID); err != nil {
+			return err
+		}
+		if err := t.untilIdle(ctx); err != nil {
 			return err
 		}
 	}
 	// What waits would ask again during the next scenario, and get the canned answers that are meant for that one.
 	defer func() { err = errors.Join(err, t.Client.cancelJobs(ctx, col.ID)) }()
 	if s.agent {
-		t.Logf("%s: %d jobs wait for another attempt, %.0f s", s.name, waiting, time.Since(began).Seconds())
 		return nil
 	}
 	if len(s.canned) == 0 {
-		out.Refused = append(out.Refused, t.askReaders(ctx, col.ID, s.policy == "amem")...)
-		if waiting, _, err = t.waitForJobs(ctx, col.ID, began.Add(share)); err != nil { // a chat adds messages
+		out.Refused = t.askReaders(ctx, col.ID, s.policy == "amem")
+		if out.Waiting, _, err = t.waitForJobs(ctx, col.ID, until); err != nil { // a chat adds messages
 			return err
 		}
 	}
-	derived, problems, err := checkStored(ctx, t.Client, col.ID, over)
-	if err != nil {
-		return err
-	}
-	out.Derived += derived
-	for _, p := range problems {
-		out.Problems = append(out.Problems, s.name+": "+p)
-	}
-	t.Logf("%s: %d derived notes, %d jobs wait for another attempt, %.0f s", s.name, derived, waiting, time.Since(began).Seconds())
-	return nil
+	out.Derived, out.Problems, err = checkStored(ctx, t.Client, col.ID, out.CutOff)
+	return err
 }
 
 // twoConcepts is a note about two things, which A-MEM may split.
@@ -287,7 +381,7 @@ func (t *ModelTest) addMoves(ctx context.Context, collection string) error {
 		"You should try what Tomas bakes in Porto: sourdough bread, every morning.", "I live in Porto now, near the river.",
 	}
 	start := time.Date(2025, 3, 3, 9, 0, 0, 0, time.UTC)
-	for i := range t.Calls {
+	for i := range t.Calls + 1 { // some calls compare an exchange with the one before it
 		at := start.Add(time.Duration(i) * time.Hour)
 		_, err := t.Client.AddMessages(ctx, collection, []Message{
 			{Role: "user", Name: "Nora", Content: said[i%len(said)], OccurredAt: &at}, {Role: "assistant", Content: "Tell me more.", OccurredAt: &at},
@@ -299,33 +393,45 @@ func (t *ModelTest) addMoves(ctx context.Context, collection string) error {
 	return nil
 }
 
-// addEpisodes adds messages about one topic, and has them consolidated when they have vectors.
+// addEpisodes adds messages about one topic after another, and has each consolidated when its messages have vectors.
 func (t *ModelTest) addEpisodes(ctx context.Context, collection string) error {
 	start := time.Date(2025, 3, 3, 9, 0, 0, 0, time.UTC)
-	for i, day := range []string{"Monday", "Wednesday", "Friday"} {
-		at := start.AddDate(0, 0, 2*i)
-		said := fmt.Sprintf("On %s I ran %d kilometers around the lake with Ada.", day, 5+i)
-		if _, err := t.Client.AddMessages(ctx, collection, []Message{{Role: "user", Name: "Nora", Content: said, OccurredAt: &at}}); err != nil {
+	topics := []string{
+		"I ran %d kilometers around the lake with Ada", "I baked %d loaves of rye bread with Tomas", "I read %d chapters of the atlas to my niece",
+		"I planted %d apple trees in the north orchard", "I repaired %d old bicycles in the shed with Bruno",
+	}
+	for i := range t.Calls {
+		for j, day := range []string{"Monday", "Wednesday", "Friday"} {
+			at := start.AddDate(0, 0, 7*i+2*j)
+			said := fmt.Sprintf("On %s "+topics[i%len(topics)]+".", day, 5+j)
+			if _, err := t.Client.AddMessages(ctx, collection, []Message{{Role: "user", Name: "Nora", Content: said, OccurredAt: &at}}); err != nil {
+				return err
+			}
+		}
+		if _, _, err := t.waitForJobs(ctx, collection, t.Until); err != nil {
+			return err
+		}
+		if err := t.Client.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/consolidate", map[string]any{}, nil); err != nil {
 			return err
 		}
 	}
-	if _, _, err := t.waitForJobs(ctx, collection, t.Until); err != nil {
-		return err
-	}
-	return t.Client.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/consolidate", map[string]any{}, nil)
+	return nil
 }
 
-// askAgent makes an agent act, heard and not heard, and then makes room in its window.
+// askAgent makes an agent act, heard and not heard, and makes room in its window after each time.
 func (t *ModelTest) askAgent(ctx context.Context, collection string) error {
 	base := "/v1/collections/" + url.PathEscape(collection)
 	said := []string{"I live in Lisbon, and I love the light here. Keep that in mind.", "Where do I live?"}
-	for i := range t.Calls {
+	for i := range t.Calls + 1 { // the first time there is no room to make
 		event := map[string]any{"content": said[i%len(said)], "stream": i%2 == 1}
 		if err := t.Client.do(ctx, http.MethodPost, base+"/events", event, nil); err != nil {
 			return err
 		}
+		if err := t.Client.do(ctx, http.MethodPost, base+"/flush", map[string]any{"force": true}, nil); err != nil {
+			return err
+		}
 	}
-	return t.Client.do(ctx, http.MethodPost, base+"/flush", map[string]any{"force": true}, nil)
+	return nil
 }
 
 // chineseMessages are messages in Chinese, two days apart.
@@ -366,9 +472,15 @@ func (t *ModelTest) askReaders(ctx context.Context, collection string, judged bo
 			refused = append(refused, err.Error())
 		}
 	}
-	if judged {
-		// The text of a note: it passes the first stage with any embedder.
-		ask("/search", map[string]any{"query": twoConcepts, "k": 5, "rerank": "model"})
+	for i := range t.Calls {
+		if !judged || i > 0 && t.Enough == 0 {
+			break
+		}
+		// The text of a note, or most of it: it passes the first stage with any embedder.
+		ask("/search", map[string]any{"query": twoConcepts[:len(twoConcepts)-i], "k": 5, "rerank": "model"})
+	}
+	if t.Enough > 0 && t.Proxy.askedAny(CallChat) > 0 { // a chat has no schema, and long prompts
+		return refused
 	}
 	ask("/chat", map[string]any{"message": "What do you know of the pottery studio?"})
 	ask("/chat", map[string]any{"message": "When does it open?", "stream": true, "remember": false})
@@ -410,6 +522,18 @@ func (t *ModelTest) waitForJobs(ctx context.Context, collection string, until ti
 	}
 }
 
+// untilIdle waits until no request is in flight, so that what was given up is counted where it began.
+func (t *ModelTest) untilIdle(ctx context.Context) error {
+	for !t.Proxy.idle() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for requests to end: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
 var (
 	answersLine = regexp.MustCompile(`^slipbox_model_answers_total\{(.*)\} ([0-9.e+]+)$`)
 	labelPair   = regexp.MustCompile(`(\w+)="([^"]*)"`)
@@ -449,63 +573,55 @@ func (t *ModelTest) answerCounts(ctx context.Context) (map[string]map[string]int
 	return out, nil
 }
 
-// countCalls fills in the statistics of each call.
-func (r *ModelReport) countCalls(requests map[string][]ModelRequest, ends map[string]map[string]int) {
-	names := AllCalls()
-	for _, more := range slices.Sorted(maps.Keys(requests)) {
-		if !slices.Contains(names, more) {
-			names = append(names, more)
-		}
-	}
-	for _, name := range names {
-		of := requests[name]
-		if len(of) == 0 {
-			r.NotAsked = append(r.NotAsked, name)
-			continue
-		}
-		c := Call{Name: name, Requests: len(of), Good: ends[name]["good"], Repaired: ends[name]["repaired"], Unusable: ends[name]["unusable"], Failed: ends[name]["failed"]}
-		seconds := make([]float64, len(of))
-		for i, q := range of {
-			seconds[i] = q.Took.Seconds()
-			c.In += float64(q.In) / float64(len(of))
-			c.Out += float64(q.Out) / float64(len(of))
-		}
-		c.Seconds = quantile(seconds, 0.5)
-		r.Calls = append(r.Calls, c)
-	}
-}
-
 // Err returns an error when the report has problems.
 func (r *ModelReport) Err() error {
-	if len(r.Problems) == 0 {
-		return nil
+	if problems := r.Problems(); len(problems) > 0 {
+		return errors.New("the stored data has problems:\n" + strings.Join(problems, "\n"))
 	}
-	return errors.New("the stored data has problems:\n" + strings.Join(r.Problems, "\n"))
+	return nil
 }
 
-// Print writes a Markdown table and the rest of the report.
+// leastUsable is the share of the questions whose first answer should be usable.
+const leastUsable = 0.98
+
+// Print writes a Markdown table, a row for each call of each policy, and the rest of the report.
 func (r *ModelReport) Print(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("| call | requests | questions | good at once | repaired | fallback | failed | tokens in | tokens out | seconds, median |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, c := range r.Calls {
-		share := func(n int) string {
-			if c.Questions() == 0 {
-				return "–"
-			}
-			return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(c.Questions()))
+	b.WriteString("| policy, call | questions | usable at once | repaired | fallback | failed | tokens in | tokens out | seconds |\n|---|---|---|---|---|---|---|---|---|\n")
+	var poor []string
+	policies := []string{}
+	for of := range r.Calls {
+		if !slices.Contains(policies, of.Policy) {
+			policies = append(policies, of.Policy)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s | %s | %s | %.0f | %.0f | %.2f |\n", c.Name, c.Requests, c.Questions(),
-			share(c.Good), share(c.Repaired), share(c.Unusable), share(c.Failed), c.In, c.Out, c.Seconds)
 	}
-	fmt.Fprintf(&b, "\n%d derived notes were checked, %d problems were found; %d jobs wait for another attempt; %.0f s.\n", r.Derived, len(r.Problems), r.Waiting, r.Seconds)
-	if len(r.NotAsked) > 0 {
-		fmt.Fprintf(&b, "Not asked: %s.\n", strings.Join(r.NotAsked, ", "))
+	slices.Sort(policies)
+	for _, policy := range policies {
+		calls := map[string]CallShare{}
+		for of, share := range r.Calls {
+			if of.Policy == policy {
+				calls[of.Call] = share
+			}
+			if n := share.questions(); of.Policy == policy && float64(share.Good) < leastUsable*float64(n) {
+				poor = append(poor, policy+" "+of.Call)
+			}
+		}
+		writeCallShares(&b, policy, calls)
 	}
-	for _, refused := range r.Refused {
-		fmt.Fprintf(&b, "Refused: %s\n", refused)
+	derived, waiting, seconds := 0, 0, 0.0
+	for i := range r.Scenarios {
+		derived, waiting, seconds = derived+r.Scenarios[i].Derived, waiting+r.Scenarios[i].Waiting, seconds+r.Scenarios[i].Seconds
 	}
-	if len(r.CutOff) > 0 {
-		fmt.Fprintf(&b, "Cut off at their share of the time: %s.\n", strings.Join(r.CutOff, ", "))
+	fmt.Fprintf(&b, "\n%d derived notes were checked, %d problems were found; %d jobs wait for another attempt; %.0f s.\n", derived, len(r.Problems()), waiting, seconds)
+	for title, list := range map[string][]string{"Not asked": r.NotAsked, "Below .98 usable at once": poor, "Cut off at their share of the time": r.CutOff()} {
+		if slices.Sort(list); len(list) > 0 {
+			fmt.Fprintf(&b, "%s: %s.\n", title, strings.Join(list, ", "))
+		}
+	}
+	for i := range r.Scenarios {
+		for _, refused := range r.Scenarios[i].Refused {
+			fmt.Fprintf(&b, "Refused, %s: %s\n", r.Scenarios[i].Scenario, refused)
+		}
 	}
 	if r.TimedOut {
 		b.WriteString("The time ended before everything was asked.\n")

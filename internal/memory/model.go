@@ -23,6 +23,7 @@ type Call struct {
 	Prompt      string          // the material, memory text marked as data
 	Schema      json.RawMessage // JSON Schema of the answer, every property required
 	Input       any             // the policy's payload, from which internal/analyst answers
+	Analyst     Analyst         // AnalystHeuristic: the model is not asked
 	Temperature float64         // 0: the model's default; negative: none, the most likely answer
 	MaxTokens   int
 	// Needs names the properties of the answer without which it is refused. Nil: every string and boolean; an

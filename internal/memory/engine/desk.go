@@ -112,7 +112,11 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 		return memory.Answer{}, fault.Wrap(memory.ErrBudget, fault.ModelFailed, "the job has used up its budget of %d model calls and %d tokens", d.e.cfg.CallsPerJob, d.e.cfg.TokensPerJob)
 	}
 	c.Collection = d.v.Collection.ID
-	a, err := d.model.Ask(ctx, d.s, c)
+	model := d.model
+	if c.Analyst == memory.AnalystHeuristic {
+		model = d.e.heuristic
+	}
+	a, err := model.Ask(ctx, d.s, c)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tokens += a.PromptTokens + a.CompletionTokens

@@ -702,3 +702,19 @@ func TestMem0Runs(t *testing.T) {
 		t.Errorf("live are %q", got)
 	}
 }
+
+// Facts may be quoted although there is a model, which then only decides what they do to the memories.
+func TestMem0Quotations(t *testing.T) {
+	t.Parallel()
+	w := newChatWorld(t, options{config: `{"extraction":"quotations"}`})
+	w.script(nil, nil)
+	w.sayAndDrain("I live in Lisbon with my sister Berta.", on("2026-01-01"))
+	w.sayAndDrain("Berta moved from Lisbon to Porto.", on("2026-01-03"))
+	facts := w.all(w.c.ID, memory.KindFact)
+	if len(facts) != 2 || facts[0].Analyst != memory.AnalystHeuristic || !strings.Contains(facts[1].Content, "“Berta moved from Lisbon to Porto.”") {
+		t.Fatalf("%+v", facts)
+	}
+	if extracted, decided := w.fake.Calls("extract"), w.fake.Calls("decide"); extracted != 0 || decided != 1 {
+		t.Errorf("the model was asked for facts %d times, for decisions %d times", extracted, decided)
+	}
+}

@@ -2,18 +2,27 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -146,5 +155,151 @@ func TestRefreshOfDays(t *testing.T) {
 		if n.Analyst != memory.AnalystModel {
 			t.Errorf("the summary %q, %q is by %q, stale %v", n.Key, n.Content, n.Analyst, n.Provenance.Stale)
 		}
+	}
+}
+
+// The graph of a fact follows it: what the model words again has the relations that the model finds.
+func TestRefreshOfAGraph(t *testing.T) {
+	t.Parallel()
+	const said, fact = "I live in Berlin with two cats.", "Ann lives in Berlin with two cats."
+	here := new(atomic.Bool)
+	w := newGraphWorld(t, options{model: func(m memory.Model) memory.Model { return lateModel{m, here} }},
+		map[string][]string{fact: {"Ann|lives_in|Berlin"}}, nil)
+	w.script(map[string][]string{said: {"“" + said + "”"}}, nil)
+	w.sayAndDrain(said)
+	quote := w.all(w.c.ID, memory.KindFact)[0]
+	if got := w.factLines(w.view(w.c.ID), recall.FactsQuery{}); len(got) != 0 {
+		t.Fatalf("relations %q before there is a model", got)
+	}
+	here.Store(true)
+	w.script(map[string][]string{said: {fact}}, map[string]verdict{fact: {mem0.OpUpdate, quote.Content, fact}})
+	w.takeUp()
+	if got := w.texts(memory.KindFact); !slices.Equal(got, []string{fact}) || w.get(quote.ID).Analyst != memory.AnalystModel {
+		t.Errorf("facts %q", got)
+	}
+	if got := w.factLines(w.view(w.c.ID), recall.FactsQuery{}); len(got) != 1 || !strings.Contains(got[0], "lives_in") {
+		t.Errorf("relations %q", got)
+	}
+	if j := w.takeUp(); j.Progress.Total != 0 {
+		t.Errorf("a second pass has %d jobs", j.Progress.Total)
+	}
+}
+
+// A session is summed up again, with its pages.
+func TestRefreshOfSessions(t *testing.T) {
+	t.Parallel()
+	here := new(atomic.Bool)
+	w := newOSWorld(t, `{"short_capacity":1}`, options{model: func(m memory.Model) memory.Model { return lateModel{m, here} }})
+	w.fake.Handle(memoryos.CallThemes, func(llmtest.Request) llmtest.Reply {
+		theme := memoryos.Theme{Theme: "quoted", Keywords: []string{"bees"}, Content: "Quoted.", Pages: []int{0}}
+		if here.Load() {
+			theme.Theme, theme.Content = "bees", "Ann keeps bees in her garden."
+		}
+		return llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{theme}})
+	})
+	w.tell("I keep bees in my garden.", "How many hives?")
+	w.tell("Three hives.", "That is a lot.")
+	before := w.sessions()
+	if len(before) != 1 || before[0].Note.Analyst != memory.AnalystHeuristic {
+		t.Fatalf("%+v", before)
+	}
+	here.Store(true)
+	w.takeUp()
+	if after := w.sessions(); len(after) != 1 || after[0].Note.Analyst != memory.AnalystModel || after[0].Theme != "bees" || after[0].Pages != before[0].Pages {
+		t.Errorf("%+v", after)
+	}
+}
+
+// Of layers and of an agent's memory there is nothing to decide again: items are as they were said, knowledge is what the
+// published phrases state, and a summary of messages that left a window is not written twice. The job ends.
+func TestRefreshOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"layered", "none"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w, here := newLateWorld(t, policy)
+			w.sayAndDrain("My name is Ann, and I live in Berlin.")
+			before := w.all(w.c.ID, memory.KindMessage)
+			here.Store(true)
+			if j := w.takeUp(); j.Progress.Total != 0 {
+				t.Errorf("%d jobs", j.Progress.Total)
+			}
+			if after := w.all(w.c.ID, memory.KindMessage); len(after) != len(before) || after[0].Version() != before[0].Version() {
+				t.Errorf("%+v", after)
+			}
+		})
+	}
+}
+
+// fallibleStore dies like mortalStore, from when it is told to.
+type fallibleStore struct {
+	mortalStore
+	on *atomic.Bool
+}
+
+func (f *fallibleStore) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+	if f.on.Load() {
+		return f.mortalStore.Write(ctx, s, c, o, fn)
+	}
+	return f.Store.Write(ctx, s, c, o, fn)
+}
+
+// A process that dies in the middle of a refresh loses nothing of it: the next one continues, and each fact is taken up
+// once.
+func TestRefreshIsResumed(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			here := new(atomic.Bool)
+			w := newWorld(t, options{
+				policy: "mem0", model: func(m memory.Model) memory.Model { return lateModel{m, here} },
+				wrap: func(s engine.Store) engine.Store {
+					return &fallibleStore{mortalStore{s, rand.New(rand.NewPCG(seed, 2))}, here}
+				},
+			})
+			said, taken, verdicts := map[string][]string{}, map[string][]string{}, map[string]verdict{}
+			for _, place := range []string{"Berlin", "Lyon", "Oslo", "Porto", "Turin"} {
+				text, fact := "I once lived near "+place+".", "The user once lived near "+place+"."
+				said[text], taken[text] = []string{"“" + text + "”"}, []string{fact}
+				verdicts[fact] = verdict{mem0.OpUpdate, "“" + text + "”", fact}
+			}
+			w.script(said, nil)
+			for text := range said {
+				w.sayAndDrain(text)
+			}
+			w.script(taken, verdicts)
+			here.Store(true)
+			j, err := (&jobs.Upkeep{Store: w.store, Embedders: w.embedders, ModelFor: w.engine.ModelFor}).Refresh(t.Context(), w.s, w.c.ID.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			deaths := 0
+			for rounds := 0; w.job(j.ID).State != memory.JobDone; rounds++ {
+				if rounds > 500 {
+					t.Fatalf("the job is %+v after %d deaths", w.job(j.ID), deaths)
+				}
+				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+					for _, leased := range w.claim(w.c.ID, stage, 3) {
+						err := w.try(leased)
+						if errors.Is(err, errKilled) {
+							deaths++ // its lease expires
+						} else {
+							w.end(leased, err)
+						}
+					}
+				}
+				w.advance(16 * time.Second)
+			}
+			facts := w.all(w.c.ID, memory.KindFact)
+			if len(facts) != len(said) || deaths == 0 {
+				t.Errorf("%d facts after %d deaths", len(facts), deaths)
+			}
+			for _, n := range facts {
+				if h := w.history(n.ID); n.Analyst != memory.AnalystModel || len(h) != 2 {
+					t.Errorf("%q is by %q, with %d versions", n.Content, n.Analyst, len(h))
+				}
+			}
+		})
 	}
 }

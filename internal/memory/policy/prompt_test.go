@@ -1,6 +1,10 @@
 package policy_test
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -62,5 +66,39 @@ func TestPromptUnknownMarkIsRefused(t *testing.T) {
 				t.Errorf("got %v, want an error with the file and %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// Every prompt whose answer has text asks for a language: that of what was said.
+func TestPromptsAskForALanguage(t *testing.T) {
+	t.Parallel()
+	schemas, err := filepath.Glob("*/schemas/*.json")
+	if err != nil || len(schemas) < 20 {
+		t.Fatal(len(schemas), err)
+	}
+	// Words of a graph are labels, and parts of a note or relations that exist are copied.
+	labels := []string{"conflicts", "relations", "split", "triples"}
+	for _, file := range schemas {
+		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ".")
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(raw, []byte(`"maxLength"`)) || slices.Contains(labels, name) {
+			continue
+		}
+		prompts, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(file)), "prompts", name+"*."+version+".txt"))
+		if err != nil || len(prompts) == 0 {
+			t.Errorf("%s: no prompt (%v)", file, err)
+		}
+		for _, prompt := range prompts {
+			text, err := os.ReadFile(prompt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(text, []byte("language")) && !bytes.Contains(text, []byte("中文")) {
+				t.Errorf("%s asks for no language", prompt)
+			}
+		}
 	}
 }

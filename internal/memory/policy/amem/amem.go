@@ -26,7 +26,7 @@ type Policy struct {
 // further models that a collection may choose.
 func New(models ...string) (*Policy, error) {
 	p := Policy{models: models}
-	for name, target := range map[string]*policy.Prompt{"analyze@3": &p.analyze, "evolve@3": &p.evolve, "split@2": &p.split} {
+	for name, target := range map[string]*policy.Prompt{"analyze@3": &p.analyze, "evolve@4": &p.evolve, "split@2": &p.split} {
 		loaded, err := policy.LoadPrompt(files, "amem/"+name)
 		if err != nil {
 			return nil, err

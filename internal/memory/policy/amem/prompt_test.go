@@ -31,7 +31,7 @@ func TestPrompts(t *testing.T) {
 	if _, err := p.Decide(t.Context(), d, policytest.Added(n)); err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range []string{"analyze.v3", "split.v2", "evolve.v3"} {
+	for i, name := range []string{"analyze.v3", "split.v2", "evolve.v4"} {
 		policytest.Golden(t, "golden/"+name+".txt", policytest.PromptText(d.Asked[i]))
 	}
 }

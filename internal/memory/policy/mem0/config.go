@@ -17,6 +17,9 @@ const (
 	fromUser      = "user"      // facts about a person, from the person's messages
 	fromAssistant = "assistant" // facts about an agent, from the agent's messages
 
+	extractByModel = "model"
+	extractQuoted  = "quotations" // what was said, as without a model; the model decides what it does to the memories
+
 	modeDecide  = "decide"   // every fact is compared with similar memories
 	modeAddOnly = "add_only" // every fact is added unless a memory has the same text
 
@@ -45,6 +48,7 @@ type Config struct {
 	MaxFacts        int     // of one exchange; 20
 	FactChars       int     // of the longest fact that is kept; 500
 	ExtractFrom     string  // whose messages facts are taken from; "both"
+	Extraction      string  // "model"
 	Scope           string  // "collection", or "session": memories of different sessions are kept apart
 	Mode            string  // "decide"
 	MergeSimilarity float64 // cosine from which two new facts of one exchange are the same; 0.95
@@ -64,7 +68,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: unitMessages, RecentChars: 200, MessageChars: 16_000,
-		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: fromBoth, Scope: scopeCollection, Mode: modeDecide,
+		Similar: 10, MaxFacts: 20, FactChars: 500, ExtractFrom: fromBoth, Extraction: extractByModel, Scope: scopeCollection, Mode: modeDecide,
 		MergeSimilarity: 0.95, MaxDeletes: 5, MemoryType: memoryFacts, SummaryEvery: 10, SummaryMode: summaryFull,
 		SummaryChars: 2000, SummaryFacts: 300, EvoThreshold: 100, GraphConfig: defaultGraphConfig(),
 	}
@@ -80,6 +84,8 @@ func settings() []policy.Setting[Config] {
 			[]string{modeDecide, modeAddOnly}, func(c *Config) any { return &c.Mode }),
 		policy.ChoiceSetting("extract_from", "whose messages facts are taken from: user for facts about a person, assistant for facts about an agent",
 			[]string{fromBoth, fromUser, fromAssistant}, func(c *Config) any { return &c.ExtractFrom }),
+		policy.ChoiceSetting("extraction", "model: facts are worded by a model; quotations: they are quoted as without a model, and the model decides what they do to the memories, which suits a small model",
+			[]string{extractByModel, extractQuoted}, func(c *Config) any { return &c.Extraction }),
 		policy.ChoiceSetting("scope", "collection: one memory; session: what was said in different sessions (runs) is kept apart",
 			[]string{scopeCollection, scopeSession}, func(c *Config) any { return &c.Scope }),
 		policy.PlainSetting("graph", "entities and their relations are stored beside the facts", func(c *Config) any { return &c.Graph }),

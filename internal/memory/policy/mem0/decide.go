@@ -80,7 +80,7 @@ func (p *Policy) decideFacts(ctx context.Context, d memory.Desk, l *ledger) erro
 	for i := range facts {
 		f := &facts[i]
 		o := FactOutcome{Fact: f.text, Similar: len(f.similar)}
-		if l.targetChanged(f) {
+		if l.targetChanged(f) || l.becameRelated(f) {
 			o.Again = true
 			l.refreshSimilar(f)
 			if err := p.decideAgain(ctx, d, l, f); err != nil {
@@ -148,6 +148,9 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 			case len(f.similar) < l.c.Similar:
 				f.similar = append(f.similar, nb)
 			}
+		}
+		if f.common = commonTerms(f.similar); d.Analyst() == memory.AnalystModel {
+			l.leaveUnrelated(f)
 		}
 		if len(f.similar) == 0 {
 			f.settled, f.reason = true, "nothing is similar"
@@ -311,7 +314,7 @@ func (l *ledger) refreshSimilar(f *candidate) {
 			similar = append(similar, memory.Neighbor{Note: l.added[i], Score: float64(shared) / float64(max(len(w.terms), len(other.terms)))})
 		}
 	}
-	for _, nb := range f.similar {
+	for _, nb := range slices.Concat(f.similar, f.unrelated) {
 		if n, ok := l.current(nb.Note); ok {
 			similar = append(similar, memory.Neighbor{Note: n, Score: nb.Score})
 		}

@@ -142,13 +142,16 @@ type extractMaterial struct {
 
 // candidate is an extracted fact, with what is decided about it.
 type candidate struct {
-	text     string
-	note     memory.Note // the note if it is added: key, attributes, times, sources
-	similar  []memory.Neighbor
-	decision FactDecision
-	answer   memory.Answer
-	settled  bool // decided without asking
-	reason   string
+	text    string
+	note    memory.Note // the note if it is added: key, attributes, times, sources
+	similar []memory.Neighbor
+	// unrelated are memories that were found too, and that it can neither end nor change; common are the terms of all.
+	unrelated []memory.Neighbor
+	common    textTerms
+	decision  FactDecision
+	answer    memory.Answer
+	settled   bool // decided without asking
+	reason    string
 }
 
 // extractFacts asks for the facts of an exchange and returns those that can come from it.
@@ -178,8 +181,12 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	}
 	prompt := p.prompts.extract
 	prompt.Schema = boundFacts(prompt.Schema, c, in.New)
+	var by memory.Analyst
+	if c.Extraction == extractQuoted {
+		by = memory.AnalystHeuristic
+	}
 	answer, err := c.ask(ctx, d, question{
-		name: "extract", prompt: &prompt, material: m, count: len(m.New), input: in,
+		name: "extract", prompt: &prompt, material: m, count: len(m.New), input: in, analyst: by,
 		lenient: lenientFacts, check: policy.CheckTypes[Extraction],
 	})
 	out.Extract = &Phase{}

@@ -63,7 +63,7 @@ func NewGraph(models ...string) (*Policy, error) {
 func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, error) {
 	p := Policy{defaults: c, models: models}
 	for version, into := range map[string]*policy.Prompt{
-		"extract@2": &p.prompts.extract, "decide@3": &p.prompts.decide, "summarize@2": &p.prompts.summarize, "procedure@2": &p.prompts.procedure,
+		"extract@2": &p.prompts.extract, "decide@4": &p.prompts.decide, "summarize@2": &p.prompts.summarize, "procedure@2": &p.prompts.procedure,
 	} {
 		loaded, err := policy.LoadPrompt(files, "mem0/"+version)
 		if err != nil {
@@ -188,6 +188,7 @@ type question struct {
 	material any // as the prompt shows it
 	count    int // entries of the material
 	input    any // of the call
+	analyst  memory.Analyst
 	lenient  func(string) json.RawMessage
 	check    func(json.RawMessage) error
 }
@@ -199,7 +200,7 @@ func (c *Config) ask(ctx context.Context, d memory.Desk, q question) (memory.Ans
 		return memory.Answer{}, err
 	}
 	a, err := d.Ask(ctx, memory.Call{
-		Name: q.name, Version: q.prompt.Version, System: q.prompt.System, Prompt: body, Schema: q.prompt.Schema, Input: q.input,
+		Name: q.name, Version: q.prompt.Version, System: q.prompt.System, Prompt: body, Schema: q.prompt.Schema, Input: q.input, Analyst: q.analyst,
 		Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Lenient: q.lenient, Check: q.check,
 	})
 	if err != nil {

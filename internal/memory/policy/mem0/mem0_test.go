@@ -82,11 +82,11 @@ func TestMem0Decisions(t *testing.T) {
 			[]string{"User likes tea and does not like coffee any more"}, false, FactsDropped{}, OpReplace},
 		{"a deletion of something else deletes nothing", "User is vegetarian and allergic to peanuts", "User eats meat again",
 			FactDecision{Operation: OpDelete, Target: number(0)},
-			[]string{"User is vegetarian and allergic to peanuts", "User eats meat again"}, true, FactsDropped{Unrelated: 1}, OpAdd},
+			[]string{"User is vegetarian and allergic to peanuts", "User eats meat again"}, true, FactsDropped{}, OpAdd},
 		{"an update of something else changes nothing", "User lives in Bonn", "User plays chess",
-			FactDecision{Operation: OpUpdate, Target: number(0)}, []string{"User lives in Bonn", "User plays chess"}, true, FactsDropped{Unrelated: 1}, OpAdd},
+			FactDecision{Operation: OpUpdate, Target: number(0)}, []string{"User lives in Bonn", "User plays chess"}, true, FactsDropped{}, OpAdd},
 		{"a name alone is no subject", "用户叫林小雨。", "用户养了一只狗。",
-			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"用户叫林小雨。", "用户养了一只狗。"}, true, FactsDropped{Unrelated: 1}, OpAdd},
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"用户叫林小雨。", "用户养了一只狗。"}, true, FactsDropped{}, OpAdd},
 		{"a deletion in Chinese keeps the rest", "用户对花生过敏。用户喝咖啡。", "用户对花生不再过敏。",
 			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"用户喝咖啡。 用户对花生不再过敏。"}, true, FactsDropped{}, OpUpdate},
 		{"a deletion of all takes all", "User likes tea and coffee", "User likes neither tea nor coffee any more",
@@ -694,5 +694,36 @@ func TestMem0RetiredSetting(t *testing.T) {
 	}
 	if p.CheckConfig(json.RawMessage(`{"excerpt":false}`)) == nil {
 		t.Error("an unknown setting was taken")
+	}
+}
+
+// A memory that a fact can neither end nor change is not asked about.
+func TestMem0UnrelatedIsNotAsked(t *testing.T) {
+	t.Parallel()
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User lives in Bonn"}, []string{"User plays chess"}, []string{"User moved from Bonn to Kiel"})
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
+		if len(in.Similar) != 1 || in.Similar[0].Content != "User lives in Bonn" {
+			t.Errorf("%q is compared with %+v", in.Fact, in.Similar)
+		}
+		return OpDelete, 0, ""
+	})
+	decided := func() int {
+		n := 0
+		for _, c := range k.Asked {
+			if c.Name == "decide" {
+				n++
+			}
+		}
+		return n
+	}
+	k.userSays("I live in Bonn")
+	k.userSays("I play chess")
+	if decided() != 0 {
+		t.Errorf("asked %d times about chess", decided())
+	}
+	k.userSays("I moved from Bonn to Kiel")
+	if got := k.contents(memory.KindFact); decided() != 1 || !slices.Equal(got, []string{"User plays chess", "User moved from Bonn to Kiel"}) {
+		t.Errorf("asked %d times; facts %q", decided(), got)
 	}
 }

@@ -250,7 +250,7 @@ func TestMem0Prompts(t *testing.T) {
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	k.decide(policytest.TaskEvent(TaskProcedure, "s", ""))
 	calls := []memory.Call{k.called("extract")[0], k.called("decide")[0], k.called("summarize")[0], k.called("summarize")[1], k.called("procedure")[0]}
-	for i, name := range []string{"extract.v2", "decide.v3", "summarize_changes.v2", "summarize.v2", "procedure.v2"} {
+	for i, name := range []string{"extract.v2", "decide.v4", "summarize_changes.v2", "summarize.v2", "procedure.v2"} {
 		policytest.Golden(t, "golden/"+name+".txt", policytest.PromptText(calls[i]))
 	}
 	for _, c := range k.Asked {

@@ -109,16 +109,46 @@ func (l *ledger) isAbout(f *candidate, target *memory.Neighbor) bool {
 		return true
 	}
 	common := l.exchange.speakers()
-	if len(f.similar) > 2 {
-		all := termsOf(f.similar[0].Note.Content)
-		for i := range f.similar {
-			other := termsOf(f.similar[i].Note.Content)
-			maps.DeleteFunc(all.terms, func(t string, _ bool) bool { return !other.terms[t] })
-		}
-		common.add(all)
-	}
+	common.add(f.common)
 	maps.DeleteFunc(own.terms, func(t string, _ bool) bool { return common.terms[t] })
 	return talk.countShared(own.terms) > 0
+}
+
+// commonTerms returns the terms that all memories have, if they are more than two.
+func commonTerms(all []memory.Neighbor) textTerms {
+	if len(all) <= 2 {
+		return textTerms{}
+	}
+	common := termsOf(all[0].Note.Content)
+	for i := range all[1:] {
+		other := termsOf(all[i+1].Note.Content)
+		maps.DeleteFunc(common.terms, func(t string, _ bool) bool { return !other.terms[t] })
+	}
+	return common
+}
+
+// leaveUnrelated leaves out the memories that a fact can neither end nor change, so that a model is not asked about them.
+func (l *ledger) leaveUnrelated(f *candidate) {
+	var related []memory.Neighbor
+	for _, nb := range f.similar {
+		if l.isAbout(f, &nb) {
+			related = append(related, nb)
+		} else {
+			f.unrelated = append(f.unrelated, nb)
+		}
+	}
+	f.similar = related
+}
+
+// becameRelated reports whether an earlier fact of the exchange changed a memory so that this one is now about it.
+func (l *ledger) becameRelated(f *candidate) bool {
+	return slices.ContainsFunc(f.unrelated, func(nb memory.Neighbor) bool {
+		if _, touched := l.before[nb.Note.ID]; !touched {
+			return false
+		}
+		now, alive := l.current(nb.Note)
+		return alive && l.isAbout(f, &memory.Neighbor{Note: now, Score: nb.Score})
+	})
 }
 
 // keepsRest reports whether a text that takes the place of a memory keeps what was not talked about: without a text of its

@@ -72,7 +72,7 @@ func settings() []policy.Setting[Config] {
 			50, 8000, func(c *Config) any { return &c.OverallChars }),
 		policy.NumberSetting("material_chars", "characters of the material of one prompt; a longer day is cut, its longest parts first",
 			500, memory.MaxContentBytes, func(c *Config) any { return &c.MaterialChars }),
-		policy.ChoiceSetting("language", "of prompts and summaries; auto: that of the conversation, Chinese or else English",
+		policy.ChoiceSetting("language", "of prompts and summaries; auto: summaries are in that of the conversation, prompts in Chinese or else English",
 			[]string{languageAuto, string(policy.English), string(policy.Chinese)}, func(c *Config) any { return &c.Language }),
 		policy.PlainSetting("assistant_role", "what the companion is to the person, as prompts say it; empty: a warm and attentive companion",
 			func(c *Config) any { return &c.AssistantRole }),
@@ -110,6 +110,17 @@ func (c *Config) language(content string) policy.Language {
 		return policy.Chinese
 	}
 	return policy.English
+}
+
+// askedLanguage returns the language that the setting asks for, as a prompt names it; "": that of the conversation.
+func (c *Config) askedLanguage() string {
+	switch c.Language {
+	case string(policy.English):
+		return "English"
+	case string(policy.Chinese):
+		return "中文"
+	}
+	return ""
 }
 
 // role returns what the companion is to the person, in the language of a prompt.

@@ -39,6 +39,7 @@ type dayMaterial struct {
 	Person    string         `json:"person"`
 	Companion string         `json:"companion"`
 	Role      string         `json:"role,omitempty"`
+	Language  string         `json:"language,omitempty"` // that the setting asks for
 	Chars     int            `json:"chars,omitempty"`
 	Earlier   string         `json:"earlier,omitempty"`
 	Turns     []turnMaterial `json:"turns"`
@@ -190,7 +191,7 @@ func (day *dayRun) sources() []uuid.UUID {
 // material returns the day within so many characters, as a prompt shows it and as the
 // input of the call.
 func (day *dayRun) material(c *Config, chars int) (dayMaterial, DayInput) {
-	m := dayMaterial{Date: day.date, Person: displayName(day.user, day.language, memory.RoleUser), Companion: displayName(day.assistant, day.language, memory.RoleAssistant)}
+	m := dayMaterial{Date: day.date, Person: displayName(day.user, day.language, memory.RoleUser), Companion: displayName(day.assistant, day.language, memory.RoleAssistant), Language: c.askedLanguage()}
 	in := DayInput{Date: day.date, User: day.user, Assistant: day.assistant, Chars: c.SummaryChars, Language: day.language}
 	said := day.said()
 	texts := make([]string, len(said))

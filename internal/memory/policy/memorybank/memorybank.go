@@ -69,7 +69,7 @@ const (
 )
 
 // promptVersions are the versions of the prompts in use, by call.
-var promptVersions = map[string]string{callDay: "2", callPersonality: "3", callHistory: "2", callPortrait: "2"}
+var promptVersions = map[string]string{callDay: "3", callPersonality: "3", callHistory: "3", callPortrait: "3"}
 
 // New returns the policy with its prompts and schemas. models are the names of
 // further models that a collection may choose.

@@ -19,6 +19,7 @@ type overallMaterial struct {
 	Person string            `json:"person"`
 	Role   string            `json:"role,omitempty"`
 	Meta   map[string]string `json:"meta,omitempty"`
+	Lang   string            `json:"language,omitempty"` // that the setting asks for
 	Chars  int               `json:"chars"`
 	Days   []datedMaterial   `json:"days"`
 }
@@ -111,7 +112,7 @@ func (r *overallRun) person() string {
 // input of the call. The oldest days are left out first.
 func (r *overallRun) material(l policy.Language, chars int) (overallMaterial, OverallInput) {
 	user := r.person()
-	m := overallMaterial{Person: displayName(user, l, memory.RoleUser), Role: r.c.role(l), Meta: r.meta, Chars: r.c.OverallChars}
+	m := overallMaterial{Person: displayName(user, l, memory.RoleUser), Role: r.c.role(l), Meta: r.meta, Lang: r.c.askedLanguage(), Chars: r.c.OverallChars}
 	in := OverallInput{User: user, Meta: r.meta, Role: r.c.role(l), Chars: r.c.OverallChars, Language: l}
 	texts := make([]string, len(r.days))
 	for i := range r.days {
