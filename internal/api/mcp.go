@@ -39,15 +39,17 @@ func (s *Server) mountMCP() error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names its package
 	}
-	s.engine.POST(mcpOperation.path, func(c *gin.Context) {
-		err := s.checkOrigin(c.Request)
-		if err == nil {
-			err = s.serve(c, mcpOperation, func(c *gin.Context) error { return s.serveMCP(c, tools) })
-		}
-		if err != nil {
-			s.fail(c, err)
-		}
-	})
+	for _, path := range []string{mcpOperation.path, mcpOperation.path + "/"} { // people write both
+		s.engine.POST(path, func(c *gin.Context) {
+			err := s.checkOrigin(c.Request)
+			if err == nil {
+				err = s.serve(c, mcpOperation, func(c *gin.Context) error { return s.serveMCP(c, tools) })
+			}
+			if err != nil {
+				s.fail(c, err)
+			}
+		})
+	}
 	return nil
 }
 

@@ -365,6 +365,79 @@ func TestMCPHostileInput(t *testing.T) {
 	}
 }
 
+// Arguments are read by the schema of the tool: a text where it has none is the JSON in it, and null is absent.
+func TestMCPArgumentsAsTexts(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := connectMCP(t, b.listen(t), "one", "")
+	c.use("remember", map[string]any{
+		"external": `{"user": "nora", "agent": null}`, "messages": `[{"role": "user", "content": "5", "name": null}]`, "policy": "none", "tags": nil, "content": nil,
+	})
+	c.use("remember", map[string]any{"collection": "space", "content": `{"a": 1}`, "policy": "none", "tags": `["x", "y"]`, "attributes": `{"n": null}`})
+	note, _ := c.use("add_note", map[string]any{
+		"collection": "space", "content": "The number of the house is 5.", "importance": "0.9", "infer": "False", "tags": "home", "context": nil, "external": nil,
+	})
+	id := note["note"].(map[string]any)["id"]
+	for _, args := range []map[string]any{
+		{"collection": "space", "query": "house", "k": "5", "filter": nil, "as_of": nil},
+		{"collections": `["space"]`, "query": "house", "k": nil, "filter": `{"field": "tags", "op": "contains", "value": "home"}`},
+		{"collections": "space", "query": "house", "k": " 5 ", "min_score": "0.0", "external": nil, "collection": nil},
+		{"collection": "space", "query": "house", "k": "auto"},
+		{"collection": "space", "query": "house", "k": "null", "filter": "None", "expand_links": "1"},
+	} {
+		if out, _ := c.use("search_notes", args); len(out["hits"].([]any)) == 0 {
+			t.Errorf("%v: nothing is found", args)
+		}
+	}
+	added, _ := c.use("add_note", map[string]any{"collection": "space", "content": "Another house.", "infer": "true"})
+	other := added["note"].(map[string]any)["id"]
+	c.use("link_notes", map[string]any{"collection": "space", "note": id, "links": fmt.Sprintf(`[{"target": %q, "confidence": "0.5"}]`, other)})
+	c.use("update_note", map[string]any{"collection": "space", "note": id, "importance": nil, "content": nil, "tags": `["a", "b"]`})
+	var got map[string]any
+	raw := b.call(t, "one", http.MethodGet, "/v1/collections/space/notes/"+id.(string), "").Body.Bytes()
+	if err := json.Unmarshal(raw, &got); err != nil || fmt.Sprint(got["tags"]) != "[a b]" || got["importance"] == 0.9 || got["content"] != "The number of the house is 5." {
+		t.Errorf("after a change: %v %s", err, raw)
+	}
+	c.use("list_collections", map[string]any{"limit": "1", "cursor": nil})
+	c.use("forget", map[string]any{"collection": "space", "notes": id, "query": nil})
+}
+
+// Clients that name no media type, or only JSON, are answered, and the route may end in a slash. A version that is not
+// served is refused with those that are.
+func TestMCPSimpleClients(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	send := func(path string, header ...string) *httptest.ResponseRecorder {
+		return b.do(request(http.MethodPost, path, strings.NewReader(list), append([]string{"Authorization", "Bearer one", "Content-Type", mediaJSON}, header...)...))
+	}
+	for _, accept := range []string{"", mediaJSON, "*/*", "application/*;q=0.8", "text/event-stream", "application/json, text/event-stream"} {
+		for _, path := range []string{"/mcp", "/mcp/"} {
+			var header []string
+			if accept != "" {
+				header = []string{"Accept", accept}
+			}
+			w := send(path, header...)
+			if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), mediaJSON) || !strings.Contains(w.Body.String(), "build_context") {
+				t.Errorf("%s with Accept %q: %d %.200s", path, accept, w.Code, w.Body)
+			}
+		}
+	}
+	for _, version := range []string{"2024-11-05", "2027-01-01", "1.0", "latest"} {
+		w := send("/mcp", "Mcp-Protocol-Version", version)
+		for _, served := range mcp.Versions {
+			if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), served) {
+				t.Errorf("version %s: %d without %s: %s", version, w.Code, served, w.Body)
+			}
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		if w := b.do(request(method, "/mcp/", nil, "Authorization", "Bearer one")); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, w.Code)
+		}
+	}
+}
+
 // Messages that are no calls at all are refused by the route, as on every other one.
 func TestMCPMessages(t *testing.T) {
 	t.Parallel()

@@ -259,7 +259,7 @@ func TestMem0Filters(t *testing.T) {
 		`{}`, `{"user_id":"*"}`, `{"AND":[{"user_id":"*"}]}`, `{"OR":[{"user_id":"ann"},{"agent_id":"*"}]}`, `{"NOT":[{"user_id":"ann"}]}`,
 		`{"user_id":{"ne":"ann"}}`, `{"user_id":{"contains":"a"}}`, `{"user_id":{"icontains":"a"}}`, `{"user_id":["*"]}`, `{"user_id":null}`, `{"metadata":{"n":1}}`, `{"created_at":{"gte":"2020-01-01"}}`,
 		// What is not known.
-		`{"user_id":"ann","colour":"red"}`, `{"user_id":"ann","AND":{}}`, `{"user_id":"ann","AND":[]}`, `{"user_id":"ann","OR":[{}]}`, `{"user_id":"ann","agent_id":{"like":"x"}}`,
+		`{"user_id":"ann","AND":{}}`, `{"user_id":"ann","AND":[]}`, `{"user_id":"ann","OR":[{}]}`, `{"user_id":"ann","agent_id":{"like":"x"}}`,
 		`{"user_id":"ann","agent_id":{"gt":"x"}}`, `{"user_id":"ann","agent_id":{}}`, `{"user_id":7}`, `{"user_id":""}`, `{"user_id":"a\u0007"}`, `{"user_id":"ann","metadata":{}}`,
 		`{"user_id":"ann","metadata":{"n":{"gt":true}}}`, `{"user_id":"ann","metadata":{"n":{"eq":[1]}}}`, `{"user_id":"ann","created_at":"soon"}`, `{"user_id":"ann","created_at":{"icontains":"2026"}}`,
 		`{"user_id":{"in":[]}}`, `{"user_id":{"in":[` + strings.TrimSuffix(many, `,"`) + `]}}`, `{"user_id":"ann","NOT":"x"}`, `{"and":[{"user_id":"ann"}]}`, `{"user_id":"` + strings.Repeat("x", 257) + `"}`,
@@ -269,6 +269,125 @@ func TestMem0Filters(t *testing.T) {
 			if got := b.mem0(t, "one", "POST", call, `{"query":"I like","filters":`+filters+`}`); got.Code != http.StatusBadRequest {
 				t.Errorf("%s %s: %d %s", call, filters, got.Code, got.Body)
 			}
+		}
+	}
+}
+
+// A metadata key at the top level, nested metadata, updated_at, keywords and memory_ids select what they say.
+func TestMem0MoreFilters(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	ids := map[string]string{}
+	for _, one := range []struct{ extra, text string }{
+		{`,"metadata":{"food":"x","n":5,"who":{"team":"a","lead":{"name":"Zoe"}}}`, "I eat Pizza on Fridays."}, {`,"metadata":{"food":"y","who":{"team":"b"}}`, "Bob likes rain."}, {"", "C: 42 €."},
+	} {
+		got := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"ann","messages":`+strconv.Quote(one.text)+one.extra+`}`).want(200)
+		ids[one.text] = got.text("results.0.id")
+		b.pass(time.Hour)
+	}
+	pizza, bob, c := "I eat Pizza on Fridays.", "Bob likes rain.", "C: 42 €."
+	b.mem0(t, "one", "PUT", "/v1/memories/"+ids[bob]+"/", `{"metadata":{"food":"y","who":{"team":"b"},"seen":true}}`).want(200)
+	b.pass(time.Hour)
+	for filters, want := range map[string][]string{
+		`"food":"x"`:                      {pizza},
+		`"food":{"ne":"x"}`:               {c, bob},
+		`"food":["x","y"]`:                {bob, pizza},
+		`"food":"*"`:                      {bob, pizza},
+		`"food":null`:                     {c},
+		`"n":{"gte":5}`:                   {pizza},
+		`"seen":true`:                     {bob},
+		`"colour":"red"`:                  nil,
+		`"metadata":{"who":{"team":"a"}}`: {pizza},
+		`"metadata":{"who":{"team":"a","lead":{"name":{"icontains":"zo"}}}}`: {pizza},
+		`"who":{"lead":{"name":"Zoe"}}`:                                      {pizza},
+		`"metadata.food":"y"`:                                                {bob},
+		`"keywords":{"contains":"Pizza"}`:                                    {pizza},
+		`"keywords":{"icontains":"PIZZA"}`:                                   {pizza},
+		`"keywords":"rain"`:                                                  {bob},
+		`"keywords":{"in":["rain","Pizza"]}`:                                 {bob, pizza},
+		`"keywords":{"contains":"tea"}`:                                      nil,
+		`"NOT":[{"keywords":{"icontains":"pizza"}}]`:                         {c, bob},
+		`"OR":[{"keywords":"rain"},{"food":"x"}]`:                            {bob, pizza},
+		`"updated_at":{"gte":"2026-03-01T11:30:00Z"}`:                        {bob},
+		`"updated_at":{"lt":"2026-03-01T09:30:00Z"}`:                         {pizza},
+		`"updated_at":{"lt":1772357400000}`:                                  {pizza},
+		`"memory_ids":["` + ids[bob] + `"]`:                                  {bob},
+		`"memory_ids":{"in":["` + ids[bob] + `","` + ids[c] + `"]}`:          {c, bob},
+		`"memory_ids":"` + ids[c] + `"`:                                      {c},
+		`"NOT":[{"memory_ids":["` + ids[c] + `"]}]`:                          {bob, pizza},
+		`"memory_ids":["01a1fdda-ccd6-713d-97db-eda78326c93a"]`:              nil,
+	} {
+		body := `{"user_id":"ann",` + filters + `}`
+		list := b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":`+body+`}`).want(200)
+		if got := list.found("results"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
+		search := b.mem0(t, "one", "POST", "/v3/memories/search/", `{"query":"pizza rain 42","threshold":0,"top_k":50,"filters":`+body+`}`).want(200)
+		got := search.found("results")
+		slices.Sort(got)
+		if sorted := slices.Sorted(slices.Values(want)); !slices.Equal(got, sorted) {
+			t.Errorf("a search with %s: %q, want %q", filters, got, want)
+		}
+	}
+	for _, filters := range []string{`"updated_at":"soon"`, `"keywords":{"gt":"a"}`, `"keywords":7`, `"memory_ids":[7]`, `"memory_ids":[]`, `"food":{"eq":{"a":1}}`} {
+		if got := b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ann",`+filters+`}}`); got.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", filters, got.Code, got.Body)
+		}
+	}
+	b.mem0(t, "one", "DELETE", "/v1/memories/?user_id=ann&filters="+url.QueryEscape(`{"keywords":"rain"}`), "").want(200)
+	if got := b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ann"}}`).found("results"); !slices.Equal(got, []string{c, pizza}) {
+		t.Errorf("after a deletion: %q", got)
+	}
+}
+
+// Texts are read in all forms that programs send, and what cannot be read is counted.
+func TestMem0ReadsAllForms(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	add := func(user, messages, more string) response {
+		return b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"`+user+`","messages":`+messages+more+`}`)
+	}
+	stored := func(got response) (out []string) {
+		for i := range int(got.length("results")) {
+			out = append(out, got.text(fmt.Sprintf("results.%d.memory", i)))
+		}
+		return out
+	}
+	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}`
+	for messages, want := range map[string]struct {
+		texts  []string
+		unread any
+	}{
+		`[{"role":"user","content":[{"type":"text","text":"A."},` + image + `]}]`: {[]string{"A."}, 1.0},
+		`[{"role":"user","content":"A."},{"role":"assistant","content":[{"type":"text","text":"B."},{"type":"tool_use","id":"t","name":"f","input":{}}]},
+		  {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"C."}]}]}]`: {[]string{"A.", "B.", "C."}, 1.0},
+		`[{"role":"user","content":[{"type":"input_text","text":"A."}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"B."}]}]`:      {[]string{"A.", "B."}, nil},
+		`[{"role":"assistant","content":null,"tool_calls":[]},{"role":"human","content":"A."},{"role":"ai","content":"B."},{"type":"HumanMessage","content":"C."}]`: {[]string{"A.", "B.", "C."}, nil},
+		`["A.",{"content":"B."},7,null,{"role":"narrator","content":"x"}]`:                                                                                          {[]string{"A.", "B."}, 3.0},
+		`[{"role":"model","parts":[{"text":"A."}]}]`: {[]string{"A."}, nil},
+		`[{"role":"assistant","content":"<think>hm</think>B."},{"role":"user","content":"Look: data:image/png;base64,AAAA"}]`: {
+			[]string{"[left out: thinking]B.", "Look: [left out: image/png, 4 bytes]"}, nil},
+	} {
+		got := add("u", messages, "").want(200)
+		if texts := stored(got); !slices.Equal(texts, want.texts) || got.at("unread") != want.unread {
+			t.Errorf("%s: %q, want %q; unread %v, want %v", messages, texts, want.texts, got.at("unread"), want.unread)
+		}
+	}
+	for _, messages := range []string{`[]`, `[{"role":"user","content":[` + image + `]}]`, `[7]`, `[{"role":"narrator","content":"x"}]`, `[{"role":"user","content":" "}]`} {
+		if got := add("u", messages, ""); got.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", messages, got.Code)
+		}
+	}
+	learned := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"user_id":"v","messages":[{"role":"user","content":[{"type":"text","text":"I live in Oslo."},`+image+`]}]}`).want(200)
+	if learned.at("unread") != 1.0 {
+		t.Errorf("%s", learned.Body)
+	}
+	for i, at := range []string{"1710000000", "1710000000000", "1710000000000000", `"1710000000"`, `"1710000000000"`, `"2024-03-09T16:00:00Z"`} {
+		user := fmt.Sprintf("t%d", i)
+		add(user, `"At a time."`, `,"timestamp":`+at).want(200)
+		filters := `{"filters":{"user_id":"` + user + `","timestamp":{"gte":"2024-03-09","lt":"2024-03-10"}}}`
+		if got := b.mem0(t, "one", "POST", "/v3/memories/", filters).found("results"); len(got) != 1 {
+			t.Errorf("%s is another time", at)
 		}
 	}
 }
@@ -288,6 +407,7 @@ func TestMem0NeverDeletesAll(t *testing.T) {
 	for _, query := range []string{
 		"", "?user_id=", "?user_id=*", "?user_id=ann&agent_id=*", "?filters=", "?filters=%7B%7D", "?filters=all", "?filters=%7B%27user_id%27%3A", "?filters=%7B%27user_id%27%3A+%27*%27%7D", "?filters=%7B%27NOT%27%3A+%5B%7B%27user_id%27%3A+%27ann%27%7D%5D%7D",
 		"?filters=%7Buser_id%3A+%27ann%27%7D", "?filters=" + url.QueryEscape(`{'user_id': 'ann'} or 1`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'user_id': 'bea'}`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'color': 1}`),
+		"?filters=" + url.QueryEscape(`{'user_id': 'ann', 'NOT': [{'OR': [{'color': 1}]}]}`),
 		"?filters=" + url.QueryEscape(`None`), "?filters=" + url.QueryEscape(`['user_id']`), "?user_id=ann&filters=x",
 	} {
 		if got := b.mem0(t, "one", "DELETE", "/v1/memories/"+query, ""); got.Code != 400 && got.Code != 422 {
@@ -509,7 +629,7 @@ func TestMem0Memories(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"user_id":"ann"}`: 422, `{"messages":[],"user_id":"ann"}`: 400, `{"messages":"  ","user_id":"ann"}`: 400, `{"messages":7,"user_id":"ann"}`: 400, `{"messages":[7],"user_id":"ann"}`: 400, `{"messages":"x"}`: 400,
 		`{"messages":"x","user_id":"a","filters":{"user_id":"b"}}`: 400, `{"messages":"x","filters":{"OR":[{"user_id":"a"}]}}`: 400, `{"messages":"x","user_id":7}`: 422, `{"messages":"x","user_id":"a","timestamp":"soon"}`: 400,
-		`{"messages":"x","user_id":"a","expiration_date":"2026"}`: 400, `{"messages":[{"role":"wizard","content":"x"}],"user_id":"a"}`: 422,
+		`{"messages":"x","user_id":"a","expiration_date":"2026"}`: 400, `{"messages":[{"role":"wizard","content":"x"}],"user_id":"a"}`: 400,
 		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}],"user_id":"a"}`: 400, `{"messages":"x","user_id":"a","metadata":[]}`: 422,
 	} {
 		if got := b.mem0(t, "one", "POST", "/v3/memories/add/", body); got.Code != status {

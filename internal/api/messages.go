@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/parts"
 )
 
 // addMessages answers 202: the messages are stored, and their policy works on them.
@@ -52,7 +54,9 @@ func (h *core) addMessages(c *gin.Context) error {
 		endTurn(c)
 		h.waitForMessages(c, ref, &w)
 	}
-	out := wire.MessagesAccepted{Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job)}
+	out := wire.MessagesAccepted{
+		Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job), Unread: optional(in.unread),
+	}
 	if wait && scope(c).Allows(tenant.NotesRead) {
 		out.Learned = new(h.learned(c, &w))
 	}
@@ -120,14 +124,47 @@ type givenMessages struct {
 	messages []notes.NewMessage
 	at       []int
 	side     []string // member that holds the content
+	unread   int      // parts that were left out
+}
+
+func (g *givenMessages) add(i int, side string, m notes.NewMessage) {
+	g.messages, g.at, g.side = append(g.messages, m), append(g.at, i), append(g.side, side)
+}
+
+// addContent adds a message with what can be read of its content. What a tool answered, which some forms have among the parts
+// of a user's message, is a message of its own.
+func (g *givenMessages) addContent(i int, m *wire.MessageInput, base notes.NewMessage) {
+	var content parts.Content
+	given, _ := m.Content.Get() // nil when it is absent, or null
+	if said, ok := given.(string); ok {
+		content.Text = said // as it is
+	} else {
+		content = parts.Read(given)
+	}
+	if refusal, err := m.Refusal.Get(); err == nil && content.Text == "" {
+		content.Text = refusal
+	}
+	if m.ToolCalls != nil {
+		content.Unread++
+	}
+	g.unread += content.Unread
+	if content.Tool != "" {
+		one := base
+		one.Role, one.Name, one.Content = memory.RoleTool, "", content.Tool
+		if one.ID != "" {
+			one.ID += "/" + string(memory.RoleTool)
+		}
+		g.add(i, "content", one)
+	}
+	if content.Text != "" || content.Tool == "" && content.Unread == 0 { // a blank message is refused
+		base.Content = content.Text
+		g.add(i, "content", base)
+	}
 }
 
 // newMessages converts messages in both forms.
 func newMessages(list []wire.MessageInput) (givenMessages, error) {
 	var out givenMessages
-	add := func(i int, side string, m notes.NewMessage) {
-		out.messages, out.at, out.side = append(out.messages, m), append(out.at, i), append(out.side, side)
-	}
 	for i := range list {
 		m := &list[i]
 		base, err := newMessage(m)
@@ -135,10 +172,7 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 			return out, prefixFields("messages."+strconv.Itoa(i), err)
 		}
 		if m.User == nil && m.Assistant == nil {
-			if base.Content, err = contentText(*m.Content); err != nil {
-				return out, prefixFields("messages."+strconv.Itoa(i), err)
-			}
-			add(i, "content", base)
+			out.addContent(i, m, base)
 			continue
 		}
 		for _, side := range []struct {
@@ -156,8 +190,11 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 			if one.ID != "" {
 				one.ID += "/" + string(side.role)
 			}
-			add(i, string(side.role), one)
+			out.add(i, string(side.role), one)
 		}
+	}
+	if len(out.messages) == 0 {
+		return out, fault.InvalidField("messages.0.content", "nothing in the messages can be read; at least one needs a text")
 	}
 	if len(out.messages) > memory.MaxMessages {
 		return out, fault.InvalidField("messages", "at most %d; the pairs make them %d", memory.MaxMessages, len(out.messages))
@@ -165,13 +202,16 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 	return out, nil
 }
 
+// isAbsent reports whether a field is absent, or null.
+func isAbsent[T any](v nullable.Nullable[T]) bool { return !v.IsSpecified() || v.IsNull() }
+
 // newMessage converts the fields that both forms have, and refuses a message of neither form.
 func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 	pair := m.User != nil || m.Assistant != nil
 	switch {
-	case pair && (m.Content != nil || m.Role != nil):
+	case pair && (m.Content.IsSpecified() || m.Role != nil):
 		return out, fault.InvalidField("content", "a message has role and content, or user and assistant")
-	case !pair && m.Content == nil:
+	case !pair && isAbsent(m.Content) && m.ToolCalls == nil && isAbsent(m.Refusal):
 		return out, fault.InvalidField("content", "is required, or user and assistant")
 	case pair && strings.TrimSpace(valueOr(m.User, "")) == "" && strings.TrimSpace(valueOr(m.Assistant, "")) == "":
 		return out, fault.InvalidField("user", "what the user or the assistant said must not be empty or blank")
@@ -198,48 +238,6 @@ func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 		*t.into = &at
 	}
 	return out, nil
-}
-
-// contentText returns the content of a message, which is a string or a list of parts.
-func contentText(content any) (string, error) {
-	parts, ok := content.([]any)
-	if !ok {
-		s, _ := content.(string) // the contract allows nothing else
-		return s, nil
-	}
-	lines := make([]string, 0, len(parts))
-	for i := range parts {
-		line, err := partText(parts[i])
-		if err != nil {
-			return "", prefixFields("content."+strconv.Itoa(i), err)
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n"), nil
-}
-
-// partText returns a part as text: for an image, its description.
-func partText(part any) (string, error) {
-	p, _ := part.(map[string]any)
-	said, seen := p["text"], p["description"]
-	if p["type"] == string(wire.MessagePartTypeText) {
-		switch text, ok := said.(string); {
-		case !ok:
-			return "", fault.InvalidField("text", "is required")
-		case seen != nil || p["image_url"] != nil:
-			return "", fault.InvalidField("type", "a text has no image; send the image as its own part")
-		default:
-			return text, nil
-		}
-	}
-	text, _ := seen.(string)
-	switch {
-	case said != nil:
-		return "", fault.InvalidField("type", "an image has no text; send the text as its own part")
-	case strings.TrimSpace(text) == "":
-		return "", fault.InvalidField("description", "is required for an image: it is stored in place of the image")
-	}
-	return "[image: " + strings.Join(strings.Fields(text), " ") + "]", nil
 }
 
 // eventTime is [anyTime] with the offset that was written ([filter.ParseLocalTime]).

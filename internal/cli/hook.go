@@ -21,12 +21,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 const (
@@ -523,18 +525,19 @@ func (h *hooking) messages(in hookInput) []wire.MessageInput {
 		role wire.MessageRole
 		text string
 	}{{wire.MessageRoleUser, t.Prompt}, {wire.MessageRoleAssistant, in.Reply}} {
-		text := clip.Bytes(strings.ToValidUTF8(recalled.Strip(m.text), "\uFFFD"), maxMessage)
+		said := unsaid.Mark(recalled.Strip(m.text), m.role == wire.MessageRoleAssistant) // before it is cut
+		text := clip.Bytes(strings.ToValidUTF8(said, "\uFFFD"), maxMessage)
 		if text == "" {
 			continue
 		}
-		var content, session any = text, cmp.Or(clip.Runes(in.Session, maxSession), "unknown")
+		content, session := nullable.NewNullableWithValue[any](text), any(cmp.Or(clip.Runes(in.Session, maxSession), "unknown"))
 		id := h.of.name + "/" + digest(in.Session, t.ID, string(m.role), text)
 		role, again := m.role, t.Recalled
-		said := wire.MessageInput{ID: &id, Role: &role, Content: &content, Session: &session}
+		message := wire.MessageInput{ID: &id, Role: &role, Content: content, Session: &session}
 		if role == wire.MessageRoleAssistant && again {
-			said.Recalled = &again
+			message.Recalled = &again
 		}
-		list = append(list, said)
+		list = append(list, message)
 	}
 	return list
 }

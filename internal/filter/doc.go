@@ -10,13 +10,14 @@
 //	{"and":[F,…]}  {"or":[F,…]}  {"not":F}
 //	{"field":"tags","op":"contains","value":"x"}
 //
-// Fields are kind, category, state (text); tags, keywords (lists of text); importance (number);
+// Fields are id, kind, category, state (text); tags, keywords (lists of text); importance (number);
 // occurred_at, created_at (time); attributes.<path> (JSON, path segments separated by dots, objects
 // only). Operators are eq ne gt gte lt lte in contains icontains exists.
 //
 //	field            operators                          value
-//	kind category    eq ne gt gte lt lte contains       text
-//	  state          icontains
+//	id kind          eq ne gt gte lt lte contains       text
+//	  category       icontains
+//	  state
 //	                 in                                 list of text
 //	tags keywords    eq ne contains icontains           text
 //	                 in                                 list of text

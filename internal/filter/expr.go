@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -113,6 +115,7 @@ type Field string
 
 // The fields.
 const (
+	ID         Field = "id"
 	Kind       Field = "kind"
 	Tags       Field = "tags"
 	Keywords   Field = "keywords"
@@ -183,6 +186,7 @@ func (v Value) Any() any {
 
 // Record is the part of a note that filters read.
 type Record struct {
+	ID         uuid.UUID // zero: absent
 	Kind       string
 	Tags       []string
 	Keywords   []string
@@ -228,6 +232,8 @@ func (n Not) Match(r *Record) bool { return !n.Term.Match(r) }
 // Match implements [Expr].
 func (l *Leaf) Match(r *Record) bool {
 	switch l.Field {
+	case ID:
+		return l.matchID(r.ID)
 	case Kind:
 		return l.matchText(r.Kind)
 	case Category:
@@ -251,6 +257,13 @@ func (l *Leaf) Match(r *Record) bool {
 }
 
 func (l *Leaf) matchText(s string) bool { return l.matchScalar(Value{Type: Text, Text: s}, s != "") }
+
+func (l *Leaf) matchID(id uuid.UUID) bool {
+	if id == uuid.Nil {
+		return l.matchText("")
+	}
+	return l.matchText(id.String())
+}
 
 func (l *Leaf) matchTime(t time.Time) bool {
 	return l.matchScalar(Value{Type: Time, Time: t.UTC().Truncate(time.Microsecond)}, !t.IsZero())

@@ -160,6 +160,7 @@ func (d *data) add(a *analyzed, stride int) {
 	if !a.Tombstone {
 		e.lang = d.language(a.lang)
 		e.record = cloneRecord(a.Record)
+		e.record.ID = e.note
 		e.occurredAt = a.Record.OccurredAt.UnixMicro()
 		e.role = roleOf(a.Content, a.Record.Attributes)
 		e.marks, e.digest = a.marks, a.Digest

@@ -573,6 +573,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 		}
 		if b[79]&rowRecord != 0 {
 			e.record = records.read()
+			e.record.ID = e.note
 		}
 		if d.to[i] != 0 {
 			ended++

@@ -375,6 +375,7 @@ type messagesAnswer struct {
 	Revision int64     `json:"revision,omitempty"`
 	Job      string    `json:"job,omitempty"`
 	Redacted string    `json:"redacted,omitempty"`
+	Unread   int       `json:"unread,omitempty"` // parts without a text
 	LeftOut  int       `json:"left_out,omitempty"`
 }
 
@@ -402,6 +403,7 @@ type rememberAnswer struct {
 	Created    bool     `json:"created,omitempty"` // the collection
 	Job        string   `json:"job,omitempty"`
 	Redacted   string   `json:"redacted,omitempty"`
+	Unread     int      `json:"unread,omitempty"` // parts without a text
 	LeftOut    int      `json:"left_out,omitempty"`
 }
 

@@ -251,7 +251,7 @@ func (r *Relay) describe(h http.Header, m message) {
 	if version == "" || m.Method == "initialize" {
 		return
 	}
-	h.Set("Mcp-Protocol-Version", headerValue(version))
+	h.Set(headerVersion, headerValue(version))
 	h.Set("Mcp-Method", headerValue(m.Method))
 	switch m.Method {
 	case "tools/call", "prompts/get":

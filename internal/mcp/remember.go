@@ -48,7 +48,7 @@ func remember(c *call) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &rememberAnswer{Note: got.Note.ID, Created: made, Job: got.Job.ID, Redacted: head.Header.Get(headerRedacted), Collection: got.Note.Collection}
+	out := &rememberAnswer{Note: got.Note.ID, Created: made, Job: got.Job.ID, Redacted: head.Header.Get(headerRedacted), Collection: got.Note.Collection, Unread: got.Unread}
 	for _, m := range got.Messages {
 		out.Messages = append(out.Messages, m.ID)
 	}
@@ -112,7 +112,8 @@ func ownMessages(raw json.RawMessage) (own json.RawMessage, ok bool) {
 	for _, m := range messages {
 		var said string
 		if json.Unmarshal(m["content"], &said) != nil {
-			continue // absent, or parts
+			m["content"] = ownParts(m["content"])
+			continue
 		}
 		if text := recalled.Strip(said); text == "" && said != "" {
 			m["recalled"] = json.RawMessage("true")
@@ -122,6 +123,20 @@ func ownMessages(raw json.RawMessage) (own json.RawMessage, ok bool) {
 	}
 	own, err := json.Marshal(messages)
 	return own, err == nil
+}
+
+// ownParts returns the parts of a message without what was recalled in their texts. Anything else stays as it is.
+func ownParts(raw json.RawMessage) json.RawMessage {
+	var parts []map[string]any
+	if json.Unmarshal(raw, &parts) != nil {
+		return raw
+	}
+	for _, p := range parts {
+		if said, ok := p["text"].(string); ok {
+			p["text"] = recalled.Strip(said)
+		}
+	}
+	return encoded(parts, raw)
 }
 
 // create makes that the request finds its collection: one with a name is created, one with ids of an application by

@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // Versions of the protocol that are served, newest first.
@@ -78,8 +81,15 @@ func New(d Deps) (*Server, error) {
 	return &Server{log: d.Log, version: d.Version, tools: tools}, nil
 }
 
-// ServeHTTP answers a POST with one message, or with a batch of messages in the version that has them.
+// ServeHTTP answers a POST with one message, or with a batch of messages in the version that has them. The answer is
+// JSON, also for a client that names no media type, or only JSON: the protocol wants it to name that of streams too. It
+// changes the header of r.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request, c Caller) {
+	if v := r.Header.Get(headerVersion); v != "" && !slices.Contains(Versions, v) {
+		refuseVersion(w, v)
+		return
+	}
+	r.Header.Set("Accept", mediaJSON+", text/event-stream")
 	server := s.serverFor(r.Context(), c)
 	sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true,
@@ -92,6 +102,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request, c Caller) {
 		MaxRequestBodyBytes:          -1,
 		PropagateRequestCancellation: true,
 	}).ServeHTTP(w, r)
+}
+
+// headerVersion names the version of the protocol that a client speaks.
+const headerVersion = "Mcp-Protocol-Version"
+
+// refuseVersion answers a message in a version that is not served with those that are.
+func refuseVersion(w http.ResponseWriter, version string) {
+	data, err := json.Marshal(sdk.UnsupportedProtocolVersionData{Supported: Versions, Requested: clip.Runes(version, maxName)})
+	if err != nil {
+		data = nil // it is a help only
+	}
+	w.Header().Set("Content-Type", mediaJSON)
+	w.WriteHeader(http.StatusBadRequest)
+	//nolint:errchkjson // texts, and JSON that was encoded above
+	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
+		"code": sdk.CodeUnsupportedProtocolVersion, "data": json.RawMessage(data),
+		"message": "unsupported protocol version; supported are " + strings.Join(Versions, ", "),
+	}})
 }
 
 // serverFor returns a server with what the caller may use. ctx is that of its request.

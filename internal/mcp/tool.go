@@ -17,6 +17,7 @@ import (
 // tool is a tool as it is listed and run.
 type tool struct {
 	shown           *sdk.Tool
+	input           *jsonschema.Schema // of the arguments
 	scope           string
 	arguments       map[string]json.RawMessage // schemas
 	required        []string
@@ -124,6 +125,7 @@ func (d *definition) tool(op Operation) (*tool, error) {
 	if err := json.Unmarshal([]byte(d.output), output); err != nil {
 		return nil, fmt.Errorf("schema of the answer: %w", err)
 	}
+	t.input = input
 	t.shown = &sdk.Tool{
 		Name: d.name, Title: d.title, Description: d.description, InputSchema: input, OutputSchema: output,
 		Annotations: &sdk.ToolAnnotations{
@@ -158,11 +160,7 @@ func (t *tool) call(ctx context.Context, caller Caller, arguments json.RawMessag
 			return refuse(problem{Status: 400, Code: "malformed", Detail: "arguments: must be an object", fix: "Send the arguments as a JSON object."})
 		}
 	}
-	for name, v := range c.args { // an absent argument, as many clients write it
-		if string(v) == "null" && !t.inBody[name] {
-			delete(c.args, name)
-		}
-	}
+	c.fitArguments()
 	if err := c.checkNames(); err != nil {
 		return refuse(err)
 	}
@@ -171,6 +169,15 @@ func (t *tool) call(ctx context.Context, caller Caller, arguments json.RawMessag
 		return refuse(err)
 	}
 	return result(a)
+}
+
+// fitArguments changes the arguments to the form of the tool's schema.
+func (c *call) fitArguments() {
+	for name, v := range c.args {
+		if c.args[name] = fit(c.tool.input.Properties[name], v); c.args[name] == nil {
+			delete(c.args, name)
+		}
+	}
 }
 
 func refuse(err error) *sdk.CallToolResult {

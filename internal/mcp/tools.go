@@ -35,8 +35,8 @@ const (
 	outContext    = `{"type":"object","required":["text","notes"],"properties":{"text":{"type":"string"},"notes":{"type":"array","items":{"type":"string"},"description":"Ids of the notes of the marks [1], [2], …"},"answerable":{"type":"number"},"left_out":{"type":"integer"}}}`
 	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}}}}`
 	outLinks      = `{"type":"object","required":["links"],"properties":{"links":{"type":"array","items":{"type":"object","properties":{"target":{"type":"string"},"relation":{"type":"string"},"confidence":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
-	outMessages   = `{"type":"object","required":["messages"],"properties":{"messages":{"type":"array","items":{"type":"string"},"description":"Ids."},"learned":{"type":"array","items":{"type":"object","properties":{"memory":{"type":"string"},"event":{"type":"string"},"note":{"type":"string"}}}},"revision":{"type":"integer"},"job":{"type":"string"},"redacted":{"type":"string"},"left_out":{"type":"integer"}}}`
-	outRemember   = `{"type":"object","required":["collection"],"properties":{"collection":{"type":"string"},"created":{"type":"boolean"},"note":{"type":"string"},"messages":{"type":"array","items":{"type":"string"}},"job":{"type":"string"},"redacted":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outMessages   = `{"type":"object","required":["messages"],"properties":{"messages":{"type":"array","items":{"type":"string"},"description":"Ids."},"learned":{"type":"array","items":{"type":"object","properties":{"memory":{"type":"string"},"event":{"type":"string"},"note":{"type":"string"}}}},"revision":{"type":"integer"},"job":{"type":"string"},"redacted":{"type":"string"},"unread":{"type":"integer","description":"Parts without a text, which were left out."},"left_out":{"type":"integer"}}}`
+	outRemember   = `{"type":"object","required":["collection"],"properties":{"collection":{"type":"string"},"created":{"type":"boolean"},"note":{"type":"string"},"messages":{"type":"array","items":{"type":"string"}},"job":{"type":"string"},"redacted":{"type":"string"},"unread":{"type":"integer","description":"Parts without a text, which were left out."},"left_out":{"type":"integer"}}}`
 	outCollection = `{"type":"object","required":["name","id"],"properties":` + outCollectionBody + `}`
 	// The fields of a collection.
 	outCollectionBody = `{"name":{"type":"string"},"id":{"type":"string"},"display_name":{"type":"string"},"agent":{"type":"string"},"external":{"type":"object"},"policy":{"type":"string"},"notes":{"type":"integer"},"created_at":{"type":"string"}}`
@@ -451,6 +451,7 @@ type accepted struct {
 		ID string `json:"id"`
 	} `json:"messages"`
 	Learned  []learned `json:"learned"`
+	Unread   int       `json:"unread"`
 	Revision int64     `json:"revision"`
 	Job      struct {
 		ID string `json:"id"`
@@ -458,7 +459,7 @@ type accepted struct {
 }
 
 func (a *accepted) answer(head Response) *messagesAnswer {
-	out := &messagesAnswer{Messages: []string{}, Learned: a.Learned, Revision: a.Revision, Job: a.Job.ID, Redacted: head.Header.Get(headerRedacted)}
+	out := &messagesAnswer{Messages: []string{}, Learned: a.Learned, Unread: a.Unread, Revision: a.Revision, Job: a.Job.ID, Redacted: head.Header.Get(headerRedacted)}
 	for _, m := range a.Messages {
 		out.Messages = append(out.Messages, m.ID)
 	}

@@ -3,9 +3,11 @@ package memory
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 // Attributes that describe a message's place in a conversation.
@@ -105,6 +107,23 @@ const (
 // Roles lists every role.
 func Roles() []Role { return []Role{RoleUser, RoleAssistant, RoleSystem, RoleDeveloper, RoleTool} }
 
+// RoleOf returns the role that a program means by a name: frameworks have names of their own. Any other name stays as it is.
+func RoleOf(name string) Role {
+	short := strings.ToLower(strings.TrimSpace(name))
+	short = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(short, "chunk"), "message"), "_-") // classes, such as AIMessage
+	switch short {
+	case "user", "human", "person", "customer", "end_user":
+		return RoleUser
+	case "assistant", "ai", "bot", "chatbot", "model", "agent":
+		return RoleAssistant
+	case "tool", "function", "tool_result", "tool_response", "observation", "ipython":
+		return RoleTool
+	case "system", "developer":
+		return Role(short)
+	}
+	return Role(name)
+}
+
 // Utterance is a message as policies and models see it.
 type Utterance struct {
 	Role    Role
@@ -121,6 +140,17 @@ func UtteranceOf(n *Note) Utterance {
 	}
 	u.Name, _ = n.Attributes[AttrName].(string)
 	return u
+}
+
+// LeaveOut replaces what was not said in a message, such as the thinking of a model and encoded data, by marks. The messages
+// of an agent's run stay as they are: its calls are in them. It reports whether it changed the note.
+func LeaveOut(n *Note) (changed bool) {
+	if n.Kind != KindMessage || n.Attributes[AttrRun] != nil {
+		return false
+	}
+	said := unsaid.Mark(n.Content, n.Attributes[AttrRole] == string(RoleAssistant))
+	changed, n.Content = said != n.Content, said
+	return changed
 }
 
 // Learnable reports whether facts may be extracted from a message: its role is

@@ -48,8 +48,15 @@ func WithoutMarks(text string) string { return secret.Unmark(text) }
 
 // ScreenNote applies the setting to the texts of a note, all but its key: with SecretsRedact it replaces the secrets,
 // with SecretsRefuse it returns Invalid, which names the fields and the kinds. It reports whether it changed the note; lists and
-// attributes are then new ones. What was redacted is noted for the answer to the caller (secret.WithReport).
+// attributes are then new ones. What was redacted is noted for the answer to the caller (secret.WithReport). What was not said
+// in a message is left out first (LeaveOut).
 func (c *Collection) ScreenNote(ctx context.Context, n *Note) (changed bool, err error) {
+	left := LeaveOut(n)
+	changed, err = c.screenTexts(ctx, n)
+	return changed || left, err
+}
+
+func (c *Collection) screenTexts(ctx context.Context, n *Note) (changed bool, err error) {
 	s := screen{of: c}
 	content, description := s.text("content", n.Content), s.text("context", n.Context)
 	category, keywords, tags := s.text("category", n.Category), s.list("keywords", n.Keywords), s.list("tags", n.Tags)

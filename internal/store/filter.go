@@ -136,7 +136,7 @@ func (c *Condition) join(word string, term Condition) {
 // Matches reports whether a note matches a filter, which may be nil.
 func Matches(e filter.Expr, n *memory.Note) bool {
 	return filter.Match(e, &filter.Record{
-		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
+		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
 		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
 	})
 }

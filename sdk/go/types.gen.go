@@ -192,12 +192,6 @@ const (
 	MainPartPartTools    MainPartPart = "tools"
 )
 
-// Defines values for MessagePartType.
-const (
-	MessagePartTypeImageURL MessagePartType = "image_url"
-	MessagePartTypeText     MessagePartType = "text"
-)
-
 // Defines values for MessageRole.
 const (
 	MessageRoleAssistant MessageRole = "assistant"
@@ -1065,7 +1059,7 @@ type ContextRequest struct {
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
@@ -1432,7 +1426,7 @@ type FileList struct {
 }
 
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
 // `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 // regard to letter case.
 //
@@ -2179,9 +2173,11 @@ type MessageInput struct {
 	// Attributes Your own attributes, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are reserved for the fields of that name.
 	Attributes *Attributes `json:"attributes,omitempty"`
 
-	// Content At most 64 KiB: a string, or parts as in OpenAI's chat completions. Parts become
+	// Content A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
 	// one text with one line each. An image is stored as its description (`[image: …]`),
-	// not as an image.
+	// not as an image. What a tool answered becomes a message of its own, with the role `tool`. Parts without a
+	// text are left out (`unread`). Thinking of a model and encoded data, such as `data:` addresses, become a mark
+	// (`[left out: …]`).
 	Content any `json:"content,omitempty"`
 
 	// ExpiresAt When what is learned from it ends.
@@ -2199,11 +2195,20 @@ type MessageInput struct {
 	// Recalled It was written with recalled memories in the prompt, so nothing is learned from it.
 	Recalled *bool `json:"recalled,omitempty"`
 
-	// Role Default `user`.
+	// Refusal As OpenAI has it: the content of a message without one.
+	Refusal nullable.Nullable[string] `json:"refusal,omitempty"`
+
+	// Role `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`.
 	Role *MessageRole `json:"role,omitempty"`
 
 	// Session A name or number that identifies the conversation.
 	Session *any `json:"session,omitempty"`
+
+	// ToolCallID As OpenAI has it; not stored.
+	ToolCallID nullable.Nullable[any] `json:"tool_call_id,omitempty"`
+
+	// ToolCalls As OpenAI has them; not stored.
+	ToolCalls *any `json:"tool_calls,omitempty"`
 
 	// User The user's message of a pair.
 	User *string `json:"user,omitempty"`
@@ -2222,21 +2227,8 @@ type MessageList struct {
 	Revision Revision `json:"revision"`
 }
 
-// MessagePart A text, or an image with a `description` of its content. Images themselves are not read.
-type MessagePart struct {
-	// Description Required for an image.
-	Description *string `json:"description,omitempty"`
-
-	// ImageURL As in OpenAI's form; not stored.
-	ImageURL *any `json:"image_url,omitempty"`
-
-	// Text For a part of type `text`.
-	Text *string         `json:"text,omitempty"`
-	Type MessagePartType `json:"type"`
-}
-
-// MessagePartType defines model for MessagePart.Type.
-type MessagePartType string
+// MessagePart A text, an object with a `text`, an image with a `description` of its content, or another part of a known form. Images themselves are not read.
+type MessagePart = any
 
 // MessageRef defines model for MessageRef.
 type MessageRef struct {
@@ -2255,11 +2247,14 @@ type MessagesAccepted struct {
 	// Learned With `wait=evolved` and the scope `notes:read`: what the jobs that have ended derived from the messages, such as facts. It is empty when nothing was learned, and with policies that keep messages as they are.
 	Learned []LearnedMemory `json:"learned,omitempty"`
 
-	// Messages One per message, two per pair, in order.
+	// Messages One per message, two per pair, in order. An answer of a tool among the parts of a message is one before it, and a message in which nothing can be read has none.
 	Messages []MessageRef `json:"messages"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+
+	// Unread Parts without a text, such as calls and images without a description, which were left out; absent if there are none.
+	Unread *int `json:"unread,omitempty"`
 }
 
 // MessagesInput Examples: {"messages":[{"content":"I moved to Lisbon last week.","id":"m-17","name":"Ada","occurred_at":"2026-03-01T09:30:00Z","role":"user","session":"7"},{"content":"How do you like it there?","id":"m-18","occurred_at":"2026-03-01T09:30:05Z","role":"assistant","session":"7"}]}
@@ -3108,7 +3103,7 @@ type SearchQuery struct {
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
@@ -3176,7 +3171,7 @@ type SearchRequest struct {
 	Fields []NoteField `json:"fields,omitempty"`
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//

@@ -137,3 +137,12 @@ models, embedders and proxies. A JSON list of numbers. Takes {root, component}.
 - name: OTEL_RESOURCE_ATTRIBUTES
   value: {{ printf "k8s.pod.name=$(K8S_POD_NAME),k8s.namespace.name=$(K8S_NAMESPACE_NAME),k8s.node.name=$(K8S_NODE_NAME)%s" (ternary (printf ",%s" (index . "OTEL_RESOURCE_ATTRIBUTES")) "" (hasKey . "OTEL_RESOURCE_ATTRIBUTES")) | quote }}
 {{- end -}}
+
+{{/* The path prefixes of the doors that are open, as a list in JSON. */}}
+{{- define "slipbox.doors" -}}
+{{- $paths := list }}
+{{- range $name, $open := .Values.doors }}
+{{- if $open }}{{ $paths = append $paths (printf "/%s" $name) }}{{ end }}
+{{- end }}
+{{- $paths | toJson }}
+{{- end }}

@@ -3,7 +3,7 @@ package mem0
 import (
 	"context"
 	"encoding/json"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +13,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/parts"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 // addMode says when an add is answered.
@@ -41,6 +43,7 @@ type pending struct {
 	Status  string    `json:"status"`
 	EventID uuid.UUID `json:"event_id"`
 	Results []result  `json:"results"`
+	Unread  int       `json:"unread,omitempty"` // messages and parts that were left out
 }
 
 // result is one change of what is known.
@@ -53,6 +56,7 @@ type result struct {
 
 type results struct {
 	Results []result `json:"results"`
+	Unread  int      `json:"unread,omitempty"`
 }
 
 // additions is a body with all its parts read.
@@ -62,6 +66,7 @@ type additions struct {
 	occurred *time.Time
 	expires  *time.Time
 	metadata map[string]any
+	unread   int // messages and parts without a text
 }
 
 func (s *Service) add(mode addMode) Handler {
@@ -97,10 +102,11 @@ func (s *Service) add(mode addMode) Handler {
 			return Reply{}, err
 		}
 		if w.Job == nil { // all of it was there already, or nothing can be learned from it
-			return ok(results{Results: []result{}})
+			return ok(results{Results: []result{}, Unread: in.unread})
 		}
 		accepted := pending{
 			Message: "Memory processing has been queued for background execution", Status: statusPending, EventID: w.Job.ID, Results: []result{},
+			Unread: in.unread,
 		}
 		if wait == nil {
 			return ok(accepted)
@@ -118,7 +124,7 @@ func (s *Service) add(mode addMode) Handler {
 		if err != nil {
 			return ok(accepted)
 		}
-		return ok(results{Results: out})
+		return ok(results{Results: out, Unread: in.unread})
 	}
 }
 
@@ -133,13 +139,14 @@ func (s *Service) ensure(ctx context.Context, scope tenant.Scope, home memory.Ex
 
 // addVerbatim stores each message as a memory, as it is.
 func (s *Service) addVerbatim(ctx context.Context, r *Request, c *memory.Collection, in *additions) (Reply, error) {
-	out := results{Results: []result{}}
+	out := results{Results: []result{}, Unread: in.unread}
 	for i := range in.messages {
 		m := &in.messages[i]
 		if m.Role == memory.RoleSystem || m.Role == memory.RoleDeveloper {
 			continue
 		}
-		note := notes.NewNote{Kind: memory.KindFact, Content: m.Content, Attributes: m.Attributes, OccurredAt: m.OccurredAt}
+		content := unsaid.Mark(m.Content, m.Role == memory.RoleAssistant)
+		note := notes.NewNote{Kind: memory.KindFact, Content: content, Attributes: m.Attributes, OccurredAt: m.OccurredAt}
 		note.Attributes[memory.AttrRole] = string(m.Role)
 		if m.Name != "" {
 			note.Attributes[memory.AttrName] = m.Name
@@ -231,14 +238,8 @@ func (b *addBody) read() (in additions, err error) {
 	if err != nil {
 		return in, err
 	}
-	for i, m := range list {
-		one, err := in.message(m)
-		if err != nil {
-			return in, malformed("messages.%d.%s", i, err)
-		}
-		if one.Content != "" {
-			in.messages = append(in.messages, one)
-		}
+	for _, m := range list {
+		in.message(m)
 	}
 	if len(in.messages) == 0 {
 		return in, malformed("messages: at least one with a text is required")
@@ -259,16 +260,38 @@ func messagesOf(v any) ([]any, error) {
 	return nil, malformed("messages: must be a list of messages")
 }
 
-// message reads a message. Its content is empty for one without a text, such as the call of a tool.
-func (in *additions) message(v any) (notes.NewMessage, error) {
+// message adds what can be read of a message, and counts what cannot. The call of a tool has no text. What a tool answered,
+// which some forms have among the parts of a user's message, is a message of its own.
+func (in *additions) message(v any) {
+	if text, ok := v.(string); ok {
+		v = map[string]any{"content": text}
+	}
 	m, isObject := v.(map[string]any)
 	if !isObject {
-		return notes.NewMessage{}, errText("must be an object")
+		in.unread++
+		return
 	}
-	role, _ := m["role"].(string)
-	out := notes.NewMessage{Role: memory.Role(role), OccurredAt: in.occurred, ExpiresAt: in.expires, Attributes: attributesOf(in.ids)}
-	if role == "function" {
-		out.Role = memory.RoleTool
+	role, ok := roleOf(m)
+	if !ok {
+		in.unread++
+		return
+	}
+	content := parts.Read(contentOf(m))
+	in.unread += content.Unread
+	if name, ok := m["name"].(string); ok && strings.TrimSpace(name) != "" {
+		in.put(role, name, content.Text)
+	} else {
+		in.put(role, "", content.Text)
+	}
+	in.put(memory.RoleTool, "", content.Tool)
+}
+
+func (in *additions) put(role memory.Role, name, content string) {
+	if content == "" {
+		return
+	}
+	out := notes.NewMessage{
+		Role: role, Name: name, Content: content, OccurredAt: in.occurred, ExpiresAt: in.expires, Attributes: attributesOf(in.ids),
 	}
 	if len(in.metadata) > 0 {
 		out.Attributes[attrMetadata] = in.metadata
@@ -277,41 +300,33 @@ func (in *additions) message(v any) (notes.NewMessage, error) {
 	if in.ids.Run != "" && len(in.ids.Run) <= memory.MaxTermBytes && strings.TrimSpace(in.ids.Run) != "" {
 		out.Session = in.ids.Run
 	}
-	if name, ok := m["name"].(string); ok && strings.TrimSpace(name) != "" {
-		out.Name = name
-	}
-	var err error
-	out.Content, err = contentOf(m["content"])
-	return out, err
+	in.messages = append(in.messages, out)
 }
 
-// errText is an error whose text is all there is to say.
-type errText string
-
-func (e errText) Error() string { return string(e) }
-
-// contentOf returns the text of a message: a text, or the texts of its parts. "" for none.
-func contentOf(v any) (string, error) {
-	switch v := v.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return strings.TrimSpace(v), nil
-	case []any:
-		var lines []string
-		for i, part := range v {
-			p, _ := part.(map[string]any)
-			text, ok := p["text"].(string)
-			if !ok || p["type"] != "text" {
-				return "", errText("content." + strconv.Itoa(i) + ": only parts of type text are read")
-			}
-			lines = append(lines, text)
+// roleOf returns the role of a message; ok is false for one that is not known. Some programs name it otherwise.
+func roleOf(m map[string]any) (role memory.Role, ok bool) {
+	for _, member := range []string{"role", "type", "author", "sender"} {
+		name, isText := m[member].(string)
+		if !isText || name == "" {
+			continue
 		}
-		return strings.TrimSpace(strings.Join(lines, "\n")), nil
-	case map[string]any:
-		return contentOf([]any{v})
+		role = memory.RoleOf(name)
+		return role, slices.Contains(memory.Roles(), role)
 	}
-	return "", errText("content: must be a text or a list of parts")
+	return memory.RoleUser, true
+}
+
+// contentOf returns the content of a message, wherever its form has it.
+func contentOf(m map[string]any) any {
+	for _, member := range []string{"content", "parts", "text", "refusal"} {
+		if v := m[member]; v != nil {
+			return v
+		}
+	}
+	if data, ok := m["data"].(map[string]any); ok { // of LangChain
+		return data["content"]
+	}
+	return nil
 }
 
 // endOf returns the time at which a memory with this last day expires.
@@ -325,8 +340,6 @@ func endOf(date string) (time.Time, error) {
 
 // lastDay is endOf reversed.
 func lastDay(end time.Time) string { return end.UTC().Add(-time.Microsecond).Format(time.DateOnly) }
-
-var _ error = errText("")
 
 // number returns a json.Number that is a whole number in range, else def.
 func number(v any, def, most int) int {

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -43,15 +46,21 @@ type (
 		op     filter.Op
 		values []string
 	}
-	// leafOf is a condition on anything else.
+	// leafOf is a condition on anything else that the filter language knows.
 	leafOf struct{ expr filter.Expr }
+	// noteIs is a condition that it does not know. The memories that satisfy it are looked up before it is used.
+	noteIs struct {
+		match func(n *memory.Note) bool
+		ids   map[memory.External][]uuid.UUID // by the collection
+	}
 )
 
 // everyone is the list of homes that names nobody.
 func everyone() []memory.External { return []memory.External{{}} }
 
-func (n noneOf) homes() []memory.External { return everyone() }
-func (l leafOf) homes() []memory.External { return everyone() }
+func (n noneOf) homes() []memory.External  { return everyone() }
+func (l leafOf) homes() []memory.External  { return everyone() }
+func (n *noteIs) homes() []memory.External { return everyone() }
 
 func (i idIs) homes() []memory.External {
 	if i.op != filter.Eq && i.op != filter.In {
@@ -118,6 +127,41 @@ func both(a, b memory.External) (home memory.External, ok bool) {
 }
 
 func (l leafOf) in(memory.External) (filter.Expr, truth) { return l.expr, depends }
+
+func (n *noteIs) in(c memory.External) (filter.Expr, truth) {
+	ids := n.ids[c]
+	if len(ids) == 0 {
+		return nil, never
+	}
+	var chunks filter.Or
+	for chunk := range slices.Chunk(ids, filter.MaxValues) {
+		values := make([]string, len(chunk))
+		for i, id := range chunk {
+			values[i] = id.String()
+		}
+		chunks = append(chunks, filter.TextIs(filter.ID, values...))
+	}
+	return chunks, depends
+}
+
+// unknown returns the conditions within c whose memories have to be looked up.
+func unknown(c condition) (out []*noteIs) {
+	switch c := c.(type) {
+	case allOf:
+		for _, one := range c {
+			out = append(out, unknown(one)...)
+		}
+	case anyOf:
+		for _, one := range c {
+			out = append(out, unknown(one)...)
+		}
+	case noneOf:
+		return unknown(c.of)
+	case *noteIs:
+		return []*noteIs{c}
+	}
+	return out
+}
 
 func (n noneOf) in(c memory.External) (filter.Expr, truth) {
 	switch e, t := n.of.in(c); t {
@@ -222,6 +266,33 @@ const maxFilterDepth = filter.MaxDepth
 // not known: a condition that is not understood must not match everything.
 func parseFilters(v any) (condition, error) { return parseFilter(v, "filters", 1) }
 
+// nameless returns a name of filters that is in no field, so that it is one of the metadata; "": there is none. A deletion
+// refuses it, because it may be a field's, mistyped.
+func nameless(v any) string {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			if name := nameless(one); name != "" {
+				return name
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			_, isField := fields[key]
+			_, isID := kindOf(key)
+			switch {
+			case key == "AND" || key == "OR" || key == "NOT":
+				if name := nameless(v[key]); name != "" {
+					return name
+				}
+			case !isField && !isID && key != attrMetadata && key != fieldUpdated && key != fieldKeywords:
+				return key
+			}
+		}
+	}
+	return ""
+}
+
 func parseFilter(v any, path string, depth int) (condition, error) {
 	m, ok := v.(map[string]any)
 	switch {
@@ -285,47 +356,93 @@ func parseList(key string, v any, path string, depth int) (condition, error) {
 }
 
 // fields are the fields of a memory that can be compared, besides its ids and metadata.
-var fields = map[string]filter.Field{"created_at": filter.CreatedAt, "timestamp": filter.OccurredAt, "categories": filter.Tags}
+var fields = map[string]filter.Field{
+	"created_at": filter.CreatedAt, "timestamp": filter.OccurredAt, "categories": filter.Tags, "id": filter.ID, "memory_id": filter.ID, "memory_ids": filter.ID,
+}
+
+// Fields that the filter language does not have.
+const (
+	fieldUpdated  = "updated_at"
+	fieldKeywords = "keywords"
+)
 
 func parseField(key string, v any, path string) (condition, error) {
 	if kind, ok := kindOf(key); ok {
 		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) { return testID(kind, op, values, path) })
 	}
-	field, ok := fields[key]
-	if !ok {
-		return nil, malformed("%s: is not known; what can be compared are %s, created_at, timestamp, categories and metadata", path, strings.Join(idNames[:], ", "))
+	if field, ok := fields[key]; ok {
+		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) {
+			switch field {
+			case filter.CreatedAt:
+				return testCreated(op, values, path)
+			case filter.OccurredAt:
+				return testTime(field, op, values, path)
+			default:
+				return testField(&filter.Leaf{Field: field, Op: op}, values, path)
+			}
+		})
 	}
-	return parseTests(v, path, func(op filter.Op, values []any) (condition, error) {
-		switch field {
-		case filter.CreatedAt:
-			return testCreated(op, values, path)
-		case filter.OccurredAt:
-			return testTime(field, op, values, path)
-		default:
-			return testField(&filter.Leaf{Field: field, Op: op}, values, path)
-		}
-	})
+	switch key {
+	case fieldUpdated:
+		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) { return testUpdated(op, values, path) })
+	case fieldKeywords:
+		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) { return testKeywords(op, values, path) })
+	}
+	return parseNames([]string{attrMetadata, strings.TrimPrefix(key, attrMetadata+".")}, v, path)
 }
 
-func parseMetadata(v any, path string) (condition, error) {
+// testUpdated returns the test of when a memory was changed.
+func testUpdated(op filter.Op, values []any, path string) (condition, error) {
+	leaf := &filter.Leaf{Field: filter.CreatedAt, Op: op}
+	_, err := testField(leaf, values, path)
+	return &noteIs{match: func(n *memory.Note) bool { return leaf.Match(&filter.Record{CreatedAt: n.UpdatedAt}) }}, err
+}
+
+// testKeywords returns the test of the words of a memory, which are those of its text and those that describe it.
+func testKeywords(op filter.Op, values []any, path string) (condition, error) {
+	word, within := &filter.Leaf{Field: filter.Keywords, Op: op}, &filter.Leaf{Field: filter.Category, Op: op}
+	_, err := testField(word, values, path)
+	within.Values, within.Want = word.Values, true
+	return &noteIs{match: func(n *memory.Note) bool {
+		words := append(strings.FieldsFunc(n.Content, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), n.Keywords...)
+		is := word.Match(&filter.Record{Keywords: words})
+		if op == filter.Contains || op == filter.IContains {
+			is = is || within.Match(&filter.Record{Category: n.Content})
+		}
+		return is
+	}}, err
+}
+
+// parseNames parses the condition on a member of the metadata. An object without operators has conditions on its members.
+func parseNames(names []string, v any, path string) (condition, error) {
 	m, ok := v.(map[string]any)
-	if !ok || len(m) == 0 {
-		return nil, malformed("%s: must be an object, not empty", path)
+	if !ok || slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(name string) bool { _, isOperator := operators[name]; return isOperator }) {
+		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) {
+			return testField(&filter.Leaf{Field: filter.Attributes, Path: names, Op: op}, values, path)
+		})
+	}
+	if len(m) == 0 || len(names) > maxFilterDepth {
+		return nil, malformed("%s: must be an object, not empty, at most %d deep", path, maxFilterDepth)
 	}
 	var all allOf
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if key == "" {
 			return nil, malformed("%s: a name must not be empty", path)
 		}
-		c, err := parseTests(m[key], path+"."+key, func(op filter.Op, values []any) (condition, error) {
-			return testField(&filter.Leaf{Field: filter.Attributes, Path: []string{attrMetadata, key}, Op: op}, values, path+"."+key)
-		})
+		c, err := parseNames(append(slices.Clone(names), key), m[key], path+"."+key)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+func parseMetadata(v any, path string) (condition, error) {
+	if _, ok := v.(map[string]any); !ok {
+		return nil, malformed("%s: must be an object, not empty", path)
+	}
+	return parseNames([]string{attrMetadata}, v, path)
 }
 
 // operators are mem0's, by their names.
@@ -447,15 +564,18 @@ func valueOf(field filter.Field, v any) (filter.Value, error) {
 	return filter.Value{}, fmt.Errorf("must be a text, a number or a boolean")
 }
 
-// parseTime reads a time as programs write it: seconds since 1970, a date, or a date and a time. One without an offset is
-// floating ([memory.Floating]).
+// parseTime reads a time as programs write it: seconds or milliseconds since 1970, also as a text, a date, or a date and a
+// time. One without an offset is floating ([memory.Floating]).
 func parseTime(v any) (time.Time, error) {
 	switch v := v.(type) {
 	case json.Number:
-		if n, err := v.Float64(); err == nil && n > -1e11 && n < 1e12 {
-			return time.UnixMicro(int64(n * 1e6)).UTC(), nil
+		if n, err := v.Float64(); err == nil && n > -1e11 && n < 1e19 {
+			return sinceEpoch(n), nil
 		}
 	case string:
+		if n, err := strconv.ParseFloat(v, 64); err == nil && n >= 1e8 && len(v) != len("YYYYMMDDHHmm") {
+			return sinceEpoch(n), nil
+		}
 		for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 			if at, err := time.ParseInLocation(layout, v, memory.Floating); err == nil {
 				return at, nil
@@ -465,7 +585,20 @@ func parseTime(v any) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("must be a time: seconds since 1970, YYYY-MM-DD, or RFC 3339")
+	return time.Time{}, fmt.Errorf("must be a time: seconds or milliseconds since 1970, YYYY-MM-DD, or RFC 3339")
+}
+
+// sinceEpoch returns the time of a number of seconds, or of a unit that is a thousandth of the one before. A number of seconds
+// that names a year after 2286 is one of milliseconds, and so on.
+func sinceEpoch(n float64) time.Time {
+	micros := n * 1e6
+	for range 3 { // milliseconds, microseconds, nanoseconds
+		if micros < 1e16 {
+			break
+		}
+		micros /= 1000
+	}
+	return time.UnixMicro(int64(micros)).UTC()
 }
 
 // reason returns why a fault was raised, without the path of the field.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -265,6 +266,11 @@ func (s *Service) removeAll(ctx context.Context, r *Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
+	if v, err := parseParameter("filters", r.Query.Get("filters")); err == nil {
+		if name := nameless(v); name != "" {
+			return Reply{}, malformed("filters.%s: is not known; a deletion names the metadata as such", clip.Runes(name, 40))
+		}
+	}
 	homes := c.homes()
 	if slices.ContainsFunc(homes, memory.External.IsZero) {
 		return Reply{}, errNoEntity()
@@ -273,6 +279,15 @@ func (s *Service) removeAll(ctx context.Context, r *Request) (Reply, error) {
 		return Reply{}, malformed("filters: name %d entities; at most %d are deleted together", len(homes), memory.MaxUnion)
 	}
 	for _, home := range homes {
+		if len(unknown(c)) > 0 {
+			found, err := s.Collections.ByExternal(ctx, r.Scope, home)
+			if err == nil {
+				err = s.lookUp(ctx, r.Scope, &found, c)
+			}
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return Reply{}, err
+			}
+		}
 		e, t := c.in(home)
 		switch t {
 		case never:

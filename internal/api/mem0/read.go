@@ -110,6 +110,9 @@ func (s *Service) find(ctx context.Context, scope tenant.Scope, c condition) (*s
 		if err != nil {
 			return nil, err
 		}
+		if err := s.lookUp(ctx, scope, &found, c); err != nil {
+			return nil, err
+		}
 		e, t := c.in(found.External)
 		if t == never {
 			continue
@@ -133,6 +136,36 @@ func (s *Service) find(ctx context.Context, scope tenant.Scope, c condition) (*s
 		groups[key].refs = append(groups[key].refs, found.ID.String())
 	}
 	return out, nil
+}
+
+// lookUp finds the memories of a collection that satisfy the conditions which the filter language does not know.
+func (s *Service) lookUp(ctx context.Context, scope tenant.Scope, of *memory.Collection, c condition) error {
+	list := unknown(c)
+	if len(list) == 0 {
+		return nil
+	}
+	v, err := s.Recall.Open(ctx, scope, of.ID.String(), nil, 0)
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		if one.ids == nil {
+			one.ids = map[memory.External][]uuid.UUID{}
+		}
+		one.ids[of.External] = nil
+	}
+	seen := 0
+	return s.eachNote(ctx, scope, v, memory.OfKinds(append(slices.Clone(kinds), memory.KindMessage)...), func(n *memory.Note) error {
+		if seen++; seen == maxListed { // what was not looked at must not be deleted because it is not in a list
+			return malformed("filters: keywords and updated_at can be compared in a collection of fewer than %d memories and messages", maxListed)
+		}
+		for _, one := range list {
+			if one.match(n) {
+				one.ids[of.External] = append(one.ids[of.External], n.ID)
+			}
+		}
+		return nil
+	})
 }
 
 // open opens the collections of a group as one view.

@@ -145,13 +145,13 @@ func (m *pendingExchange) remember(ctx context.Context) {
 	defer cancel()
 	said := []notes.NewMessage{{
 		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
-		Content: storedText(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
+		Content: storedText(m.question.Content, memory.RoleUser), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
 	reply := recalled.Strip(withoutThinking(m.reply))
 	if m.view.Collection.Secrets() != memory.SecretsKeep {
 		reply, _ = secret.Redact(reply) // refusing it would lose the exchange
 	}
-	if reply = storedText(reply); reply != "" {
+	if reply = storedText(reply, memory.RoleAssistant); reply != "" {
 		said = append(said, notes.NewMessage{
 			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled,
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 // thinking matches the reasoning that some models write before the answer.
@@ -13,7 +14,8 @@ var thinking = regexp.MustCompile(`(?is)^\s*<(think|thinking|reasoning)>.*?</(?:
 
 func withoutThinking(s string) string { return thinking.ReplaceAllString(s, "") }
 
-// storedText returns a text as a message stores it.
-func storedText(s string) string {
-	return clip.Bytes(strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")), memory.MaxContentBytes)
+// storedText returns a text of a role as a message stores it. What was not said is left out before the rest is cut.
+func storedText(s string, role memory.Role) string {
+	s = unsaid.Mark(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", ""), role == memory.RoleAssistant)
+	return clip.Bytes(strings.TrimSpace(s), memory.MaxContentBytes)
 }

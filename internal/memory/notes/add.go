@@ -319,6 +319,7 @@ func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note,
 	if !slices.Contains(memory.Kinds(), out.Kind) {
 		r.Addf("kind", "must be one of %s", wording.Or(memory.Kinds()...))
 	}
+	memory.LeaveOut(&out) // before its size is checked
 	checkOnDuplicate(&r, in.OnDuplicate)
 	r.Add(block.CheckNote(out.Kind))
 	r.Text("key", in.Key, memory.MaxKeyBytes)

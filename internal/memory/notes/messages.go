@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -234,10 +235,7 @@ func (n *Service) newMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 // validate validates one message. The fields of a fault are relative to the message.
 func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 	var r memory.Validation
-	m.role = in.Role
-	if m.role == "" {
-		m.role = memory.RoleUser
-	}
+	m.role = cmp.Or(memory.RoleOf(string(in.Role)), memory.RoleUser)
 	if !slices.Contains(memory.Roles(), m.role) {
 		r.Addf("role", "must be one of %s", wording.Or(memory.Roles()...))
 	}

@@ -1,6 +1,10 @@
 package recall
 
 import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -11,7 +15,12 @@ import (
 // of that speaker's notes count, and how many of the first hits are that speaker's: a question about one person that
 // another one answers is the usual trap. The best score counts for a third. It has what the notes around say, on which
 // the measures of one note are silent. docs/recall.md has the figures. It is nil when nothing was compared by meaning.
+//
+// It is 0 for a query that says nothing, such as "?": its vector is near to some note by chance.
 func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candidate) *float64 {
+	if sr.words != "" && !strings.ContainsFunc(sr.words, says) {
+		return new(float64)
+	}
 	best := &hits[0]
 	late := best.Values[search.Late]
 	if late <= 0 && !best.Dense {
@@ -32,6 +41,11 @@ func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candid
 	}
 	out := (2*match + min(max(best.Score, 0), 1)) / 3
 	return &out
+}
+
+// says reports whether a character says something: a letter, a number, or a sign such as an emoji or "€".
+func says(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || r >= utf8.RuneSelf && unicode.In(r, unicode.So, unicode.Sc, unicode.Sm)
 }
 
 // The encoder for languages other than English puts all its texts near each other: any two have a late interaction of

@@ -22,6 +22,8 @@ func TestEstimateOfAnswerable(t *testing.T) {
 		{"Chinese notes are near each other", "谁会拉大提琴？", 0.9, 0.4, 0, 0.5, (2*0.45 + 0.5) / 3},
 		{"Chinese notes about something else", "谁会拉大提琴？", 0.78, 0.1, 0, 0.5, (2*0.05 + 0.5) / 3},
 		{"an English note for a Chinese question", "谁会拉大提琴？", 0.4, 0.4, 0, 0.5, (2*0.4 + 0.5) / 3},
+		{"nothing is asked", " ?!… –", 0.6, 0.4, 0, 0.5, 0},
+		{"an emoji says something", "🎂?", 0, 0.4, 0, 0.5, (2*0.4 + 0.5) / 3},
 		{"no more than 1", "Who plays the cello?", 1, 1, 0, 3, 1},
 	} {
 		sr := &searchRun{words: c.words}

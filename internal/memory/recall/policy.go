@@ -121,7 +121,7 @@ func (q *Query) matches(r *filter.Record) bool {
 // filterRecord returns a note as filters see it.
 func filterRecord(n *memory.Note) *filter.Record {
 	return &filter.Record{
-		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
+		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
 		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
 	}
 }

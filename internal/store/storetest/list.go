@@ -141,6 +141,7 @@ func noteFilters(t *testing.T, w *world) {
 	f := w.mustFork(c.ID, -1, "f")
 	var leaves []string
 	values := map[string][]string{
+		"id":   {`"` + notes[0].ID.String() + `"`, `"` + uuid.Nil.String() + `"`, `"x"`},
 		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `"RI"`, `""`, `"日"`}, "state": {`"raw"`},
 		"tags": {`"a"`, `"b"`, `"a b"`, `"\""`, `""`}, "keywords": {`"k"`, `"K"`},
 		"importance": {`0.5`, `0`, `0.3`, `0.30000000000000004`}, "occurred_at": {`"2025-01-01T00:00:00Z"`, `"2025-01-01T01:00:00.000001+01:00"`}, "created_at": {`"2026-11-21T00:00:00Z"`},
@@ -174,7 +175,7 @@ func noteFilters(t *testing.T, w *world) {
 		for i := range notes {
 			n := &notes[i]
 			if filter.Match(e, &filter.Record{
-				Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance, OccurredAt: n.OccurredAt,
+				ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance, OccurredAt: n.OccurredAt,
 				CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
 			}) {
 				want.WriteString(n.Content + " ")

@@ -9,7 +9,8 @@ import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from slipbox import Slipbox
+from slipbox import External, Slipbox
+from slipbox.errors import Invalid
 from slipbox.langgraph import SlipboxStore
 
 
@@ -56,6 +57,65 @@ def test_search(store: SlipboxStore) -> None:
     assert [item.key for item in store.search(("docs",), filter={"tags": {"kind": "trip"}})] == ["one"]
     with pytest.raises(ValueError, match=r"\$near"):
         store.search(("docs",), filter={"n": {"$near": 2}})
+
+
+def test_what_was_put_is_got(store: SlipboxStore) -> None:
+    values: list[dict[str, object]] = [
+        {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "x": {"y": {"z": None}}},
+        {"n": None, "b": {"c": None, "d": []}},
+        {"b": {}, "l": [None, {"m": None}, []], "empty": {}},
+        {},
+        {"b": [1, 2], "n": {"m": None}},
+        {"b": {"c": {"only": None}}, "text": "", "no": False, "zero": 0, "float": 1.5},
+        {"b": None},
+        {"a.b": None, "kind": None, "ü": {"": 1}},
+    ]
+    for value in values + values[::-1]:
+        store.put(("a",), "k", value)
+        item = store.get(("a",), "k")
+        assert item is not None and item.value == value
+        assert store.search(("a",))[0].value == value
+
+
+def test_filters_compare_as_in_memory(store: SlipboxStore) -> None:
+    memory = InMemoryStore()
+    for each in (store, memory):
+        each.put(("a",), "1", {"n": None, "tags": ["x", "y"], "in": {"list": [], "none": None}})
+        each.put(("a",), "2", {"n": 5, "tags": ["y", "x"], "in": {"list": [1, 2.0], "none": 0}})
+        each.put(("a",), "3", {"tags": "x", "in": {"list": [None]}})
+    questions: list[dict[str, object]] = [
+        {"n": None},
+        {"n": {"$eq": None}},
+        {"n": {"$ne": None}},
+        {"tags": ["x", "y"]},
+        {"tags": ["x"]},
+        {"tags": {"$eq": ["y", "x"]}},
+        {"tags": {"$ne": ["y", "x"]}},
+        {"in": {"list": []}},
+        {"in": {"list": [1, 2]}},
+        {"in": {"list": [None]}},
+        {"in": {"none": None}},
+        {"in": {"none": 0}},
+        {"nothing": None},
+        {"tags": "x"},
+    ]
+    for question in questions:
+        got = sorted(item.key for item in store.search(("a",), filter=question))
+        assert got == sorted(item.key for item in memory.search(("a",), filter=question)), question
+
+
+def test_secrets_are_the_programs_choice(client: Slipbox) -> None:
+    value = {"password": "Tr0ub4dor!3x"}
+    for secrets, kept in (("keep", True), (None, False)):
+        for collection in (f"store-{uuid.uuid4().hex}", External(user=str(uuid.uuid4()))):
+            store = SlipboxStore(client, collection, secrets=secrets)  # type: ignore[arg-type]
+            for _ in range(2):  # a new value, and a changed one
+                store.put(("a",), "k", value)
+                item = store.get(("a",), "k")
+                assert item is not None and (item.value == value) is kept and bool(store.redacted) is not kept
+    refusing = SlipboxStore(client, f"store-{uuid.uuid4().hex}", secrets="refuse")
+    with pytest.raises(Invalid, match="refuses"):
+        refusing.put(("a",), "k", value)
 
 
 def test_index(store: SlipboxStore) -> None:

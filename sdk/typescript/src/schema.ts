@@ -2463,7 +2463,7 @@ export interface components {
         };
         /**
          * @description Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-         *     levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+         *     levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
          *     `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
          *     regard to letter case.
          * @example {
@@ -3194,14 +3194,24 @@ export interface components {
         MessageInput: {
             /** @description Your own id; makes the message safe to send again, also in another request. */
             id?: string;
-            /** @description Default `user`. */
-            role?: components["schemas"]["MessageRole"];
+            /** @description `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`. */
+            role?: string;
             /**
-             * @description At most 64 KiB: a string, or parts as in OpenAI's chat completions. Parts become
+             * @description A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
              *     one text with one line each. An image is stored as its description (`[image: …]`),
-             *     not as an image.
+             *     not as an image. What a tool answered becomes a message of its own, with the role `tool`. Parts without a
+             *     text are left out (`unread`). Thinking of a model and encoded data, such as `data:` addresses, become a mark
+             *     (`[left out: …]`).
              */
-            content?: string | components["schemas"]["MessagePart"][];
+            content?: string | components["schemas"]["MessagePart"][] | null;
+            /** @description As OpenAI has them; not stored. */
+            tool_calls?: {
+                [key: string]: unknown;
+            }[];
+            /** @description As OpenAI has it; not stored. */
+            tool_call_id?: string | null;
+            /** @description As OpenAI has it: the content of a message without one. */
+            refusal?: string | null;
             /** @description The user's message of a pair. */
             user?: string;
             /** @description The assistant's answer of a pair. */
@@ -3222,20 +3232,15 @@ export interface components {
              */
             recalled?: boolean;
         };
-        /** @description A text, or an image with a `description` of its content. Images themselves are not read. */
-        MessagePart: {
-            /** @enum {string} */
-            type: "text" | "image_url";
-            /** @description For a part of type `text`. */
-            text?: string;
-            /** @description As in OpenAI's form; not stored. */
-            image_url?: unknown;
-            /** @description Required for an image. */
-            description?: string;
+        /** @description A text, an object with a `text`, an image with a `description` of its content, or another part of a known form. Images themselves are not read. */
+        MessagePart: string | {
+            [key: string]: unknown;
         };
         MessagesAccepted: {
-            /** @description One per message, two per pair, in order. */
+            /** @description One per message, two per pair, in order. An answer of a tool among the parts of a message is one before it, and a message in which nothing can be read has none. */
             messages: components["schemas"]["MessageRef"][];
+            /** @description Parts without a text, such as calls and images without a description, which were left out; absent if there are none. */
+            unread?: number;
             revision: components["schemas"]["Revision"];
             /** @description The last job that the messages caused; absent if there is none. */
             job?: components["schemas"]["JobRef"];

@@ -50,6 +50,9 @@ class AsyncSlipbox:
     of one try. A request that may be repeated is tried max_retries times more; the first pause is up to retry_wait
     seconds, and Retry-After of the gateway wins. Writes carry an Idempotency-Key of their own unless one is passed.
 
+    One client may be used in several event loops; each has its connections, and aclose() closes those of
+    the one that runs.
+
     Calls raise errors.ProblemError for what the gateway refuses, and errors.ConnectionFailed.
     """
 
@@ -68,13 +71,13 @@ class AsyncSlipbox:
         self._timeout = timeout
         self._max_retries = max_retries
         self._retry_wait = retry_wait
-        self._http = http_client or httpx.AsyncClient()
+        self._connections = _wire.Connections(http_client, httpx.AsyncClient)
         self._owned = http_client is None
 
     async def aclose(self) -> None:
         """Closes the connections, unless http_client was passed."""
         if self._owned:
-            await self._http.aclose()
+            await self._connections.http.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -127,7 +130,7 @@ class AsyncSlipbox:
         payload: dict[str, Any] = {"content": content}
         if content is None and body is not None:
             payload = {"json": body}
-        return lambda: self._http.build_request(
+        return lambda: self._connections.http.build_request(
             method,
             self.url + path,
             params=_wire.parameters(query or {}),
@@ -141,7 +144,7 @@ class AsyncSlipbox:
         while True:
             headers: Mapping[str, str] = {}
             try:
-                response = await self._http.send(build(), stream=stream)
+                response = await self._connections.http.send(build(), stream=stream)
                 if response.status_code < 400:
                     return response
                 status, headers = response.status_code, response.headers

@@ -16,3 +16,9 @@ class Model(BaseModel):
     def http_headers(self) -> Mapping[str, str]:
         """The headers of the answer, such as ``ETag`` and ``Slipbox-Revision``. Empty within another model."""
         return self._headers
+
+    @property
+    def redacted(self) -> list[str]:
+        """The kinds of secrets that the gateway took out of what was written; the setting ``secrets`` decides."""
+        kinds = self._headers.get("slipbox-redacted", "")
+        return kinds.split(", ") if kinds else []

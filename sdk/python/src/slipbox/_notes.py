@@ -1,22 +1,53 @@
 """What the stores for frameworks share: records are notes that no policy reads, with attributes to filter by."""
 
+import uuid
 from collections.abc import Mapping
-from typing import Any, cast
+from contextlib import suppress
+from typing import Any, Literal, TypedDict, cast
+
+from typing_extensions import NotRequired
 
 from slipbox import NotFound, Slipbox, requests
 from slipbox._wire import CollectionRef
+from slipbox.errors import Conflict
+
+#: What a collection does with keys, card numbers and passwords in what is written to it.
+Secrets = Literal["redact", "refuse", "keep"]
+
+
+class NewCollection(TypedDict):
+    policy: str
+    policy_config: NotRequired[dict[str, Any]]
+
 
 # The gateway's longest page, and its longest search.
 PAGE = 200
 
 
-def ensure(client: Slipbox, collection: CollectionRef) -> None:
-    """Makes sure that a collection exists. A new one has the policy none."""
+def ensure(client: Slipbox, collection: CollectionRef, secrets: Secrets | None = None) -> None:
+    """Makes sure that a collection exists. A new one has the policy none, and this setting about secrets."""
     if isinstance(collection, str):
-        client.create_collection(name=collection, policy="none", extend=True)
-    else:
+        new = created("none", secrets)
+        client.create_collection(name=collection, extend=True, **new)
+    elif secrets is None:
         # A search creates the collection of an application's ids and writes nothing.
         client.search(collection, query="anything", k=1, create="none")
+    else:
+        try:
+            client.get_collection(collection)
+        except NotFound:
+            with suppress(Conflict):  # another process was faster
+                client.create_collection(name=new_name(), external=collection, **created("none", secrets))
+
+
+def created(policy: str, secrets: Secrets | None) -> NewCollection:
+    """Returns what a new collection has."""
+    return {"policy": policy} if secrets is None else {"policy": policy, "policy_config": {"secrets": secrets}}
+
+
+def new_name() -> str:
+    """Returns a name for the collection of an application's ids, which nobody asks for by it."""
+    return f"ids-{uuid.uuid4().hex}"
 
 
 def remove(client: Slipbox, collection: CollectionRef, note: str) -> bool:

@@ -48,6 +48,9 @@ class Slipbox:
     of one try. A request that may be repeated is tried max_retries times more; the first pause is up to retry_wait
     seconds, and Retry-After of the gateway wins. Writes carry an Idempotency-Key of their own unless one is passed.
 
+    One client may be used in several event loops; each has its connections, and close() closes those of
+    the one that runs.
+
     Calls raise errors.ProblemError for what the gateway refuses, and errors.ConnectionFailed.
     """
 
@@ -66,13 +69,13 @@ class Slipbox:
         self._timeout = timeout
         self._max_retries = max_retries
         self._retry_wait = retry_wait
-        self._http = http_client or httpx.Client()
+        self._connections = _wire.Connections(http_client, httpx.Client)
         self._owned = http_client is None
 
     def close(self) -> None:
         """Closes the connections, unless http_client was passed."""
         if self._owned:
-            self._http.close()
+            self._connections.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +128,7 @@ class Slipbox:
         payload: dict[str, Any] = {"content": content}
         if content is None and body is not None:
             payload = {"json": body}
-        return lambda: self._http.build_request(
+        return lambda: self._connections.http.build_request(
             method,
             self.url + path,
             params=_wire.parameters(query or {}),
@@ -139,7 +142,7 @@ class Slipbox:
         while True:
             headers: Mapping[str, str] = {}
             try:
-                response = self._http.send(build(), stream=stream)
+                response = self._connections.http.send(build(), stream=stream)
                 if response.status_code < 400:
                     return response
                 status, headers = response.status_code, response.headers

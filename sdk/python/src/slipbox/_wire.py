@@ -1,5 +1,6 @@
 """What both clients know of the protocol, without any input or output of their own."""
 
+import asyncio
 import json
 import os
 import random
@@ -7,8 +8,9 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 import httpx
 from pydantic import ValidationError
@@ -19,6 +21,7 @@ from slipbox.errors import BY_STATUS, ProblemError, SlipboxError
 from slipbox.requests import External
 
 M = TypeVar("M", bound=Model)
+C = TypeVar("C", httpx.Client, httpx.AsyncClient)
 
 #: Id or name of a collection, or the application's own ids: ``{"user": "nora@example.com"}``.
 CollectionRef = str | External
@@ -137,6 +140,34 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time())
     except ValueError:
         return None
+
+
+class Connections(Generic[C]):
+    """The HTTP client of a client: the one that was passed, or one for each event loop, which owns its connections."""
+
+    def __init__(self, passed: C | None, make: Callable[[], C]) -> None:
+        self._passed: C | None = passed
+        self._make: Callable[[], C] = make
+        self._by_loop: WeakKeyDictionary[Any, C] = WeakKeyDictionary()
+        self._one: C | None = None
+
+    @property
+    def http(self) -> C:
+        """The client of the loop that runs; without asyncio there is one client."""
+        if self._passed is not None:
+            return self._passed
+        try:
+            loop = asyncio.get_running_loop() if self._make is httpx.AsyncClient else None
+        except RuntimeError:
+            loop = None
+        http: C | None = self._one if loop is None else self._by_loop.get(loop)
+        if http is None:
+            http = self._make()
+            if loop is None:
+                self._one = http
+            else:
+                self._by_loop[loop] = http
+        return http
 
 
 class Events:

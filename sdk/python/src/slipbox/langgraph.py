@@ -6,8 +6,10 @@ note, its marker, so that listing namespaces reads these and no items.
 """
 
 import asyncio
+import hashlib
+import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -27,7 +29,7 @@ from langgraph.store.base import (
 )
 
 from slipbox import NotFound, Slipbox, models, requests
-from slipbox._notes import PAGE, ensure, every, leaf, remove, replacing
+from slipbox._notes import PAGE, Secrets, ensure, every, leaf, remove, replacing
 from slipbox._wire import CollectionRef
 
 # A label may not have a period, so that this separates labels.
@@ -44,9 +46,12 @@ class SlipboxStore(BaseStore):
     whole value. A value has at most 12 KiB as JSON. Search reads at most the first 200 items of a query.
 
     Items with a ttl (minutes) are not answered after it; sweep_ttl deletes them.
+
+    secrets says what a collection that is created does with keys, card numbers and passwords in values: "redact" (the
+    default of the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far.
     """
 
-    __slots__ = ("_client", "_collection", "_index", "_ready", "ttl_config")
+    __slots__ = ("_client", "_collection", "_index", "_ready", "_secrets", "redacted", "ttl_config")
     supports_ttl = True
 
     def __init__(
@@ -56,11 +61,14 @@ class SlipboxStore(BaseStore):
         *,
         index: list[str] | None = None,
         ttl: TTLConfig | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self._client = client
         self._collection = collection
         self._index = index
         self._ready = False
+        self._secrets = secrets
+        self.redacted: set[str] = set()
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -82,7 +90,7 @@ class SlipboxStore(BaseStore):
 
     def _create(self) -> None:
         if not self._ready:
-            ensure(self._client, self._collection)
+            ensure(self._client, self._collection, self._secrets)
         self._ready = True
 
     def _run(self, op: Op) -> Result:
@@ -167,6 +175,9 @@ class SlipboxStore(BaseStore):
             "prefixes": [_text(op.namespace[: i + 1]) for i in range(len(op.namespace))],
             "key": op.key,
             "value": dict(op.value),
+            # A patch removes nulls, and a filter does not compare lists.
+            "nulls": [*_nulls(op.value)],
+            "lists": [*_lists(op.value)],
             "indexed": op.index is not False,
         }
         if op.ttl is not None:
@@ -174,15 +185,17 @@ class SlipboxStore(BaseStore):
         content = self._content(op)
         if notes:
             # A merge patch: what the new value does not have is removed by null.
-            self._client.patch_note(
+            written = self._client.patch_note(
                 self._collection, notes[0].id, content=content, attributes=replacing(notes[0].attributes, attributes)
             )
+            self.redacted.update(written.redacted)
             for note in notes[1:]:
                 remove(self._client, self._collection, note.id)
         else:
-            self._client.create_note(
+            made = self._client.create_note(
                 self._collection, content=content, attributes=attributes, infer=False, on_duplicate="keep"
             )
+            self.redacted.update(made.redacted)
         self._mark(op.namespace)
 
     def _content(self, op: PutOp) -> str:
@@ -229,10 +242,64 @@ def _fields(note: models.Note | models.HitNote) -> dict[str, Any]:
     return {
         "namespace": _path(attributes),
         "key": attributes["key"],
-        "value": attributes["value"],
+        "value": _with_nulls(attributes["value"], attributes.get("nulls", ())),
         "created_at": note.created_at,
         "updated_at": note.updated_at,
     }
+
+
+def _nulls(value: Mapping[str, Any], *path: str) -> Iterator[list[str]]:
+    """Yields the paths of an object's members that are None. Those within lists stay where they are."""
+    for name, member in value.items():
+        if member is None:
+            yield [*path, name]
+        elif isinstance(member, Mapping):
+            yield from _nulls(member, *path, name)
+
+
+def _with_nulls(value: Mapping[str, Any], paths: Iterable[list[str]]) -> dict[str, Any]:
+    """Returns an object with these members, which a patch has removed. The object is not changed."""
+    out = dict(value)
+    for name, *below in paths:
+        out[name] = _with_nulls(out.get(name) or {}, [below]) if below else None
+    return out
+
+
+def _lists(value: Mapping[str, Any], path: str = "value") -> Iterator[str]:
+    """Yields the path of each list of an object, and a mark by which a filter finds the list."""
+    for name, member in value.items():
+        if isinstance(member, Mapping):
+            yield from _lists(member, f"{path}.{name}")
+        elif isinstance(member, (list, tuple)):
+            yield f"{path}.{name}"
+            yield _mark_of(f"{path}.{name}", member)
+
+
+def _mark_of(path: str, items: Any) -> str:
+    text = json.dumps([path, _comparable(items)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _comparable(value: Any) -> Any:
+    """Returns a value so that those that are equal in Python are equal as JSON: 1.0 is 1."""
+    if isinstance(value, Mapping):
+        return {name: _comparable(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_comparable(member) for member in value]
+    return int(value) if isinstance(value, (bool, float)) and value == value // 1 else value
+
+
+def _compare(at: str, value: Any, operator: str = "eq") -> requests.Filter:
+    """Returns the condition on a member of a value. None is like absent, as in LangGraph's own stores."""
+    if value is None and operator in ("eq", "ne"):
+        return leaf(at, operator == "ne", "exists")
+    if isinstance(value, (list, tuple)) and operator in ("eq", "ne"):
+        return leaf("lists", _mark_of(at, value), operator)
+    if operator not in ("eq", "ne"):
+        return leaf(at, value, operator)
+    # The gateway's eq also finds a list with this element.
+    equal = every(leaf(at, value), {"not": leaf("lists", at)})
+    return equal if operator == "eq" else {"not": equal}
 
 
 def _unexpired() -> requests.Filter:
@@ -249,12 +316,12 @@ def _conditions(filter: Mapping[str, Any], path: str = "value") -> list[requests
     for name, value in filter.items():
         at = f"{path}.{name}"
         if not isinstance(value, Mapping):
-            conditions.append(leaf(at, value))
+            conditions.append(_compare(at, value))
         elif any(key.startswith("$") for key in value):
             for operator, operand in value.items():
                 if operator not in OPERATORS:
                     raise ValueError(f"{operator} is no operator of a filter; there are {', '.join(OPERATORS)}")
-                conditions.append(leaf(at, operand, OPERATORS[operator]))
+                conditions.append(_compare(at, operand, OPERATORS[operator]))
         else:
             conditions += _conditions(value, at)
     return conditions

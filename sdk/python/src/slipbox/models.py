@@ -1660,7 +1660,11 @@ class Costs(Model):
 class MessagesAccepted(Model):
     messages: list[MessageRef]
     """
-    One per message, two per pair, in order.
+    One per message, two per pair, in order. An answer of a tool among the parts of a message is one before it, and a message in which nothing can be read has none.
+    """
+    unread: int | None = None
+    """
+    Parts without a text, such as calls and images without a description, which were left out; absent if there are none.
     """
     revision: int
     """

@@ -129,15 +129,28 @@ class ReembedRequest(TypedDict):
 MessageRole: TypeAlias = Literal["user", "assistant", "system", "developer", "tool"]
 
 
-class MessagePart(TypedDict):
+class MessageInput(TypedDict):
     """
-    A text, or an image with a `description` of its content. Images themselves are not read.
+    `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
+    with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
+    with one empty or absent side is one message.
+
     """
 
-    type: Literal["text", "image_url"]
-    text: NotRequired[str]
-    image_url: NotRequired[Any]
-    description: NotRequired[str]
+    id: NotRequired[str]
+    role: NotRequired[str]
+    content: NotRequired[str | list[str | dict[str, Any]] | None]
+    tool_calls: NotRequired[list[dict[str, Any]]]
+    tool_call_id: NotRequired[str | None]
+    refusal: NotRequired[str | None]
+    user: NotRequired[str]
+    assistant: NotRequired[str]
+    name: NotRequired[str]
+    occurred_at: NotRequired[str]
+    session: NotRequired[str | float]
+    attributes: NotRequired[dict[str, Any]]
+    expires_at: NotRequired[str]
+    recalled: NotRequired[bool]
 
 
 LayerName: TypeAlias = Literal["working", "episodic", "semantic"]
@@ -460,25 +473,10 @@ class CollectionInput(TypedDict):
     folders: NotRequired[list[str]]
 
 
-class MessageInput(TypedDict):
-    """
-    `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
-    with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
-    with one empty or absent side is one message.
-
-    """
-
-    id: NotRequired[str]
-    role: NotRequired[MessageRole]
-    content: NotRequired[str | list[MessagePart]]
-    user: NotRequired[str]
-    assistant: NotRequired[str]
-    name: NotRequired[str]
-    occurred_at: NotRequired[str]
-    session: NotRequired[str | float]
-    attributes: NotRequired[dict[str, Any]]
-    expires_at: NotRequired[str]
-    recalled: NotRequired[bool]
+class MessagesInput(TypedDict):
+    messages: list[MessageInput]
+    infer: NotRequired[bool]
+    on_duplicate: NotRequired[OnDuplicate]
 
 
 class ChatRequest(TypedDict):
@@ -605,9 +603,3 @@ class ContextRequest(TypedDict):
     external: NotRequired[External]
     as_of: NotRequired[int]
     min_revision: NotRequired[int]
-
-
-class MessagesInput(TypedDict):
-    messages: list[MessageInput]
-    infer: NotRequired[bool]
-    on_duplicate: NotRequired[OnDuplicate]

@@ -1,0 +1,129 @@
+// Package unsaid replaces what is in a message but was not said: the thinking of a model, and encoded data such as images.
+// Nobody asks for it, and in a context it takes the place of what was said.
+package unsaid
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// least is how long encoded data is at least, in bytes. Hashes, keys and ids are shorter, and people ask for them.
+const least = 256
+
+const names = `(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)`
+
+var (
+	// thinking is a block that begins a line. In the middle of a line the words may be about the marks.
+	thinking = regexp.MustCompile(`(?is)(^|\n)([ \t]*)(?:` +
+		`<` + names + `(?:\s[^<>]*)?>.*?</` + names + `\s*>` +
+		`|\[think\].*?\[/think\]` +
+		`|◁think▷.*?◁/think▷` +
+		`|<\|channel\|>(?:analysis|commentary)<\|message\|>.*?(?:<\|end\|>(?:<\|start\|>assistant)?|<\|start\|>assistant)` +
+		`)`)
+	// inline is a block in the middle of a line, as models write it.
+	inline = regexp.MustCompile(`(?is)<` + names + `(?:\s[^<>]*)?>.*?</` + names + `\s*>`)
+	// begun is a block that was cut off, ended one whose begin was in the prompt of the model.
+	begun = regexp.MustCompile(`(?is)^\s*(?:<` + names + `(?:\s[^<>]*)?>|\[think\]|◁think▷|<\|channel\|>analysis<\|message\|>).*$`)
+	ended = regexp.MustCompile(`(?is)^[^\x60]*?(?:</` + names + `\s*>|\[/think\]|◁/think▷)\s*`)
+	// final is what one family of models writes around an answer.
+	final = regexp.MustCompile(`(?i)<\|channel\|>final<\|message\|>|<\|(?:end|return)\|>\s*$`)
+
+	dataURL = regexp.MustCompile(`(?i)\bdata:([a-z]+/[a-z0-9.+-]+|)((?:;[a-z0-9-]+(?:=(?:[^\s;,"'<>]+|"[^"]*"))?)*),([^\s"'<>()\x60\\]*)`)
+	// encoded is one or more lines of base64, in either alphabet, or of hexadecimal digits.
+	encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}(?:(?:\s|\\[nr])+[A-Za-z0-9+/_-]{40,}={0,2})*(?:(?:\s|\\[nr])+[A-Za-z0-9+/_-]+={1,2})?`)
+	// dump is bytes of two to eight hexadecimal digits with something between them.
+	dump = regexp.MustCompile(`(?i)(?:\b|\\x)(?:(?:\\x|0x)?[0-9a-f]{2}(?:[0-9a-f]{2}){0,3}[\s:,;]{0,2}){2,}`)
+)
+
+// Mark returns a text with a mark in the place of each part that was not said. byModel says that a model wrote the text: its
+// thinking is then also found in the middle of a line, and where one of its ends is missing. A marked text stays as it is.
+func Mark(s string, byModel bool) string {
+	if strings.ContainsAny(s, "<[◁") {
+		s = markThinking(s, byModel)
+	}
+	if strings.Contains(s, ":") && dataURL.MatchString(s) {
+		s = dataURL.ReplaceAllStringFunc(s, func(url string) string {
+			m := dataURL.FindStringSubmatch(url)
+			if m[1] == "" && m[2] == "" {
+				return url // "data:," may be a sentence
+			}
+			kind := strings.ToLower(m[1])
+			if kind == "" {
+				kind = "data"
+			}
+			return mark(kind, len(m[3]))
+		})
+	}
+	if len(s) < least {
+		return s
+	}
+	s = encoded.ReplaceAllStringFunc(s, func(run string) string {
+		if len(run) < least || !looksEncoded(run) {
+			return run
+		}
+		return mark("encoded data", len(run))
+	})
+	return dump.ReplaceAllStringFunc(s, func(run string) string {
+		bytes := strings.TrimRight(run, " \t\r\n:,;")
+		if len(bytes) < least || !looksHexadecimal(bytes) {
+			return run
+		}
+		return mark("encoded data", len(bytes)) + run[len(bytes):]
+	})
+}
+
+const thought = "[left out: thinking]"
+
+func mark(kind string, size int) string {
+	if size < 1000 {
+		return fmt.Sprintf("[left out: %s, %d bytes]", kind, size)
+	}
+	return fmt.Sprintf("[left out: %s, %d kB]", kind, (size+500)/1000)
+}
+
+func markThinking(s string, byModel bool) string {
+	s = thinking.ReplaceAllString(s, "${1}${2}"+thought)
+	if !byModel {
+		return s
+	}
+	s = inline.ReplaceAllString(s, thought)
+	s = ended.ReplaceAllString(s, thought+"\n")
+	s = begun.ReplaceAllString(s, thought)
+	return strings.TrimRight(final.ReplaceAllString(s, ""), "\n")
+}
+
+// looksEncoded reports whether a run of letters, digits and four signs is data: data has letters and digits mixed, and few of
+// the signs, which are between all words of a path.
+func looksEncoded(run string) bool {
+	var letters, digits, signs, all int
+	for i := range len(run) {
+		switch b := run[i]; {
+		case b >= '0' && b <= '9':
+			digits++
+		case b|0x20 >= 'a' && b|0x20 <= 'z':
+			letters++
+		case b == '+' || b == '/' || b == '_' || b == '-':
+			signs++
+		default:
+			continue
+		}
+		all++
+	}
+	return letters > 0 && digits*50 >= all && signs*12 <= all
+}
+
+// looksHexadecimal reports whether a run of hexadecimal digits is data: of random bytes, three digits in eight are letters, and
+// a table of numbers has none.
+func looksHexadecimal(run string) bool {
+	var letters, digits int
+	for i := range len(run) {
+		switch b := run[i] | 0x20; {
+		case run[i] >= '0' && run[i] <= '9':
+			digits++
+		case b >= 'a' && b <= 'f':
+			letters++
+		}
+	}
+	return letters*20 >= letters+digits && digits*5 >= letters+digits
+}

@@ -1,0 +1,137 @@
+package unsaid_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
+)
+
+// noise returns n bytes that look random, and are the same each time.
+func noise(n int) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return out
+}
+
+// lines cuts a text into lines.
+func lines(s string, width int, end string) string {
+	var b strings.Builder
+	for len(s) > width {
+		b.WriteString(s[:width] + end)
+		s = s[width:]
+	}
+	return b.String() + s
+}
+
+// Thinking of models is replaced in each form that they write it in.
+func TestThinkingIsMarked(t *testing.T) {
+	t.Parallel()
+	const mark = "[left out: thinking]"
+	for in, want := range map[string]string{
+		"<think>\nsecret plan\n</think>\n\nHello.":              mark + "\n\nHello.",
+		"<THINK>secret</THINK>Hello.":                           mark + "Hello.",
+		"<thinking>secret</thinking>\nHello.":                   mark + "\nHello.",
+		"<reasoning effort=\"high\">secret</reasoning>\nHello.": mark + "\nHello.",
+		"Hello.\n<thought>secret</thought>\nBye.":               "Hello.\n" + mark + "\nBye.",
+		"[THINK]secret[/THINK]Hello.":                           mark + "Hello.",
+		"◁think▷secret◁/think▷Hello.":                           mark + "Hello.",
+		"Sure. <think>secret</think> Hello.":                    "Sure. " + mark + " Hello.",
+		"secret, with more\n</think>\nHello.":                   mark + "\nHello.",
+		"secret </think> Hello.":                                mark + "\nHello.",
+		"Your model needs `</think>`.":                          "Your model needs `</think>`.",
+		"<think>secret and it ends here":                        mark,
+		"<|channel|>analysis<|message|>secret<|end|><|start|>assistant<|channel|>final<|message|>Hello.": mark + "Hello.",
+		"Hello < world > and </p>": "Hello < world > and </p>",
+		"I think, therefore":       "I think, therefore",
+	} {
+		got := unsaid.Mark(in, true)
+		if got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+		if again := unsaid.Mark(got, true); again != got {
+			t.Errorf("%q changes again: %q", got, again)
+		}
+	}
+	for _, said := range []string{
+		"What does <think> do?", "Why do I see </think> at the end?", "Do I close <think> by </think> or not?", "I think so.",
+	} {
+		if got := unsaid.Mark(said, false); got != said {
+			t.Errorf("a person said %q, not %q", said, got)
+		}
+	}
+	if got := unsaid.Mark("It printed:\n<think>secret\nplan</think>\nWhy?", false); got != "It printed:\n"+mark+"\nWhy?" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Encoded data is replaced in each form, and what is around it stays.
+func TestDataIsMarked(t *testing.T) {
+	t.Parallel()
+	b := noise(3000)
+	std, url, hexa := base64.StdEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b), hex.EncodeToString(b)
+	var escaped, spaced, array strings.Builder
+	for _, x := range b {
+		fmt.Fprintf(&escaped, `\x%02x`, x)
+		fmt.Fprintf(&spaced, "%02X ", x)
+		fmt.Fprintf(&array, "0x%02x, ", x)
+	}
+	for name, data := range map[string]string{
+		"a data URL": "data:image/png;base64," + std, "with a parameter": "data:text/plain;charset=utf-8;base64," + std, "short": "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
+		"percent-encoded": "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'", "no type": "data:;base64," + std,
+		"base64": std, "of URLs": url, "in lines": lines(std, 76, "\n"), "in lines of Windows": lines(std, 64, "\r\n"), "in a text of JSON": lines(std, 76, `\n`),
+		"hexadecimal": hexa, "upper case": strings.ToUpper(hexa), "in lines of digits": lines(hexa, 64, "\n"), "escaped": escaped.String(),
+		"with spaces": spaced.String(), "of C": array.String(), "with colons": lines(hexa, 2, ":"), "in words": lines(hexa, 4, " "),
+		"of zeros": base64.StdEncoding.EncodeToString(append(make([]byte, 500), b[:300]...)),
+	} {
+		in := "Look at this: " + data + " Isn't it nice?"
+		if name == "percent-encoded" {
+			in = "Look at this: \"" + data + "\" Isn't it nice?"
+		}
+		got := unsaid.Mark(in, false)
+		if len(got) > 120 || !strings.HasPrefix(got, "Look at this: ") || !strings.HasSuffix(got, "Isn't it nice?") || !strings.Contains(got, "[left out: ") {
+			t.Errorf("%s: %.300q", name, got)
+		}
+		if again := unsaid.Mark(got, false); again != got {
+			t.Errorf("%s changes again: %q", name, again)
+		}
+	}
+	if got := unsaid.Mark("![cat](data:image/jpeg;base64,"+std+") and text", false); got != "![cat]([left out: image/jpeg, 4 kB]) and text" {
+		t.Errorf("%q", got)
+	}
+}
+
+// What people and programs write is no data, however long it is.
+func TestWordsAreNotMarked(t *testing.T) {
+	t.Parallel()
+	digits := "3." + strings.Repeat("14159265358979323846", 30)
+	for _, said := range []string{
+		"data: tea, cake", "the data:,x form", "Das ist " + strings.Repeat("Donaudampfschifffahrt", 30), "no" + strings.Repeat("o", 500) + "!",
+		strings.Repeat("-", 600), strings.Repeat("=", 600), strings.Repeat("_ ", 400), digits, strings.Repeat("12 34 56 78 ", 60),
+		"https://example.org/" + strings.Repeat("articles/2026/how-to-do-it/", 30), "/home/nora/" + strings.Repeat("Projects_2026/src-v2/", 30),
+		strings.Repeat("0198c1de-7d2f-7c3a-9b60-6a1f0f0e8a11\n", 20), "sha256:" + hex.EncodeToString(noise(32)), "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGd" + base64.StdEncoding.EncodeToString(noise(24)),
+		strings.Repeat("added a bad face to the cafe, 2026-01-02; ", 30), strings.Repeat("日本語の文章です。", 200), strings.Repeat("ha", 300),
+		strings.Repeat("1990 1991 1992 ", 60),
+	} {
+		if got := unsaid.Mark(said, false); got != said {
+			t.Errorf("%.80q is %.200q", said, got)
+		}
+	}
+}
+
+func FuzzMark(f *testing.F) {
+	f.Add("<think>a</think>b", true)
+	f.Add("data:image/png;base64,AAAA", false)
+	f.Fuzz(func(t *testing.T, s string, byModel bool) {
+		if got := unsaid.Mark(s, byModel); len(got) > len(s)+1000 {
+			t.Errorf("%q grew to %q", s, got)
+		}
+	})
+}
