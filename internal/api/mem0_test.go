@@ -348,7 +348,7 @@ func TestMem0ReadsAllForms(t *testing.T) {
 		return b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"`+user+`","messages":`+messages+more+`}`)
 	}
 	stored := func(got response) (out []string) {
-		for i := range int(got.length("results")) {
+		for i := range got.length("results") {
 			out = append(out, got.text(fmt.Sprintf("results.%d.memory", i)))
 		}
 		return out

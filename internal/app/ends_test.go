@@ -23,11 +23,11 @@ func findTriples(t *testing.T, model *llmtest.Server, messages map[string]stated
 		_, rest, _ := strings.Cut(r.User, "<memory-data>")
 		data, _, _ := strings.Cut(rest, "</memory-data>")
 		var asked struct {
-			Message string
+			Message string `json:"message"`
 			Known   []struct {
-				Number int
-				Object string
-			}
+				Number int    `json:"number"`
+				Object string `json:"object"`
+			} `json:"known"`
 		}
 		if err := json.Unmarshal([]byte(data), &asked); err != nil {
 			t.Errorf("%v in %s", err, r.User)

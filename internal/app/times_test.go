@@ -83,12 +83,13 @@ func TestModelsReadDaysOfWriters(t *testing.T) {
 				g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/"+name+"/messages?wait=evolved", object{"messages": []object{
 					{"role": "user", "name": "Nora", "content": "I saw the dentist on Long Street today.", "occurred_at": tt.at},
 				}})
-				said := ""
+				var prompts strings.Builder
 				for _, r := range model.Requests()[before:] {
 					if r.Call != llmtest.Embed {
-						said += r.User
+						prompts.WriteString(r.User)
 					}
 				}
+				said := prompts.String()
 				if strings.Contains(said, tt.not) {
 					t.Errorf("%s, %s: a prompt has the day %s: %s", policy, tt.name, tt.not, said)
 				}

@@ -100,7 +100,7 @@ func TestAddressesAreNotTold(t *testing.T) {
 	if all, _ := json.Marshal([]any{shown, jobs}); strings.Contains(string(all), host) || !strings.Contains(string(all), "the model's endpoint") {
 		t.Errorf("told: %s", all)
 	}
-	if !strings.Contains(g.running.logs.String(), host) {
+	if !strings.Contains(g.logs.String(), host) {
 		t.Error("the log does not have the address")
 	}
 }

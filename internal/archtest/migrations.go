@@ -92,7 +92,7 @@ func notOnlyAdded(sql string, droppable map[string]bool) (reasons []string) {
 	up, _, _ := strings.Cut(sql, "-- +goose Down")
 	created, added := map[string]bool{}, map[string]string{}
 	for _, statement := range statements(up) {
-		if m := dropIndex.FindStringSubmatch(statement); m != nil && droppable[m[1]] {
+		if m := dropIndex.FindStringSubmatch(statement); len(m) > 1 && droppable[m[1]] {
 			continue
 		}
 		reason := judgeStatement(statement, created, added)

@@ -86,6 +86,7 @@ func (f FilterSQL) leaf(l *filter.Leaf) Condition {
 		return f.Elements(l, "n."+string(l.Field))
 	case filter.Attributes:
 		return f.Attribute(l)
+	case filter.ID: // ids are bytes in a column, and texts here
 	}
 	return Condition{}
 }

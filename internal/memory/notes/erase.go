@@ -181,7 +181,7 @@ func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil {
 		return err
 	}
-	out.Versions, out.Erased.Jobs, out.Reviews = out.Versions+erased.Versions, out.Erased.Jobs+erased.Jobs, out.Reviews+erased.Reviews
+	out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
 	for _, layer := range erased.Layers {
 		out.Layers = appendNew(out.Layers, layer)
 	}

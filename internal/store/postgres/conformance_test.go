@@ -17,6 +17,8 @@ import (
 // own), C003 (ids are stable), C031 (links are lists), C056 and C058 (read and delete by id), C060
 // (values keep their type), C064 (collections never mix), C066 and C067 (forks and batched copies),
 // C069 (agents share a base), C075 (dimensions are not mixed), C077 (any version is restored).
+//
+//nolint:tparallel // the plans are those of what the suite has sent
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	sent := &statements{}

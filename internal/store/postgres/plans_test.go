@@ -133,11 +133,14 @@ func (s *statements) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = owner.Close(context.WithoutCancel(t.Context())) })
-	for table := range planKeys {
-		direct(t, owner, "ALTER TABLE "+table+" SET (autovacuum_enabled = off)")
-		defer direct(t, owner, "ALTER TABLE "+table+" RESET (autovacuum_enabled)")
+	setAutovacuum := func(change string) {
+		for table := range planKeys {
+			direct(t, owner, "ALTER TABLE "+table+change)
+		}
 	}
-	direct(t, owner, "SET enable_seqscan = off") // as for every connection of a store
+	setAutovacuum(" SET (autovacuum_enabled = off)")
+	defer setAutovacuum(" RESET (autovacuum_enabled)") // the database is lent again
+	direct(t, owner, "SET enable_seqscan = off")       // as for every connection of a store
 
 	grow(t, owner, 400, 10)
 	s.explain(t, owner, "without statistics")
