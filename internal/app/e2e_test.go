@@ -176,8 +176,9 @@ func TestModelDownAndBack(t *testing.T) {
 		id := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine."})["note"].(object)["id"].(string)
 		get := func() object { return g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/notes/"+id, nil) }
 		g.until("the note is pending", func() bool { return get()["state"] == "pending" })
-		if reason := fmt.Sprint(get()["error"]); !strings.Contains(reason, strings.TrimPrefix(model.OllamaURL(), "http://")) {
-			t.Errorf("the error does not name the endpoint: %q", reason)
+		host := strings.TrimPrefix(model.OllamaURL(), "http://")
+		if reason := fmt.Sprint(get()["error"]); !strings.Contains(reason, "the model's endpoint") || strings.Contains(reason, host) {
+			t.Errorf("the error does not say that it is the model's endpoint, or tells its address: %q", reason)
 		}
 		if ids := g.search("c", "ferry", "lexical"); len(ids) != 1 {
 			t.Errorf("found %v by words, want the note", ids)
