@@ -213,7 +213,7 @@ func TestService(t *testing.T) {
 	o.has("second", []string{"Ben, 2026-03-20: “I live in Lisbon now.”", "Slipbox-Redacted: card number", "My card is [redacted: card number]"}, []string{"“My card"})
 	o.has("where", []string{"  - Ben, 2026-03-20: “I live in Lisbon now.”\n  - Ben, 2026-03-02: “I live in Porto.”"}, nil)
 	o.has("then", []string{"I live in Porto"}, []string{"Lisbon"})
-	o.has("answer", []string{"replaced within two years", "] Ben, 2026-03-20: “I live in Lisbon now.”"}, nil)
+	o.has("answer", []string{"replaced within two years", "] Ben: I live in Lisbon now."}, nil)
 	if strings.Contains(o.text, "4111") {
 		t.Errorf("a card number was answered:\n%s", o.text)
 	}

@@ -86,7 +86,7 @@ func TestC268AbstractOfDeletedSource(t *testing.T) {
 				t.Helper()
 				b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
 				b.runJobs(t)
-				return b.recalled(t, c, "items", "meeting zebra", "layer", "semantic")
+				return b.recalled(t, c, "items", "meeting", "layer", "semantic")
 			}
 			before := consolidated()
 			if len(before) != 1 {

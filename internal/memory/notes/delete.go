@@ -45,6 +45,7 @@ type noteDeletion struct {
 	id      uuid.UUID
 	guard   memory.Guard
 	sources Sources
+	erase   bool // the items of layers that are copies of it go at once, and are not made again of other items
 	check   func(ctx context.Context, tx memory.Tx, old *memory.Note) error
 }
 
@@ -54,7 +55,7 @@ func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err != nil {
 			return Deleted{}, err
 		}
-		x, err := n.consequencesOf(ctx, s, c, v, e.id, e.sources)
+		x, err := n.consequencesOf(ctx, s, c, v, &e)
 		if err != nil {
 			return Deleted{}, err
 		}

@@ -50,6 +50,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	changes := make([]change, len(tree))
 	for i := range tree {
 		d := plainDeletion(id, sources, nil)
+		d.erase = true
 		if i == 0 {
 			d.guard = r.Guard
 		} else if _, err := n.resolveWritable(ctx, s, tree[i].ID.String()); err != nil {

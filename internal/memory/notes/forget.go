@@ -42,8 +42,8 @@ type Deleted struct {
 const removedKind = "deleted"
 
 // supportedKinds are the kinds of notes that are deleted with the last of their sources. Summaries, sessions and profiles
-// are made again by their policy instead.
-var supportedKinds = []memory.Kind{memory.KindFact, memory.KindKnowledge, memory.KindEntity, memory.KindNote, memory.KindPassage}
+// are made again by their policy instead, and so are notes, the items of layers.
+var supportedKinds = []memory.Kind{memory.KindFact, memory.KindKnowledge, memory.KindEntity, memory.KindPassage}
 
 // consequences are what a deletion changes beside the deleted note, found at a view.
 type consequences struct {
@@ -59,12 +59,18 @@ type finder struct {
 	s tenant.Scope
 	v memory.View
 	c *memory.Collection
+
+	supports []memory.Kind // that go with the last of their sources
 }
 
 // consequencesOf finds what the deletion of a note changes. A note that is not visible has none.
-func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.Collection, v memory.View, id uuid.UUID, sources Sources) (consequences, error) {
+func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.Collection, v memory.View, e *noteDeletion) (consequences, error) {
 	var out consequences
-	f := finder{n, s, v, c}
+	f := finder{n, s, v, c, supportedKinds}
+	if e.erase {
+		f.supports = append(f.supports[:len(f.supports):len(f.supports)], memory.KindNote)
+	}
+	id, sources := e.id, e.sources
 	found, err := n.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
 	if err != nil || len(found) == 0 {
 		return out, err
@@ -101,7 +107,7 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 func (f *finder) supported(ctx context.Context, gone []uuid.UUID) ([]uuid.UUID, error) {
 	for from := gone; len(from) > 0; {
 		next := len(gone)
-		derived, err := f.list(ctx, memory.NoteQuery{Kinds: supportedKinds, Sources: from})
+		derived, err := f.list(ctx, memory.NoteQuery{Kinds: f.supports, Sources: from})
 		if err != nil {
 			return nil, err
 		}

@@ -47,9 +47,6 @@ func (p *packer) placeFixed(r *Request) error {
 		if p.details {
 			it.suffix += factDetails(it.note, p.layers, sinceOf(it.note))
 		}
-		if it.note.Kind == memory.KindKnowledge { // there is no date above it
-			it.suffix += " (since " + memory.Day(it.note.OccurredAt) + ")"
-		}
 		p.pinned = append(p.pinned, it)
 		share := room / (len(r.Pinned) - i)
 		part := share
