@@ -148,7 +148,9 @@ func TestHostileFiles(t *testing.T) {
 		code  fault.Code
 	}{
 		"a PDF that unpacks to 22 MB": {PDF, pdfOf([]string{"x"}, "", packed.String()), Limits{Memory: 64 << 20}, fault.TooLarge},
-		"pages that are their own":    {PDF, []byte(strings.Replace(one, "/Kids [4 0 R]", "/Kids [2 0 R]", 1)), Limits{Time: 200 * time.Millisecond}, fault.TooLarge},
+		"pages that are their own":    {PDF, []byte(strings.Replace(one, "/Kids [4 0 R]", "/Kids [2 0 R]", 1)), Limits{}, fault.Invalid},
+		"pages that are twice theirs": {PDF, []byte(strings.Replace(one, "/Kids [4 0 R]", "/Kids [2 0 R 2 0 R]", 1)), Limits{}, fault.Invalid},
+		"a page that is its parent":   {PDF, []byte(strings.Replace(one, "/Parent 2 0 R", "/Parent 4 0 R", 1)), Limits{}, fault.Invalid},
 		"contents that are the page":  {PDF, []byte(strings.Replace(one, "/Contents 5 0 R", "/Contents 4 0 R", 1)), Limits{}, fault.Invalid},
 		"a DOCX that unpacks to 9 MB": {DOCX, zipOf(t, "<w:document>"+strings.Repeat("<w:t>aaaaaaaaaaaaaaaa</w:t>", 300_000)), Limits{Text: 64 << 10}, fault.TooLarge},
 		"entities that multiply":      {DOCX, zipOf(t, `<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><w:document><w:t>&b;</w:t></w:document>`), Limits{}, fault.Invalid},

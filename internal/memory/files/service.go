@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
@@ -25,9 +27,10 @@ import (
 
 // Bounds of files.
 const (
-	chunkTokens = 300    // of a passage at most
-	maxFiles    = 10_000 // of a folder
-	maxFolders  = 100    // attached to a collection
+	chunkTokens = 300                        // of a passage at most
+	chunkBytes  = memory.MaxContentBytes / 4 // of one at most
+	maxFiles    = 10_000                     // of a folder
+	maxFolders  = 100                        // attached to a collection
 )
 
 // Store is what Service requires of a store.
@@ -394,7 +397,7 @@ func chunk(file uuid.UUID, pages []string) (out []notes.BulkLine, tokens int64) 
 	no := false
 	for n, page := range pages {
 		at := 0
-		for _, span := range text.Passages(page, chunkTokens) {
+		for _, span := range passages(page) {
 			line += strings.Count(page[at:span.Start], "\n")
 			content := page[span.Start:span.End]
 			attributes := map[string]any{attrFile: file.String(), attrIndex: int64(len(out)), attrLine: int64(line)}
@@ -411,6 +414,38 @@ func chunk(file uuid.UUID, pages []string) (out []notes.BulkLine, tokens int64) 
 		line += strings.Count(page[at:], "\n")
 	}
 	return out, tokens
+}
+
+// passages cuts a page by tokens, and by bytes too: a run of one character has few tokens at any length.
+func passages(page string) []text.Span {
+	var out []text.Span
+	for _, span := range text.Passages(page, chunkTokens) {
+		for span.End-span.Start > chunkBytes {
+			at := span.Start + cutAt(page[span.Start:span.End])
+			head := strings.TrimRightFunc(page[span.Start:at], unicode.IsSpace)
+			out = append(out, text.Span{Start: span.Start, End: span.Start + len(head)})
+			span.Start = span.End - len(strings.TrimLeftFunc(page[at:span.End], unicode.IsSpace))
+		}
+		out = append(out, span)
+	}
+	return out
+}
+
+// cutAt returns where a text of more than chunkBytes is cut: behind its last line or word that fits, else between two
+// characters.
+func cutAt(s string) int {
+	fits := s[:chunkBytes]
+	if at := strings.LastIndexByte(fits, '\n'); at > 0 {
+		return at
+	}
+	if at := strings.LastIndexFunc(fits, unicode.IsSpace); at > 0 {
+		return at
+	}
+	at := chunkBytes
+	for at > 1 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return at
 }
 
 // Files returns a page of the files of a folder, oldest first (notes:read).
