@@ -68,7 +68,7 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	var out consequences
 	f := finder{n, s, v, c, supportedKinds}
 	if e.erase {
-		f.supports = append(f.supports[:len(f.supports):len(f.supports)], memory.KindNote)
+		f.supports = append(slices.Clip(f.supports), memory.KindNote)
 	}
 	id, sources := e.id, e.sources
 	found, err := n.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
