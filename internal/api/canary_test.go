@@ -110,85 +110,87 @@ func (w *canaryCage) derived() []string {
 	return out
 }
 
-// A message that is deleted is not shown any more behind any door, nor is what was derived from it alone.
-func TestDeletedSource(t *testing.T) {
-	t.Parallel()
+// inEachCage runs a test with a canary in a collection of each policy.
+func inEachCage(t *testing.T, do func(t *testing.T, w *canaryCage)) {
+	t.Helper()
 	for policy := range canaryPolicies {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			w := newCage(t, policy)
-			if len(w.seen(false)) == 0 {
-				t.Fatal("the canary was never there")
-			}
-			w.call(t, "one", "DELETE", w.path+"/notes/"+w.message, "").want(http.StatusNoContent)
-			w.settle()
-			for _, door := range w.seen(false) {
-				t.Errorf("%.600s", door)
-			}
+			do(t, newCage(t, policy))
 		})
 	}
+}
+
+// A message that is deleted is not shown any more behind any door, nor is what was derived from it alone.
+func TestDeletedSource(t *testing.T) {
+	t.Parallel()
+	inEachCage(t, func(t *testing.T, w *canaryCage) {
+		t.Helper()
+		if len(w.seen(false)) == 0 {
+			t.Fatal("the canary was never there")
+		}
+		w.call(t, "one", "DELETE", w.path+"/notes/"+w.message, "").want(http.StatusNoContent)
+		w.settle()
+		for _, door := range w.seen(false) {
+			t.Errorf("%.600s", door)
+		}
+	})
 }
 
 // What was derived and is deleted is not shown any more behind any door, but in the notes that the answer names.
 func TestDeletedDerived(t *testing.T) {
 	t.Parallel()
-	for policy := range canaryPolicies {
-		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
-			w := newCage(t, policy)
-			list := w.derived()
-			t.Logf("%d derived notes have it", len(list))
-			var named []string
-			for _, id := range list {
-				a := w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
-				if a.Code == http.StatusNotFound { // it went with another one
-					continue
-				}
-				if ids := a.want(http.StatusNoContent).Header().Get("Slipbox-Sources"); ids != "" {
-					named = append(named, strings.Split(ids, ",")...)
-				}
+	inEachCage(t, func(t *testing.T, w *canaryCage) {
+		t.Helper()
+		list := w.derived()
+		t.Logf("%d derived notes have it", len(list))
+		var named []string
+		for _, id := range list {
+			a := w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
+			if a.Code == http.StatusNotFound { // it went with another one
+				continue
 			}
-			if len(list) == 0 {
-				named = []string{w.message}
+			if ids := a.want(http.StatusNoContent).Header().Get("Slipbox-Sources"); ids != "" {
+				named = append(named, strings.Split(ids, ",")...)
 			}
-			w.settle()
-			if seen := w.seen(false); len(named) == 0 {
-				for _, door := range seen {
-					t.Errorf("%.600s", door)
-				}
-				return
+		}
+		if len(list) == 0 {
+			named = []string{w.message}
+		}
+		w.settle()
+		if seen := w.seen(false); len(named) == 0 {
+			for _, door := range seen {
+				t.Errorf("%.600s", door)
 			}
-			slices.Sort(named)
-			for _, id := range slices.Compact(named) {
-				w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
-			}
-			w.settle()
-			for _, door := range w.seen(false) {
-				t.Errorf("after the named sources were deleted, too: %.600s", door)
-			}
-		})
-	}
+			return
+		}
+		slices.Sort(named)
+		for _, id := range slices.Compact(named) {
+			w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
+		}
+		w.settle()
+		for _, door := range w.seen(false) {
+			t.Errorf("after the named sources were deleted, too: %.600s", door)
+		}
+	})
 }
 
 // What is erased is not in the past, either.
 func TestErased(t *testing.T) {
 	t.Parallel()
-	for policy := range canaryPolicies {
-		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
-			w := newCage(t, policy)
-			report := w.call(t, "one", "DELETE", w.path+"/notes/"+w.message+"?erase=true", "").want(http.StatusOK)
-			if report.number("versions") < 1 || report.text("erased.0") == "" {
-				t.Errorf("report %s", report.Body)
-			}
-			w.settle()
-			for _, door := range w.seen(true) {
-				t.Errorf("%.600s", door)
-			}
-			w.call(t, "one", "GET", w.path+"/notes/"+w.message+"/history", "").want(http.StatusNotFound)
-			if problems, err := w.store.Verify(t.Context()); err != nil || len(problems) > 0 {
-				t.Errorf("the store: %+v, %v", problems, err)
-			}
-		})
-	}
+	inEachCage(t, func(t *testing.T, w *canaryCage) {
+		t.Helper()
+		report := w.call(t, "one", "DELETE", w.path+"/notes/"+w.message+"?erase=true", "").want(http.StatusOK)
+		if report.number("versions") < 1 || report.text("erased.0") == "" {
+			t.Errorf("report %s", report.Body)
+		}
+		w.settle()
+		for _, door := range w.seen(true) {
+			t.Errorf("%.600s", door)
+		}
+		w.call(t, "one", "GET", w.path+"/notes/"+w.message+"/history", "").want(http.StatusNotFound)
+		if problems, err := w.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+			t.Errorf("the store: %+v, %v", problems, err)
+		}
+	})
 }

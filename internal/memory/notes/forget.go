@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 // Sources says what happens to the notes that a deleted note was derived from.
@@ -248,8 +249,8 @@ type saying struct {
 func newSaying(statement string) *saying {
 	w := &saying{terms: map[string]bool{}, taken: map[string]string{}}
 	words := statement
-	if _, quoted, ok := strings.Cut(statement, ": “"); ok && strings.HasSuffix(quoted, "”") {
-		words = strings.TrimSuffix(strings.TrimSuffix(quoted, "”"), "…")
+	if q, ok := quote.Parse(statement); ok {
+		words = strings.TrimSuffix(q.Words, "…")
 	}
 	w.letters = letters(words)
 	for _, t := range text.Terms(words) {
