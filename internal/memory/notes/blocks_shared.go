@@ -16,13 +16,13 @@ import (
 // with the first of them.
 const blocksCollection = "slipbox.blocks"
 
-// homeStore is what findHome requires of a store.
-type homeStore interface {
+// collectionLister is what findHome and allCollections require of a store.
+type collectionLister interface {
 	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error)
 }
 
 // findHome returns the collection of the tenant's stand-alone blocks; ok is false when there is none yet.
-func findHome(ctx context.Context, store homeStore, s tenant.Scope) (c memory.Collection, ok bool, err error) {
+func findHome(ctx context.Context, store collectionLister, s tenant.Scope) (c memory.Collection, ok bool, err error) {
 	page, err := store.ListCollections(ctx, s, memory.CollectionQuery{Agent: new(uuid.Nil), After: nameCursor(blocksCollection), Limit: 1})
 	if err != nil || len(page) == 0 || page[0].Name != blocksCollection {
 		return memory.Collection{}, false, err

@@ -40,7 +40,7 @@ func (c *Collections) Forget(ctx context.Context, s tenant.Scope, e memory.Exter
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return nil, err
 	}
-	found, err := c.all(ctx, s, memory.CollectionQuery{External: e})
+	found, err := allCollections(ctx, c.store, s, memory.CollectionQuery{External: e})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (c *Collections) withForks(ctx context.Context, s tenant.Scope, found []mem
 		chosen[found[i].ID] = true
 	}
 	for i := 0; i < len(found); i++ { // found grows
-		children, err := c.all(ctx, s, memory.CollectionQuery{Parent: found[i].ID})
+		children, err := allCollections(ctx, c.store, s, memory.CollectionQuery{Parent: found[i].ID})
 		if err != nil {
 			return nil, err
 		}
@@ -124,11 +124,11 @@ func (c *Collections) withForks(ctx context.Context, s tenant.Scope, found []mem
 	return found, nil
 }
 
-// all lists every collection of a query.
-func (c *Collections) all(ctx context.Context, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error) {
+// allCollections lists every collection of a query.
+func allCollections(ctx context.Context, store collectionLister, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error) {
 	var out []memory.Collection
 	for q.Limit = memory.MaxPage; ; {
-		page, err := c.store.ListCollections(ctx, s, q)
+		page, err := store.ListCollections(ctx, s, q)
 		if err != nil {
 			return nil, err
 		}

@@ -107,18 +107,11 @@ func (n *Service) checkErasable(ctx context.Context, s tenant.Scope, c *memory.C
 func (n *Service) withForks(ctx context.Context, s tenant.Scope, c memory.Collection) ([]memory.Collection, error) {
 	tree := []memory.Collection{c}
 	for i := 0; i < len(tree); i++ {
-		for q := (memory.CollectionQuery{Parent: tree[i].ID, Limit: memory.MaxPage}); ; {
-			page, err := n.store.ListCollections(ctx, s, q)
-			if err != nil {
-				return nil, err
-			}
-			tree = append(tree, page...)
-			if len(page) < q.Limit {
-				break
-			}
-			last := &page[len(page)-1]
-			q.After = last.Name + "\x00" + last.ID.String()
+		forks, err := allCollections(ctx, n.store, s, memory.CollectionQuery{Parent: tree[i].ID})
+		if err != nil {
+			return nil, err
 		}
+		tree = append(tree, forks...)
 	}
 	return tree, nil
 }
