@@ -347,9 +347,7 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 		case r.config.Mem0:
 			x = mem0Measure(Signal(j), x, o.Terms)
 		case table[j].norm == byMaximum:
-			if x = 0; s.highest[j] > 0 {
-				x = min(max(c.Values[j]/s.highest[j], 0), 1)
-			}
+			x = share(x, s.highest[j])
 		}
 		if parts != nil {
 			*parts = append(*parts, Part{table[j].name, c.Values[j], x, w})

@@ -144,6 +144,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.indexQuery, err = sr.index.Query(words, made.vector); err != nil {
 		return nil, err
 	}
+	sr.readHints()
 	ranker, err := sr.ranker()
 	if err != nil {
 		return nil, err
@@ -156,7 +157,6 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.q.Formula != nil {
 		return sr.byFormula(ctx, ranker, o)
 	}
-	sr.readHints()
 	o.Terms = sr.indexQuery.Terms()
 	if ranker.Weighs(search.Entity) && sr.mode == Hybrid {
 		if sr.boosts, err = sr.entityBoosts(ctx); err != nil {
@@ -405,6 +405,10 @@ func (sr *searchRun) bestPassage(n *NoteView) *text.Span {
 
 func (sr *searchRun) explain(h *search.Hit, tokens int) *Explain {
 	e := &Explain{Signals: h.Explain, Tokens: tokens}
+	if sr.indexQuery != nil {
+		f := sr.features()
+		e.Query = f.Named()
+	}
 	if v, ok := sr.version(h.Note); ok {
 		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
 	}
