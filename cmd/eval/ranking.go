@@ -192,14 +192,17 @@ func fitCommand() *cobra.Command {
 				}
 				all = append(all, part...)
 			}
-			fitted, err := eval.Fit(os.Stdout, all, eval.BelievedMeasure, signals)
-			if err != nil || file == "" {
+			f, err := eval.NewFitting(all, eval.BelievedMeasure, signals)
+			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(file, []byte(fitted.String()), 0o644); err != nil { //nolint:gosec // a part of the source
-				return fmt.Errorf("write: %w", err)
+			fitted := f.Table()
+			if file != "" {
+				if err := os.WriteFile(file, []byte(fitted.String()), 0o644); err != nil { //nolint:gosec // a part of the source
+					return fmt.Errorf("write: %w", err)
+				}
 			}
-			return nil
+			return f.LeftOut(os.Stdout, &fitted)
 		},
 	}
 	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split(fitSignals, ","), "names of the signals that get weights")

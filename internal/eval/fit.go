@@ -45,52 +45,67 @@ type fitQuestion struct {
 // fitSet is a data set: its questions, or only those by dialogue, or of a category of the corpus.
 type fitSet struct {
 	name, data string // data is alike for sets that are of the same conversations
+	believed   bool   // it only measures
 	questions  []fitQuestion
 }
 
-// Fit learns the weights of the ranking from what the gateway measured: the numbers by which weights depend on the
-// query and the view. It prints what they find in each set when they are learned from the sets of other data, what
-// the weights of all find in it, and what the gateway found. believed reports whether a conversation only measures.
-func Fit(w io.Writer, all []Measured, believed func(m *Measured) bool, signals []string) (search.Table, error) {
-	sets := fitSets(all, believed)
-	var train []fitSet
-	for i := range sets {
-		if !strings.HasSuffix(sets[i].name, believedSuffix) {
-			train = append(train, sets[i])
-		}
-	}
-	if len(train) < 2 {
-		return search.Table{}, fmt.Errorf("leaving one set out needs two; there are %d", len(train))
-	}
-	used, err := search.SignalsNamed(signals)
-	if err != nil {
-		return search.Table{}, fmt.Errorf("signals: %w", err)
-	}
-	fitted := fitTable(train, used)
-	fmt.Fprintln(w, "| recall@10 | questions | as it is | weights of all sets | weights of other data |\n|---|---|---|---|---|")
-	var means [3]float64
-	for i := range sets {
-		s := &sets[i]
-		others := slices.DeleteFunc(slices.Clone(train), func(o fitSet) bool { return o.data == s.data })
-		left := fitted
-		if strings.HasSuffix(s.name, believedSuffix) {
-			others = nil
-		}
-		if len(others) > 0 {
-			left = fitTable(others, used)
-		}
-		row := [3]float64{s.asIs(), s.recall(&fitted), s.recall(&left)}
-		fmt.Fprintf(w, "| %s | %d | %.3f | %.3f | %.3f |\n", s.name, len(s.questions), row[0], row[1], row[2])
-		for j := range row {
-			means[j] += row[j] / float64(len(sets))
-		}
-	}
-	fmt.Fprintf(w, "| mean, each once | | %.3f | %.3f | %.3f |\n", means[0], means[1], means[2])
-	return fitted, nil
+// Fitting are measured questions, from which the weights of the ranking are learned.
+type Fitting struct {
+	sets []fitSet
+	used []search.Signal
 }
 
-// believedSuffix ends the name of a set that only measures.
-const believedSuffix = ", believed"
+// NewFitting prepares what the gateway measured, to give weights to the named signals. believed reports whether a
+// question only measures.
+func NewFitting(all []Measured, believed func(m *Measured) bool, signals []string) (*Fitting, error) {
+	used, err := search.SignalsNamed(signals)
+	if err != nil {
+		return nil, fmt.Errorf("signals: %w", err)
+	}
+	f := &Fitting{sets: fitSets(all, believed), used: used}
+	if n := len(f.learned("")); n < 2 {
+		return nil, fmt.Errorf("leaving one set out needs two; there are %d", n)
+	}
+	return f, nil
+}
+
+// learned returns the sets that weights are learned from, but those of some data.
+func (f *Fitting) learned(without string) (out []fitSet) {
+	for i := range f.sets {
+		if s := &f.sets[i]; !s.believed && s.data != without {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// Table returns the weights that are learned from all sets: the numbers by which weights depend on the query and the view.
+func (f *Fitting) Table() search.Table { return fitTable(f.learned(""), f.used) }
+
+// LeftOut prints what a table finds in each set, beside what the gateway found, and what weights find that are learned from
+// other data. What is only believed is measured with the table.
+func (f *Fitting) LeftOut(w io.Writer, fitted *search.Table) error {
+	var out strings.Builder
+	out.WriteString("| recall@10 | questions | as it is | weights of all sets | weights of other data |\n|---|---|---|---|---|\n")
+	var means [3]float64
+	for i := range f.sets {
+		s := &f.sets[i]
+		left := *fitted
+		if others := f.learned(s.data); !s.believed && len(others) > 0 {
+			left = fitTable(others, f.used)
+		}
+		row := [3]float64{s.asIs(), s.recall(fitted), s.recall(&left)}
+		fmt.Fprintf(&out, "| %s | %d | %.3f | %.3f | %.3f |\n", s.name, len(s.questions), row[0], row[1], row[2])
+		for j := range row {
+			means[j] += row[j] / float64(len(f.sets))
+		}
+	}
+	fmt.Fprintf(&out, "| mean, each once | | %.3f | %.3f | %.3f |\n", means[0], means[1], means[2])
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
 
 func fitSets(all []Measured, believed func(m *Measured) bool) []fitSet {
 	by := map[string]*fitSet{}
@@ -106,12 +121,13 @@ func fitSets(all []Measured, believed func(m *Measured) bool) []fitSet {
 		if strings.HasSuffix(m.Track, "corpus") {
 			name += ", " + m.Category
 		}
-		if believed(m) {
-			name += believedSuffix
+		only := believed(m)
+		if only {
+			name += ", believed"
 		}
 		data, _, _ := strings.Cut(strings.TrimPrefix(m.Track, "talk-"), "-")
 		if by[name] == nil {
-			by[name] = &fitSet{name: name, data: data}
+			by[name] = &fitSet{name: name, data: data, believed: only}
 		}
 		by[name].questions = append(by[name].questions, newFitQuestion(m))
 	}
