@@ -31,7 +31,7 @@ var ErrSnapshot = errors.New("index: no usable snapshot")
 // numbers are little-endian. The codes, halves, tokens, terms and postings are used in place, the rest is decoded.
 const (
 	sectionAlign  = 64
-	snapshotMagic = 0x31786469786f6270 // "pboxidx1"
+	snapshotMagic = 0x32786469786f6270 // "pboxidx2"; terms of an older analyzer are not those of queries
 )
 
 const (
