@@ -565,6 +565,8 @@ func TestOSProfile_C231(t *testing.T) {
 		{memoryos.Profile{Text: "A.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order.", "order High I plan each day."}},
 		{memoryos.Profile{Text: "Ann likes order.", Dimensions: []memoryos.Dimension{{Name: "shoe size", Level: memoryos.LevelHigh, Evidence: "I have big feet."}, {Name: "music", Level: memoryos.LevelLow, Evidence: "None"}}}, []string{"Ann likes order.", "order High I plan each day."}},
 		{memoryos.Profile{Text: "Ann likes order and music.", Dimensions: []memoryos.Dimension{{Name: "Music", Level: memoryos.LevelMedium, Evidence: "I sing."}, {Name: "order", Level: memoryos.LevelLow, Evidence: "My desk is a mess."}}}, []string{"Ann likes order and music.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+		{memoryos.Profile{Text: "Ann likes order and music. Ann sails.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order and music. Ann sails.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+		{memoryos.Profile{Dimensions: []memoryos.Dimension{}, Ended: []string{"Ann sails.", "order"}}, []string{"Ann likes order and music.", "music Medium I sing."}},
 	} {
 		w.fake.Always(memoryos.CallProfile, llmtest.JSON(tt.answer))
 		w.tell("And so on.", "I see.")
@@ -580,6 +582,10 @@ func TestOSProfile_C231(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("after %+v the profile is %q, want %q", tt.answer, got, tt.want)
 		}
+	}
+	n := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile)
+	if !slices.ContainsFunc(w.history(n.ID), func(v memory.HistoryEntry) bool { return strings.Contains(v.Note.Content, "Ann sails.") }) {
+		t.Error("what ended is not in the history")
 	}
 	if c := w.context(w.c.ID, recall.ContextQuery{Text: "What do you know about me?"}); !strings.Contains(c.Text, "Ann likes order and music.") {
 		t.Errorf("the context is %s", c.Text)
