@@ -19,7 +19,7 @@ type part struct {
 	share float64
 }
 
-// AddParts lets the words of the query also find terms that they share a part with (see [text.Shared]), by less weight: parts
+// AddParts adds to the words of the query the terms that they share a part with (see [text.Shared]), by less weight: parts
 // of compounds, and words with an article or another small word written together with them. It reads all terms of the view.
 func (q *Query) AddParts(words string) {
 	v := q.view
