@@ -90,7 +90,7 @@ func Map() []Package {
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
 		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts, and a graph of them", policyMay(graph), true},
 		{policy + "/memgpt", LayerCore, "MemGPT: instructions and tools of an agent", policyMay(block, "internal/search"), true},
-		{policy + "/memoryos", LayerCore, "MemoryOS: three tiers", policyMay(), true},
+		{policy + "/memoryos", LayerCore, "MemoryOS: three tiers", policyMay("internal/said"), true},
 		{policy + "/layered", LayerCore, "working, episodic and semantic layers", policyMay(graph, "internal/said"), true},
 		{policy + "/memorybank", LayerCore, "MemoryBank: days, a portrait, forgetting", policyMay(), true},
 		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/layered", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos"}, true},
