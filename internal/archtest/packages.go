@@ -141,6 +141,7 @@ func Map() []Package {
 		{"internal/seal", LayerLeaf, "encryption of secrets", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
 		{"internal/packed", LayerLeaf, "reads embedded files", nil, false},
+		{"internal/memory/transfer", LayerLeaf, "histories from elsewhere, as lines of an import", nil, false},
 		{"internal/clip", LayerLeaf, "shortened texts", nil, false},
 		{"internal/wording", LayerLeaf, "words of messages", nil, false},
 		{"internal/telemetry", LayerLeaf, "traces, metrics, names of attributes", nil, false},
