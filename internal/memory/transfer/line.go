@@ -35,6 +35,7 @@ type Line struct {
 	Tags       []string       `json:"tags,omitempty"`
 	Links      []int          `json:"links,omitempty"` // of a note: the positions of other lines, from 0
 	Attributes map[string]any `json:"attributes,omitempty"`
+	Infer      *bool          `json:"infer,omitempty"` // nil: true
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -25,20 +25,17 @@ type markdown struct {
 // endings are those of files that are text.
 var endings = []string{".md", ".markdown", ".txt", ".text"}
 
-// Endings returns the endings of the files that are imported as text.
-func Endings() []string { return slices.Clone(endings) }
-
-// isDocument reports whether a file is a text that a person wrote. Logseq keeps copies of its pages.
-func isDocument(name string) bool {
+// IsDocument reports whether a file is a text that a person wrote. Logseq keeps copies of its pages.
+func IsDocument(name string) bool {
 	return slices.Contains(endings, strings.ToLower(path.Ext(name))) && !strings.HasPrefix(name, "logseq/bak/") && !strings.Contains(name, "/logseq/bak/")
 }
 
-func isMarkdown(s *Source) bool { return slices.ContainsFunc(s.files, isDocument) }
+func isMarkdown(s *Source) bool { return slices.ContainsFunc(s.files, IsDocument) }
 
 func (t *markdown) index(r *reading) (pieces []piece, err error) {
 	t.names = map[string]int{}
 	for _, name := range r.source.files {
-		if !isDocument(name) {
+		if !IsDocument(name) {
 			r.left("files of other kinds", 1)
 			continue
 		}

@@ -147,6 +147,9 @@ func (s *Source) walk() error {
 	})
 }
 
+// Zipped reports whether it is a zip.
+func (s *Source) Zipped() bool { return s.zip != nil }
+
 // Close removes what was unpacked.
 func (s *Source) Close() {
 	for _, c := range s.closers {

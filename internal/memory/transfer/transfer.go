@@ -90,7 +90,7 @@ func Recognize(s *Source) (string, error) {
 
 func (s *Source) formatOf(name string) (format, error) {
 	if len(s.files) == 0 {
-		return format{}, fault.New(fault.Invalid, "%s has no file that can be imported. Supported are %s", s.name, Supported())
+		return format{}, fault.New(fault.Invalid, "%s: there is no file to import. Supported are %s", s.name, Supported())
 	}
 	list := formats()
 	for _, f := range list {
