@@ -53,6 +53,7 @@ type candidate struct {
 	back  int           // how often time runs backwards
 	span  time.Duration // from the first to the last day
 	first time.Time
+	shift int
 }
 
 // decide chooses the order, or fails and says what to add.
@@ -86,7 +87,7 @@ func (d *dates) decide(r *reading) error {
 		return fault.InvalidField("dates", "is needed: whether %d/%d/%d is %s or %s cannot be told from the file. Say %s or %s",
 			one[0], one[1], one[2], best.first.Format("2 January 2006"), other.first.Format("2 January 2006"), best.order, other.order)
 	}
-	d.order = best.order
+	d.order, d.shift = best.order, best.shift
 	return nil
 }
 
@@ -97,7 +98,7 @@ func (d *dates) try(order string, now time.Time) (c candidate, ok bool) {
 	d.order, c.order = order, order
 	d.shift = 0
 	if year, _, _ := d.split(d.days[0]); year > now.Year()+400 {
-		d.shift = 543
+		d.shift, c.shift = 543, 543
 	}
 	var last, end time.Time
 	for _, day := range d.days {

@@ -39,6 +39,7 @@ type Source struct {
 	zip     map[string]*zip.File // nil: no zip
 	closers []io.Closer
 	ready   map[string]string // by name: a file with the text in UTF-8
+	plain   map[string]bool   // by name: it is UTF-8 itself
 	temp    string            // folder of what was unpacked
 	strange int               // names in a zip that point out of it, which are left out
 }
@@ -64,7 +65,7 @@ func Open(at string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{name: filepath.Base(full), fsys: root.FS(), closers: []io.Closer{root}, ready: map[string]string{}}
+	s := &Source{name: filepath.Base(full), fsys: root.FS(), closers: []io.Closer{root}, ready: map[string]string{}, plain: map[string]bool{}}
 	if err := s.walk(); err != nil {
 		s.Close()
 		return nil, err
@@ -74,7 +75,7 @@ func Open(at string) (*Source, error) {
 
 // FromFile returns the source of a file, or of a zip. It closes the file.
 func FromFile(f *os.File, name string) (*Source, error) {
-	s := &Source{name: name, closers: []io.Closer{f}, ready: map[string]string{}}
+	s := &Source{name: name, closers: []io.Closer{f}, ready: map[string]string{}, plain: map[string]bool{}}
 	start := make([]byte, 4)
 	n, err := f.ReadAt(start, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -266,6 +267,9 @@ func (s *Source) open(name string) (text, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at, ok := from.(text); ok && s.plain[name] {
+		return at, nil
+	}
 	start, _ := io.ReadAll(io.LimitReader(from, sniffed))
 	code := encodingOf(start)
 	if code == nil {
@@ -275,6 +279,7 @@ func (s *Source) open(name string) (text, error) {
 		}
 	}
 	if at, ok := from.(text); ok && code == nil && err == nil {
+		s.plain[name] = true
 		return at, nil
 	}
 	_ = from.Close()
@@ -314,6 +319,9 @@ func (s *Source) unpack(name string, code encoding.Encoding) (text, error) {
 
 // encodingOf returns the encoding that the beginning of a file shows; nil: UTF-8, or one that shows nothing.
 func encodingOf(start []byte) encoding.Encoding {
+	if len(start) < 2 {
+		return nil
+	}
 	zeros := [2]int{}
 	for i, b := range start[:min(len(start), 512)] {
 		if b == 0 {
