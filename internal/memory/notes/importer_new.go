@@ -112,7 +112,7 @@ func (im *Importer) addMessages(ctx context.Context, batch []*newLine, results [
 	return nil
 }
 
-// refusedAlone gives a fault about single messages to their lines, and returns the others.
+// refusedAlone sets a fault about single messages on their lines, and returns the others.
 func refusedAlone(batch []*newLine, err error, results []ImportResult) (left []*newLine) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {

@@ -191,7 +191,7 @@ func decodeFile[T any](r *reading, name string) (v T, err error) {
 	return decodePart[T](r, name, piece{to: -1})
 }
 
-// begins reports whether a text is JSON whose beginning has these members, whatever their values are.
+// begins reports whether a text is JSON whose beginning has these members, with any values.
 func begins(head string, open byte, members ...string) bool {
 	head = strings.TrimSpace(head)
 	if head == "" || head[0] != open {
