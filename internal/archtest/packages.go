@@ -80,7 +80,7 @@ func Map() []Package {
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
-		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, graph, block, tenant}, false},
+		{notes, LayerCore, "notes, messages, collections, imports, costs", []string{memory, graph, block, tenant}, false},
 		{block, LayerCore, "what a block is: its limit, its edits, undo and redo", []string{memory}, false},
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
 		{recall, LayerCore, "answers searches: views over indexes, fusion, hits", []string{memory, graph, recall + "/contexts", tenant}, false},
@@ -115,9 +115,9 @@ func Map() []Package {
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
-		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
+		{"internal/llm", LayerAdapter, "the model client: completion, embedding, retry, budget", []string{core}, false},
 		{"internal/analyst", LayerAdapter, "answers the calls of the policies without a model", []string{core, "internal/said", policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos", policy + "/layered"}, false},
-		{"internal/redis", LayerAdapter, "what processes share through Redis: limits, news, wake-ups", []string{core}, false},
+		{"internal/redis", LayerAdapter, "shared through Redis: limits, news, wake-ups", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions", []string{core, "internal/redis"}, false},
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
@@ -141,6 +141,7 @@ func Map() []Package {
 		{"internal/seal", LayerLeaf, "encryption of secrets", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage", nil, false},
 		{"internal/packed", LayerLeaf, "reads embedded files", nil, false},
+		{"internal/memory/transfer", LayerLeaf, "histories, translated", nil, false},
 		{"internal/clip", LayerLeaf, "shortened texts", nil, false},
 		{"internal/wording", LayerLeaf, "words of messages", nil, false},
 		{"internal/telemetry", LayerLeaf, "traces, metrics, names of attributes", nil, false},
