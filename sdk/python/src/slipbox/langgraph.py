@@ -62,12 +62,14 @@ class SlipboxStore(BaseStore):
         index: list[str] | None = None,
         ttl: TTLConfig | None = None,
         secrets: Secrets | None = None,
+        erase: bool = False,
     ) -> None:
         self._client = client
         self._collection = collection
         self._index = index
         self._ready = False
         self._secrets = secrets
+        self._erase = erase
         self.redacted: set[str] = set()
         self.ttl_config = ttl
 
@@ -190,7 +192,7 @@ class SlipboxStore(BaseStore):
             )
             self.redacted.update(written.redacted)
             for note in notes[1:]:
-                remove(self._client, self._collection, note.id)
+                remove(self._client, self._collection, note.id, erase=self._erase)
         else:
             made = self._client.create_note(
                 self._collection, content=content, attributes=attributes, infer=False, on_duplicate="keep"
@@ -212,13 +214,13 @@ class SlipboxStore(BaseStore):
 
     def _delete(self, note: models.Note) -> None:
         """Deletes an item, and the marker of a namespace that is empty then."""
-        remove(self._client, self._collection, note.id)
+        remove(self._client, self._collection, note.id, erase=self._erase)
         namespace = note.attributes["namespace"]
         items = every(leaf("kind", ITEM), leaf("namespace", namespace))
         if next(iter(self._notes(items)), None) is not None:
             return
         for marker in self._notes(every(leaf("kind", MARKER), leaf("namespace", namespace))):
-            remove(self._client, self._collection, marker.id)
+            remove(self._client, self._collection, marker.id, erase=self._erase)
         # A put writes its item before its marker. One that was marked before the marker was deleted is seen here.
         if next(iter(self._notes(items)), None) is not None:
             self._mark(tuple(namespace.split(SEPARATOR)))
