@@ -14,12 +14,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // a machine may have no files of zones
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	calendar "github.com/slipboxhq/slipbox/internal/when"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
@@ -113,6 +115,7 @@ type importing struct {
 	path   string
 	ids    url.Values
 	policy string
+	zone   *time.Location // in which days begin
 	dry    bool
 	plain  bool
 
@@ -152,6 +155,9 @@ func (i *importing) run(ctx context.Context, args []string) error {
 	i.report.Skipped, i.sent = []importSkip{}, map[string]bool{}
 	files, err := i.find(args)
 	if err != nil {
+		return err
+	}
+	if i.zone, err = i.zoneOf(ctx); err != nil {
 		return err
 	}
 	if len(files) == 0 {
@@ -261,7 +267,7 @@ func (i *importing) add(ctx context.Context, f file) error {
 	if err != nil {
 		return err
 	}
-	at := happened(f.name, written).Format(time.RFC3339)
+	at := happened(f.name, written, i.zone).Format(time.RFC3339)
 	var fresh []part
 	for _, s := range sections(text) {
 		if before.take(digest(s.content)) {
@@ -398,18 +404,38 @@ func (i *importing) finish() error {
 	return nil
 }
 
-// happened returns the date that a file's name begins with, or else when it was written.
-func happened(name string, written time.Time) time.Time {
+// happened returns the day that a file's name begins with, as it begins in a zone, or else when it was written.
+func happened(name string, written time.Time, zone *time.Location) time.Time {
 	base := filepath.Base(name)
 	if len(base) >= len(time.DateOnly) {
-		if day, err := time.Parse(time.DateOnly, base[:len(time.DateOnly)]); err == nil && day.Year() >= 1900 && day.Before(time.Now()) {
-			return day.UTC()
+		if day, err := time.Parse(time.DateOnly, base[:len(time.DateOnly)]); err == nil {
+			if at := calendar.DayStart(day.Year(), day.Month(), day.Day(), zone); at.Year() >= 1900 && at.Before(time.Now()) {
+				return at
+			}
 		}
 	}
 	if written.Year() < 1900 || written.After(time.Now()) {
-		return time.Now().UTC()
+		written = time.Now()
 	}
-	return written.UTC()
+	return written.In(zone)
+}
+
+// zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.
+func (i *importing) zoneOf(ctx context.Context) (*time.Location, error) {
+	var c wire.Collection
+	_, _, err := i.to.get(ctx, request{method: http.MethodGet, path: i.path, query: i.ids}, &c)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
+		return time.UTC, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	name, _ := c.PolicyConfig["timezone"].(string)
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("the time zone of the collection, %q, is not known here: %w", name, err)
+	}
+	return zone, nil
 }
 
 func (c *cli) importBank() *cobra.Command {
