@@ -115,7 +115,8 @@ def test_secrets_and_erasing(gateway: tuple[str, str]) -> None:
             for secrets, kept in (("keep", True), (None, False)):
                 user = str(uuid.uuid4())
                 at: Any = {"app_name": "guide", "user_id": user}
-                memory = SlipboxMemoryService(client, create="none", secrets=secrets, erase=kept)  # type: ignore[arg-type]
+                choice: Any = secrets
+                memory = SlipboxMemoryService(client, create="none", secrets=choice, erase=kept)
                 parts = [types.Part(text='{"password": "Tr0ub4dor!3x"}')]
                 await memory.add_memory(**at, memories=[MemoryEntry(content=types.Content(role="user", parts=parts))])
                 await memory.add_session_to_memory(

@@ -48,10 +48,11 @@ class SlipboxStore(BaseStore):
     Items with a ttl (minutes) are not answered after it; sweep_ttl deletes them.
 
     secrets says what a collection that is created does with keys, card numbers and passwords in values: "redact" (the
-    default of the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far.
+    default of the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With
+    erase, deletions remove every version of an item.
     """
 
-    __slots__ = ("_client", "_collection", "_index", "_ready", "_secrets", "redacted", "ttl_config")
+    __slots__ = ("_client", "_collection", "_erase", "_index", "_ready", "_secrets", "redacted", "ttl_config")
     supports_ttl = True
 
     def __init__(

@@ -30,8 +30,8 @@ class SlipboxSession(SessionABC):
     12 kB as JSON is stored in parts, and given back whole.
 
     secrets says what the collection that is made does with keys, card numbers and passwords: "redact" (the default of
-    the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With erase, pop_item and clear_session
-    remove every version of an item.
+    the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With erase,
+    pop_item and clear_session remove every version of an item.
     """
 
     def __init__(
