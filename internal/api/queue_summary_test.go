@@ -28,14 +28,14 @@ func newQueueSummary(t *testing.T) *queueSummary {
 	q.model.mu.Lock()
 	q.model.asks = func(call memory.Call) (memory.Answer, error) {
 		in, _ := call.Input.(memgpt.SummaryInput)
-		said := in.Old
+		said := []string{in.Old}
 		for _, m := range in.Messages {
 			if m.Role == string(memory.RoleUser) {
-				said += " " + strings.Fields(m.Text)[1]
+				said = append(said, strings.Fields(m.Text)[1])
 			}
 		}
 		q.old = append(q.old, in.Old)
-		raw, err := json.Marshal(args{"summary": strings.TrimSpace(said)})
+		raw, err := json.Marshal(args{"summary": strings.TrimSpace(strings.Join(said, " "))})
 		return memory.Answer{JSON: raw, Analyst: memory.AnalystModel}, err
 	}
 	q.model.mu.Unlock()
