@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	_ "time/tzdata" // a machine may have no files of zones
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -165,6 +166,12 @@ func (p part) attributes() wire.Attributes {
 
 func (i *importing) run(ctx context.Context, args []string) error {
 	i.report.Skipped, i.sent = []importSkip{}, map[string]bool{}
+	var err error
+	if i.options.Zone == nil {
+		if i.options.Zone, err = i.zoneOf(ctx); err != nil {
+			return err
+		}
+	}
 	var files []file
 	for _, arg := range args {
 		found, err := i.recognize(ctx, arg)
@@ -307,11 +314,7 @@ func (i *importing) add(ctx context.Context, f file) error {
 	if err != nil {
 		return err
 	}
-	zone := i.options.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	d := transfer.ReadDocument(f.name, text, written, time.Now(), zone)
+	d := transfer.ReadDocument(f.name, text, written, time.Now(), i.options.Zone)
 	if !i.options.Since.IsZero() && d.At.Before(i.options.Since) {
 		i.skip(f.name, "it is older than --since")
 		return nil
@@ -466,6 +469,24 @@ func (i *importing) finish() error {
 		}
 	}
 	return nil
+}
+
+// zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.
+func (i *importing) zoneOf(ctx context.Context) (*time.Location, error) {
+	var c wire.Collection
+	_, _, err := i.to.get(ctx, request{method: http.MethodGet, path: i.path, query: i.ids}, &c)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
+		return time.UTC, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	name, _ := c.PolicyConfig["timezone"].(string)
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("the time zone of the collection, %q, is not known here: %w", name, err)
+	}
+	return zone, nil
 }
 
 func (c *cli) importBank() *cobra.Command {
