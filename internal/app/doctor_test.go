@@ -39,7 +39,7 @@ func TestUnsafePostgresIsNamed(t *testing.T) {
 	}
 }
 
-// doctor says whose word about a client's address is believed, and warns where a proxy is likely and none is named.
+// Doctor says whose word about a client's address is believed, and warns where a proxy is likely and none is named.
 func TestDoctorNamesProxies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -174,7 +174,7 @@ func (a *adoption) end(ctx context.Context) error {
 	return a.write(ctx, end)
 }
 
-// wait gives the job back as the round before did.
+// wait returns the job to the queue as the round before did.
 func (a *adoption) wait(ctx context.Context) error {
 	end, err := a.waiting(a.payload)
 	if err != nil {
