@@ -193,6 +193,10 @@ test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 test/fuzz/go: ## Run each fuzz target of the packages for FUZZTIME; KEEP=20 adds what it found to testdata/fuzz
 	@FUZZTIME='$(FUZZTIME)' KEEP='$(KEEP)' scripts/fuzz-go.sh
 
+.PHONY: attack
+attack: ## Attack one tenant as another, with requests made from the contract (SLIPBOX_ATTACKS=100000; 2,000 are in every test run)
+	SLIPBOX_ATTACKS=$${SLIPBOX_ATTACKS:-100000} go test -count=1 -timeout=30m -run 'TestAttack' ./internal/api
+
 .PHONY: nightly
 nightly: ## Run everything at full length: all of .ci/run with large numbers, for hours
 	scripts/nightly.sh

@@ -244,7 +244,7 @@ func (b *system) work(ctx context.Context) (tries int, err error) {
 
 func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error) {
 	noProgress := func(context.Context, memory.Progress) error { return nil }
-	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 		s := grant.Job(d.Tenant, uuid.New())
 		jobs, err := b.store.ClaimJobs(ctx, s, d.Collection, stage, uuid.New(), b.clock().Add(time.Minute), 10)
 		if err != nil {

@@ -58,6 +58,21 @@ const (
 	StageTask    Stage = "task"
 )
 
+// StageUpkeep names the tasks of upkeep in claims, which have places of their own; StageTask names the others there. It
+// is the stage of no job: those of upkeep have StageTask.
+const StageUpkeep Stage = "upkeep"
+
+// UpkeepKinds are the kinds of tasks that no caller waits for: what a collection does for itself, however often.
+func UpkeepKinds() []JobKind { return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh} }
+
+// Lanes returns the stages that claims name for a stage.
+func (s Stage) Lanes() []Stage {
+	if s == StageTask {
+		return []Stage{StageTask, StageUpkeep}
+	}
+	return []Stage{s}
+}
+
 // JobState is the state that callers see.
 type JobState string
 
@@ -125,8 +140,11 @@ func (j *Job) WaitsForRetry(now time.Time) bool {
 	return j.State == JobQueued && j.NotBefore.After(now) && (j.Attempts > 0 || j.Losses > 0 || j.Error != "")
 }
 
-// Shown returns the state as callers see it.
+// Shown returns the state as callers see it: a job whose lease has ended waits for a process that takes it up.
 func (j *Job) Shown(now time.Time) JobState {
+	if j.State == JobRunning && !j.LeaseUntil.After(now) {
+		return JobQueued
+	}
 	if j.State == JobQueued && j.NotBefore.After(now) && !j.WaitsForRetry(now) {
 		return JobScheduled
 	}

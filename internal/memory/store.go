@@ -433,9 +433,12 @@ type JobEnd struct {
 	Result    json.RawMessage
 	Error     string
 	NotBefore time.Time
-	Attempts  int
-	Losses    int // kept only for a job that waits after a lost lease; 0 else
-	Alone     int // like Losses
+	// Awaits is, for a job that is queued again, the job whose end makes it due, before NotBefore; zero: none. If that has
+	// ended already, the job is due at once.
+	Awaits   uuid.UUID
+	Attempts int
+	Losses   int // kept only for a job that waits after a lost lease; 0 else
+	Alone    int // like Losses
 }
 
 // Idempotency is a key and what was answered under it. Kept 24 hours per
@@ -466,7 +469,7 @@ type JobClaims interface {
 	// Backlog counts, for each stage, the jobs that wait and could be done at a time. It crosses tenants with
 	// numbers and a time only.
 	Backlog(ctx context.Context, now time.Time) ([]Backlog, error)
-	// ClaimJobs leases due jobs of one collection. Stages prepare and task: up to limit jobs, oldest
+	// ClaimJobs leases due jobs of one collection. Stages prepare, task and upkeep: up to limit jobs, oldest
 	// first. Stage decide: the oldest job, once it is due, and only when no other decide of the collection
 	// is leased and no older job of it is queued or running in prepare without a failed try. A decide that
 	// waits after a failed try or a lost lease is skipped; one that waits without any (a pause) keeps its
@@ -506,10 +509,11 @@ type JobControl interface {
 
 // JobQuery pages through jobs.
 type JobQuery struct {
-	Collection uuid.UUID // zero: all that the scope reaches
-	State      JobState  // "": all; as Job.Shown
-	Note       uuid.UUID
-	Before     uuid.UUID // cursor: id of the last one
+	Collection uuid.UUID   // zero: all that the scope reaches
+	State      JobState    // "": all; as Job.Shown
+	Notes      []uuid.UUID // jobs of any of these; nil: of all
+	Unended    bool        // only those that wait or run
+	Before     uuid.UUID   // cursor: id of the last one
 	Limit      int
 }
 

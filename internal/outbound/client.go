@@ -238,14 +238,13 @@ func failure(ctx context.Context, err error, host string, timeout time.Duration)
 	var certificate *tls.CertificateVerificationError
 	what := "the connection to " + host + " broke off"
 	switch {
-	case errors.Is(err, errNotPublic):
-		what = fmt.Sprintf("%s has an address that is not public, which the operator does not allow", host)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		what = fmt.Sprintf("%s did not answer within %s", host, timeout)
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &dns):
-		what = fmt.Sprintf("the host %s is not found", host)
+	case errors.As(err, &dns), errors.Is(err, errNotPublic):
+		// One sentence for both: which names an internal network has is not for tenants.
+		what = fmt.Sprintf("%s has no address that the operator allows: it is not found, or not public", host)
 	case errors.As(err, &certificate):
 		what = fmt.Sprintf("the certificate of %s is not accepted", host)
 	case errors.As(err, &op) && op.Op == "dial":

@@ -260,7 +260,7 @@ func (t *Tx) HoldJob(_ context.Context, job, lease uuid.UUID) error {
 
 // EndJob implements memory.Tx.
 func (t *Tx) EndJob(_ context.Context, job, lease uuid.UUID, end memory.JobEnd) error {
-	return endJob(t.ctx, t.q, t.scope.Tenant(), job, lease, end, t.now)
+	return endJob(t.ctx, t.q, t.scope, job, lease, end, t.now)
 }
 
 // OpenReview implements memory.Tx.

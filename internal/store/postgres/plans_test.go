@@ -73,7 +73,7 @@ var planKeys = map[string]*regexp.Regexp{
 	"collections":      regexp.MustCompile(`\((id|name|agent|parent|external_\w+) `),
 	"collection_heads": regexp.MustCompile(`\(collection `),
 	"agents":           regexp.MustCompile(`\((id|name) `),
-	"jobs":             regexp.MustCompile(`\((id|note|collection) `),
+	"jobs":             regexp.MustCompile(`\((id|note|collection|awaits) `),
 }
 
 // whole matches the statements that are meant to read all of a layer or of a tenant: checks, counts, removals, copies of

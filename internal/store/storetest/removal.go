@@ -165,12 +165,12 @@ func eraseNotes(_ *testing.T, w *world) {
 	other := w.mustFork(c.ID, -1, "other") // reads it, and has no version of its own
 	of := w.job(c.ID, memory.Job{Note: a.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
 	names := w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask})
-	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageTask} {
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageUpkeep} {
 		_, lease := w.claim(c.ID, stage, 1)
 		for _, j := range []memory.Job{of, names} {
-			if j.Stage == stage {
+			if slices.Contains(j.Stage.Lanes(), stage) {
 				w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{
-					State: memory.JobDone, Stage: stage, Result: fmt.Appendf(nil, `{"kept":%q,"text":"mark"}`, a.ID),
+					State: memory.JobDone, Stage: j.Stage, Result: fmt.Appendf(nil, `{"kept":%q,"text":"mark"}`, a.ID),
 				}))
 			}
 		}
