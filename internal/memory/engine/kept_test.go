@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
@@ -20,7 +21,7 @@ import (
 func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true, policy: memory.PolicyNone})
-	rng := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a fixed sequence
+	rng := rand.New(rand.NewPCG(3, 4))
 	c := w.c.ID
 	var ids []uuid.UUID
 	step := func(i int) {
@@ -28,7 +29,7 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 		_, err := w.store.Write(t.Context(), w.s, c, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 			n := memory.Note{
 				Kind: memory.KindFact, Content: fmt.Sprintf("Fact %d.", i), OccurredAt: tx.Now(), State: memory.StateEvolved,
-				Attributes: map[string]any{"odd": fmt.Sprint(i%2 == 1)},
+				Attributes: map[string]any{"odd": strconv.FormatBool(i%2 == 1)},
 			}
 			if i%3 == 0 {
 				n.Kind, n.Key = memory.KindSession, fmt.Sprintf("key-%d", i)
