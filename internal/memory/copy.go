@@ -8,14 +8,15 @@ import (
 )
 
 // Copy returns a note of which the caller may change all but the vector and the tokens, though others share n.
-func (n Note) Copy() Note {
-	n.Keywords, n.Tags, n.Supplied = slices.Clone(n.Keywords), slices.Clone(n.Tags), slices.Clone(n.Supplied)
-	n.Provenance.Sources = slices.Clone(n.Provenance.Sources)
+func (n *Note) Copy() Note {
+	c := *n
+	c.Keywords, c.Tags, c.Supplied = slices.Clone(n.Keywords), slices.Clone(n.Tags), slices.Clone(n.Supplied)
+	c.Provenance.Sources = slices.Clone(n.Provenance.Sources)
 	if n.Provenance.Job != nil {
-		n.Provenance.Job = new(*n.Provenance.Job)
+		c.Provenance.Job = new(*n.Provenance.Job)
 	}
-	n.Attributes, _ = CopyValue(n.Attributes).(map[string]any)
-	return n
+	c.Attributes, _ = CopyValue(n.Attributes).(map[string]any)
+	return c
 }
 
 // CopyValue copies a JSON value. Nil maps and lists stay nil.

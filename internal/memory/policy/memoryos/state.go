@@ -85,7 +85,8 @@ func sessionOfAttributes(of map[string]any) (s SessionState, err error) {
 		return s, nil
 	}
 	s = SessionState{}
-	return s, decodeAttributes(of, &s)
+	err = decodeAttributes(of, &s)
+	return s, err
 }
 
 // Visits returns how often a session was read since its last analysis.
