@@ -194,7 +194,7 @@ func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 		}
 		for i := range rows {
 			p.After, p.Since = rows[i].ID, rows[i].OccurredAt
-			if !Matches(p.Filter, &rows[i].Note) || !p.derived(&rows[i].Note) {
+			if !rows[i].Note.Matches(p.Filter) || !p.derived(&rows[i].Note) {
 				continue
 			}
 			if out = append(out, rows[i].Note); wanted > 0 && len(out) == wanted {

@@ -81,7 +81,7 @@ func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, err
 		return nil, err
 	}
 	if turn, ok := last[0].Attributes[memory.AttrTurn].(string); ok {
-		last, err = r.messagesOf(ctx, turn)
+		last, err = r.messagesOf(ctx, turn, pages[0].first)
 	}
 	previous := *pages[0]
 	previous.messages = last
