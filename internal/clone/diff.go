@@ -41,6 +41,7 @@ type LinkChange struct {
 type DiffInput struct {
 	// Against is the ref of the other collection; "": the collection itself if AgainstAt is set, else its parent.
 	Against       string
+	AgainstParent bool             // the parent is meant, at AgainstAt
 	At, AgainstAt *memory.Revision // nil: the head
 	Kinds         []memory.Kind    // of the notes; empty: all, and the links
 	After         uuid.UUID        // the last id of the page before
@@ -89,7 +90,7 @@ func (in *DiffInput) against(c *memory.Collection) (string, error) {
 	switch {
 	case in.Against != "":
 		return in.Against, nil
-	case in.AgainstAt != nil:
+	case in.AgainstAt != nil && !in.AgainstParent:
 		return c.ID.String(), nil
 	case c.Parent != uuid.Nil:
 		return c.Parent.String(), nil
