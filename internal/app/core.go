@@ -249,7 +249,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Clones, err = clone.New(
-		clone.Deps{Store: c.Store, Agents: c.Store, Quota: quota{c.quotas}, Forget: c.evict},
+		clone.Deps{Store: c.Store, Agents: c.Store, Policies: c.Policies, Quota: quota{c.quotas}, Forget: c.evict},
 		clone.Config{BatchSize: c.cfg.Jobs.CopyBatch, EphemeralTTL: ephemeral},
 	); err != nil {
 		return err

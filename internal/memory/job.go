@@ -207,6 +207,23 @@ type ReviewChange struct {
 	Links  []Link    `json:"links,omitempty"`
 	// Call is the tool call that waits, in a review of a tool call; Note is then the turn that it is part of.
 	Call *ReviewCall `json:"call,omitempty"`
+	// Merge is set in the first change of a review of a merge. Without Before the note is new, without After it is deleted.
+	Merge *ReviewMerge `json:"merge,omitempty"`
+}
+
+// ReviewMerge is the other side of a merge that waits for approval.
+type ReviewMerge struct {
+	Collection uuid.UUID `json:"collection"`
+	Revision   Revision  `json:"revision"`
+	Strategy   string    `json:"strategy"`
+}
+
+// Merge returns the merge that a review is about; nil for another review.
+func (r *Review) Merge() *ReviewMerge {
+	if len(r.Changes) == 0 {
+		return nil
+	}
+	return r.Changes[0].Merge
 }
 
 // ReviewCall is a tool call of an agent that waits for approval.

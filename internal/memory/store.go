@@ -179,6 +179,11 @@ type LogReader interface {
 	// CountChangesets counts those of the collection's own log of a cause, from one time on and before
 	// another, by day (UTC, 2006-01-02).
 	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (map[string]int64, error)
+	// Touched returns what may differ between two views of one lineage. It reads only what their logs do not share.
+	Touched(ctx context.Context, s tenant.Scope, a, b View) (Touched, error)
+	// Merges lists the changesets that took their content from elsewhere, in all layers of the view, nearest layer first and
+	// newest first within it. Those that were undone since are left out.
+	Merges(ctx context.Context, s tenant.Scope, v View) ([]Changeset, error)
 }
 
 // UsageStore counts the use of notes.
@@ -302,10 +307,15 @@ type Erased struct {
 
 // WriteOptions describe a changeset.
 type WriteOptions struct {
-	Cause       Cause
-	Job         uuid.UUID
-	Trigger     uuid.UUID
-	Undoes      Revision // Conflict when another changeset undoes it
+	Cause   Cause
+	Job     uuid.UUID
+	Trigger uuid.UUID
+	Undoes  Revision // Conflict when another changeset undoes it
+	// MergedFrom is stored with the changeset.
+	MergedFrom *MergedFrom
+	// Read is the head up to which the caller has read Merges: Conflict, of cause ErrMoved, when there is a later one. Only
+	// with MergedFrom.
+	Read        Revision
 	Idempotency *Idempotency
 	Audit       []AuditEntry   // written with it; the store sets Actor and At
 	System      bool           // jobs: may write while the collection is copying
@@ -608,6 +618,7 @@ type Store interface {
 	Spool
 	HTTPToolStore
 	ReviewStore
+	SnapshotStore
 	Ledger
 }
 

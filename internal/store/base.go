@@ -51,6 +51,7 @@ type Session interface {
 	ToolRows
 	LedgerRows
 	SpoolRows
+	SnapshotRows
 	NoteRows
 	LinkRows
 }

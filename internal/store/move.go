@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 13
+const MoveSchema = 14
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -154,6 +154,7 @@ var tables = []*Table{
 	{Name: "reviews", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
 	{Name: "attachments", Key: 3, owner: "collection", mentions: "home", Columns: parseColumns("tenant:id collection:id block:id home:id label:text mode:text at:time")},
+	{Name: "snapshots", Key: 3, owner: "collection", Columns: parseColumns("tenant:id collection:id name:text revision:int created_at:time")},
 	{Name: "tools", Key: 2, Columns: parseColumns("tenant:id id:id name:text spec:json secrets:bytes created_at:time updated_at:time")},
 	{Name: "audit", Key: 2, platform: true, Columns: parseColumns("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
 	{Name: "idempotency", Key: 5, platform: true, Columns: parseColumns(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},

@@ -102,6 +102,12 @@ type LogRows interface {
 	ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, limit int) ([]memory.Changeset, error)
 	// CountChangesets counts those up to a revision, of a cause, from one time on and before another, by day.
 	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error)
+	// TouchedNotes lists the notes with a version that began in a span, sorted.
+	TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]uuid.UUID, error)
+	// TouchedLinks lists the links with a version that began in a span.
+	TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.LinkID, error)
+	// ListMerges lists the changesets of a span that have MergedFrom and are not undone by one of it, newest first.
+	ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error)
 }
 
 // LogPage asks for a stretch of the log of the layer NoteReader.Collection.
@@ -272,7 +278,7 @@ func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogP
 }
 
 // ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause and undoes. The
-// column merged_from has no use.
+// column merged_from is read by ScanMerge.
 func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
 	err = row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes)
 	return c, err

@@ -166,6 +166,13 @@ func (ob *observed) CreateOperatorKey(ctx context.Context, op tenant.Operator, k
 	return ob.Store.CreateOperatorKey(ctx, op, k)
 }
 
+// CreateSnapshot implements Store.
+func (ob *observed) CreateSnapshot(ctx context.Context, s tenant.Scope, n memory.Snapshot, audit memory.AuditEntry) (out1 memory.Snapshot, err error) {
+	ctx, finish := ob.begin(ctx, "CreateSnapshot", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateSnapshot(ctx, s, n, audit)
+}
+
 // CreateTenant implements Store.
 func (ob *observed) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.Tenant) (out1 tenant.Tenant, err error) {
 	ctx, finish := ob.begin(ctx, "CreateTenant", uuid.Nil, uuid.Nil)
@@ -192,6 +199,13 @@ func (ob *observed) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.
 	ctx, finish := ob.begin(ctx, "DeleteHTTPTool", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.DeleteHTTPTool(ctx, s, id, audit)
+}
+
+// DeleteSnapshot implements Store.
+func (ob *observed) DeleteSnapshot(ctx context.Context, s tenant.Scope, collection uuid.UUID, name string, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteSnapshot", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.DeleteSnapshot(ctx, s, collection, name, audit)
 }
 
 // DeleteTenant implements Store.
@@ -383,6 +397,13 @@ func (ob *observed) Log(ctx context.Context, s tenant.Scope, v memory.View, laye
 	return ob.Store.Log(ctx, s, v, layer, after, embedder, fn)
 }
 
+// Merges implements Store.
+func (ob *observed) Merges(ctx context.Context, s tenant.Scope, v memory.View) (out1 []memory.Changeset, err error) {
+	ctx, finish := ob.begin(ctx, "Merges", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Merges(ctx, s, v)
+}
+
 // ModelUse implements Store.
 func (ob *observed) ModelUse(ctx context.Context, s tenant.Scope, fromDay string, toDay string) (out1 []memory.ModelUse, err error) {
 	ctx, finish := ob.begin(ctx, "ModelUse", s.Tenant(), uuid.Nil)
@@ -488,6 +509,13 @@ func (ob *observed) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (o
 	return ob.Store.Review(ctx, s, id)
 }
 
+// RevisionAt implements Store.
+func (ob *observed) RevisionAt(ctx context.Context, s tenant.Scope, v memory.View, at time.Time) (out1 memory.Revision, err error) {
+	ctx, finish := ob.begin(ctx, "RevisionAt", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.RevisionAt(ctx, s, v, at)
+}
+
 // Schema implements Store.
 func (ob *observed) Schema(ctx context.Context) (out1 Schema, err error) {
 	ctx, finish := ob.begin(ctx, "Schema", uuid.Nil, uuid.Nil)
@@ -523,6 +551,13 @@ func (ob *observed) Size(ctx context.Context) (out1 int64, err error) {
 	return ob.Store.Size(ctx)
 }
 
+// Snapshots implements Store.
+func (ob *observed) Snapshots(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out1 []memory.Snapshot, err error) {
+	ctx, finish := ob.begin(ctx, "Snapshots", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.Snapshots(ctx, s, collection)
+}
+
 // StaleParts implements Store.
 func (ob *observed) StaleParts(ctx context.Context, before time.Time, limit int) (out1 []uuid.UUID, err error) {
 	ctx, finish := ob.begin(ctx, "StaleParts", uuid.Nil, uuid.Nil)
@@ -556,6 +591,13 @@ func (ob *observed) TenantUsage(ctx context.Context, s tenant.Scope) (out1 memor
 	ctx, finish := ob.begin(ctx, "TenantUsage", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.TenantUsage(ctx, s)
+}
+
+// Touched implements Store.
+func (ob *observed) Touched(ctx context.Context, s tenant.Scope, a memory.View, b memory.View) (out1 memory.Touched, err error) {
+	ctx, finish := ob.begin(ctx, "Touched", s.Tenant(), a.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Touched(ctx, s, a, b)
 }
 
 // UpdateCollection implements Store.

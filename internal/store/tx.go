@@ -53,11 +53,14 @@ func NewTx(ctx context.Context, q Session, s tenant.Scope, r CollectionRow, h He
 // Finish writes the changeset, the audit entries and the idempotency key. It returns the head and
 // the collection as they are then, and whether a changeset was written. The caller saves the head.
 func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged bool, err error) {
+	if err := t.checkMerged(o); err != nil {
+		return h, r, false, err
+	}
 	if t.logged {
 		if err := t.checkUndone(o.Undoes); err != nil {
 			return h, r, false, err
 		}
-		if err := t.insertChangeset(memory.Changeset{Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes}); err != nil {
+		if err := t.insertChangeset(memory.Changeset{Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes, MergedFrom: o.MergedFrom}); err != nil {
 			return h, r, false, err
 		}
 	}
@@ -112,6 +115,21 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 		err = fault.New(fault.Conflict, "revision %d was undone already, at revision %d", undoes, by)
 	}
 	return err
+}
+
+// checkMerged returns Conflict when another merge was written since the caller has read them.
+func (t *Tx) checkMerged(o *memory.WriteOptions) error {
+	if o.MergedFrom == nil {
+		return nil
+	}
+	later, err := t.q.ListMerges(t.ctx, t.scope.Tenant(), memory.Span{Layer: t.row.ID, After: o.Read, To: t.revision})
+	if err != nil {
+		return err
+	}
+	if len(later) > 0 {
+		return memory.ErrMoved
+	}
+	return nil
 }
 
 // CheckWrite finds out whether a write to a collection may begin. It returns the answer that is

@@ -16,6 +16,13 @@ const (
 	BlockAttachModeRw BlockAttachMode = "rw"
 )
 
+// Defines values for ChangeKind.
+const (
+	ChangeKindAdded   ChangeKind = "added"
+	ChangeKindChanged ChangeKind = "changed"
+	ChangeKindRemoved ChangeKind = "removed"
+)
+
 // Defines values for CloneRequestBlocks.
 const (
 	CloneRequestBlocksCopy  CloneRequestBlocks = "copy"
@@ -190,6 +197,13 @@ const (
 	MainPartPartSummary  MainPartPart = "summary"
 	MainPartPartSystem   MainPartPart = "system"
 	MainPartPartTools    MainPartPart = "tools"
+)
+
+// Defines values for MergeRequestStrategy.
+const (
+	MergeRequestStrategyFail   MergeRequestStrategy = "fail"
+	MergeRequestStrategyOurs   MergeRequestStrategy = "ours"
+	MergeRequestStrategyTheirs MergeRequestStrategy = "theirs"
 )
 
 // Defines values for MessageRole.
@@ -577,6 +591,11 @@ type BankDocument = json.RawMessage
 // BankReport Counts of what was written, and what was skipped and why.
 type BankReport = json.RawMessage
 
+// Blame defines model for Blame.
+type Blame struct {
+	Fields map[string]FieldOrigin `json:"fields"`
+}
+
 // Block defines model for Block.
 type Block struct {
 	// Attached Collections that show this stand-alone block, as far as the caller reaches them.
@@ -732,6 +751,9 @@ type BulkSummary struct {
 	Existing *int `json:"existing,omitempty"`
 	Failed   int  `json:"failed"`
 }
+
+// ChangeKind defines model for ChangeKind.
+type ChangeKind string
 
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
@@ -1165,6 +1187,16 @@ type DayCost struct {
 	PromptTokens int64 `json:"prompt_tokens"`
 }
 
+// Diff defines model for Diff.
+type Diff struct {
+	Base       ViewRef      `json:"base"`
+	From       ViewRef      `json:"from"`
+	Items      []NoteChange `json:"items"`
+	Links      []LinkChange `json:"links"`
+	NextCursor *string      `json:"next_cursor,omitempty"`
+	To         ViewRef      `json:"to"`
+}
+
 // DisplayName A name for people, in any script.
 type DisplayName = string
 
@@ -1381,6 +1413,19 @@ type FieldError struct {
 
 	// Reason Examples: maximum string length is 256
 	Reason string `json:"reason"`
+}
+
+// FieldOrigin defines model for FieldOrigin.
+type FieldOrigin struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in the history of a note.
+	Cause string  `json:"cause"`
+	Job   *string `json:"job,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
 }
 
 // File defines model for File.
@@ -1744,7 +1789,7 @@ type Heartbeats struct {
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`.
+	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`, `merge`, `rollback`.
 	Cause     string    `json:"cause"`
 	ChangedAt time.Time `json:"changed_at"`
 	Deleted   *bool     `json:"deleted,omitempty"`
@@ -2105,6 +2150,14 @@ type Link struct {
 	Target     string                 `json:"target"`
 }
 
+// LinkChange defines model for LinkChange.
+type LinkChange struct {
+	Change   ChangeKind `json:"change"`
+	Relation string     `json:"relation"`
+	Source   string     `json:"source"`
+	Target   string     `json:"target"`
+}
+
 // LinkInput defines model for LinkInput.
 type LinkInput struct {
 	Confidence *float64 `json:"confidence,omitempty"`
@@ -2144,6 +2197,68 @@ type MainPart struct {
 
 // MainPartPart defines model for MainPart.Part.
 type MainPartPart string
+
+// MergeConflict A field that both sides changed, each to another value; `deleted` when one side deleted the note.
+type MergeConflict struct {
+	// Base The value that both come from; null: none.
+	Base interface{} `json:"base"`
+
+	// Field Examples: content, attributes.city, deleted
+	Field string `json:"field"`
+	Note  string `json:"note"`
+
+	// Ours The value of this collection.
+	Ours interface{} `json:"ours"`
+
+	// Theirs The value of the other one.
+	Theirs interface{} `json:"theirs"`
+}
+
+// MergeRequest defines model for MergeRequest.
+type MergeRequest struct {
+	// ApproveFrom With `review`: new notes whose attribute `confidence` is at least this are merged at once.
+	ApproveFrom *float64 `json:"approve_from,omitempty"`
+
+	// DryRun Write nothing; answer what a merge would do.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// From Id or name.
+	From Ref `json:"from"`
+
+	// Kinds Only notes of these kinds.
+	Kinds []Kind `json:"kinds,omitempty"`
+
+	// MinAgeSeconds Only notes that were made at least so long ago.
+	MinAgeSeconds *int64 `json:"min_age_seconds,omitempty"`
+
+	// MinConfidence Only notes whose attribute `confidence` is at least this.
+	MinConfidence *float64 `json:"min_confidence,omitempty"`
+
+	// Notes Only these notes, and their links.
+	Notes []string `json:"notes,omitempty"`
+
+	// Review Propose the changes instead; the answer is 202 with the review.
+	Review *bool `json:"review,omitempty"`
+
+	// Strategy Whose value holds where both changed one field.
+	Strategy *MergeRequestStrategy `json:"strategy,omitempty"`
+}
+
+// MergeRequestStrategy Whose value holds where both changed one field.
+type MergeRequestStrategy string
+
+// MergeResult defines model for MergeResult.
+type MergeResult struct {
+	Conflicts []MergeConflict `json:"conflicts"`
+	Merged    struct {
+		Links int `json:"links"`
+		Notes int `json:"notes"`
+	} `json:"merged"`
+	Review *Review `json:"review,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
 
 // Message `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them.
 type Message struct {
@@ -2402,6 +2517,17 @@ type Note struct {
 // NoteAnalyst Who described it; absent if it is not described.
 type NoteAnalyst string
 
+// NoteChange defines model for NoteChange.
+type NoteChange struct {
+	After  *Note      `json:"after,omitempty"`
+	Before *Note      `json:"before,omitempty"`
+	Change ChangeKind `json:"change"`
+
+	// Fields Of a changed note, what differs; an attribute by its path.
+	Fields []string `json:"fields"`
+	Note   string   `json:"note"`
+}
+
 // NoteCreated defines model for NoteCreated.
 type NoteCreated struct {
 	Job  *JobRef `json:"job,omitempty"`
@@ -2601,6 +2727,9 @@ type Problem struct {
 
 	// Collections Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them.
 	Collections []string `json:"collections,omitempty"`
+
+	// Conflicts Of a merge: the fields that both sides changed.
+	Conflicts []MergeConflict `json:"conflicts,omitempty"`
 
 	// Current Of a block: characters that it has.
 	Current *int         `json:"current,omitempty"`
@@ -2962,7 +3091,9 @@ type ReviewChange struct {
 
 // ReviewDecision defines model for ReviewDecision.
 type ReviewDecision struct {
-	Reason *string `json:"reason,omitempty"`
+	// Notes Of a merge, when it is approved: only these notes; the others stay as they are.
+	Notes  []string `json:"notes,omitempty"`
+	Reason *string  `json:"reason,omitempty"`
 }
 
 // ReviewList defines model for ReviewList.
@@ -2977,6 +3108,29 @@ type ReviewState string
 
 // Revision A position in a collection's log.
 type Revision = int64
+
+// RevisionName A revision, a time (RFC 3339) or the name of a snapshot.
+//
+// Examples: before the trip
+type RevisionName = string
+
+// RollbackRequest defines model for RollbackRequest.
+type RollbackRequest struct {
+	At *time.Time `json:"at,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision *Revision `json:"revision,omitempty"`
+	Snapshot *string   `json:"snapshot,omitempty"`
+}
+
+// RollbackResult defines model for RollbackResult.
+type RollbackResult struct {
+	// Changed Notes that were restored, changed back or deleted.
+	Changed int `json:"changed"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
 
 // RotateRequest defines model for RotateRequest.
 type RotateRequest struct {
@@ -3442,6 +3596,29 @@ type SkippedItem struct {
 	Reason string `json:"reason"`
 }
 
+// Snapshot defines model for Snapshot.
+type Snapshot struct {
+	CreatedAt time.Time `json:"created_at"`
+	Name      string    `json:"name"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// SnapshotList defines model for SnapshotList.
+type SnapshotList struct {
+	Items []Snapshot `json:"items"`
+}
+
+// SnapshotRequest defines model for SnapshotRequest.
+type SnapshotRequest struct {
+	// Name Begins with a letter; without a slash.
+	Name string `json:"name"`
+
+	// Revision Default the head.
+	Revision *Revision `json:"revision,omitempty"`
+}
+
 // StepAnswer defines model for StepAnswer.
 type StepAnswer struct {
 	// Error Why it failed, for the model.
@@ -3827,4 +4004,12 @@ type Version struct {
 	Commit  string `json:"commit"`
 	Date    string `json:"date"`
 	Version string `json:"version"`
+}
+
+// ViewRef defines model for ViewRef.
+type ViewRef struct {
+	Collection string `json:"collection"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
 }

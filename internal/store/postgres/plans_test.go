@@ -67,7 +67,7 @@ func (n planNode) each(visit func(planNode)) {
 var planKeys = map[string]*regexp.Regexp{
 	"notes":            regexp.MustCompile(`\((id|digest|key|occurred_at|to_rev) |ROW\(`),
 	"vectors":          regexp.MustCompile(`\(note `),
-	"links":            regexp.MustCompile(`\((source|target) `),
+	"links":            regexp.MustCompile(`\((source|target) |ROW\(`),
 	"usage":            regexp.MustCompile(`\(note `),
 	"changesets":       regexp.MustCompile(`\(revision `),
 	"collections":      regexp.MustCompile(`\((id|name|agent|parent|external_\w+) `),

@@ -64,8 +64,12 @@ func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid
 
 // InsertChangeset implements store.ChangesetWrites.
 func (q *session) InsertChangeset(ctx context.Context, tenantID uuid.UUID, c memory.Changeset) error {
-	_, err := q.exec(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
-		tenantID, c.Collection, c.Revision, c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes)
+	from, err := store.MergedFromText(c.MergedFrom)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		tenantID, c.Collection, c.Revision, c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes, from)
 	return err
 }
 
@@ -85,4 +89,41 @@ func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UU
 func (q *session) SetEmbedder(ctx context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
 	_, err := q.exec(ctx, "UPDATE collections SET embedder = ?, dim = ?, reembedded = ? WHERE tenant = ? AND id = ?", name, dim, job, tenantID, collection)
 	return err
+}
+
+// TouchedNotes implements store.LogRows.
+func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
+	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.from_rev > ? AND n.from_rev <= ? ORDER BY n.id",
+		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
+			var id uuid.UUID
+			err := rows.Scan(&id)
+			out = append(out, id)
+			return err
+		})
+	return out, err
+}
+
+// TouchedLinks implements store.LogRows.
+func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
+	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
+ WHERE l.tenant = ? AND l.layer = ? AND l.from_rev > ? AND l.from_rev <= ? AND l.confidence >= 0`,
+		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
+			var id memory.LinkID
+			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
+			out = append(out, id)
+			return err
+		})
+	return out, err
+}
+
+// ListMerges implements store.LogRows.
+func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
+	err = q.each(ctx, "SELECT "+changesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
+ AND merged_from <> '' AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = ?1 AND u.collection = ?2 AND u.revision > c.revision AND u.revision <= ?4
+ AND u.undoes = c.revision) ORDER BY revision DESC`, []any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
+		c, err := store.ScanMerge(rows)
+		out = append(out, c)
+		return err
+	})
+	return out, err
 }

@@ -95,6 +95,7 @@ var tenantTables = []struct{ name, key string }{
 	{"changesets", "tenant, collection, revision"},
 	{"reviews", "tenant, id"},
 	{"attachments", "tenant, collection, block"},
+	{"snapshots", "tenant, collection, name"},
 	{"tools", "tenant, id"},
 	{"jobs", "tenant, id"},
 	{"spool", "tenant, job, name, part"},

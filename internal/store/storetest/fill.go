@@ -124,6 +124,7 @@ func (f *filler) history() {
 	sealed := httpTool("sealed")
 	sealed.Spec.Description, sealed.Spec.Headers, sealed.Secrets = "Zoë's “ferry”", map[string]string{"X-Key": "{{key}}"}, []byte{0, 255, 1}
 	made := must(f.CreateHTTPTool(f.ctx, f.all, sealed, memory.AuditEntry{}))(f.t)
+	must(f.CreateSnapshot(f.ctx, f.all, memory.Snapshot{Collection: full.ID, Name: "before “é”", Revision: full.Floor}, memory.AuditEntry{}))(f.t)
 	f.noError(f.AttachHTTPTool(f.ctx, f.all, full.ID, made.ID, memory.AuditEntry{}))
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
 	deleted := f.collection("gone")

@@ -137,6 +137,24 @@ func reachTable() map[string]reachCase {
 		"CountChangesets": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.CountChangesets(w.ctx, s, g.view, memory.CauseAdd, time.Time{}, w.clock.Now()))
 		}),
+		"Touched": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.Touched(w.ctx, s, g.view, g.view))
+		}),
+		"Merges": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.Merges(w.ctx, s, g.view))
+		}),
+		"CreateSnapshot": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.CreateSnapshot(w.ctx, s, memory.Snapshot{Collection: g.collection, Name: "n"}, memory.AuditEntry{}))
+		}),
+		"Snapshots": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.Snapshots(w.ctx, s, g.collection))
+		}),
+		"DeleteSnapshot": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.DeleteSnapshot(w.ctx, s, g.collection, "n", memory.AuditEntry{})
+		}),
+		"RevisionAt": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.RevisionAt(w.ctx, s, g.view, w.clock.Now()))
+		}),
 		"Usage": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.Usage(w.ctx, s, g.view, []uuid.UUID{g.note}))
 		}),

@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Reads", readCases()},
 		{"Links", linkCases()},
 		{"Forks", forkCases()},
+		{"Lineage", lineageCases()},
 		{"Copies", copyCases()},
 		{"Vectors", vectorCases()},
 		{"Removal", removalCases()},

@@ -423,6 +423,111 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What differs between two views of one lineage
+         * @description What leads from `against` to the collection: notes and links that were added, removed or changed, in the order of ids.
+         *     It reads what the two do not share, so its cost does not grow with their base. Both are fork and base, two forks, or
+         *     one collection at two revisions; others are 422. Later pages read the same revisions.
+         */
+        get: operations["diffCollection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over what another collection of the lineage has changed
+         * @description One changeset brings what `from` has changed since the fork point, or since the last merge between the two. Fields are
+         *     merged one by one: texts by lines, tags, keywords and links as sets, attributes by key. Where both changed one field to
+         *     different values, `strategy` decides; with `fail` the answer is 409 with `conflicts`, and nothing is written. Merging
+         *     again changes nothing. With `review`, changes become a review, which may be approved in part. A shared base needs
+         *     `base:write`, unless `review` is set without `approve_from`.
+         */
+        post: operations["mergeCollection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Return to an earlier revision
+         * @description One changeset, after which the collection shows what it showed then. What came between stays in the log: a rollback
+         *     to just before takes it back. Exactly one of `revision`, `at` and `snapshot` is given.
+         */
+        post: operations["rollbackCollection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Named revisions of a collection */
+        get: operations["listSnapshots"];
+        put?: never;
+        /** Name a revision */
+        post: operations["createSnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/snapshots/{snapshot}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the name of a revision
+         * @description The revision stays.
+         */
+        delete: operations["deleteSnapshot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/import": {
         parameters: {
             query?: never;
@@ -1925,6 +2030,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/notes/{note}/blame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What wrote each field of a note */
+        get: operations["blameNote"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/notes/{note}/restore": {
         parameters: {
             query?: never;
@@ -2520,6 +2642,8 @@ export interface components {
             version?: number;
             /** @description Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them. */
             collections?: string[];
+            /** @description Of a merge: the fields that both sides changed. */
+            conflicts?: components["schemas"]["MergeConflict"][];
             request_id: string;
         };
         FieldError: {
@@ -5078,13 +5202,155 @@ export interface components {
             /** @description Revision at which the wanted version begins, as in the history. */
             revision: components["schemas"]["Revision"];
         };
+        /**
+         * @description A revision, a time (RFC 3339) or the name of a snapshot.
+         * @example before the trip
+         */
+        RevisionName: string;
+        ViewRef: {
+            /** Format: uuid */
+            collection: string;
+            revision: components["schemas"]["Revision"];
+        };
+        /** @enum {string} */
+        ChangeKind: "added" | "removed" | "changed";
+        NoteChange: {
+            /** Format: uuid */
+            note: string;
+            change: components["schemas"]["ChangeKind"];
+            /** @description Of a changed note, what differs; an attribute by its path. */
+            fields: string[];
+            before?: components["schemas"]["Note"];
+            after?: components["schemas"]["Note"];
+        };
+        LinkChange: {
+            /** Format: uuid */
+            source: string;
+            /** Format: uuid */
+            target: string;
+            relation: string;
+            change: components["schemas"]["ChangeKind"];
+        };
+        Diff: {
+            from: components["schemas"]["ViewRef"];
+            to: components["schemas"]["ViewRef"];
+            base: components["schemas"]["ViewRef"];
+            items: components["schemas"]["NoteChange"][];
+            links: components["schemas"]["LinkChange"][];
+            next_cursor?: string;
+        };
+        MergeRequest: {
+            from: components["schemas"]["Ref"];
+            /**
+             * @description Whose value holds where both changed one field.
+             * @default fail
+             * @enum {string}
+             */
+            strategy?: "fail" | "ours" | "theirs";
+            /** @description Only these notes, and their links. */
+            notes?: string[];
+            /** @description Only notes of these kinds. */
+            kinds?: components["schemas"]["Kind"][];
+            /**
+             * Format: double
+             * @description Only notes whose attribute `confidence` is at least this.
+             */
+            min_confidence?: number;
+            /**
+             * Format: int64
+             * @description Only notes that were made at least so long ago.
+             */
+            min_age_seconds?: number;
+            /**
+             * @description Write nothing; answer what a merge would do.
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * @description Propose the changes instead; the answer is 202 with the review.
+             * @default false
+             */
+            review?: boolean;
+            /**
+             * Format: double
+             * @description With `review`: new notes whose attribute `confidence` is at least this are merged at once.
+             */
+            approve_from?: number;
+        };
+        /** @description A field that both sides changed, each to another value; `deleted` when one side deleted the note. */
+        MergeConflict: {
+            /** Format: uuid */
+            note: string;
+            /**
+             * @example content
+             * @example attributes.city
+             * @example deleted
+             */
+            field: string;
+            /** @description The value that both come from; null: none. */
+            base: unknown;
+            /** @description The value of this collection. */
+            ours: unknown;
+            /** @description The value of the other one. */
+            theirs: unknown;
+        };
+        MergeResult: {
+            revision: components["schemas"]["Revision"];
+            merged: {
+                notes: number;
+                links: number;
+            };
+            conflicts: components["schemas"]["MergeConflict"][];
+            review?: components["schemas"]["Review"];
+        };
+        RollbackRequest: {
+            revision?: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at?: string;
+            snapshot?: string;
+        };
+        RollbackResult: {
+            revision: components["schemas"]["Revision"];
+            /** @description Notes that were restored, changed back or deleted. */
+            changed: number;
+        };
+        SnapshotRequest: {
+            /** @description Begins with a letter; without a slash. */
+            name: string;
+            /** @description Default the head. */
+            revision?: components["schemas"]["Revision"];
+        };
+        Snapshot: {
+            name: string;
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        SnapshotList: {
+            items: components["schemas"]["Snapshot"][];
+        };
+        FieldOrigin: {
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** @description As in the history of a note. */
+            cause: string;
+            /** Format: uuid */
+            job?: string;
+        };
+        Blame: {
+            fields: {
+                [key: string]: components["schemas"]["FieldOrigin"];
+            };
+        };
         /** @description A version with the change that made it; a deletion has `deleted` instead of `note`. */
         HistoryEntry: {
             revision: components["schemas"]["Revision"];
             /** Format: date-time */
             changed_at: string;
             actor: string;
-            /** @description Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`. */
+            /** @description Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`, `merge`, `rollback`. */
             cause: string;
             /** Format: uuid */
             job?: string;
@@ -5629,6 +5895,8 @@ export interface components {
         ReviewState: "open" | "approved" | "rejected" | "applied" | "undone";
         ReviewDecision: {
             reason?: string;
+            /** @description Of a merge, when it is approved: only these notes; the others stay as they are. */
+            notes?: string[];
         };
         ReviewChange: {
             /** Format: uuid */
@@ -7024,6 +7292,270 @@ export interface operations {
             503: components["responses"]["Unavailable"];
             504: components["responses"]["Timeout"];
             507: components["responses"]["StorageFull"];
+        };
+    };
+    diffCollection: {
+        parameters: {
+            query?: {
+                /** @description The other collection, by id or name. Default the collection itself if `against_at` is given, else its parent. */
+                against?: components["schemas"]["Ref"];
+                /** @description A revision, a time (RFC 3339) or the name of a snapshot of the collection. Default its head. */
+                at?: components["schemas"]["RevisionName"];
+                /** @description The same, of `against`. */
+                against_at?: components["schemas"]["RevisionName"];
+                /** @description Only notes of this kind, and no links. */
+                kind?: components["schemas"]["Kind"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    mergeCollection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeRequest"];
+            };
+        };
+        responses: {
+            /** @description What was merged. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeResult"];
+                };
+            };
+            /** @description The review that waits for approval. */
+            202: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    rollbackCollection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RollbackRequest"];
+            };
+        };
+        responses: {
+            /** @description What was changed. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RollbackResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    listSnapshots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SnapshotRequest"];
+            };
+        };
+        responses: {
+            /** @description The snapshot. */
+            201: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    deleteSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+                snapshot: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
         };
     };
     importNotes: {
@@ -10669,6 +11201,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HistoryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    blameNote: {
+        parameters: {
+            query?: {
+                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                as_of?: components["parameters"]["asOf"];
+                /** @description Wait, for a limited time, until this revision can be read. */
+                min_revision?: components["parameters"]["minRevision"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+                /** @description Id of a note. */
+                note: components["parameters"]["notePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change that each field is from. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
                 };
             };
             400: components["responses"]["BadRequest"];

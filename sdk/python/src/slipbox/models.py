@@ -1257,6 +1257,89 @@ class NoteUsage(Model):
     """
 
 
+class ViewRef(Model):
+    collection: str
+    revision: int
+    """
+    A position in a collection's log.
+    """
+
+
+class LinkChange(Model):
+    source: str
+    target: str
+    relation: str
+    change: str
+
+
+class MergeConflict(Model):
+    """
+    A field that both sides changed, each to another value; `deleted` when one side deleted the note.
+    """
+
+    note: str
+    field: str
+    base: Any
+    """
+    The value that both come from; null: none.
+    """
+    ours: Any
+    """
+    The value of this collection.
+    """
+    theirs: Any
+    """
+    The value of the other one.
+    """
+
+
+class Merged(Model):
+    notes: int
+    links: int
+
+
+class RollbackResult(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    changed: int
+    """
+    Notes that were restored, changed back or deleted.
+    """
+
+
+class Snapshot(Model):
+    name: str
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    created_at: AwareDatetime
+
+
+class SnapshotList(Model):
+    items: list[Snapshot]
+
+
+class FieldOrigin(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    at: AwareDatetime
+    actor: str
+    cause: str
+    """
+    As in the history of a note.
+    """
+    job: str | None = None
+
+
+class Blame(Model):
+    fields: dict[str, FieldOrigin]
+
+
 class Link(Model):
     source: str
     target: str
@@ -1468,6 +1551,10 @@ class Problem(Model):
     collections: list[str] | None = None
     """
     Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them.
+    """
+    conflicts: list[MergeConflict] | None = None
+    """
+    Of a merge: the fields that both sides changed.
     """
     request_id: str
 
@@ -2163,6 +2250,26 @@ class NoteList(Model):
     """
 
 
+class NoteChange(Model):
+    note: str
+    change: str
+    fields: list[str]
+    """
+    Of a changed note, what differs; an attribute by its path.
+    """
+    before: Note | None = None
+    after: Note | None = None
+
+
+class Diff(Model):
+    from_: Annotated[ViewRef, Field(alias="from")]
+    to: ViewRef
+    base: ViewRef
+    items: list[NoteChange]
+    links: list[LinkChange]
+    next_cursor: str | None = None
+
+
 class HistoryEntry(Model):
     """
     A version with the change that made it; a deletion has `deleted` instead of `note`.
@@ -2176,7 +2283,7 @@ class HistoryEntry(Model):
     actor: str
     cause: str
     """
-    Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`.
+    Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`, `merge`, `rollback`.
     """
     job: str | None = None
     trigger: str | None = None
@@ -2413,6 +2520,16 @@ class RecalledItem(Model):
 
 class ToolList(Model):
     items: list[Tool]
+
+
+class MergeResult(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    merged: Merged
+    conflicts: list[MergeConflict]
+    review: Review | None = None
 
 
 class SearchResult(Model):

@@ -386,6 +386,33 @@ class RestoreRequest(TypedDict):
     revision: int
 
 
+MergeRequest = TypedDict(
+    "MergeRequest",
+    {
+        "from": str,
+        "strategy": NotRequired[Literal["fail", "ours", "theirs"]],
+        "notes": NotRequired[list[str]],
+        "kinds": NotRequired[list[Kind]],
+        "min_confidence": NotRequired[float],
+        "min_age_seconds": NotRequired[int],
+        "dry_run": NotRequired[bool],
+        "review": NotRequired[bool],
+        "approve_from": NotRequired[float],
+    },
+)
+
+
+class RollbackRequest(TypedDict):
+    revision: NotRequired[int]
+    at: NotRequired[str]
+    snapshot: NotRequired[str]
+
+
+class SnapshotRequest(TypedDict):
+    name: str
+    revision: NotRequired[int]
+
+
 class LinkInput(TypedDict):
     target: str
     relation: NotRequired[str]
@@ -455,6 +482,7 @@ TokenEncoding: TypeAlias = Literal["o200k_base", "estimate"]
 
 class ReviewDecision(TypedDict):
     reason: NotRequired[str]
+    notes: NotRequired[list[str]]
 
 
 class CollectionInput(TypedDict):
