@@ -89,6 +89,13 @@ func (ob *observed) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID,
 	return ob.Store.CancelJob(ctx, s, id, audit)
 }
 
+// Changes implements Store.
+func (ob *observed) Changes(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out1 []memory.Change, err error) {
+	ctx, finish := ob.begin(ctx, "Changes", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Changes(ctx, s, v, after, limit)
+}
+
 // Changesets implements Store.
 func (ob *observed) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out1 []memory.Changeset, err error) {
 	ctx, finish := ob.begin(ctx, "Changesets", s.Tenant(), v.Collection.ID)

@@ -70,6 +70,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"List", listCases()},
 		{"Reads", readCases()},
 		{"Links", linkCases()},
+		{"Changes", changeCases()},
 		{"Forks", forkCases()},
 		{"Copies", copyCases()},
 		{"Vectors", vectorCases()},
