@@ -147,7 +147,7 @@ func (s *Server) mountCore(deps Core) error {
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
 		"getCollection":         h.getCollection,
-		"streamCollection":      h.streamCollection,
+		"listChanges":           h.listChanges,
 		"patchCollection":       h.patchCollection,
 		"deleteCollection":      h.deleteCollection,
 		"cloneCollection":       h.cloneCollection,

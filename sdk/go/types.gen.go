@@ -16,6 +16,13 @@ const (
 	BlockAttachModeRw BlockAttachMode = "rw"
 )
 
+// Defines values for ChangeKind.
+const (
+	ChangeKindAdded   ChangeKind = "added"
+	ChangeKindChanged ChangeKind = "changed"
+	ChangeKindRemoved ChangeKind = "removed"
+)
+
 // Defines values for CloneRequestBlocks.
 const (
 	CloneRequestBlocksCopy  CloneRequestBlocks = "copy"
@@ -731,6 +738,32 @@ type BulkSummary struct {
 	// Existing Lines whose note was there already (`on_duplicate`); absent if there are none.
 	Existing *int `json:"existing,omitempty"`
 	Failed   int  `json:"failed"`
+}
+
+// Change What one changeset did.
+type Change struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in `HistoryEntry`.
+	Cause string       `json:"cause"`
+	Job   *string      `json:"job,omitempty"`
+	Links []LinkChange `json:"links"`
+	Notes []NoteChange `json:"notes"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// ChangeKind defines model for ChangeKind.
+type ChangeKind string
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Items []Change `json:"items"`
+
+	// Next The revision to pass as `after` to the next request.
+	Next int64 `json:"next"`
 }
 
 // ChatAnswer defines model for ChatAnswer.
@@ -2105,6 +2138,14 @@ type Link struct {
 	Target     string                 `json:"target"`
 }
 
+// LinkChange defines model for LinkChange.
+type LinkChange struct {
+	Change   ChangeKind `json:"change"`
+	Relation string     `json:"relation"`
+	Source   string     `json:"source"`
+	Target   string     `json:"target"`
+}
+
 // LinkInput defines model for LinkInput.
 type LinkInput struct {
 	Confidence *float64 `json:"confidence,omitempty"`
@@ -2401,6 +2442,12 @@ type Note struct {
 
 // NoteAnalyst Who described it; absent if it is not described.
 type NoteAnalyst string
+
+// NoteChange defines model for NoteChange.
+type NoteChange struct {
+	Change ChangeKind `json:"change"`
+	ID     string     `json:"id"`
+}
 
 // NoteCreated defines model for NoteCreated.
 type NoteCreated struct {

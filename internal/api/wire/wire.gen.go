@@ -17,6 +17,13 @@ const (
 	BlockAttachModeRw BlockAttachMode = "rw"
 )
 
+// Defines values for ChangeKind.
+const (
+	ChangeKindAdded   ChangeKind = "added"
+	ChangeKindChanged ChangeKind = "changed"
+	ChangeKindRemoved ChangeKind = "removed"
+)
+
 // Defines values for CloneRequestBlocks.
 const (
 	CloneRequestBlocksCopy  CloneRequestBlocks = "copy"
@@ -847,6 +854,32 @@ type BulkSummary struct {
 	// Existing Lines whose note was there already (`on_duplicate`); absent if there are none.
 	Existing *int `json:"existing,omitempty"`
 	Failed   int  `json:"failed"`
+}
+
+// Change What one changeset did.
+type Change struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in `HistoryEntry`.
+	Cause string       `json:"cause"`
+	Job   *uuid.UUID   `json:"job,omitempty"`
+	Links []LinkChange `json:"links"`
+	Notes []NoteChange `json:"notes"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// ChangeKind defines model for ChangeKind.
+type ChangeKind string
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Items []Change `json:"items"`
+
+	// Next The revision to pass as `after` to the next request.
+	Next int64 `json:"next"`
 }
 
 // ChatAnswer defines model for ChatAnswer.
@@ -2222,6 +2255,14 @@ type Link struct {
 	Target     uuid.UUID              `json:"target"`
 }
 
+// LinkChange defines model for LinkChange.
+type LinkChange struct {
+	Change   ChangeKind `json:"change"`
+	Relation string     `json:"relation"`
+	Source   uuid.UUID  `json:"source"`
+	Target   uuid.UUID  `json:"target"`
+}
+
 // LinkInput defines model for LinkInput.
 type LinkInput struct {
 	Confidence *float64  `json:"confidence,omitempty"`
@@ -2518,6 +2559,12 @@ type Note struct {
 
 // NoteAnalyst Who described it; absent if it is not described.
 type NoteAnalyst string
+
+// NoteChange defines model for NoteChange.
+type NoteChange struct {
+	Change ChangeKind `json:"change"`
+	ID     uuid.UUID  `json:"id"`
+}
 
 // NoteCreated defines model for NoteCreated.
 type NoteCreated struct {
@@ -4380,6 +4427,18 @@ type UndoBlockParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListChangesParams defines parameters for ListChanges.
+type ListChangesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After The revision after which the page begins, such as `next` of the page before.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// LastEventID The id of the last event that was received; for a stream.
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
 // ChatParams defines parameters for Chat.

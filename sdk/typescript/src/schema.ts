@@ -386,12 +386,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow a collection
-         * @description Server-sent events named `collection` whose data is a `Collection` without `index`: one at once, and one after
-         *     changes of its notes, links, reviews or settings, at most one a second. The stream ends after a minute, and when the collection
-         *     is deleted: then ask again.
+         * List or follow the changes of a collection
+         * @description The changesets after the revision `after`, oldest first: those that the collection has inherited up to its fork point,
+         *     and its own. Beyond the head the page is empty; below the floor the answer is 410. A link that goes or comes
+         *     with one of its notes is no change of its own.
+         *
+         *     With `Accept: text/event-stream` the answer is a stream of events named `change`, whose data is a `Change` and whose
+         *     id is its revision: those that are there, then each new one. `Last-Event-ID` takes the place of `after`, so that a stream that
+         *     was cut is continued without a gap. It ends when the collection is deleted or the credential is no longer accepted.
          */
-        get: operations["streamCollection"];
+        get: operations["listChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5076,6 +5080,42 @@ export interface components {
             /** @description Revision at which the wanted version begins, as in the history. */
             revision: components["schemas"]["Revision"];
         };
+        /** @enum {string} */
+        ChangeKind: "added" | "changed" | "removed";
+        /** @description What one changeset did. */
+        Change: {
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** Format: uuid */
+            job?: string;
+            /** @description As in `HistoryEntry`. */
+            cause: string;
+            notes: components["schemas"]["NoteChange"][];
+            links: components["schemas"]["LinkChange"][];
+        };
+        ChangeList: {
+            items: components["schemas"]["Change"][];
+            /**
+             * Format: int64
+             * @description The revision to pass as `after` to the next request.
+             */
+            next: number;
+        };
+        NoteChange: {
+            /** Format: uuid */
+            id: string;
+            change: components["schemas"]["ChangeKind"];
+        };
+        LinkChange: {
+            /** Format: uuid */
+            source: string;
+            /** Format: uuid */
+            target: string;
+            relation: string;
+            change: components["schemas"]["ChangeKind"];
+        };
         /** @description A version with the change that made it; a deletion has `deleted` instead of `note`. */
         HistoryEntry: {
             revision: components["schemas"]["Revision"];
@@ -6933,10 +6973,18 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
-    streamCollection: {
+    listChanges: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The revision after which the page begins, such as `next` of the page before. */
+                after?: number;
+            };
+            header?: {
+                /** @description The id of the last event that was received; for a stream. */
+                "Last-Event-ID"?: string;
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -6948,12 +6996,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The event stream. */
+            /** @description A page, or the event stream. */
             200: {
                 headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["ChangeList"];
                     "text/event-stream": string;
                 };
             };
@@ -6962,6 +7012,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

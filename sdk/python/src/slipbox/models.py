@@ -1257,6 +1257,18 @@ class NoteUsage(Model):
     """
 
 
+class NoteChange(Model):
+    id: str
+    change: str
+
+
+class LinkChange(Model):
+    source: str
+    target: str
+    relation: str
+    change: str
+
+
 class Link(Model):
     source: str
     target: str
@@ -2160,6 +2172,34 @@ class NoteList(Model):
     revision: int
     """
     A position in a collection's log.
+    """
+
+
+class Change(Model):
+    """
+    What one changeset did.
+    """
+
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    at: AwareDatetime
+    actor: str
+    job: str | None = None
+    cause: str
+    """
+    As in `HistoryEntry`.
+    """
+    notes: list[NoteChange]
+    links: list[LinkChange]
+
+
+class ChangeList(Model):
+    items: list[Change]
+    next: int
+    """
+    The revision to pass as `after` to the next request.
     """
 
 
