@@ -32,6 +32,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
@@ -199,10 +200,14 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	allowed, err := outbound.ParseHosts("127.0.0.1")
 	must(err)
+	told, err := hooks.New(hooks.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer}, hooks.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ownTools, err := tools.New(tools.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: policies})
 	must(err)
 	b.recall, b.policies = found, policies
-	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
+	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Hooks: told, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
 	must(err)
 	importing := &imports{system: b, notes: service}
 	agentFiles, err := letta.New(letta.Deps{Store: b.store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.agent, Clock: b.clock})

@@ -327,6 +327,7 @@ type StorageLimits struct {
 type Written struct {
 	Revision Revision // of the changeset, or the head when nothing was logged
 	Logged   bool
+	Told     bool         // a job was enqueued that tells webhooks of it
 	Replay   *Idempotency // the key was used before with the same body; fn did not run
 }
 
@@ -608,6 +609,7 @@ type Store interface {
 	Queue
 	Spool
 	HTTPToolStore
+	WebhookStore
 	ReviewStore
 	Ledger
 }

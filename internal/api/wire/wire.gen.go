@@ -48,6 +48,13 @@ const (
 	ContextRequestOrderTime      ContextRequestOrder = "time"
 )
 
+// Defines values for DeliveryState.
+const (
+	DeliveryStateDead      DeliveryState = "dead"
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateWaiting   DeliveryState = "waiting"
+)
+
 // Defines values for EventInputRole.
 const (
 	EventInputRoleDeveloper EventInputRole = "developer"
@@ -409,6 +416,16 @@ const (
 const (
 	ToolApprovalAlways ToolApproval = "always"
 	ToolApprovalNever  ToolApproval = "never"
+)
+
+// Defines values for WebhookEvent.
+const (
+	WebhookEventLinkAdded   WebhookEvent = "link.added"
+	WebhookEventLinkChanged WebhookEvent = "link.changed"
+	WebhookEventLinkDeleted WebhookEvent = "link.deleted"
+	WebhookEventNoteAdded   WebhookEvent = "note.added"
+	WebhookEventNoteChanged WebhookEvent = "note.changed"
+	WebhookEventNoteDeleted WebhookEvent = "note.deleted"
 )
 
 // Defines values for Include.
@@ -1313,6 +1330,40 @@ type DayCost struct {
 	// PromptTokens As the endpoint counted them.
 	PromptTokens int64 `json:"prompt_tokens"`
 }
+
+// Delivery A message that was sent at least once; `id` is its `Webhook-Id`.
+type Delivery struct {
+	Attempts   int       `json:"attempts"`
+	Collection uuid.UUID `json:"collection"`
+	CreatedAt  time.Time `json:"created_at"`
+
+	// Error Why the last try failed.
+	Error *string   `json:"error,omitempty"`
+	Event string    `json:"event"`
+	ID    uuid.UUID `json:"id"`
+
+	// NextAt Of the next try.
+	NextAt *time.Time `json:"next_at,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision      `json:"revision"`
+	State    DeliveryState `json:"state"`
+
+	// Status Of the last answer; absent: there was none.
+	Status *int `json:"status,omitempty"`
+
+	// UpdatedAt Of the last try.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Items      []Delivery `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
+// DeliveryState defines model for DeliveryState.
+type DeliveryState string
 
 // DisplayName A name for people, in any script.
 type DisplayName = string
@@ -3993,6 +4044,48 @@ type Version struct {
 	Version string `json:"version"`
 }
 
+// Webhook defines model for Webhook.
+type Webhook struct {
+	// Collection Absent: all.
+	Collection *uuid.UUID `json:"collection,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+
+	// Events Those that it is told of.
+	Events []WebhookEvent `json:"events"`
+	ID     uuid.UUID      `json:"id"`
+
+	// Secret `whsec_` and the key in base64: only in the answer that made it.
+	Secret    *string   `json:"secret,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
+	URL       string    `json:"url"`
+}
+
+// WebhookEvent defines model for WebhookEvent.
+type WebhookEvent string
+
+// WebhookInput defines model for WebhookInput.
+type WebhookInput struct {
+	// Collection Id or name of the collection whose changes are told; absent: all of the tenant.
+	Collection *string `json:"collection,omitempty"`
+
+	// Events Absent: all.
+	Events []WebhookEvent `json:"events,omitempty"`
+	URL    string         `json:"url"`
+}
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items      []Webhook `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// WebhookPatch defines model for WebhookPatch.
+type WebhookPatch struct {
+	Events       nullable.Nullable[[]WebhookEvent] `json:"events,omitempty"`
+	RotateSecret *bool                             `json:"rotate_secret,omitempty"`
+	URL          *string                           `json:"url,omitempty"`
+}
+
 // AgentFilter Id or name.
 type AgentFilter = Ref
 
@@ -4022,6 +4115,9 @@ type Create = string
 
 // Cursor defines model for cursor.
 type Cursor = string
+
+// DeliveryPath defines model for deliveryPath.
+type DeliveryPath = string
 
 // Erase defines model for erase.
 type Erase = bool
@@ -4094,6 +4190,9 @@ type ToolPath = ToolName
 
 // Wait defines model for wait.
 type Wait string
+
+// WebhookPath defines model for webhookPath.
+type WebhookPath = string
 
 // BadRequest RFC 9457.
 type BadRequest = Problem
@@ -5036,6 +5135,25 @@ type GetUsageParams struct {
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 }
 
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor        `form:"cursor,omitempty" json:"cursor,omitempty"`
+	State  *DeliveryState `form:"state,omitempty" json:"state,omitempty"`
+}
+
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
 type CreateAgentJSONRequestBody = AgentInput
 
@@ -5206,3 +5324,12 @@ type PatchHTTPToolJSONRequestBody = HTTPToolPatch
 
 // PatchHTTPToolApplicationMergePatchPlusJSONRequestBody defines body for PatchHTTPTool for application/merge-patch+json ContentType.
 type PatchHTTPToolApplicationMergePatchPlusJSONRequestBody = HTTPToolPatch
+
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = WebhookInput
+
+// PatchWebhookJSONRequestBody defines body for PatchWebhook for application/json ContentType.
+type PatchWebhookJSONRequestBody = WebhookPatch
+
+// PatchWebhookApplicationMergePatchPlusJSONRequestBody defines body for PatchWebhook for application/merge-patch+json ContentType.
+type PatchWebhookApplicationMergePatchPlusJSONRequestBody = WebhookPatch

@@ -96,6 +96,8 @@ var tenantTables = []struct{ name, key string }{
 	{"reviews", "tenant, id"},
 	{"attachments", "tenant, collection, block"},
 	{"tools", "tenant, id"},
+	{"deliveries", "tenant, webhook, id"},
+	{"webhooks", "tenant, id"},
 	{"jobs", "tenant, id"},
 	{"spool", "tenant, job, name, part"},
 	{"audit", "tenant, id"},

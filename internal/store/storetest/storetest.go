@@ -77,6 +77,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Removal", removalCases()},
 		{"Attachments", attachmentCases()},
 		{"Tools", toolCases()},
+		{"Webhooks", webhookCases()},
 		{"External", externalCases()},
 		{"Spool", spoolCases()},
 		{"Secrets", secretCases()},
