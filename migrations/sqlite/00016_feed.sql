@@ -33,6 +33,7 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 
 -- +goose Down
+DELETE FROM jobs WHERE stage = 'send';
 DROP TABLE deliveries;
 DROP TABLE webhooks;
 DROP INDEX links_log;

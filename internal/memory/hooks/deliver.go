@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -305,13 +304,13 @@ func (v *Service) post(ctx context.Context, s tenant.Scope, w *memory.Webhook, m
 		}
 	}
 	out, err := v.Client.Do(ctx, outbound.Request{
-		Method: http.MethodPost, URL: w.URL, Body: body, Hosts: hosts, Timeout: v.cfg.Timeout, StatusOnly: true,
+		Method: "POST", URL: w.URL, Body: body, Hosts: hosts, Timeout: v.cfg.Timeout, StatusOnly: true,
 		Header: map[string]string{
 			"Webhook-Id": id, "Webhook-Timestamp": strconv.FormatInt(now.Unix(), 10), "Webhook-Signature": strings.Join(signatures, " "),
 		},
 	})
 	if err == nil && (out.Status < 200 || out.Status > 299) {
-		err = fault.New(fault.Invalid, "the answer was %d %s", out.Status, http.StatusText(out.Status))
+		err = fault.New(fault.Invalid, "the answer was %d", out.Status)
 	}
 	return out.Status, err
 }

@@ -255,7 +255,7 @@ func (v *Service) Deliveries(ctx context.Context, s tenant.Scope, q memory.Deliv
 	return v.Store.Deliveries(ctx, s, q)
 }
 
-// Retry enqueues that a message is sent once more, whatever became of it (admin). It does not wait for its turn.
+// Retry enqueues that a message is sent once more, also one that was accepted (admin). It does not wait for its turn.
 func (v *Service) Retry(ctx context.Context, s tenant.Scope, webhook, delivery uuid.UUID) (memory.Delivery, error) {
 	if err := administer(s); err != nil {
 		return memory.Delivery{}, err

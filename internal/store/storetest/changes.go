@@ -97,7 +97,7 @@ func changesOneByOne(_ *testing.T, w *world) {
 	w.assertf(len(w.feed(copied, copied.Collection.Floor)) == 0, "a copy has changes that it does not have")
 }
 
-// changesFold: whoever applies the changes up to a revision has what a view of that revision shows, in every collection of a
+// changesFold: the changes up to a revision add up to what a view of that revision shows, in every collection of a
 // random tree of forks.
 func changesFold(_ *testing.T, w *world) {
 	rng := rand.New(rand.NewPCG(7, 35)) //nolint:gosec // reproducible

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -127,6 +128,9 @@ func tellWebhooks(_ *testing.T, w *world) {
 	told = jobs(other.ID)
 	w.assertf(written.Told && len(told) == 1 && told[0].Webhook == everywhere.ID && told[0].After == 0, "jobs %+v, written %+v", told, written)
 	w.assertf(len(jobs(w.mustFork(c.ID, -1, "fork").ID)) == 0, "a fork alone makes jobs")
+
+	due := must(w.DueCollections(w.ctx, w.clock.Now(), 10))(w.t)
+	w.assertf(slices.Contains(due, memory.Due{Tenant: w.all.Tenant(), Collection: other.ID}), "due are %+v", due)
 
 	// One that runs does not end while there is something to tell, under the lock of the head.
 	lease := uuid.New()

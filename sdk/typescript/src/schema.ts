@@ -1435,7 +1435,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message once more
-         * @description It is made from the log again and sent under the same id, whatever became of it before, without waiting for its turn.
+         * @description It is made from the log again and sent under the same id, also when it was accepted, without waiting for its turn.
          */
         post: operations["retryDelivery"];
         delete?: never;
