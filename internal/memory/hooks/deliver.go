@@ -85,8 +85,8 @@ func messages(w *memory.Webhook, collection uuid.UUID, c *memory.Change) (out []
 	return out
 }
 
-// messageID returns the same id for a message each time that it is made: a UUID of version 7 with the time of the change, whose
-// random part is a hash.
+// messageID returns the same id for a message each time that it is made: a UUID of version 7 with the time of the change and the
+// end of its revision, by which ids are ordered, and a hash in place of what is random.
 func messageID(webhook, collection uuid.UUID, c *memory.Change, event string) (id uuid.UUID) {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %s", webhook, collection, c.Revision, event))
 	copy(id[:], h[:])
@@ -94,7 +94,7 @@ func messageID(webhook, collection uuid.UUID, c *memory.Change, event string) (i
 	for i := range 6 {
 		id[i] = byte(ms >> (40 - 8*i))
 	}
-	id[6], id[8] = id[6]&0x0f|0x70, id[8]&0x3f|0x80
+	id[6], id[7], id[8] = byte(c.Revision>>8)&0x0f|0x70, byte(c.Revision), id[8]&0x3f|0x80
 	return id
 }
 

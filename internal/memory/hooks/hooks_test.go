@@ -3,12 +3,8 @@ package hooks_test
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/outbound"
+	"github.com/slipboxhq/slipbox/internal/outbound/outboundtest"
 	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
@@ -48,17 +45,16 @@ type lab struct {
 	all        tenant.Scope
 	hooks      *hooks.Service
 	collection uuid.UUID
-	url        string
+	at         *outboundtest.Receiver
 	now        time.Time
-
-	mu     sync.Mutex
-	got    []string // ids of messages
-	status int
 }
+
+// got lists the ids of the messages so far.
+func (l *lab) got() []string { return l.at.Headers("Webhook-Id") }
 
 func open(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), status: http.StatusNoContent}
+	l := &lab{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
 	l.store = &dying{Store: enginetest.Open(t, clock, nil)}
 	made, err := l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
@@ -67,17 +63,8 @@ func open(t *testing.T) *lab {
 	c, err := l.store.CreateCollection(t.Context(), l.all, memory.NewCollection{Collection: memory.Collection{Name: "space", Policy: "none"}})
 	l.must(err)
 	l.collection = c.Collection.ID
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.got = append(l.got, r.Header.Get("Webhook-Id"))
-		w.WriteHeader(l.status)
-	}))
-	t.Cleanup(server.Close)
-	l.url = server.URL
-	at, err := url.Parse(server.URL)
-	l.must(err)
-	allowed, err := outbound.ParseHosts(at.Host)
+	l.at = outboundtest.New(t)
+	allowed, err := outbound.ParseHosts(l.at.Host)
 	l.must(err)
 	sealer, err := seal.New([]byte(strings.Repeat("k", 40)), hooks.Purpose)
 	l.must(err)
@@ -95,7 +82,7 @@ func (l *lab) must(err error) {
 
 func (l *lab) webhook() memory.Webhook {
 	l.t.Helper()
-	w, secret, err := l.hooks.Create(l.t.Context(), l.all, "space", hooks.Change{URL: &l.url})
+	w, secret, err := l.hooks.Create(l.t.Context(), l.all, "space", hooks.Change{URL: &l.at.URL})
 	l.must(err)
 	if !strings.HasPrefix(secret, "whsec_") || strings.Contains(string(w.Secrets), secret) {
 		l.t.Fatalf("the secret is %q, and is stored as it is", secret)
@@ -159,17 +146,17 @@ func TestDeathBeforeTheRecord(t *testing.T) {
 	l.now = l.now.Add(2 * time.Minute) // the lease ends
 	l.write("two")
 	l.run()
-	if len(l.got) != 3 || l.got[0] != l.got[1] || l.got[1] == l.got[2] {
-		t.Errorf("the messages are %v", l.got)
+	if len(l.got()) != 3 || l.got()[0] != l.got()[1] || l.got()[1] == l.got()[2] {
+		t.Errorf("the messages are %v", l.got())
 	}
-	if d := l.newest(&w); d.State != memory.DeliveryDelivered || d.Attempts != 1 || d.Status != http.StatusNoContent {
+	if d := l.newest(&w); d.State != memory.DeliveryDelivered || d.Attempts != 1 || d.Status != 204 {
 		t.Errorf("the last one is %+v", d)
 	}
 	if err := l.hooks.Run(t.Context(), l.all, jobs[0]); !fault.Is(err, fault.Conflict) {
 		t.Errorf("one that lost its lease ends the job: %v", err)
 	}
-	if len(l.got) != 3 {
-		t.Errorf("it sends what was delivered: %v", l.got)
+	if len(l.got()) != 3 {
+		t.Errorf("it sends what was delivered: %v", l.got())
 	}
 }
 
@@ -179,13 +166,13 @@ func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	l := open(t)
 	w := l.webhook()
-	l.status = http.StatusInternalServerError
+	l.at.Answer(500)
 	l.write("one")
 	l.write("two")
 	l.run()
 	d := l.newest(&w)
-	if len(l.got) != 1 || d.State != memory.DeliveryWaiting || d.NextAt.Sub(l.now) > time.Minute || d.Error != "the answer was 500" {
-		t.Fatalf("after the first try: %v, %+v", l.got, d)
+	if len(l.got()) != 1 || d.State != memory.DeliveryWaiting || d.NextAt.Sub(l.now) > time.Minute || d.Error != "the answer was 500" {
+		t.Fatalf("after the first try: %v, %+v", l.got(), d)
 	}
 	for range 60 {
 		l.now = l.now.Add(time.Hour)
@@ -193,16 +180,16 @@ func TestDeadLetter(t *testing.T) {
 	}
 	list, err := l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID, State: memory.DeliveryDead})
 	l.must(err)
-	if len(list) != 2 || list[1].Attempts < 20 || list[0].Attempts != 1 || slices.Index(l.got, list[0].ID.String()) != len(l.got)-1 {
+	if len(list) != 2 || list[1].Attempts < 20 || list[0].Attempts != 1 || slices.Index(l.got(), list[0].ID.String()) != len(l.got())-1 {
 		t.Fatalf("given up: %+v", list)
 	}
-	tries := len(l.got)
-	l.status = http.StatusOK
+	tries := len(l.got())
+	l.at.Answer(200)
 	_, err = l.hooks.Retry(t.Context(), l.all, w.ID, list[1].ID)
 	l.must(err)
 	l.run()
-	if len(l.got) != tries+1 || l.got[tries] != list[1].ID.String() {
-		t.Errorf("once more: %v", l.got[tries:])
+	if len(l.got()) != tries+1 || l.got()[tries] != list[1].ID.String() {
+		t.Errorf("once more: %v", l.got()[tries:])
 	}
 	_, err = l.hooks.Retry(t.Context(), l.all, w.ID, uuid.New())
 	if !fault.Is(err, fault.NotFound) {
@@ -211,7 +198,7 @@ func TestDeadLetter(t *testing.T) {
 	l.write("three")
 	l.must(l.hooks.Delete(t.Context(), l.all, w.ID))
 	l.run()
-	if len(l.got) != tries+1 {
+	if len(l.got()) != tries+1 {
 		t.Error("a webhook that is deleted is told")
 	}
 }
@@ -227,7 +214,7 @@ func TestPermissions(t *testing.T) {
 		"no permission": grant.Scope(l.all.Tenant(), uuid.Nil, "x", tenant.NotesRead, tenant.NotesWrite),
 		"an agent":      grant.Scope(l.all.Tenant(), agent.ID, "x", tenant.AllPermissions()...),
 	} {
-		_, _, create := l.hooks.Create(t.Context(), s, "", hooks.Change{URL: &l.url})
+		_, _, create := l.hooks.Create(t.Context(), s, "", hooks.Change{URL: &l.at.URL})
 		_, get := l.hooks.Get(t.Context(), s, w.ID)
 		_, list := l.hooks.List(t.Context(), s, uuid.Nil, 1)
 		_, _, update := l.hooks.Update(t.Context(), s, w.ID, hooks.Change{Rotate: true})
