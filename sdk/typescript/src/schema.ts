@@ -437,10 +437,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import notes with their ids, links, history and counters
-         * @description One note per line, in our format or with the field names of the public A-MEM code.
-         *     Ids, times, links, history and usage counters are kept. The results of the lines are
-         *     at `/v1/jobs/{job}/results`.
+         * Import notes with their ids, links, history and counters, and messages
+         * @description One note or message per line. A note with an `id`, in our format or with the field names of the public
+         *     A-MEM code, is kept with its id, times, links, history and usage counters. A line with a `role` is a message as
+         *     in `POST .../messages` (`id`, `role`, `name`, `content`, `session`, `occurred_at`, `expires_at`, `attributes`), and a note
+         *     without an `id` is a new one: the policy learns from both, unless the line has `infer: false`. Links may be places
+         *     of lines, from 0. A line that was imported before adds nothing. The results of the lines are at `/v1/jobs/{job}/results`.
          */
         post: operations["importNotes"];
         delete?: never;
@@ -1896,7 +1898,7 @@ export interface paths {
         /**
          * Get a model for chats
          * @description One of the models that `GET /v1/models` lists, or one that the operator passes on by any
-         *     name. What follows the last `@` names a collection and is not looked up.
+         *     name. What follows the `@` names a collection and is not looked up.
          */
         get: operations["getModel"];
         put?: never;
@@ -7258,7 +7260,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Lines of `ImportNote`, at most 1 GiB; may be empty. */
+        /** @description Lines of `ImportNote` or of messages, at most 1 GiB; may be empty. */
         requestBody?: {
             content: {
                 "application/x-ndjson": string;
