@@ -207,7 +207,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	ownTools, err := tools.New(tools.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: policies})
 	must(err)
 	b.recall, b.policies = found, policies
-	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Hooks: told, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
+	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})
 	must(err)
 	importing := &imports{system: b, notes: service}
 	agentFiles, err := letta.New(letta.Deps{Store: b.store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.agent, Clock: b.clock})
@@ -217,7 +217,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Hooks: told, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Embedders: embedders, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},
