@@ -58,7 +58,7 @@ RACE_PACKAGES := \
 	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
 	internal/cache internal/redis internal/worker internal/llm \
 	internal/memory/policy/mem0 internal/memory/policy/memoryos internal/index internal/encoder internal/eval internal/auth internal/tenant \
-	internal/telemetry internal/queue internal/clone internal/outage internal/fair internal/store internal/snapshot internal/document internal/memory/chat internal/mcp
+	internal/telemetry internal/queue internal/clone internal/memory/hooks internal/outage internal/fair internal/store internal/snapshot internal/document internal/memory/chat internal/mcp
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.

@@ -101,6 +101,7 @@ func Map() []Package {
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},
 		{"internal/memory/agent", LayerCore, "an agent's context, tools, runs", []string{memory, notes, block, recall, "internal/memory/files", "internal/memory/tools", tenant}, false},
 		{"internal/memory/files", LayerCore, "folders and files", []string{memory, notes, recall, tenant}, false},
+		{"internal/memory/hooks", LayerCore, "webhooks", []string{memory, tenant}, false},
 		{"internal/memory/tools", LayerCore, "tenants' own tools", []string{memory, tenant}, false},
 		{"internal/memory/bank", LayerCore, "MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/memory/letta", LayerCore, "Letta's agent files, in and out", []string{memory, notes, block, "internal/memory/agent", tenant}, false},

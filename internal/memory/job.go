@@ -27,6 +27,7 @@ const (
 	JobErase       JobKind = "erase"   // earlier versions of summaries that had to be made again; payload EraseJob
 	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
 	JobStep        JobKind = "step"    // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
+	JobWebhook     JobKind = "webhook" // tell a webhook of the changes of a collection; payload WebhookJob
 	JobFlush       JobKind = "flush"   // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
 )
 
@@ -48,7 +49,7 @@ type FlushJob struct {
 
 // Stage is the current step of a job. Prepare reads only its own note: parallel,
 // unordered. Decide reads other notes: one at a time per collection, in order.
-// Task is anything else: parallel.
+// Task is anything else: parallel. Send is a task that waits for a service of a tenant, which may hang: it has slots of its own.
 type Stage string
 
 // The stages.
@@ -56,6 +57,7 @@ const (
 	StagePrepare Stage = "prepare"
 	StageDecide  Stage = "decide"
 	StageTask    Stage = "task"
+	StageSend    Stage = "send"
 )
 
 // StageUpkeep names the tasks of upkeep in claims, which have places of their own; StageTask names the others there. It
@@ -152,7 +154,7 @@ func (j *Job) Shown(now time.Time) JobState {
 }
 
 // Stages returns all stages, in the order in which a note passes them.
-func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask} }
+func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask, StageSend} }
 
 // Backlog is the jobs of a stage that wait although they could be done.
 type Backlog struct {

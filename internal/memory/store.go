@@ -176,6 +176,11 @@ type LogReader interface {
 	Log(ctx context.Context, s tenant.Scope, v View, layer int, after Revision, embedder string, fn func(LogRow) error) (Revision, error)
 	// Changesets lists those of the collection's own log after a revision.
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
+	// Changes lists what the changesets of the lineage after a revision and up to that of the view did, in order: those of
+	// the ancestors up to the fork point, then the own ones. Limit 0: all. A page is shorter than the limit when its
+	// changesets are large, but not empty while there are more. A link that goes or comes with an end of it is no change of
+	// its own. RevisionGone when the revision is below the floor.
+	Changes(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Change, error)
 	// CountChangesets counts those of the collection's own log of a cause, from one time on and before
 	// another, by day (UTC, 2006-01-02).
 	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (map[string]int64, error)
@@ -332,6 +337,7 @@ type StorageLimits struct {
 type Written struct {
 	Revision Revision // of the changeset, or the head when nothing was logged
 	Logged   bool
+	Told     bool         // a job was enqueued that tells webhooks of it
 	Replay   *Idempotency // the key was used before with the same body; fn did not run
 }
 
@@ -617,6 +623,7 @@ type Store interface {
 	Queue
 	Spool
 	HTTPToolStore
+	WebhookStore
 	ReviewStore
 	SnapshotStore
 	Ledger

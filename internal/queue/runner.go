@@ -20,11 +20,15 @@ import (
 // DefaultPrepares is the default of Config.Prepares.
 const DefaultPrepares = 4
 
+// DefaultSends is the default of Config.Sends.
+const DefaultSends = 16
+
 // Config bounds a runner. Zero fields take the defaults.
 type Config struct {
 	Prepares  int            // prepare jobs at once; default 4
 	Decides   int            // decide jobs at once, of different collections; default 4
 	Tasks     int            // task jobs at once; default 2. Tasks of upkeep have places of their own, see Upkeeps
+	Sends     int            // send jobs at once; default DefaultSends
 	Batch     int            // prepare jobs in one claim; default 16, never more than there are free slots
 	Lease     time.Duration  // default 15 s; prolonged at every third of it
 	Poll      time.Duration  // longest time between two polls of the outbox; default 1 s
@@ -50,13 +54,13 @@ func (c *Config) shareOf(slots int) int {
 func Upkeeps(tasks int) int { return max(1, tasks/2) }
 
 func (c *Config) setDefaults() error {
-	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 {
+	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Sends < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 {
 		return errors.New("queue: settings must not be negative")
 	}
 	for _, f := range []struct {
 		at *int
 		to int
-	}{{&c.Prepares, DefaultPrepares}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
+	}{{&c.Prepares, DefaultPrepares}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Sends, DefaultSends}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
 		if *f.at == 0 {
 			*f.at = f.to
 		}
@@ -161,7 +165,7 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
 		stages: map[memory.Stage]*stageState{
 			memory.StagePrepare: slots(cfg.Prepares), memory.StageDecide: slots(cfg.Decides), memory.StageTask: slots(cfg.Tasks),
-			memory.StageUpkeep: slots(Upkeeps(cfg.Tasks)),
+			memory.StageUpkeep: slots(Upkeeps(cfg.Tasks)), memory.StageSend: slots(cfg.Sends),
 		},
 	}, nil
 }

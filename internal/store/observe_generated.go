@@ -89,6 +89,13 @@ func (ob *observed) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID,
 	return ob.Store.CancelJob(ctx, s, id, audit)
 }
 
+// Changes implements Store.
+func (ob *observed) Changes(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out1 []memory.Change, err error) {
+	ctx, finish := ob.begin(ctx, "Changes", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Changes(ctx, s, v, after, limit)
+}
+
 // Changesets implements Store.
 func (ob *observed) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out1 []memory.Changeset, err error) {
 	ctx, finish := ob.begin(ctx, "Changesets", s.Tenant(), v.Collection.ID)
@@ -180,6 +187,13 @@ func (ob *observed) CreateTenant(ctx context.Context, op tenant.Operator, t tena
 	return ob.Store.CreateTenant(ctx, op, t)
 }
 
+// CreateWebhook implements Store.
+func (ob *observed) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webhook, most int, audit memory.AuditEntry) (out1 memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "CreateWebhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateWebhook(ctx, s, w, most, audit)
+}
+
 // DeleteAgent implements Store.
 func (ob *observed) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) (err error) {
 	ctx, finish := ob.begin(ctx, "DeleteAgent", s.Tenant(), uuid.Nil)
@@ -213,6 +227,20 @@ func (ob *observed) DeleteTenant(ctx context.Context, op tenant.Operator, id uui
 	ctx, finish := ob.begin(ctx, "DeleteTenant", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.DeleteTenant(ctx, op, id)
+}
+
+// DeleteWebhook implements Store.
+func (ob *observed) DeleteWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteWebhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.DeleteWebhook(ctx, s, id, audit)
+}
+
+// Deliveries implements Store.
+func (ob *observed) Deliveries(ctx context.Context, s tenant.Scope, q memory.DeliveryQuery) (out1 []memory.Delivery, err error) {
+	ctx, finish := ob.begin(ctx, "Deliveries", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Deliveries(ctx, s, q)
 }
 
 // DetachHTTPTool implements Store.
@@ -390,6 +418,13 @@ func (ob *observed) ListTenants(ctx context.Context, op tenant.Operator, after s
 	return ob.Store.ListTenants(ctx, op, after, limit)
 }
 
+// ListWebhooks implements Store.
+func (ob *observed) ListWebhooks(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) (out1 []memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "ListWebhooks", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.ListWebhooks(ctx, s, after, limit)
+}
+
 // Log implements Store.
 func (ob *observed) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (out1 memory.Revision, err error) {
 	ctx, finish := ob.begin(ctx, "Log", s.Tenant(), v.Collection.ID)
@@ -458,6 +493,13 @@ func (ob *observed) Ping(ctx context.Context) (err error) {
 	ctx, finish := ob.begin(ctx, "Ping", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.Ping(ctx)
+}
+
+// PutDelivery implements Store.
+func (ob *observed) PutDelivery(ctx context.Context, s tenant.Scope, d memory.Delivery) (err error) {
+	ctx, finish := ob.begin(ctx, "PutDelivery", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.PutDelivery(ctx, s, d)
 }
 
 // PutPart implements Store.
@@ -635,6 +677,13 @@ func (ob *observed) UpdateTenant(ctx context.Context, op tenant.Operator, t tena
 	return ob.Store.UpdateTenant(ctx, op, t)
 }
 
+// UpdateWebhook implements Store.
+func (ob *observed) UpdateWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Webhook) error) (out1 memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "UpdateWebhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.UpdateWebhook(ctx, s, id, audit, fn)
+}
+
 // Usage implements Store.
 func (ob *observed) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (out1 map[uuid.UUID]memory.Usage, err error) {
 	ctx, finish := ob.begin(ctx, "Usage", s.Tenant(), v.Collection.ID)
@@ -661,4 +710,11 @@ func (ob *observed) VoidLeases(ctx context.Context) (out1 int, err error) {
 	ctx, finish := ob.begin(ctx, "VoidLeases", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.VoidLeases(ctx)
+}
+
+// Webhook implements Store.
+func (ob *observed) Webhook(ctx context.Context, s tenant.Scope, id uuid.UUID) (out1 memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "Webhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Webhook(ctx, s, id)
 }

@@ -30,6 +30,7 @@ type Tx struct {
 	before   Stored                    // of head, before the changesets
 	logged   bool                      // something since the last changeset that EndChangeset wrote
 	ended    bool                      // EndChangeset has written a changeset
+	told     bool                      // a job that tells a webhook was enqueued
 	answer   json.RawMessage           // nil: none was given
 	foreseen map[uuid.UUID]NoteVersion // the zero version: there is none
 }
@@ -66,6 +67,11 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 	}
 	if err := t.checkLimits(o.Limits); err != nil {
 		return h, r, false, err
+	}
+	if t.logged || t.ended {
+		if err := t.tellWebhooks(); err != nil {
+			return h, r, false, err
+		}
 	}
 	for _, e := range o.Audit {
 		if err := writeAudit(t.ctx, t.q, t.scope, t.now, e); err != nil {
@@ -152,6 +158,9 @@ func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow
 	}
 	return nil, nil //nolint:nilnil // the write may begin
 }
+
+// Told reports whether a job was enqueued that tells webhooks of the changesets.
+func (t *Tx) Told() bool { return t.told }
 
 // Session returns the session of the transaction, for tests of engines.
 func (t *Tx) Session() Session { return t.q }

@@ -47,6 +47,13 @@ const (
 	ContextRequestOrderTime      ContextRequestOrder = "time"
 )
 
+// Defines values for DeliveryState.
+const (
+	DeliveryStateDead      DeliveryState = "dead"
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateWaiting   DeliveryState = "waiting"
+)
+
 // Defines values for EventInputRole.
 const (
 	EventInputRoleDeveloper EventInputRole = "developer"
@@ -417,6 +424,16 @@ const (
 	ToolApprovalNever  ToolApproval = "never"
 )
 
+// Defines values for WebhookEvent.
+const (
+	WebhookEventLinkAdded   WebhookEvent = "link.added"
+	WebhookEventLinkChanged WebhookEvent = "link.changed"
+	WebhookEventLinkDeleted WebhookEvent = "link.deleted"
+	WebhookEventNoteAdded   WebhookEvent = "note.added"
+	WebhookEventNoteChanged WebhookEvent = "note.changed"
+	WebhookEventNoteDeleted WebhookEvent = "note.deleted"
+)
+
 // APIKey defines model for APIKey.
 type APIKey struct {
 	Agent       *string    `json:"agent,omitempty"`
@@ -752,8 +769,37 @@ type BulkSummary struct {
 	Failed   int  `json:"failed"`
 }
 
+// Change What one changeset did.
+type Change struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in `HistoryEntry`.
+	Cause string        `json:"cause"`
+	Job   *string       `json:"job,omitempty"`
+	Links []LinkChange  `json:"links"`
+	Notes []ChangedNote `json:"notes"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
 // ChangeKind defines model for ChangeKind.
 type ChangeKind string
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Items []Change `json:"items"`
+
+	// Next The revision to pass as `after` to the next request.
+	Next int64 `json:"next"`
+}
+
+// ChangedNote defines model for ChangedNote.
+type ChangedNote struct {
+	Change ChangeKind `json:"change"`
+	ID     string     `json:"id"`
+}
 
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
@@ -1186,6 +1232,40 @@ type DayCost struct {
 	// PromptTokens As the endpoint counted them.
 	PromptTokens int64 `json:"prompt_tokens"`
 }
+
+// Delivery A message that was sent at least once; `id` is its `Webhook-Id`.
+type Delivery struct {
+	Attempts   int       `json:"attempts"`
+	Collection string    `json:"collection"`
+	CreatedAt  time.Time `json:"created_at"`
+
+	// Error Why the last try failed.
+	Error *string `json:"error,omitempty"`
+	Event string  `json:"event"`
+	ID    string  `json:"id"`
+
+	// NextAt Of the next try.
+	NextAt *time.Time `json:"next_at,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision      `json:"revision"`
+	State    DeliveryState `json:"state"`
+
+	// Status Of the last answer; absent: there was none.
+	Status *int `json:"status,omitempty"`
+
+	// UpdatedAt Of the last try.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Items      []Delivery `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
+// DeliveryState defines model for DeliveryState.
+type DeliveryState string
 
 // Diff defines model for Diff.
 type Diff struct {
@@ -4012,4 +4092,46 @@ type ViewRef struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// Webhook defines model for Webhook.
+type Webhook struct {
+	// Collection Absent: all.
+	Collection *string   `json:"collection,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+
+	// Events Those that it is told of.
+	Events []WebhookEvent `json:"events"`
+	ID     string         `json:"id"`
+
+	// Secret `whsec_` and the key in base64: only in the answer that made it.
+	Secret    *string   `json:"secret,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
+	URL       string    `json:"url"`
+}
+
+// WebhookEvent defines model for WebhookEvent.
+type WebhookEvent string
+
+// WebhookInput defines model for WebhookInput.
+type WebhookInput struct {
+	// Collection Id or name of the collection whose changes are told; absent: all of the tenant.
+	Collection *string `json:"collection,omitempty"`
+
+	// Events Absent: all.
+	Events []WebhookEvent `json:"events,omitempty"`
+	URL    string         `json:"url"`
+}
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items      []Webhook `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// WebhookPatch defines model for WebhookPatch.
+type WebhookPatch struct {
+	Events       nullable.Nullable[[]WebhookEvent] `json:"events,omitempty"`
+	RotateSecret *bool                             `json:"rotate_secret,omitempty"`
+	URL          *string                           `json:"url,omitempty"`
 }

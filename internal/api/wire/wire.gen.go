@@ -48,6 +48,13 @@ const (
 	ContextRequestOrderTime      ContextRequestOrder = "time"
 )
 
+// Defines values for DeliveryState.
+const (
+	DeliveryStateDead      DeliveryState = "dead"
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateWaiting   DeliveryState = "waiting"
+)
+
 // Defines values for EventInputRole.
 const (
 	EventInputRoleDeveloper EventInputRole = "developer"
@@ -416,6 +423,16 @@ const (
 const (
 	ToolApprovalAlways ToolApproval = "always"
 	ToolApprovalNever  ToolApproval = "never"
+)
+
+// Defines values for WebhookEvent.
+const (
+	WebhookEventLinkAdded   WebhookEvent = "link.added"
+	WebhookEventLinkChanged WebhookEvent = "link.changed"
+	WebhookEventLinkDeleted WebhookEvent = "link.deleted"
+	WebhookEventNoteAdded   WebhookEvent = "note.added"
+	WebhookEventNoteChanged WebhookEvent = "note.changed"
+	WebhookEventNoteDeleted WebhookEvent = "note.deleted"
 )
 
 // Defines values for Include.
@@ -868,8 +885,37 @@ type BulkSummary struct {
 	Failed   int  `json:"failed"`
 }
 
+// Change What one changeset did.
+type Change struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in `HistoryEntry`.
+	Cause string        `json:"cause"`
+	Job   *uuid.UUID    `json:"job,omitempty"`
+	Links []LinkChange  `json:"links"`
+	Notes []ChangedNote `json:"notes"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
 // ChangeKind defines model for ChangeKind.
 type ChangeKind string
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Items []Change `json:"items"`
+
+	// Next The revision to pass as `after` to the next request.
+	Next int64 `json:"next"`
+}
+
+// ChangedNote defines model for ChangedNote.
+type ChangedNote struct {
+	Change ChangeKind `json:"change"`
+	ID     uuid.UUID  `json:"id"`
+}
 
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
@@ -1302,6 +1348,40 @@ type DayCost struct {
 	// PromptTokens As the endpoint counted them.
 	PromptTokens int64 `json:"prompt_tokens"`
 }
+
+// Delivery A message that was sent at least once; `id` is its `Webhook-Id`.
+type Delivery struct {
+	Attempts   int       `json:"attempts"`
+	Collection uuid.UUID `json:"collection"`
+	CreatedAt  time.Time `json:"created_at"`
+
+	// Error Why the last try failed.
+	Error *string   `json:"error,omitempty"`
+	Event string    `json:"event"`
+	ID    uuid.UUID `json:"id"`
+
+	// NextAt Of the next try.
+	NextAt *time.Time `json:"next_at,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision      `json:"revision"`
+	State    DeliveryState `json:"state"`
+
+	// Status Of the last answer; absent: there was none.
+	Status *int `json:"status,omitempty"`
+
+	// UpdatedAt Of the last try.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Items      []Delivery `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
+// DeliveryState defines model for DeliveryState.
+type DeliveryState string
 
 // Diff defines model for Diff.
 type Diff struct {
@@ -4131,6 +4211,48 @@ type ViewRef struct {
 	Revision Revision `json:"revision"`
 }
 
+// Webhook defines model for Webhook.
+type Webhook struct {
+	// Collection Absent: all.
+	Collection *uuid.UUID `json:"collection,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+
+	// Events Those that it is told of.
+	Events []WebhookEvent `json:"events"`
+	ID     uuid.UUID      `json:"id"`
+
+	// Secret `whsec_` and the key in base64: only in the answer that made it.
+	Secret    *string   `json:"secret,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
+	URL       string    `json:"url"`
+}
+
+// WebhookEvent defines model for WebhookEvent.
+type WebhookEvent string
+
+// WebhookInput defines model for WebhookInput.
+type WebhookInput struct {
+	// Collection Id or name of the collection whose changes are told; absent: all of the tenant.
+	Collection *string `json:"collection,omitempty"`
+
+	// Events Absent: all.
+	Events []WebhookEvent `json:"events,omitempty"`
+	URL    string         `json:"url"`
+}
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items      []Webhook `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// WebhookPatch defines model for WebhookPatch.
+type WebhookPatch struct {
+	Events       nullable.Nullable[[]WebhookEvent] `json:"events,omitempty"`
+	RotateSecret *bool                             `json:"rotate_secret,omitempty"`
+	URL          *string                           `json:"url,omitempty"`
+}
+
 // AgentFilter Id or name.
 type AgentFilter = Ref
 
@@ -4160,6 +4282,9 @@ type Create = string
 
 // Cursor defines model for cursor.
 type Cursor = string
+
+// DeliveryPath defines model for deliveryPath.
+type DeliveryPath = string
 
 // Erase defines model for erase.
 type Erase = bool
@@ -4232,6 +4357,9 @@ type ToolPath = ToolName
 
 // Wait defines model for wait.
 type Wait string
+
+// WebhookPath defines model for webhookPath.
+type WebhookPath = string
 
 // BadRequest RFC 9457.
 type BadRequest = Problem
@@ -4565,6 +4693,18 @@ type UndoBlockParams struct {
 
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListChangesParams defines parameters for ListChanges.
+type ListChangesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After The revision after which the page begins, such as `next` of the page before.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// LastEventID The id of the last event that was received; for a stream.
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
 // ChatParams defines parameters for Chat.
@@ -5192,6 +5332,25 @@ type GetUsageParams struct {
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 }
 
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor        `form:"cursor,omitempty" json:"cursor,omitempty"`
+	State  *DeliveryState `form:"state,omitempty" json:"state,omitempty"`
+}
+
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
 type CreateAgentJSONRequestBody = AgentInput
 
@@ -5371,3 +5530,12 @@ type PatchHTTPToolJSONRequestBody = HTTPToolPatch
 
 // PatchHTTPToolApplicationMergePatchPlusJSONRequestBody defines body for PatchHTTPTool for application/merge-patch+json ContentType.
 type PatchHTTPToolApplicationMergePatchPlusJSONRequestBody = HTTPToolPatch
+
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = WebhookInput
+
+// PatchWebhookJSONRequestBody defines body for PatchWebhook for application/json ContentType.
+type PatchWebhookJSONRequestBody = WebhookPatch
+
+// PatchWebhookApplicationMergePatchPlusJSONRequestBody defines body for PatchWebhook for application/merge-patch+json ContentType.
+type PatchWebhookApplicationMergePatchPlusJSONRequestBody = WebhookPatch

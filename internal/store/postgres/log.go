@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -120,6 +121,50 @@ func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memor
  AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = $1 AND u.collection = $2 AND u.revision > c.revision AND u.revision <= $4 AND u.undoes = c.revision)
  ORDER BY revision DESC`, []any{tenantID, span.Layer, rev(span.After), rev(span.To)}, func(rows pgx.Rows) error {
 		c, err := store.ScanMerge(rows)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether
+// what they are of was live before, which rows e of the same key in the layers tell. guard is the condition of the index of the log.
+func (p *params) begun(layers []memory.Layer, after, to memory.Revision, table, guard, key, same string, n int) string {
+	var before strings.Builder
+	for _, l := range layers {
+		before.WriteString("(SELECT NOT e.deleted FROM " + table + " e WHERE e.tenant = $1 AND e.layer = " + p.add(l.Collection) + " AND " + same +
+			" AND e.from_rev < x.from_rev AND e.from_rev <= " + p.add(rev(l.Bound)) + " ORDER BY e.from_rev DESC LIMIT 1), ")
+	}
+	return "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, COALESCE(" + before.String() + "false) AS before FROM " + table + " x WHERE " + guard +
+		" AND x.tenant = $1 AND x.layer = " + p.add(layers[0].Collection) + " AND x.from_rev > " + p.add(rev(after)) + " AND x.from_rev <= " + p.add(rev(to)) +
+		") b WHERE NOT deleted OR before ORDER BY from_rev, " + strings.ReplaceAll(key, "x.", "") + " LIMIT " + p.add(limit(n))
+}
+
+// NotesBegun implements store.LogRows.
+func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.NoteBegun, err error) {
+	p := params{args: []any{tenantID}}
+	text := p.begun(layers, after, to, "notes", "x.bytes >= 0", "x.id", "e.id = x.id", n)
+	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		var c store.NoteBegun
+		var deleted, before bool
+		err := rows.Scan(&c.At, &c.Note, &deleted, &before)
+		c.Change = store.Became(deleted, before)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// LinksBegun implements store.LogRows.
+func (q *session) LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.LinkBegun, err error) {
+	p := params{args: []any{tenantID}}
+	text := p.begun(layers, after, to, "links", "x.confidence >= 0", "x.source, x.relation, x.target",
+		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", n)
+	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		var c store.LinkBegun
+		var deleted, before bool
+		err := rows.Scan(&c.At, &c.Source, &c.Relation, &c.Target, &deleted, &before)
+		c.Change = store.Became(deleted, before)
 		out = append(out, c)
 		return err
 	})

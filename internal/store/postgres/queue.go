@@ -106,8 +106,8 @@ func (q *session) UnendedJobs(ctx context.Context, tenantID, collection uuid.UUI
 
 // CountJobsBefore implements store.JobRows.
 func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err error) {
-	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND stage <> $3 AND seq < $4 AND state IN ('queued', 'running')",
-		[]any{j.Tenant, j.Collection, string(memory.StageTask), j.Seq}, &n)
+	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND stage NOT IN ($3, $5) AND seq < $4 AND state IN ('queued', 'running')",
+		[]any{j.Tenant, j.Collection, string(memory.StageTask), j.Seq, string(memory.StageSend)}, &n)
 	return n, err
 }
 

@@ -74,7 +74,7 @@ const (
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, `WITH c AS MATERIALIZED (
  SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
-  EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task')
+  EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task', 'send')
    AND j.state IN ('queued', 'running') AND `+claimable+`) AS other
  FROM (SELECT DISTINCT tenant, collection FROM jobs INDEXED BY jobs_waiting WHERE state IN ('queued', 'running')) w)
 SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+firstIsDue+" AND "+noneHeld+" AND "+nonePrepared+`

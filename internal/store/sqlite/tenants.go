@@ -97,6 +97,8 @@ var tenantTables = []struct{ name, key string }{
 	{"attachments", "tenant, collection, block"},
 	{"snapshots", "tenant, collection, name"},
 	{"tools", "tenant, id"},
+	{"deliveries", "tenant, webhook, id"},
+	{"webhooks", "tenant, id"},
 	{"jobs", "tenant, id"},
 	{"spool", "tenant, job, name, part"},
 	{"audit", "tenant, id"},

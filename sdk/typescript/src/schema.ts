@@ -386,12 +386,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow a collection
-         * @description Server-sent events named `collection` whose data is a `Collection` without `index`: one at once, and one after
-         *     changes of its notes, links, reviews or settings, at most one a second. The stream ends after a minute, and when the collection
-         *     is deleted: then ask again.
+         * List or follow the changes of a collection
+         * @description The changesets after the revision `after`, oldest first: those that the collection has inherited up to its fork point,
+         *     and its own. Beyond the head the page is empty; below the floor the answer is 410. A link that goes or comes
+         *     with one of its notes is no change of its own.
+         *
+         *     With `Accept: text/event-stream` the answer is a stream of events named `change`, whose data is a `Change` and whose
+         *     id is its revision: those that are there, then each new one. `Last-Event-ID` takes the place of `after`, so that a stream that
+         *     was cut is continued without a gap. It ends when the collection is deleted or the credential is no longer accepted.
          */
-        get: operations["streamCollection"];
+        get: operations["listChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1444,6 +1448,103 @@ export interface paths {
         get: operations["listTools"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tenant's webhooks */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description An address that is told of changes: for each changeset and event a POST with a JSON body (`type`, `timestamp`, `data` with
+         *     `collection`, `revision`, `actor`, `job`, `cause`, and the ids of `notes` or the `links`), signed as the Standard Webhooks
+         *     specification says (`Webhook-Id`, `Webhook-Timestamp`, `Webhook-Signature`). What notes say is not sent.
+         *
+         *     Messages of one collection come in order and at least once; a message that is sent again has the same `Webhook-Id`. An answer
+         *     other than 2xx within ten seconds is a failure: redirects are not followed, and the body of an answer is not read. A message that fails is sent
+         *     again after one second, then with growing pauses up to an hour, and is `dead` a day after its change; those that follow it
+         *     in its collection wait.
+         *
+         *     The host must be one of the tenant's `allowed_hosts` or of the operator's `SLIPBOX_ALLOW_HOSTS`; only the latter may have
+         *     addresses that are not public, which is checked at each connection. A credential of an agent is refused.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Its deliveries are deleted with it.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook
+         * @description Fields that are absent keep their value; `events: null` means all. With `rotate_secret` the answer has a new `secret`. Messages are signed
+         *     with the one before, too, for a day.
+         */
+        patch: operations["patchWebhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was sent to a webhook
+         * @description What needs no further try is kept for 30 days.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}/deliveries/{delivery}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message once more
+         * @description It is made from the log again and sent under the same id, also when it was accepted, without waiting for its turn.
+         */
+        post: operations["retryDelivery"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4704,6 +4805,75 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        /** @enum {string} */
+        WebhookEvent: "note.added" | "note.changed" | "note.deleted" | "link.added" | "link.changed" | "link.deleted";
+        WebhookInput: {
+            url: string;
+            /** @description Id or name of the collection whose changes are told; absent: all of the tenant. */
+            collection?: string;
+            /** @description Absent: all. */
+            events?: components["schemas"]["WebhookEvent"][];
+        };
+        WebhookPatch: {
+            url?: string;
+            events?: components["schemas"]["WebhookEvent"][] | null;
+            rotate_secret?: boolean;
+        };
+        Webhook: {
+            /** Format: uuid */
+            id: string;
+            url: string;
+            /**
+             * Format: uuid
+             * @description Absent: all.
+             */
+            collection?: string;
+            /** @description Those that it is told of. */
+            events: components["schemas"]["WebhookEvent"][];
+            /** @description `whsec_` and the key in base64: only in the answer that made it. */
+            secret?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        WebhookList: {
+            items: components["schemas"]["Webhook"][];
+            next_cursor?: string;
+        };
+        /** @enum {string} */
+        DeliveryState: "waiting" | "delivered" | "dead";
+        /** @description A message that was sent at least once; `id` is its `Webhook-Id`. */
+        Delivery: {
+            /** Format: uuid */
+            id: string;
+            event: string;
+            /** Format: uuid */
+            collection: string;
+            revision: components["schemas"]["Revision"];
+            state: components["schemas"]["DeliveryState"];
+            attempts: number;
+            /** @description Of the last answer; absent: there was none. */
+            status?: number;
+            /** @description Why the last try failed. */
+            error?: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Of the last try.
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description Of the next try.
+             */
+            next_at?: string;
+        };
+        DeliveryList: {
+            items: components["schemas"]["Delivery"][];
+            next_cursor?: string;
+        };
         HTTPToolList: {
             items: components["schemas"]["HTTPTool"][];
             next_cursor?: string;
@@ -5222,6 +5392,32 @@ export interface components {
             fields: string[];
             before?: components["schemas"]["Note"];
             after?: components["schemas"]["Note"];
+        };
+        /** @description What one changeset did. */
+        Change: {
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** Format: uuid */
+            job?: string;
+            /** @description As in `HistoryEntry`. */
+            cause: string;
+            notes: components["schemas"]["ChangedNote"][];
+            links: components["schemas"]["LinkChange"][];
+        };
+        ChangeList: {
+            items: components["schemas"]["Change"][];
+            /**
+             * Format: int64
+             * @description The revision to pass as `after` to the next request.
+             */
+            next: number;
+        };
+        ChangedNote: {
+            /** Format: uuid */
+            id: string;
+            change: components["schemas"]["ChangeKind"];
         };
         LinkChange: {
             /** Format: uuid */
@@ -6136,6 +6332,10 @@ export interface components {
         blockPath: string;
         /** @description Id or name of a folder. */
         folderPath: components["schemas"]["Ref"];
+        /** @description Id of the webhook. */
+        webhookPath: string;
+        /** @description Id of the delivery. */
+        deliveryPath: string;
         /** @description Id or name of a tool. */
         toolPath: components["schemas"]["ToolName"];
         /** @description Id of a file. */
@@ -7203,10 +7403,18 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
-    streamCollection: {
+    listChanges: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The revision after which the page begins, such as `next` of the page before. */
+                after?: number;
+            };
+            header?: {
+                /** @description The id of the last event that was received; for a stream. */
+                "Last-Event-ID"?: string;
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -7218,12 +7426,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The event stream. */
+            /** @description A page, or the event stream. */
             200: {
                 headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["ChangeList"];
                     "text/event-stream": string;
                 };
             };
@@ -7232,6 +7442,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -9896,6 +10107,247 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["Timeout"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookInput"];
+            };
+        };
+        responses: {
+            /** @description The webhook, with its secret. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    patchWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookPatch"];
+                "application/merge-patch+json": components["schemas"]["WebhookPatch"];
+            };
+        };
+        responses: {
+            /** @description The webhook as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                state?: components["schemas"]["DeliveryState"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+                /** @description Id of the delivery. */
+                delivery: components["parameters"]["deliveryPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery as it was before. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
         };
     };
     listHTTPTools: {

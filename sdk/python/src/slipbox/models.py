@@ -1103,6 +1103,68 @@ class HTTPTool(Model):
     updated_at: AwareDatetime
 
 
+class Webhook(Model):
+    id: str
+    url: str
+    collection: str | None = None
+    """
+    Absent: all.
+    """
+    events: list[str]
+    """
+    Those that it is told of.
+    """
+    secret: str | None = None
+    """
+    `whsec_` and the key in base64: only in the answer that made it.
+    """
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class WebhookList(Model):
+    items: list[Webhook]
+    next_cursor: str | None = None
+
+
+class Delivery(Model):
+    """
+    A message that was sent at least once; `id` is its `Webhook-Id`.
+    """
+
+    id: str
+    event: str
+    collection: str
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    state: str
+    attempts: int
+    status: int | None = None
+    """
+    Of the last answer; absent: there was none.
+    """
+    error: str | None = None
+    """
+    Why the last try failed.
+    """
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    """
+    Of the last try.
+    """
+    next_at: AwareDatetime | None = None
+    """
+    Of the next try.
+    """
+
+
+class DeliveryList(Model):
+    items: list[Delivery]
+    next_cursor: str | None = None
+
+
 class HTTPToolList(Model):
     items: list[HTTPTool]
     next_cursor: str | None = None
@@ -1263,6 +1325,11 @@ class ViewRef(Model):
     """
     A position in a collection's log.
     """
+
+
+class ChangedNote(Model):
+    id: str
+    change: str
 
 
 class LinkChange(Model):
@@ -2259,6 +2326,34 @@ class NoteChange(Model):
     """
     before: Note | None = None
     after: Note | None = None
+
+
+class Change(Model):
+    """
+    What one changeset did.
+    """
+
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    at: AwareDatetime
+    actor: str
+    job: str | None = None
+    cause: str
+    """
+    As in `HistoryEntry`.
+    """
+    notes: list[ChangedNote]
+    links: list[LinkChange]
+
+
+class ChangeList(Model):
+    items: list[Change]
+    next: int
+    """
+    The revision to pass as `after` to the next request.
+    """
 
 
 class Diff(Model):

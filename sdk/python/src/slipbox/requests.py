@@ -310,6 +310,23 @@ class HTTPToolPatch(TypedDict):
     approval: NotRequired[ToolApproval]
 
 
+WebhookEvent: TypeAlias = Literal[
+    "note.added", "note.changed", "note.deleted", "link.added", "link.changed", "link.deleted"
+]
+
+
+class WebhookInput(TypedDict):
+    url: str
+    collection: NotRequired[str]
+    events: NotRequired[list[WebhookEvent]]
+
+
+class WebhookPatch(TypedDict):
+    url: NotRequired[str]
+    events: NotRequired[list[WebhookEvent] | None]
+    rotate_secret: NotRequired[bool]
+
+
 class HTTPToolRef(TypedDict):
     tool: str
 
