@@ -58,7 +58,7 @@ RACE_PACKAGES := \
 	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
 	internal/cache internal/redis internal/worker internal/llm \
 	internal/memory/policy/mem0 internal/memory/policy/memoryos internal/index internal/encoder internal/eval internal/auth internal/tenant \
-	internal/telemetry internal/queue internal/clone internal/outage internal/fair internal/store internal/snapshot internal/document internal/memory/chat internal/mcp
+	internal/telemetry internal/queue internal/clone internal/memory/hooks internal/outage internal/fair internal/store internal/snapshot internal/document internal/memory/chat internal/mcp
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
@@ -192,6 +192,10 @@ test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 .PHONY: test/fuzz/go
 test/fuzz/go: ## Run each fuzz target of the packages for FUZZTIME; KEEP=20 adds what it found to testdata/fuzz
 	@FUZZTIME='$(FUZZTIME)' KEEP='$(KEEP)' scripts/fuzz-go.sh
+
+.PHONY: attack
+attack: ## Attack one tenant as another, with requests made from the contract (SLIPBOX_ATTACKS=100000; 2,000 are in every test run)
+	SLIPBOX_ATTACKS=$${SLIPBOX_ATTACKS:-100000} go test -count=1 -timeout=30m -run 'TestAttack' ./internal/api
 
 .PHONY: nightly
 nightly: ## Run everything at full length: all of .ci/run with large numbers, for hours

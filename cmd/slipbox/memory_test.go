@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -209,4 +210,86 @@ func TestInterruptAndRevokedKey(t *testing.T) {
 		_, problems, code := p.run(t, "", "search", "kiln")
 		return code == 2 && strings.Contains(problems, "slipbox login")
 	})
+}
+
+// The day of a file begins where the zone of the collection begins it.
+func TestImportDates(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dir := t.TempDir()
+	for _, day := range []string{"2026-06-01", "2026-01-15"} {
+		if err := os.WriteFile(filepath.Join(dir, day+".md"), []byte("On "+day+" I saw the dentist.\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for zone, want := range map[string][]string{
+		"UTC": {"2026-01-15T00:00:00Z", "2026-06-01T00:00:00Z"}, "America/New_York": {"2026-01-15T05:00:00Z", "2026-06-01T04:00:00Z"},
+		"Asia/Tokyo": {"2026-01-14T15:00:00Z", "2026-05-31T15:00:00Z"},
+	} {
+		c := strings.ToLower(strings.ReplaceAll(zone, "/", "-"))
+		p.pipe(t, "", "add", "-c", c, "--create", "none", "A first note.")
+		p.patch(t, "/v1/collections/"+c, `{"policy_config": {"timezone": "`+zone+`"}}`)
+		p.pipe(t, "", "import", dir, "-c", c)
+		var got []string
+		for _, hit := range object(t, p.pipe(t, "", "search", "-c", c, "dentist", "-k", "5"))["hits"].([]any) {
+			if note := hit.(map[string]any)["note"].(map[string]any); strings.Contains(note["content"].(string), "dentist") {
+				got = append(got, note["occurred_at"].(string))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: the notes are of %v, want %v", zone, got, want)
+		}
+	}
+}
+
+// What is deleted is no longer recalled by a hook, and erased it is not in the history either.
+func TestDeleteAndErase(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	for _, in := range []string{"The code of the safe is 4711.", "I sail on Sundays."} {
+		stop := map[string]any{"session_id": in, "prompt": in}
+		p.run(t, hookJSON(t, stop), "hook", "claude-code", "recall", "--user", "nora")
+		delete(stop, "prompt")
+		stop["last_assistant_message"] = "I see."
+		if _, problems, code := p.run(t, hookJSON(t, stop), "hook", "claude-code", "capture", "--user", "nora", "--wait"); code != 0 {
+			t.Fatal(problems)
+		}
+	}
+	recall := func() string {
+		t.Helper()
+		var out string
+		for ended := time.Now().Add(time.Minute); out == "" && time.Now().Before(ended); { // a recall gives up soon on a busy machine
+			out = p.pipe(t, hookJSON(t, map[string]any{"session_id": "later", "prompt": "What is the code of the safe, and when do I sail?"}), "hook", "claude-code", "recall", "--user", "nora")
+		}
+		return out
+	}
+	if out := recall(); !strings.Contains(out, "4711") {
+		t.Fatalf("recalled: %s", out)
+	}
+	var note string
+	for _, m := range p.messages(t, "nora") {
+		if strings.Contains(m["content"].(string), "4711") {
+			note = m["id"].(string)
+		}
+	}
+	if out := object(t, p.pipe(t, "", "delete", note, "--user", "nora")); out["deleted"] != note {
+		t.Errorf("deleted: %v", out)
+	}
+	if out := recall(); strings.Contains(out, "4711") || !strings.Contains(out, "sail") {
+		t.Errorf("recalled after the deletion: %s", out)
+	}
+	if out := p.pipe(t, "", "history", note, "--user", "nora"); !strings.Contains(out, "4711") {
+		t.Errorf("the history of a deleted note: %s", out)
+	}
+	if out := p.pipe(t, "", "delete", "--erase", "--text", note, "--user", "nora"); !strings.Contains(out, "erased") || !strings.Contains(out, "versions") {
+		t.Errorf("erased: %s", out)
+	}
+	if out, problems, code := p.run(t, "", "history", note, "--user", "nora"); code != 3 {
+		t.Errorf("the history of an erased note: exit %d, %s%s", code, out, problems)
+	}
+	if _, problems, code := p.run(t, "", "delete", note, "--sources", "some", "--user", "nora"); code == 0 || !strings.Contains(problems, "sources") {
+		t.Errorf("an unknown choice: exit %d, %s", code, problems)
+	}
 }

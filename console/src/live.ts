@@ -2,11 +2,11 @@ import { ConnectionError, SlipboxError, type Schemas } from '@slipbox/client'
 import { useEffect, useState } from 'preact/hooks'
 import { useShared } from './state.ts'
 
-/** Pauses before a stream is begun again, in milliseconds: the first, and the longest that it grows to. */
+/** Pauses before a stream is begun again, in milliseconds: the first, which is also that between two reads, and the longest that it grows to. */
 const pauses = { first: 1000, longest: 15_000 }
 
 /**
- * Follows a collection by its events: `now` is what it was last, and `away` says that the gateway is not reached.
+ * Follows a collection by its changes: `now` is what it was last, and `away` says that the gateway is not reached.
  * A page that nobody sees holds no connection, of which a browser has few.
  */
 export function useLive(ref: string): { now: Schemas['Collection'] | undefined; away: boolean } {
@@ -17,15 +17,23 @@ export function useLive(ref: string): { now: Schemas['Collection'] | undefined; 
   useEffect(() => {
     if (!seen) return
     const control = new AbortController()
+    const once = { signal: control.signal, retries: 0 }
+    const read = async () => {
+      const read = await api.collection(ref).get(once)
+      setAway(false)
+      setNow(read)
+      return read.head_revision
+    }
     const follow = async () => {
       let pause = pauses.first
       while (!control.signal.aborted) {
         try {
-          for await (const event of api.stream('get', '/v1/collections/{collection}/changes', { signal: control.signal, retries: 0, path: { collection: ref } })) {
-            if (event.event !== 'collection') continue
-            pause = pauses.first
-            setAway(false)
-            setNow(event.data as Schemas['Collection'])
+          let head = await read()
+          pause = pauses.first
+          for await (const event of api.stream('get', '/v1/collections/{collection}/changes', { ...once, path: { collection: ref }, query: { after: head } })) {
+            if (event.event !== 'change' || (event.data as Schemas['Change']).revision <= head) continue
+            head = await read()
+            await sleep(pauses.first, control.signal)
           }
         } catch (error) {
           if (control.signal.aborted) return

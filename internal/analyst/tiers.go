@@ -266,19 +266,12 @@ func likeness(terms [][]string) [][]float64 {
 	out, length := make([][]float64, len(terms)), make([]float64, len(terms))
 	for i, list := range terms {
 		out[i] = make([]float64, len(terms))
-		has := map[string]bool{}
 		for _, t := range list {
 			length[i] += square(t)
-			has[t] = true
 		}
 		for j := range i {
-			for _, t := range terms[j] {
-				if has[t] {
-					out[i][j] += square(t)
-				}
-			}
-			if out[i][j] > 0 {
-				out[i][j] /= math.Sqrt(length[i] * length[j])
+			if shared := sharedWeight(list, terms[j], square); shared > 0 {
+				out[i][j] = shared / math.Sqrt(length[i]*length[j])
 			}
 			if i-j == 1 {
 				out[i][j] += nextTo
@@ -287,6 +280,16 @@ func likeness(terms [][]string) [][]float64 {
 		}
 	}
 	return out
+}
+
+// sharedWeight returns the sum of the weights of the terms that are in both sets.
+func sharedWeight(a, b []string, weight func(term string) float64) (sum float64) {
+	for _, t := range a {
+		if slices.Contains(b, t) {
+			sum += weight(t)
+		}
+	}
+	return sum
 }
 
 // profile adds to the profile what the person stated, each sentence behind its date; the oldest ones leave when there

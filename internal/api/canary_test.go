@@ -17,7 +17,7 @@ const canary = "quokka"
 // canaryPolicies are all policies, with settings by which they derive at once.
 var canaryPolicies = map[string]string{
 	"none": `{}`, "amem": `{}`, "mem0": `{"summary_every":1}`, "mem0g": `{}`, "memorybank": `{"summary_delay":0}`,
-	"memoryos": `{"short_capacity":1,"heat_threshold":1}`, "layered": `{"episodic_threshold":0}`, "memgpt": `{}`,
+	"memoryos": `{"short_capacity":1,"heat_threshold":1}`, "layered": `{"importance_threshold":0,"consolidate_every":2,"consolidate_from":1}`, "memgpt": `{}`,
 }
 
 // canaryCage is a collection that was told the canary.

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -34,6 +35,7 @@ type Core struct {
 	Files       *files.Service
 	Agent       *agent.Service
 	Tools       *tools.Service
+	Hooks       *hooks.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Layers      *layers.Service
@@ -107,7 +109,7 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil, "tiers": c.Tiers == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "hooks": c.Hooks == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil, "tiers": c.Tiers == nil,
 		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil, "embedders": c.Embedders == nil,
@@ -147,10 +149,17 @@ func (s *Server) mountCore(deps Core) error {
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
 		"getCollection":         h.getCollection,
-		"streamCollection":      h.streamCollection,
+		"listChanges":           h.listChanges,
 		"patchCollection":       h.patchCollection,
 		"deleteCollection":      h.deleteCollection,
 		"cloneCollection":       h.cloneCollection,
+		"diffCollection":        h.diffCollection,
+		"mergeCollection":       h.mergeCollection,
+		"rollbackCollection":    h.rollbackCollection,
+		"listSnapshots":         h.listSnapshots,
+		"createSnapshot":        h.createSnapshot,
+		"deleteSnapshot":        h.deleteSnapshot,
+		"blameNote":             h.blameNote,
 		"importNotes":           h.importNotes,
 		"consolidateCollection": h.consolidateCollection,
 		"reembedCollection":     h.reembedCollection,
@@ -180,6 +189,14 @@ func (s *Server) mountCore(deps Core) error {
 		"redoBlock":    h.redoBlock,
 		"attachBlock":  h.attachBlock,
 		"detachBlock":  h.detachBlock,
+
+		"createWebhook":  h.createWebhook,
+		"listWebhooks":   h.listWebhooks,
+		"getWebhook":     h.getWebhook,
+		"patchWebhook":   h.patchWebhook,
+		"deleteWebhook":  h.deleteWebhook,
+		"listDeliveries": h.listDeliveries,
+		"retryDelivery":  h.retryDelivery,
 
 		"createHTTPTool": h.createHTTPTool,
 		"listHTTPTools":  h.listHTTPTools,

@@ -32,6 +32,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
@@ -199,6 +200,10 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	allowed, err := outbound.ParseHosts("127.0.0.1")
 	must(err)
+	told, err := hooks.New(hooks.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer}, hooks.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ownTools, err := tools.New(tools.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: policies})
 	must(err)
 	b.recall, b.policies = found, policies
@@ -212,7 +217,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
+			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Hooks: told, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
 			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 			Policies: policies, Embedders: embedders, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
 		},
@@ -244,7 +249,7 @@ func (b *system) work(ctx context.Context) (tries int, err error) {
 
 func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error) {
 	noProgress := func(context.Context, memory.Progress) error { return nil }
-	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 		s := grant.Job(d.Tenant, uuid.New())
 		jobs, err := b.store.ClaimJobs(ctx, s, d.Collection, stage, uuid.New(), b.clock().Add(time.Minute), 10)
 		if err != nil {

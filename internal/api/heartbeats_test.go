@@ -121,7 +121,7 @@ func TestHeartbeatOfABusyAgent(t *testing.T) {
 	b.pass(31 * time.Minute)
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
 	s := grant.Job(b.scopes["one"].Scope.Tenant(), uuid.New())
-	tasks, err := b.store.ClaimJobs(t.Context(), s, id, memory.StageTask, uuid.New(), b.clock().Add(time.Minute), 10)
+	tasks, err := b.store.ClaimJobs(t.Context(), s, id, memory.StageUpkeep, uuid.New(), b.clock().Add(time.Minute), 10)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)
 	}

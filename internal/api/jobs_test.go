@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -184,34 +183,6 @@ func neverEnding(t *testing.T) (bench, *core) {
 	b.auth = always{p, &atomic.Bool{}}
 	h := &core{Server: b.Server, Core: Core{Jobs: never{}, Waiter: never{}}, waiting: newGate(1), following: newGate(1)}
 	return b, h
-}
-
-// A stream of a collection sends it at once and when it has changed, and ends with it.
-func TestCollectionEvents(t *testing.T) {
-	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	same := 0
-	b.events = []func(){
-		func() {},
-		func() { same++ }, // a notification without a change
-		func() { b.note(t, "one", c, "text") },
-		func() { b.call(t, "one", "DELETE", c, "").want(http.StatusNoContent) },
-		func() { t.Error("it goes on after the end") },
-	}
-	b.call(t, "bob", "GET", "/v1/collections/"+uuid.NewString()+"/changes", "").refused(404, fault.NotFound, "")
-	got := b.call(t, "reader", "GET", c+"/changes", "").want(http.StatusOK)
-	events := strings.Split(strings.TrimSpace(got.Body.String()), "\n\n")
-	if got.Header().Get("Content-Type") != mediaSSE || len(events) != 2 || same != 1 {
-		t.Fatalf("%v: %q", got.Header(), events)
-	}
-	for i, event := range events {
-		name, data, _ := strings.Cut(event, "\n")
-		var seen wire.Collection
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(data, "data: ")), &seen); err != nil || name != "event: collection" || seen.Counts == nil || seen.Counts.Notes != int64(i) || seen.Index != nil {
-			t.Errorf("%q: %v", event, err)
-		}
-	}
 }
 
 func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {

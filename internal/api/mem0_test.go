@@ -687,3 +687,46 @@ func TestMem0RateLimit(t *testing.T) {
 		}
 	}
 }
+
+// Every deletion of mem0 can erase: of one memory, of a batch, of all that a filter selects.
+func TestMem0Erases(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for name, remove := range map[string]func(t *testing.T, ids []string){
+		"one by one": func(t *testing.T, ids []string) {
+			t.Helper()
+			b.mem0(t, "one", "DELETE", "/v1/memories/"+ids[0]+"/?erase=true", "").want(200)
+			b.mem0(t, "one", "DELETE", "/memories/"+ids[1]+"?erase=true", "").want(200)
+		},
+		"a batch": func(t *testing.T, ids []string) {
+			t.Helper()
+			b.mem0(t, "one", "DELETE", "/v1/batch/?erase=true", `{"memories":[{"memory_id":"`+ids[0]+`"},{"memory_id":"`+ids[1]+`"},{"memory_id":"`+ids[0]+`"}]}`).want(200)
+		},
+		"each of a batch": func(t *testing.T, ids []string) {
+			t.Helper()
+			b.mem0(t, "one", "DELETE", "/v1/batch/", `{"memories":[{"memory_id":"`+ids[0]+`","erase":true},{"memory_id":"`+ids[1]+`","erase":true}]}`).want(200)
+		},
+		"a filter": func(t *testing.T, _ []string) {
+			t.Helper()
+			b.mem0(t, "one", "DELETE", `/v1/memories/?user_id=a-filter&filters={"metadata":{"k":1}}&erase=true`, "").want(200)
+		},
+	} {
+		user := strings.ReplaceAll(name, " ", "-")
+		var ids []string
+		for _, said := range []string{"The code of the safe is 4711.", "The code of the shed is 4712."} {
+			got := b.mem0(t, "one", "POST", "/memories", `{"messages":[{"role":"user","content":"`+said+`"}],"user_id":"`+user+`","metadata":{"k":1}}`).want(200)
+			ids = append(ids, got.text("results.0.id"))
+		}
+		remove(t, ids)
+		c := b.call(t, "one", "GET", "/v1/collections/by?user="+user, "").want(200)
+		path := "/v1/collections/" + c.text("id")
+		for at := range int(c.number("head_revision")) + 1 {
+			if list := b.call(t, "one", "GET", fmt.Sprintf("%s/notes?limit=100&as_of=%d", path, at), "").want(200); strings.Contains(list.Body.String(), "471") {
+				t.Errorf("%s: revision %d has %.600s", name, at, list.Body)
+			}
+		}
+		for _, id := range ids {
+			b.mem0(t, "one", "GET", "/v1/memories/"+id+"/history/", "").want(404)
+		}
+	}
+}

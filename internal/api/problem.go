@@ -136,6 +136,9 @@ func (s *Server) fail(c *gin.Context, err error) {
 		return
 	}
 	p := newProblem(f, id)
+	if x, ok := errors.AsType[*conflictsError](err); ok {
+		p.Conflicts = x.conflicts
+	}
 	var answer any = p
 	media := mediaProblem
 	switch c.GetString(keyErrors) {

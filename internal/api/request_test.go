@@ -1,6 +1,9 @@
 package api
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -130,5 +133,27 @@ func TestIfMatch(t *testing.T) {
 	}
 	if ifMatch("") != nil || ifMatch(" ") != nil {
 		t.Error("an absent header is a condition")
+	}
+}
+
+// A request whose length two headers may have told ends its connection: what follows it is not served as another request.
+func TestChunkedRequestEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, DefaultConfig(), nil)
+	server := httptest.NewServer(b)
+	defer server.Close()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	smuggled := "GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
+	_, err = fmt.Fprintf(conn, "POST /v1/collections HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s", smuggled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(conn)
+	if n := strings.Count(string(all), "HTTP/1.1 "); err != nil || n != 1 || !strings.Contains(string(all), "Connection: close") {
+		t.Errorf("%d answers, %v:\n%s", n, err, all)
 	}
 }

@@ -134,7 +134,22 @@ func (h *core) getReview(c *gin.Context) error {
 }
 
 func (h *core) approveReview(c *gin.Context) error {
-	return h.closeReview(c, h.answered(true, h.Engine.Approve))
+	body, err := bind[wire.ReviewDecision](c)
+	if err != nil {
+		return err
+	}
+	return h.closeReview(c, h.answered(true, func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
+		r, err := h.Engine.Review(ctx, s, id)
+		switch {
+		case err != nil:
+			return r, err
+		case r.Merge() != nil:
+			return h.Clone.ApproveMerge(ctx, s, r, body.Notes, reason)
+		case body.Notes != nil:
+			return r, fault.InvalidField("notes", "only a review of a merge is approved in part")
+		}
+		return h.Engine.Approve(ctx, s, id, reason)
+	}))
 }
 
 func (h *core) rejectReview(c *gin.Context) error {

@@ -237,7 +237,14 @@ func New(deps Deps, cfg Config) (*Server, error) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		// The request may have had a Content-Length, too, which net/http removes. A proxy that believes it sees another end
+		// of the request, so what follows is not served (RFC 9112 6.1).
+		w.Header().Set("Connection", "close")
+	}
+	s.engine.ServeHTTP(w, r)
+}
 
 // newEngine returns a gin engine without its automatic behavior: no redirects, no default
 // middleware. Only trusted proxies may name the client's address.

@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -21,8 +20,6 @@ import (
 const (
 	streamAlive = 5 * time.Second  // between comments that keep proxies from closing the connection, and checks of the credential
 	streamWrite = 30 * time.Second // for sending one event; slower clients are disconnected
-	streamLife  = time.Minute      // of a stream without an end of its own
-	streamPause = time.Second      // between two states of a collection, which may change at any rate
 )
 
 // streamJob sends the job now and at every change, until the job ends, the client leaves, or the
@@ -37,51 +34,6 @@ func (h *core) streamJob(c *gin.Context) error {
 		return err
 	}
 	return h.stream(c, func(ctx context.Context, out *eventStream) error { return h.follow(ctx, s, id, out) })
-}
-
-// streamCollection sends a collection now and after changes, until it is deleted, the client leaves, the server
-// stops, or a minute has passed.
-func (h *core) streamCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	s := scope(c)
-	found, err := h.Collections.Get(c.Request.Context(), s, ref)
-	if err != nil {
-		return err
-	}
-	id := found.Collection.ID
-	return h.stream(c, func(ctx context.Context, out *eventStream) error {
-		ctx, cancel := context.WithTimeout(ctx, streamLife)
-		defer cancel()
-		err := relay(ctx, out, func(ctx context.Context, send func(func() error) error) error {
-			last := ""
-			return h.Waiter.Each(ctx, id, streamPause, func() (bool, error) {
-				data, err := h.collectionNow(ctx, s, id)
-				if err != nil || string(data) == last {
-					return true, err
-				}
-				last = string(data)
-				return true, send(func() error { return out.event("collection", json.RawMessage(data)) })
-			})
-		}, nil)
-		if ctx.Err() != nil || fault.Is(err, fault.NotFound) {
-			return nil
-		}
-		return err
-	})
-}
-
-// collectionNow returns a collection as JSON, without what differs between gateways.
-func (h *core) collectionNow(ctx context.Context, s tenant.Scope, id uuid.UUID) ([]byte, error) {
-	v, err := h.Collections.Get(ctx, s, id.String())
-	if err != nil {
-		return nil, err
-	}
-	out := wireCollection(&v.Collection, v.Counts)
-	out.Lineage = wireLayers(v.Lineage)
-	return json.Marshal(out)
 }
 
 // stream answers with the events that send writes, until the client leaves or the server stops.
@@ -177,6 +129,15 @@ func (e *eventStream) event(name string, v any) error {
 		return err
 	}
 	return e.write("event: %s\ndata: %s\n\n", name, data)
+}
+
+// eventAs is event with an id, by which a client says later what it has seen.
+func (e *eventStream) eventAs(id int64, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return e.write("id: %d\nevent: %s\ndata: %s\n\n", id, name, data)
 }
 
 func (e *eventStream) write(format string, args ...any) error {

@@ -168,6 +168,7 @@ func TestOwnToolsRefused(t *testing.T) {
 		field  string
 	}{
 		"a memory tool":      {args{"name": "archival_insert"}, "name"},
+		"one in capitals":    {args{"name": "Archival_INSERT"}, "name"},
 		"another tool":       {args{"name": "send_message"}, "name"},
 		"a name with spaces": {args{"name": "a b"}, "name"},
 		"a long name":        {args{"name": strings.Repeat("x", 65)}, "name"},

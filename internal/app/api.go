@@ -62,7 +62,7 @@ func (g *Gateway) buildAPI() error {
 
 		CursorKey: cursorKey,
 		Core: &api.Core{
-			Collections: g.Collections, Notes: g.Notes, Blocks: g.Blocks, Files: g.Files, Agent: g.Agent, Tools: g.Tools, Recall: g.Recall, Clone: g.Clones, Imports: g.Imports,
+			Collections: g.Collections, Notes: g.Notes, Blocks: g.Blocks, Files: g.Files, Agent: g.Agent, Tools: g.Tools, Hooks: g.Hooks, Recall: g.Recall, Clone: g.Clones, Imports: g.Imports,
 			Jobs: g.Store, Engine: g.Engine, Upkeep: jobs.Upkeep{Store: g.Store, Embedders: g.Embedders, Policies: g.Policies, ModelFor: g.Engine.ModelFor}, Layers: g.Layers, Tiers: g.Tiers, Waiter: g.Waiters,
 			Policies: g.Policies, Embedders: g.Embedders, Costs: g.Costs, Bank: g.Bank, Letta: g.Letta, Chat: g.Chat,
 			Waiters: g.cfg.Limits.WaitersPerTenant,

@@ -30,6 +30,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
@@ -94,6 +95,7 @@ type Services struct {
 	Blocks      *notes.Blocks
 	Files       *files.Service
 	Tools       *tools.Service
+	Hooks       *hooks.Service
 	Agent       *agent.Service
 	Collections *notes.Collections
 	Clones      *clone.Service
@@ -249,7 +251,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Clones, err = clone.New(
-		clone.Deps{Store: c.Store, Agents: c.Store, Quota: quota{c.quotas}, Forget: c.evict},
+		clone.Deps{Store: c.Store, Agents: c.Store, Policies: c.Policies, Quota: quota{c.quotas}, Forget: c.evict},
 		clone.Config{BatchSize: c.cfg.Jobs.CopyBatch, EphemeralTTL: ephemeral},
 	); err != nil {
 		return err
@@ -261,6 +263,9 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Tools, err = c.newTools(); err != nil {
+		return err
+	}
+	if c.Hooks, err = c.newHooks(); err != nil {
 		return err
 	}
 	if c.Agent, err = agent.New(agent.Deps{
@@ -294,6 +299,23 @@ func (c *core) buildServices(m *models) error {
 	return err
 }
 
+// newHooks builds the service of the tenants' webhooks.
+func (c *core) newHooks() (*hooks.Service, error) {
+	secret, err := wrappingSecret(c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := seal.New(secret, hooks.Purpose)
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := outbound.ParseHosts(c.cfg.Outbound.AllowHosts...)
+	if err != nil {
+		return nil, err
+	}
+	return hooks.New(hooks.Deps{Store: c.Store, Directory: c.Store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer}, hooks.Config{})
+}
+
 // newTools builds the service of the tenants' own tools.
 func (c *core) newTools() (*tools.Service, error) {
 	secret, err := wrappingSecret(c.cfg)
@@ -320,7 +342,7 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Hook: c.Hooks.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)

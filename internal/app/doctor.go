@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -50,7 +52,7 @@ func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
 	} else {
 		out = append(out, doctorData(cfg), doctorStore(ctx, cfg, log))
 	}
-	return slices.Concat(out, []Finding{doctorAddress(ctx, cfg), doctorModel(ctx, cfg)}, doctorEmbedder(ctx, cfg))
+	return slices.Concat(out, []Finding{doctorAddress(ctx, cfg), doctorProxies(cfg), doctorModel(ctx, cfg)}, doctorEmbedder(ctx, cfg))
 }
 
 func doctorSettings(cfg Settings) Finding {
@@ -138,6 +140,26 @@ func doctorAddress(ctx context.Context, cfg Settings) Finding {
 		Name: "address", State: Note, Detail: "a gateway cannot listen on " + cfg.Addr + ", and none answers there",
 		Fix: "stop what listens there, or choose another address with --addr or SLIPBOX_ADDR",
 	}
+}
+
+// doctorProxies names the proxies whose word about a client's address is believed. Limits are counted by address.
+func doctorProxies(cfg Settings) Finding {
+	f := Finding{Name: "proxies", State: OK, Detail: "X-Forwarded-For is believed from " + strings.Join(cfg.HTTP.TrustedProxies, ", ")}
+	if len(cfg.HTTP.TrustedProxies) > 0 {
+		return f
+	}
+	f.Detail = "none is trusted: each client has the address that it connects from"
+	if host, _, err := net.SplitHostPort(cfg.Addr); err == nil && isLoopback(host) {
+		return f
+	}
+	f.State, f.Fix = Note, "behind a proxy, name its network in SLIPBOX_TRUSTED_PROXIES: else all clients behind it share one address and its limits"
+	return f
+}
+
+// isLoopback reports whether only this machine reaches a host.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // askVersion returns the version of the gateway at an address.

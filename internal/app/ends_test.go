@@ -10,7 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// stated is what a scripted model finds in a message: what it states of the user, and the objects that it ends.
+// stated is what a scripted model finds in a message: what it states, the subject before the relation unless it is the user,
+// and the objects that it ends.
 type stated struct {
 	triples [][2]string
 	ends    []string
@@ -34,7 +35,11 @@ func findTriples(t *testing.T, model *llmtest.Server, messages map[string]stated
 		}
 		found, ends := []object{}, []int{}
 		for _, x := range messages[asked.Message].triples {
-			found = append(found, object{"subject": "user", "relation": x[0], "object": x[1], "confidence": 1})
+			subject, relation, ok := strings.Cut(x[0], " ")
+			if !ok {
+				subject, relation = "user", x[0]
+			}
+			found = append(found, object{"subject": subject, "relation": relation, "object": x[1], "confidence": 1})
 		}
 		for _, k := range asked.Known {
 			if slices.Contains(messages[asked.Message].ends, k.Object) {
@@ -103,6 +108,40 @@ func TestLayeredEndsAtOnce(t *testing.T) {
 			t.Errorf("before the move the place was %v", asOf)
 		}
 	})
+}
+
+// What a message says to be over of somebody or something that it names ends at once, too. What it does not name cannot end:
+// it has no number.
+func TestLayeredEndsOfOthers(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	findTriples(t, model, map[string]stated{
+		"Eva lives in Bergen.":                    {triples: [][2]string{{"Eva lives in", "Bergen"}}},
+		"My cat Mo eats fish.":                    {triples: [][2]string{{"Mo eats", "fish"}}},
+		"王芳住在北京。":                                 {triples: [][2]string{{"王芳 住在", "北京"}}},
+		"Piet lives in Bergen op Zoom":            {triples: [][2]string{{"Piet lives in", "Bergen op Zoom"}}},
+		"I live in Rome.":                         {triples: [][2]string{{"user place", "Rome"}}},
+		"Eva's flat is empty: she moved to Oslo.": {triples: [][2]string{{"Eva lives in", "Oslo"}}, ends: []string{"Bergen", "Bergen op Zoom", "fish"}},
+		"王芳搬到上海了。":                                {triples: [][2]string{{"王芳 住在", "上海"}}, ends: []string{"北京", "fish"}},
+		"Nobody is named here.":                   {ends: []string{"fish", "Bergen op Zoom", "上海"}},
+	})
+	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "layered"})
+	for i, said := range []string{
+		"Eva lives in Bergen.", "My cat Mo eats fish.", "王芳住在北京。", "Piet lives in Bergen op Zoom", "I live in Rome.", "Eva's flat is empty: she moved to Oslo.", "王芳搬到上海了。", "Nobody is named here.",
+	} {
+		g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": said, "role": "user", "occurred_at": "2026-03-0" + string(rune('1'+i)) + "T09:00:00Z"})
+	}
+	for query, want := range map[string]string{"": "Bergen op Zoom,Oslo,Rome,fish,上海", "&valid=false": "Bergen,北京"} {
+		var got []string
+		for _, f := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/facts?limit=50"+query, nil)["items"].([]any) {
+			got = append(got, f.(object)["object"].(string))
+		}
+		slices.Sort(got)
+		if strings.Join(got, ",") != want {
+			t.Errorf("facts%s are %q, want %s", query, got, want)
+		}
+	}
 }
 
 // C334: no model is asked what an assistant states; only what a person says is asked about.

@@ -33,8 +33,17 @@ func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemet
 	if err := pg.MeasurePool(tel.Meters()); err != nil {
 		return nil, storeChecks{}, errors.Join(err, pg.Close())
 	}
+	warnUnsafe(ctx, pg, log)
 	// During an upgrade this build keeps serving while it can work on the newer schema.
 	return pg, storeChecks{writes: pg.CheckWrites, ready: pg.CheckSchema}, nil
+}
+
+// warnUnsafe writes a line when a crash of the server may lose what clients were told is stored.
+func warnUnsafe(ctx context.Context, pg *postgres.Store, log *slog.Logger) {
+	facts, err := pg.Facts(ctx)
+	if err == nil && len(facts.Unsafe) > 0 {
+		log.WarnContext(ctx, "a crash of Postgres may lose or damage what clients were told is stored: switch these settings on", "off", facts.Unsafe)
+	}
 }
 
 // storeChecks are conditions of a store for /readyz: each returns nil, or why it does not hold.

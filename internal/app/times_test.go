@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,5 +99,46 @@ func TestModelsReadDaysOfWriters(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// A turn makes a day of MemoryBank of its writer's date: the summary of the day is written by a job, which is waited for
+// by its id.
+func TestDaysOfMemoryBank(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
+		g := start(nil)
+		for i, tt := range dayCases {
+			name := "bank" + string(rune('a'+i))
+			c := "/v1/collections/" + name
+			config := object{"summary_delay": 0}
+			if tt.zone != "" {
+				config["timezone"] = tt.zone
+			}
+			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": name, "policy": "memorybank", "policy_config": config})
+			said := g.call(http.StatusAccepted, http.MethodPost, c+"/messages", object{"messages": []object{
+				{"role": "user", "name": "Nora", "content": "I saw the dentist on Long Street.", "occurred_at": tt.at}, {"role": "assistant", "content": "I hope it went well.", "occurred_at": tt.at},
+			}})
+			g.ended(said["job"].(object)["id"].(string)) // it enqueues the summaries
+			for _, job := range g.call(http.StatusOK, http.MethodGet, "/v1/jobs?limit=100&collection="+name, nil)["items"].([]any) {
+				g.ended(job.(object)["id"].(string))
+			}
+			var days []string
+			for _, s := range g.call(http.StatusOK, http.MethodGet, c+"/summaries?period=day", nil)["items"].([]any) {
+				days = append(days, s.(object)["date"].(string))
+			}
+			if !slices.Equal(days, []string{tt.day}) {
+				t.Errorf("%s: the days are %v, want %s", tt.name, days, tt.day)
+			}
+		}
+	})
+}
+
+// ended waits until a job is done.
+func (g *gatewayTest) ended(job string) {
+	g.t.Helper()
+	g.until("the job "+job+" is done", func() bool {
+		return g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil)["state"] == "done"
 	})
 }

@@ -60,7 +60,7 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 // slots for jobs.
 func (w *Worker) lanes() map[memory.Stage]int {
 	prepares, decides, tasks := w.cfg.Jobs.AtOnce()
-	all := map[memory.Stage]int{memory.StagePrepare: prepares, memory.StageDecide: decides, memory.StageTask: tasks}
+	all := map[memory.Stage]int{memory.StagePrepare: prepares, memory.StageDecide: decides, memory.StageTask: tasks + queue.Upkeeps(tasks), memory.StageSend: queue.DefaultSends}
 	lanes := map[memory.Stage]int{}
 	for _, s := range w.cfg.Jobs.Stages {
 		lanes[memory.Stage(s)] = all[memory.Stage(s)]

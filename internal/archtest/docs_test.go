@@ -185,7 +185,8 @@ func anchors(t *testing.T, page string) []string {
 // holdsTable says how the page about storage calls what a table of the database holds.
 var holdsTable = map[string]string{
 	"notes": "versions of notes", "links": "and links", "changesets": "changesets", "collections": "collections", "collection_heads": "collections",
-	"vectors": "vectors", "jobs": "outbox", "spool": "imports", "reviews": "reviews", "attachments": "attached blocks", "tools": "tools of tenants", "tenants": "tenants", "agents": "tenants", "api_keys": "hashes of keys",
+	"vectors": "vectors", "jobs": "outbox", "spool": "imports", "reviews": "reviews", "attachments": "attached blocks",
+	"snapshots": "snapshots", "tools": "tools of tenants", "webhooks": "webhooks", "deliveries": "deliveries", "tenants": "tenants", "agents": "tenants", "api_keys": "hashes of keys",
 	"signing_keys": "signing keys", "audit": "audit", "idempotency": "idempotency keys", "usage": "usage counters", "model_use": "usage counters",
 	"schema_compat": "versions of the schema",
 }

@@ -26,6 +26,7 @@ var notRaced = map[string]string{
 	"internal/memory":                      "a map of zones; the tests of internal/app run it with the race detector",
 	"internal/memory/jobs":                 "the tests of internal/worker run it with the race detector",
 	"internal/memory/layers":               "the tests of internal/api run it with the race detector",
+	"internal/outbound/outboundtest":       "the tests of internal/memory/hooks run it with the race detector",
 	"internal/redis/redistest":             "starts processes for tests",
 	"internal/search/o200k":                "reads its ranks once",
 	"internal/store/enginetest":            "the tests of its users run it with the race detector",

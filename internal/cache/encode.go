@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -45,37 +43,6 @@ func (c codec) decode(ctx context.Context, want memory.Version, text string) (n 
 	}
 	s.Note.Collection, s.Note.Vector = uuid.Nil, nil
 	return s.Note, true
-}
-
-// copyNote copies what a caller could change in a note that is shared.
-func copyNote(n memory.Note) memory.Note {
-	n.Keywords, n.Tags, n.Supplied = slices.Clone(n.Keywords), slices.Clone(n.Tags), slices.Clone(n.Supplied)
-	n.Provenance.Sources = slices.Clone(n.Provenance.Sources)
-	if n.Provenance.Job != nil {
-		n.Provenance.Job = new(*n.Provenance.Job)
-	}
-	n.Attributes, _ = copyValue(n.Attributes).(map[string]any)
-	return n
-}
-
-// copyValue copies a JSON value. Nil maps and lists stay nil.
-func copyValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := maps.Clone(v)
-		for k, x := range m {
-			m[k] = copyValue(x)
-		}
-		return m
-	case []any:
-		l := slices.Clone(v)
-		for i, x := range l {
-			l[i] = copyValue(x)
-		}
-		return l
-	default:
-		return v
-	}
 }
 
 // noteBytes estimates the memory of a cached note, its key and the entry itself.

@@ -104,7 +104,7 @@ func (v *Versions) Links(ctx context.Context, s tenant.Scope, view memory.View, 
 	var out []memory.Link
 	for _, links := range found {
 		for _, l := range links {
-			l.Attributes, _ = copyValue(l.Attributes).(map[string]any)
+			l.Attributes, _ = memory.CopyValue(l.Attributes).(map[string]any)
 			out = append(out, l)
 		}
 	}

@@ -166,7 +166,7 @@ func (v *Versions) Versions(ctx context.Context, s tenant.Scope, view memory.Vie
 	out := make([]memory.Note, 0, len(wanted))
 	for _, k := range wanted {
 		if n, ok := found[k]; ok {
-			n = copyNote(n)
+			n = n.Copy()
 			n.Collection = view.Collection.ID
 			out = append(out, n)
 		}

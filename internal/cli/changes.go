@@ -11,13 +11,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
-)
-
-// Attributes of imported notes.
-const (
-	attrSource  = "source"  // the name of the file
-	attrSection = "section" // the heading
-	attrImport  = "import"  // its origin
+	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 )
 
 // origin is what tells a note of an older version of a file from one that was changed by hand, or that is of another file with
@@ -60,7 +54,7 @@ type versions struct {
 // before returns the notes that were imported from a file of this name.
 func (i *importing) before(ctx context.Context, name string) (*versions, error) {
 	v := &versions{file: name, by: map[string][]int{}}
-	filter, err := json.Marshal(map[string]string{"field": "attributes." + attrSource, "op": "eq", "value": name})
+	filter, err := json.Marshal(map[string]string{"field": "attributes." + transfer.AttrSource, "op": "eq", "value": name})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +109,7 @@ func (v *versions) changes(place string, fresh []part) (list []change, rest []pa
 			kept++
 		default:
 			c := change{file: v.file, note: *n}
-			if same := slices.IndexFunc(fresh, func(p part) bool { return p.heading == n.Attributes.Section }); same >= 0 {
+			if same := slices.IndexFunc(fresh, func(p part) bool { return p.Heading == n.Attributes.Section }); same >= 0 {
 				now := fresh[same]
 				c.now = &now
 				fresh = slices.Delete(fresh, same, same+1)
@@ -162,7 +156,7 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 		}
 		write.method = http.MethodPatch
 		write.body = wire.NotePatch{
-			Content: &c.now.content, OccurredAt: nullable.NewNullableWithValue(c.now.at), Attributes: nullable.NewNullableWithValue(json.RawMessage(attributes)),
+			Content: &c.now.Content, OccurredAt: nullable.NewNullableWithValue(c.now.at), Attributes: nullable.NewNullableWithValue(json.RawMessage(attributes)),
 		}
 	}
 	for try := 1; !i.dry; try++ {
@@ -176,7 +170,7 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 		} else if err != nil {
 			return false, err
 		}
-		if c.now != nil && is.text() == digest(c.now.content) {
+		if c.now != nil && is.text() == digest(c.now.Content) {
 			break // the answer to an earlier try was lost
 		}
 		if digest(is.Content) != c.note.text() || try > changeTries {

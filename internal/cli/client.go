@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +58,8 @@ type request struct {
 	query        url.Values
 	header       http.Header
 	body         any    // encoded as JSON; a []byte is sent as it is, nil is none
-	media        string // of a []byte
+	file         string // sent as the body
+	media        string // of a []byte or file
 	repeatable   bool   // a POST that may be sent twice: it reads, or has an idempotency key
 }
 
@@ -129,6 +131,13 @@ func (c *client) try(ctx context.Context, r request, body []byte) (resp *http.Re
 	if body != nil {
 		content = bytes.NewReader(body)
 	}
+	if r.file != "" {
+		f, err := os.Open(r.file)
+		if err != nil {
+			return nil, false, err
+		}
+		content = f // closed with the request
+	}
 	req, err := http.NewRequestWithContext(ctx, r.method, target, content)
 	if err != nil {
 		return nil, false, err
@@ -138,7 +147,7 @@ func (c *client) try(ctx context.Context, r request, body []byte) (resp *http.Re
 	}
 	req.Header.Set("Authorization", "Bearer "+c.key)
 	req.Header.Set("User-Agent", "slipbox/"+build.Current().Version)
-	if body != nil {
+	if body != nil || r.file != "" {
 		req.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
 	}
 	answer, err := c.http.Do(req)

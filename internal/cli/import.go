@@ -6,20 +6,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // a machine may have no files of zones
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
@@ -34,9 +37,6 @@ const (
 	batchBytes = 1 << 20
 )
 
-// importable are the endings of files that are imported from a folder.
-var importable = []string{".md", ".markdown", ".txt", ".text"}
-
 // importReport says what an import did.
 type importReport struct {
 	Files    int            `json:"files"`
@@ -46,7 +46,10 @@ type importReport struct {
 	Deleted  int            `json:"deleted"`  // notes of an older version of a file, of what the new one does not say
 	Kept     int            `json:"kept"`     // such notes that stay: they were changed since, or imported from another place
 	Skipped  []importSkip   `json:"skipped"`
+	Differ   int            `json:"differ"`             // messages that were there with other words, and stay as they were
 	Kinds    map[string]int `json:"redacted,omitempty"` // requests in which secrets of a kind were taken out
+	// Understood is what was understood of histories of other programs.
+	Understood []transfer.Report `json:"understood,omitempty"`
 }
 
 type importSkip struct {
@@ -57,16 +60,20 @@ type importSkip struct {
 func (c *cli) imports() *cobra.Command {
 	var create string
 	var dry, plain bool
+	var flags historyFlags
 	cmd := &cobra.Command{
-		Use: "import PATH…", Short: "Import Markdown and text files, or a memory of another program",
-		Long: "Import the Markdown and text files of folders, each section as a note, with the file in\n" +
-			"attributes.source. A date at the start of a file's name (2026-03-01 …) is when it happened,\n" +
+		Use: "import PATH…", Short: "Import your history of another program, or Markdown and text files",
+		Long: "Import a file, a zip or a folder. What it is, is recognized: " + wording.Or(transfer.Formats()...) + ".\n" +
+			"What is not recognized is refused. The command says what it understood, and asks only what nothing says.\n\n" +
+			"Of Markdown and text, each section becomes a note, with the file in attributes.source, and front matter in\n" +
+			"its time, tags and attributes. A date at the start of a file's name (2026-03-01 …) is when it happened,\n" +
 			"otherwise the time at which it was written. Hidden files and folders are left out.\n\n" +
 			"What is there already is not imported again, so an import that was interrupted continues when it is\n" +
 			"started again. The notes of a file that has changed since are corrected, and deleted when the file no\n" +
-			"longer says it; their history stays, and so does a note that was changed by hand. The memories of other\n" +
-			"programs have commands of their own.",
-		Example: "  slipbox import docs/ --collection handbook --create amem\n" +
+			"longer says it; their history stays, and so does a note that was changed by hand.",
+		Example: "  slipbox import chatgpt.zip --user nora --create mem0\n" +
+			"  slipbox import \"WhatsApp Chat with Ben.txt\" -c ben --create memorybank --me Nora\n" +
+			"  slipbox import docs/ --collection handbook --create amem\n" +
 			"  slipbox import notes/ journal.txt --dry-run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -80,7 +87,11 @@ func (c *cli) imports() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job := &importing{cli: c, to: to, path: path, ids: ids, policy: create, dry: dry, plain: plain}
+			options, err := flags.options()
+			if err != nil {
+				return err
+			}
+			job := &importing{cli: c, to: to, path: path, ids: ids, policy: create, dry: dry, plain: plain, options: options}
 			to.patience = restartTime
 			defer c.errs.done()
 			if err := job.run(cmd.Context(), args); err != nil {
@@ -100,7 +111,12 @@ func (c *cli) imports() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be imported, and import nothing")
-	cmd.Flags().BoolVar(&plain, "no-infer", false, "store the notes without analyzing and linking them")
+	cmd.Flags().BoolVar(&plain, "no-infer", false, "store what is imported without learning from it")
+	cmd.Flags().StringVar(&flags.format, "format", "", "the `format`, if it is not recognized: "+wording.Or(transfer.Formats()...))
+	cmd.Flags().StringVar(&flags.me, "me", "", "your `name` in the history")
+	cmd.Flags().StringVar(&flags.zone, "timezone", "", "`zone` of times that say none, such as Europe/Berlin (default: that of the collection)")
+	cmd.Flags().StringVar(&flags.since, "since", "", "leave out what is older than this `day`, such as 2026-03-01")
+	cmd.Flags().StringVar(&flags.dates, "dates", "", "`order` of day, month and year in a chat, if the file does not show it: DMY, MDY or YMD")
 	cmd.AddCommand(c.importBank(), c.importMem0())
 	return cmd
 }
@@ -116,6 +132,7 @@ type importing struct {
 	dry    bool
 	plain  bool
 
+	options transfer.Options
 	report  importReport
 	refused int // notes that the gateway refused
 	left    int // files that were named and cannot be imported
@@ -133,29 +150,35 @@ type file struct {
 
 // part is a section of a file as it is sent.
 type part struct {
-	section
+	transfer.Part
 
 	file, place string // the name of its file, and the digest of where that is
 	at          string // when it happened, RFC 3339
+	said        map[string]any
 }
 
 // attributes returns those of the note of a part.
 func (p part) attributes() wire.Attributes {
-	out := wire.Attributes{attrSource: p.file, attrImport: origin{File: p.place, Text: digest(p.content)}}
-	if p.heading != "" {
-		out[attrSection] = p.heading
-	}
+	out := wire.Attributes(maps.Clone(p.said))
+	out[transfer.AttrImport] = origin{File: p.place, Text: digest(p.Content)}
 	return out
 }
 
 func (i *importing) run(ctx context.Context, args []string) error {
 	i.report.Skipped, i.sent = []importSkip{}, map[string]bool{}
-	files, err := i.find(args)
-	if err != nil {
-		return err
+	var err error
+	if i.options.Zone == nil {
+		if i.options.Zone, err = i.zoneOf(ctx); err != nil {
+			return err
+		}
 	}
-	if len(files) == 0 {
-		return fmt.Errorf("there is no file to import; files end in %s", wording.Or(importable...))
+	var files []file
+	for _, arg := range args {
+		found, err := i.recognize(ctx, arg)
+		if err != nil {
+			return err
+		}
+		files = append(files, found...)
 	}
 	for n, f := range files {
 		if ctx.Err() != nil {
@@ -172,45 +195,75 @@ func (i *importing) run(ctx context.Context, args []string) error {
 	return i.change(ctx)
 }
 
-// find returns the files of the arguments, in order of their names.
-func (i *importing) find(args []string) ([]file, error) {
-	var files []file
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if err != nil {
+// recognize imports the history of an argument, or returns the files of Markdown and text that it has, in order of their names.
+func (i *importing) recognize(ctx context.Context, arg string) ([]file, error) {
+	if isBank(arg) {
+		return nil, fmt.Errorf("%s is a memory of MemoryBank; import it with `slipbox import memorybank`", arg)
+	}
+	s, err := transfer.Open(arg)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w; name a folder or a file", err)
 		}
-		if !info.IsDir() {
-			files = append(files, file{arg, filepath.Base(arg), true})
-			continue
-		}
-		root := filepath.Clean(arg)
-		err = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				i.skip(at, err.Error())
-				if d != nil && d.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			case at != root && strings.HasPrefix(d.Name(), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-			case d.Type().IsRegular() && slices.Contains(importable, strings.ToLower(filepath.Ext(at))):
-				name, err := filepath.Rel(root, at)
-				if err != nil {
-					return err
-				}
-				files = append(files, file{at, filepath.ToSlash(name), false})
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		return nil, i.plainly(err)
+	}
+	defer s.Close()
+	format := i.options.Format
+	if format == "" {
+		if format, err = transfer.Recognize(s); err != nil {
+			return nil, i.plainly(err)
 		}
 	}
-	return files, nil
+	if format != "markdown" || s.Zipped() {
+		return nil, i.history(ctx, s, filepath.Base(arg))
+	}
+	return i.find(arg)
+}
+
+// isBank reports whether a file begins as a memory of MemoryBank.
+func isBank(at string) bool {
+	f, err := os.Open(at) //nolint:gosec // the person names it
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	head, _ := io.ReadAll(io.LimitReader(f, 4<<10))
+	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"history"`)) &&
+		bytes.Contains(head, []byte(`"query"`))
+}
+
+// find returns the files of Markdown and text of an argument.
+func (i *importing) find(arg string) (files []file, err error) {
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []file{{arg, filepath.Base(arg), true}}, nil
+	}
+	root := filepath.Clean(arg)
+	err = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			i.skip(at, err.Error())
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case at != root && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.Type().IsRegular() && transfer.IsDocument(filepath.ToSlash(at)):
+			name, err := filepath.Rel(root, at)
+			if err != nil {
+				return err
+			}
+			files = append(files, file{at, filepath.ToSlash(name), false})
+		}
+		return nil
+	})
+	return files, err
 }
 
 func (i *importing) skip(name, reason string) {
@@ -261,14 +314,20 @@ func (i *importing) add(ctx context.Context, f file) error {
 	if err != nil {
 		return err
 	}
-	at := happened(f.name, written).Format(time.RFC3339)
+	d := transfer.ReadDocument(f.name, text, written, time.Now(), i.options.Zone)
+	if !i.options.Since.IsZero() && d.At.Before(i.options.Since) {
+		i.skip(f.name, "it is older than --since")
+		return nil
+	}
 	var fresh []part
-	for _, s := range sections(text) {
-		if before.take(digest(s.content)) {
+	for n := range d.Parts {
+		if before.take(digest(d.Parts[n].Content)) {
 			i.report.Known++
-		} else {
-			fresh = append(fresh, part{section: s, file: f.name, place: digest(path), at: at})
+			continue
 		}
+		fresh = append(fresh, part{
+			Part: d.Parts[n], file: f.name, place: digest(path), at: d.At.UTC().Format(time.RFC3339), said: d.AttributesOf(f.name, n),
+		})
 	}
 	changes, fresh, kept := before.changes(digest(path), fresh)
 	i.changes = append(i.changes, changes...)
@@ -284,7 +343,7 @@ func (i *importing) add(ctx context.Context, f file) error {
 // send sends a part as a new note, or holds it until there are more.
 func (i *importing) send(ctx context.Context, p part) error {
 	attributes := p.attributes()
-	note := wire.BulkNote{Content: p.content, OccurredAt: &p.at, Attributes: &attributes}
+	note := wire.BulkNote{Content: p.Content, OccurredAt: &p.at, Attributes: &attributes, Tags: p.Tags}
 	if i.plain {
 		infer := false
 		note.Infer = &infer
@@ -300,7 +359,7 @@ func (i *importing) send(ctx context.Context, p part) error {
 	}
 	i.lines.Write(append(line, '\n'))
 	i.held = append(i.held, p.file)
-	i.sent[digest(p.content)] = true
+	i.sent[digest(p.Content)] = true
 	return nil
 }
 
@@ -323,14 +382,7 @@ func (i *importing) flush(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for kind := range strings.SplitSeq(header.Get(headerRedacted), ",") {
-			if kind = strings.TrimSpace(kind); kind != "" {
-				if i.report.Kinds == nil {
-					i.report.Kinds = map[string]int{}
-				}
-				i.report.Kinds[kind]++
-			}
-		}
+		i.redacted(header)
 		for line := range bytes.Lines(raw) {
 			var result struct {
 				wire.BulkResult
@@ -358,6 +410,18 @@ func (i *importing) flush(ctx context.Context) error {
 	})
 }
 
+// redacted counts the kinds of secrets that the gateway took out of a request.
+func (i *importing) redacted(header http.Header) {
+	for kind := range strings.SplitSeq(header.Get(headerRedacted), ",") {
+		if kind = strings.TrimSpace(kind); kind != "" {
+			if i.report.Kinds == nil {
+				i.report.Kinds = map[string]int{}
+			}
+			i.report.Kinds[kind]++
+		}
+	}
+}
+
 // finish prints the report.
 func (i *importing) finish() error {
 	i.errs.done()
@@ -372,7 +436,11 @@ func (i *importing) finish() error {
 	if i.dry {
 		verb = "would be imported"
 	}
-	if err := i.out.line("%d notes %s from %d files, %d were there already", i.report.Created, verb, i.report.Files, i.report.Known); err != nil {
+	what := "notes"
+	if len(i.report.Understood) > 0 {
+		what = "messages and notes"
+	}
+	if err := i.out.line("%d %s %s from %d files, %d were there already", i.report.Created, what, verb, i.report.Files, i.report.Known); err != nil {
 		return err
 	}
 	if i.report.Replaced+i.report.Deleted > 0 {
@@ -382,6 +450,11 @@ func (i *importing) finish() error {
 	}
 	if i.report.Kept > 0 {
 		if err := i.errs.text("", fmt.Sprintf("%d notes stay that the files do not say: they were changed by hand, or imported from another folder; `slipbox search` finds them, and the console deletes them", i.report.Kept)); err != nil {
+			return err
+		}
+	}
+	if i.report.Differ > 0 {
+		if err := i.errs.text("", fmt.Sprintf("%d messages were there with other words, and stay as they were", i.report.Differ)); err != nil {
 			return err
 		}
 	}
@@ -398,18 +471,22 @@ func (i *importing) finish() error {
 	return nil
 }
 
-// happened returns the date that a file's name begins with, or else when it was written.
-func happened(name string, written time.Time) time.Time {
-	base := filepath.Base(name)
-	if len(base) >= len(time.DateOnly) {
-		if day, err := time.Parse(time.DateOnly, base[:len(time.DateOnly)]); err == nil && day.Year() >= 1900 && day.Before(time.Now()) {
-			return day.UTC()
-		}
+// zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.
+func (i *importing) zoneOf(ctx context.Context) (*time.Location, error) {
+	var c wire.Collection
+	_, _, err := i.to.get(ctx, request{method: http.MethodGet, path: i.path, query: i.ids}, &c)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
+		return time.UTC, nil
 	}
-	if written.Year() < 1900 || written.After(time.Now()) {
-		return time.Now().UTC()
+	if err != nil {
+		return nil, err
 	}
-	return written.UTC()
+	name, _ := c.PolicyConfig["timezone"].(string)
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("the time zone of the collection, %q, is not known here: %w", name, err)
+	}
+	return zone, nil
 }
 
 func (c *cli) importBank() *cobra.Command {

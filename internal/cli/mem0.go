@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
@@ -27,8 +27,6 @@ const mem0Platform = "https://api.mem0.ai"
 const (
 	// importedAtOnce is how many notes one import has.
 	importedAtOnce = 2_000
-	// The job of an import is looked at after the first of these times, then after twice as long up to the second.
-	firstLook, longestLook = 10 * time.Millisecond, 500 * time.Millisecond
 	// tidyTime is how long a command that was interrupted may take to remove what it needed.
 	tidyTime = time.Second
 )
@@ -37,18 +35,7 @@ const (
 var mem0IDs = [...]string{"user_id", "agent_id", "app_id", "run_id"}
 
 // mem0Memory is a memory as mem0 answers it.
-type mem0Memory struct {
-	ID         string         `json:"id"`
-	Memory     string         `json:"memory"`
-	UserID     string         `json:"user_id"`
-	AgentID    string         `json:"agent_id"`
-	AppID      string         `json:"app_id"`
-	RunID      string         `json:"run_id"`
-	Metadata   map[string]any `json:"metadata"`
-	Categories []string       `json:"categories"`
-	CreatedAt  string         `json:"created_at"`
-	Expires    string         `json:"expiration_date"` // the last day, YYYY-MM-DD
-}
+type mem0Memory struct{ transfer.Mem0Memory }
 
 func (m *mem0Memory) ids() [len(mem0IDs)]string {
 	return [...]string{m.UserID, m.AgentID, m.AppID, m.RunID}
@@ -236,7 +223,7 @@ func (in *mem0Import) read(ctx context.Context, asked []mem0Entity) (homes map[m
 		}
 	}
 	for _, list := range homes {
-		slices.SortStableFunc(list, func(a, b mem0Memory) int { return timeOf(a.CreatedAt).Compare(timeOf(b.CreatedAt)) })
+		slices.SortStableFunc(list, func(a, b mem0Memory) int { return a.Created().Compare(b.Created()) })
 	}
 	return homes, order, nil
 }
@@ -273,7 +260,7 @@ func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Mem
 		// What was said again later still holds, and without the newer one nothing would be left.
 		p := &pairs[i]
 		if in.retire && !in.dryRun && p.Older != "" && last[p.Older] < last[p.Newer] && !in.refused(p.Newer) {
-			p.Retired, err = in.delete(ctx, home, noteID(p.Older))
+			p.Retired, err = in.delete(ctx, home, transfer.Mem0ID(p.Older))
 		}
 	}
 	in.report.Contradictions = append(in.report.Contradictions, pairs...)
@@ -357,7 +344,7 @@ func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Mem
 		var body bytes.Buffer
 		enc := json.NewEncoder(&body)
 		for i := range part {
-			if err := enc.Encode(part[i].note(home)); err != nil {
+			if err := enc.Encode(part[i].line(home)); err != nil {
 				return err
 			}
 		}
@@ -367,106 +354,39 @@ func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Mem
 		if _, _, err := in.to.get(ctx, r, &accepted); err != nil {
 			return err
 		}
-		job, err := in.await(ctx, home, accepted.Job.ID)
+		job, err := in.await(ctx, in.to, accepted.Job.ID.String(), func(p *wire.Progress) {
+			in.errs.statusf("importing %s: %d of %d…", home, p.Done, p.Total)
+		})
 		if err != nil {
 			return err
 		}
-		if err := in.results(ctx, home, part, job); err != nil {
+		err = in.results(ctx, in.to, job, func(line *wire.BulkResult) {
+			switch {
+			case line.Line > len(part):
+			case line.Error != nil:
+				in.refuse(home, part[line.Line-1].ID, clean(cmp.Or(text(line.Error.Detail), line.Error.Title)))
+			case line.Status == http.StatusCreated:
+				in.report.Imported++
+			default:
+				in.report.Known++
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note returns a memory as a line of an import, with the attributes that the routes for mem0's clients read.
-func (m *mem0Memory) note(home mem0Entity) map[string]any {
-	attributes := map[string]any{}
+// line returns a memory as a line of an import, with the ids that its collection does not have.
+func (m *mem0Memory) line(home mem0Entity) map[string]any {
+	ids := map[string]string{}
 	for kind, id := range m.ids() {
 		if id != "" && kind != home.kind {
-			attributes[mem0IDs[kind]] = id
+			ids[mem0IDs[kind]] = id
 		}
 	}
-	if len(m.Metadata) > 0 {
-		attributes["metadata"] = m.Metadata
-	}
-	if day, err := time.Parse(time.DateOnly, m.Expires); err == nil {
-		attributes["expires_at"] = day.AddDate(0, 0, 1).Format(time.RFC3339)
-	}
-	out := map[string]any{"id": noteID(m.ID), "kind": "fact", "content": strings.TrimSpace(m.Memory), "attributes": attributes}
-	if len(m.Categories) > 0 {
-		out["tags"] = m.Categories
-	}
-	if at := timeOf(m.CreatedAt); !at.IsZero() {
-		out["created_at"], out["occurred_at"] = at.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano)
-	}
-	return out
-}
-
-// noteID returns the id of a memory as a note's: itself, or one made of it, always the same.
-func noteID(id string) string {
-	if known, err := uuid.Parse(id); err == nil {
-		return known.String()
-	}
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("mem0:"+id)).String()
-}
-
-// timeOf returns a time of mem0's, in UTC unless it has an offset; zero when it has none.
-func timeOf(text string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.UTC().Truncate(time.Microsecond)
-		}
-	}
-	return time.Time{}
-}
-
-// await waits for the job of an import.
-func (in *mem0Import) await(ctx context.Context, home mem0Entity, id uuid.UUID) (wire.Job, error) {
-	for wait := firstLook; ; wait = min(2*wait, longestLook) {
-		var job wire.Job
-		if _, _, err := in.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + id.String()}, &job); err != nil {
-			return job, err
-		}
-		switch {
-		case job.State == wire.JobStateDone:
-			return job, nil
-		case ended(job.State):
-			reason := "it was " + string(job.State)
-			if job.Error != nil && *job.Error != "" {
-				reason = clean(*job.Error)
-			}
-			return job, failure{fmt.Sprintf("the import of %s ended early (%s); the same command goes on", home, reason), ExitRefused}
-		}
-		if p := job.Progress; p != nil {
-			in.errs.statusf("importing %s: %d of %d…", home, p.Done, p.Total)
-		}
-		if err := rest(ctx, wait); err != nil {
-			return job, err
-		}
-	}
-}
-
-// results counts what an import wrote, and reports what it refused.
-func (in *mem0Import) results(ctx context.Context, home mem0Entity, part []mem0Memory, job wire.Job) error {
-	raw, _, err := in.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + job.ID.String() + "/results"}, nil)
-	if err != nil {
-		return err
-	}
-	for row := range bytes.Lines(raw) {
-		var line wire.BulkResult
-		if err := json.Unmarshal(row, &line); err != nil || line.Line < 1 || line.Line > len(part) {
-			continue // the summary
-		}
-		switch {
-		case line.Error != nil:
-			in.refuse(home, part[line.Line-1].ID, clean(cmp.Or(text(line.Error.Detail), line.Error.Title)))
-		case line.Status == http.StatusCreated:
-			in.report.Imported++
-		default:
-			in.report.Known++
-		}
-	}
-	return nil
+	return m.Line(ids)
 }
 
 func text(s *string) string {

@@ -21,6 +21,12 @@ type Store interface {
 	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
 	NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (memory.Note, error)
 	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error)
+	Links(ctx context.Context, s tenant.Scope, v memory.View, q memory.LinkQuery) ([]memory.Link, error)
+	Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error)
+	History(ctx context.Context, s tenant.Scope, v memory.View, note uuid.UUID, before memory.Revision, limit int) ([]memory.HistoryEntry, error)
+	memory.LogReader
+	memory.ReviewStore
+	memory.SnapshotStore
 	memory.AttachmentStore
 	memory.AnswerStore
 }
@@ -31,6 +37,8 @@ type Deps struct {
 	Agents memory.Agents
 	Clock  memory.Clock // default time.Now
 	Quota  memory.Quota // nil: no quotas
+	// Policies say what is made again when sources change; nil: nothing is.
+	Policies memory.Policies
 	// Forget is called after a collection was deleted, to drop its index; nil: there is none.
 	Forget func(tenantID, collection uuid.UUID)
 }
@@ -87,12 +95,13 @@ type Result struct {
 
 // Service forks and copies collections. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	agents memory.Agents
-	clock  memory.Clock
-	quota  memory.Quota
-	forget func(tenantID, collection uuid.UUID)
-	cfg    Config
+	store    Store
+	agents   memory.Agents
+	policies memory.Policies
+	clock    memory.Clock
+	quota    memory.Quota
+	forget   func(tenantID, collection uuid.UUID)
+	cfg      Config
 }
 
 // New returns a Service.
@@ -110,7 +119,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "clone: batch size must be 1..%d, remove batch at least 1", maxBatchSize)
 	}
 	c := &Service{
-		store: deps.Store, agents: deps.Agents, clock: deps.Clock, quota: deps.Quota,
+		store: deps.Store, agents: deps.Agents, policies: deps.Policies, clock: deps.Clock, quota: deps.Quota,
 		forget: deps.Forget, cfg: cfg,
 	}
 	if c.clock == nil {

@@ -270,7 +270,7 @@ type Jobs struct {
 	Decides int `yaml:"decides" env:"SLIPBOX_JOB_DECIDES"`
 	// Tasks is the number of other jobs at once: copies, imports, removals; default 2.
 	Tasks int `yaml:"tasks" env:"SLIPBOX_JOB_TASKS"`
-	// Stages that a worker runs: prepare, decide, task; default all.
+	// Stages that a worker runs: prepare, decide, task, send (to webhooks); default all.
 	Stages []string `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`
 	// SweepInterval is the time between two searches for expired collections; default 30 s.
 	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"`
@@ -499,7 +499,7 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 }
 
 // stages that a worker can serve.
-var stages = []string{"prepare", "decide", "task"}
+var stages = []string{"prepare", "decide", "task", "send"}
 
 func (j Jobs) validate(report func(name, format string, args ...any)) {
 	for _, f := range []struct {

@@ -50,7 +50,7 @@ func (q *Query) bestPassage(layer int, row uint32) (score, covered float64, at t
 		}
 	}
 	if covered > 0 {
-		covered /= q.weight
+		covered = min(covered/q.weight, 1) // parts of words come on top
 	}
 	return score, covered, at
 }

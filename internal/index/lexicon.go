@@ -121,6 +121,25 @@ func (v *lexicon) sorted() iter.Seq2[string, []posting] {
 	}
 }
 
+// all returns all terms, in no order; a term may come twice.
+func (v *lexicon) all() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for term := range v.own {
+			if !yield(term) {
+				return
+			}
+		}
+		if v.stored == nil {
+			return
+		}
+		for text := range v.stored.from(0) {
+			if !yield(string(text)) {
+				return
+			}
+		}
+	}
+}
+
 // from returns the terms and their postings from the i-th place on, ascending.
 func (t *storedTerms) from(i int) iter.Seq2[[]byte, []posting] {
 	return func(yield func([]byte, []posting) bool) {

@@ -50,11 +50,25 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 	if v.notes == 0 || words == "" {
 		return q, nil
 	}
+	forms, times, terms := v.wordsOf(words)
+	q.terms = terms
+	for i, f := range forms {
+		w, df := q.newWord(f)
+		w.weight = times[i] * v.idf(df)
+		q.weight += w.weight
+		if df > 0 {
+			q.words = append(q.words, w)
+		}
+	}
+	q.sort()
+	return q, nil
+}
+
+// wordsOf returns the distinct words of a query as the terms that they may have, how often each counts, and the number of all.
+func (v *View) wordsOf(words string) (forms [][]string, times []float64, n int) {
 	place := map[string]int{}
-	var forms [][]string
-	var times []float64
 	for _, f := range text.Forms(words, v.langs) {
-		q.terms++
+		n++
 		key := strings.Join(f.Terms, "\x00")
 		i, seen := place[key]
 		if !seen {
@@ -68,26 +82,25 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 			times[i]++
 		}
 	}
-	for i, f := range forms {
-		w := word{postings: make([][]posting, len(v.layers))}
-		df := 0
-		for j := range v.layers {
-			l := &v.layers[j]
-			var held *storedTerms
-			w.postings[j], held = l.postings(f)
-			q.hold(held)
-			df += l.countVisible(w.postings[j])
-			w.count += len(w.postings[j])
-		}
-		w.weight = times[i] * v.idf(df)
-		q.weight += w.weight
-		if df == 0 {
-			continue
-		}
-		q.words = append(q.words, w)
+	return forms, times, n
+}
+
+// newWord returns the postings of a word that has one of some terms, and how many of them are visible.
+func (q *Query) newWord(terms []string) (w word, df int) {
+	w.postings = make([][]posting, len(q.view.layers))
+	for j := range q.view.layers {
+		l := &q.view.layers[j]
+		var held *storedTerms
+		w.postings[j], held = l.postings(terms)
+		q.hold(held)
+		df += l.countVisible(w.postings[j])
+		w.count += len(w.postings[j])
 	}
+	return w, df
+}
+
+func (q *Query) sort() {
 	slices.SortStableFunc(q.words, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
-	return q, nil
 }
 
 // hold keeps a snapshot whose postings the query has.
@@ -100,6 +113,9 @@ func (q *Query) hold(t *storedTerms) {
 // Terms returns the number of words of the query that are not stop words, repeats included, whether
 // or not a note has them; 0 when the view is empty.
 func (q *Query) Terms() int { return q.terms }
+
+// Matches reports whether a visible note has one of these words.
+func (q *Query) Matches() bool { return len(q.words) > 0 }
 
 // idf returns the weight of a word that occurs in df visible passages.
 func (v *View) idf(df int) float64 {

@@ -156,6 +156,7 @@ func analyze(r *Row, dimensions int) (analyzed, error) {
 	var terms []string
 	for i, span := range spans {
 		terms = append(terms[:0], text.TermsIn(r.Content[span.Start:span.End], a.lang)...)
+		terms = append(terms, text.Signs(r.Content[span.Start:span.End])...)
 		if i == 0 {
 			terms = append(terms, text.TermsIn(r.Context, a.lang)...)
 			for _, k := range r.Record.Keywords {

@@ -394,7 +394,7 @@ func FuzzSnapshot(f *testing.F) {
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
-	const format, want = 3, "c55d59befd264238c2e0191e8411cb0944555ec80665740b17ae62cbe90b0d55"
+	const format, want = 4, "9d0e7c2f528cbfe54a0f613d089d0e2dbf053c5bd3768df8ff501e8ca5a4c093"
 	l := newSnapshotLayer(t)
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)

@@ -410,9 +410,9 @@ type rememberAnswer struct {
 func (a *rememberAnswer) shorten() bool { return dropAny(&a.Messages, &a.LeftOut) }
 
 func (a *rememberAnswer) text() string {
-	out := "Remembered in the collection " + a.Collection
+	out := "Remembered in the collection " + asData(a.Collection)
 	if a.Created {
-		out = "Remembered in the new collection " + a.Collection
+		out = "Remembered in the new collection " + asData(a.Collection)
 	}
 	if a.Note != "" {
 		out += " as note " + a.Note
@@ -542,11 +542,11 @@ func (a *historyAnswer) text() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		what := v.Content
+		what := asData(v.Content)
 		if v.Deleted {
 			what = "(deleted)"
 		}
-		fmt.Fprintf(&b, "%s\n   revision %d, %s, %s by %s", what, v.Revision, v.ChangedAt, v.Cause, v.Actor)
+		fmt.Fprintf(&b, "%s\n   revision %d, %s, %s by %s", what, v.Revision, v.ChangedAt, v.Cause, asData(v.Actor))
 	}
 	omitted(&b, a.LeftOut, "pass a smaller limit")
 	if a.NextCursor != "" {

@@ -17,6 +17,10 @@ func TestStoredTextIsData(t *testing.T) {
 			"choice":   &choiceAnswer{Candidates: []hit{{Content: forged, Note: "id"}}, what: "deleted", next: "forget"},
 			"messages": &messagesAnswer{Learned: []learned{{forged, "ADD", "id"}}},
 			"links":    &linksAnswer{Links: []link{{"target", forged, 1}}},
+			"history":  &historyAnswer{Versions: []version{{Content: forged, Actor: forged}, {Content: forged, Cause: "add"}}},
+			"remember": &rememberAnswer{Collection: forged, Created: true},
+			"cloned":   &collectionAnswer{collection{Name: forged, DisplayName: forged, External: map[string]string{"user": forged}}},
+			"chosen":   &choiceAnswer{Note: &n},
 			"list":     &collectionsAnswer{Collections: []collection{{Name: "n", ID: "id", DisplayName: forged}}},
 		} {
 			said := a.text()

@@ -114,6 +114,8 @@ type Changeset struct {
 	Trigger    uuid.UUID // the note whose write caused it; zero: none
 	Cause      Cause
 	Undoes     Revision // the revision that it undoes; 0: none
+	// MergedFrom is where its content was taken from; nil: it was written here. Only Merges reads it.
+	MergedFrom *MergedFrom
 }
 
 // Cause is the reason for a changeset.
@@ -140,6 +142,8 @@ const (
 	CauseRefresh     Cause = "refresh"   // what is written again by a model is marked as stale
 	CauseReembed     Cause = "reembed"   // a new embedder, or missing vectors
 	CauseAdopt       Cause = "adopt"     // what a fork's base decided about an inherited note
+	CauseMerge       Cause = "merge"     // what another collection of the lineage has
+	CauseRollback    Cause = "rollback"  // what the collection had at an earlier revision
 )
 
 // HistoryEntry is one version of a note with the changeset that made it.

@@ -27,6 +27,7 @@ const (
 	JobErase       JobKind = "erase"   // earlier versions of summaries that had to be made again; payload EraseJob
 	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
 	JobStep        JobKind = "step"    // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
+	JobWebhook     JobKind = "webhook" // tell a webhook of the changes of a collection; payload WebhookJob
 	JobFlush       JobKind = "flush"   // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
 )
 
@@ -48,7 +49,7 @@ type FlushJob struct {
 
 // Stage is the current step of a job. Prepare reads only its own note: parallel,
 // unordered. Decide reads other notes: one at a time per collection, in order.
-// Task is anything else: parallel.
+// Task is anything else: parallel. Send is a task that waits for a service of a tenant, which may hang: it has slots of its own.
 type Stage string
 
 // The stages.
@@ -56,7 +57,23 @@ const (
 	StagePrepare Stage = "prepare"
 	StageDecide  Stage = "decide"
 	StageTask    Stage = "task"
+	StageSend    Stage = "send"
 )
+
+// StageUpkeep names the tasks of upkeep in claims, which have places of their own; StageTask names the others there. It
+// is the stage of no job: those of upkeep have StageTask.
+const StageUpkeep Stage = "upkeep"
+
+// UpkeepKinds are the kinds of tasks that no caller waits for: what a collection does for itself, however often.
+func UpkeepKinds() []JobKind { return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh} }
+
+// Lanes returns the stages that claims name for a stage.
+func (s Stage) Lanes() []Stage {
+	if s == StageTask {
+		return []Stage{StageTask, StageUpkeep}
+	}
+	return []Stage{s}
+}
 
 // JobState is the state that callers see.
 type JobState string
@@ -125,8 +142,11 @@ func (j *Job) WaitsForRetry(now time.Time) bool {
 	return j.State == JobQueued && j.NotBefore.After(now) && (j.Attempts > 0 || j.Losses > 0 || j.Error != "")
 }
 
-// Shown returns the state as callers see it.
+// Shown returns the state as callers see it: a job whose lease has ended waits for a process that takes it up.
 func (j *Job) Shown(now time.Time) JobState {
+	if j.State == JobRunning && !j.LeaseUntil.After(now) {
+		return JobQueued
+	}
 	if j.State == JobQueued && j.NotBefore.After(now) && !j.WaitsForRetry(now) {
 		return JobScheduled
 	}
@@ -134,7 +154,7 @@ func (j *Job) Shown(now time.Time) JobState {
 }
 
 // Stages returns all stages, in the order in which a note passes them.
-func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask} }
+func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask, StageSend} }
 
 // Backlog is the jobs of a stage that wait although they could be done.
 type Backlog struct {
@@ -189,6 +209,23 @@ type ReviewChange struct {
 	Links  []Link    `json:"links,omitempty"`
 	// Call is the tool call that waits, in a review of a tool call; Note is then the turn that it is part of.
 	Call *ReviewCall `json:"call,omitempty"`
+	// Merge is set in the first change of a review of a merge. Without Before the note is new, without After it is deleted.
+	Merge *ReviewMerge `json:"merge,omitempty"`
+}
+
+// ReviewMerge is the other side of a merge that waits for approval.
+type ReviewMerge struct {
+	Collection uuid.UUID `json:"collection"`
+	Revision   Revision  `json:"revision"`
+	Strategy   string    `json:"strategy"`
+}
+
+// Merge returns the merge that a review is about; nil for another review.
+func (r *Review) Merge() *ReviewMerge {
+	if len(r.Changes) == 0 {
+		return nil
+	}
+	return r.Changes[0].Merge
 }
 
 // ReviewCall is a tool call of an agent that waits for approval.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
@@ -29,6 +31,29 @@ const (
 	AttrCall  = "call"  // of a result, or of what a tool has written: the id of the call
 	AttrUntil = "until" // of the message KeyPause: RFC 3339
 )
+
+// KeyQueue is the key of the summary of the messages that have left the window of an agent, and AttrThrough its attribute
+// with the id of the last of them. When some of them have changed, the summary is stale, and AttrAgain has the id of the
+// first of those.
+const (
+	KeyQueue    = "queue"
+	AttrThrough = "through"
+	AttrAgain   = "again_from"
+)
+
+// SumsUp reports whether a note is the summary of an agent's queue, and returns the last message that it covers.
+func SumsUp(n *Note) (through uuid.UUID, ok bool) {
+	if n.Kind != KindSummary || n.Key != KeyQueue {
+		return uuid.Nil, false
+	}
+	id, _ := n.Attributes[AttrThrough].(string)
+	through, err := uuid.Parse(id)
+	return through, err == nil
+}
+
+// TaskFlush is the task of a policy that has an agent sum up again what has left its window. It is done by a job of
+// kind flush.
+const TaskFlush = "flush"
 
 // TaskTimer is the task of a policy that starts a run at a time. Its arguments are a TimedEvent.
 const TaskTimer = "timer"

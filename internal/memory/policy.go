@@ -374,6 +374,25 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters"` // JSON schema of an object
 }
 
+// EnqueueFlush enqueues a job that evicts messages from an agent's window, or returns one that is queued already.
+func EnqueueFlush(ctx context.Context, tx Tx, force bool) (Job, error) {
+	waiting, err := tx.Unended(ctx, JobFlush)
+	if err != nil {
+		return Job{}, err
+	}
+	for _, j := range waiting {
+		var same FlushJob
+		if j.State == JobQueued && json.Unmarshal(j.Payload, &same) == nil && same.Force == force {
+			return j, nil
+		}
+	}
+	payload, err := json.Marshal(FlushJob{Force: force})
+	if err != nil {
+		return Job{}, fault.Wrap(err, fault.Internal, "encode a flush")
+	}
+	return tx.Enqueue(ctx, Job{Kind: JobFlush, Stage: StageDecide, Payload: payload})
+}
+
 // EnqueueFollows enqueues tasks of a collection's policy, except those that are queued already.
 func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []Follow) error {
 	if len(follows) == 0 {
@@ -396,6 +415,12 @@ func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []
 		if waits[n] {
 			continue
 		}
+		if waits[n] = true; f.Task.Name == TaskFlush {
+			if _, err := EnqueueFlush(ctx, tx, false); err != nil {
+				return err
+			}
+			continue
+		}
 		payload, err := json.Marshal(f.Task)
 		if err != nil {
 			return fault.Wrap(err, fault.Internal, "the task cannot be kept")
@@ -404,7 +429,6 @@ func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []
 		if _, err := tx.Enqueue(ctx, j); err != nil {
 			return err
 		}
-		waits[n] = true
 	}
 	return nil
 }

@@ -176,9 +176,19 @@ type LogReader interface {
 	Log(ctx context.Context, s tenant.Scope, v View, layer int, after Revision, embedder string, fn func(LogRow) error) (Revision, error)
 	// Changesets lists those of the collection's own log after a revision.
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
+	// Changes lists what the changesets of the lineage after a revision and up to that of the view did, in order: those of
+	// the ancestors up to the fork point, then the own ones. Limit 0: all. A page is shorter than the limit when its
+	// changesets are large, but not empty while there are more. A link that goes or comes with an end of it is no change of
+	// its own. RevisionGone when the revision is below the floor.
+	Changes(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Change, error)
 	// CountChangesets counts those of the collection's own log of a cause, from one time on and before
 	// another, by day (UTC, 2006-01-02).
 	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (map[string]int64, error)
+	// Touched returns what may differ between two views of one lineage. It reads only what their logs do not share.
+	Touched(ctx context.Context, s tenant.Scope, a, b View) (Touched, error)
+	// Merges lists the changesets that took their content from elsewhere, in all layers of the view, nearest layer first and
+	// newest first within it. Those that were undone since are left out.
+	Merges(ctx context.Context, s tenant.Scope, v View) ([]Changeset, error)
 }
 
 // UsageStore counts the use of notes.
@@ -302,10 +312,15 @@ type Erased struct {
 
 // WriteOptions describe a changeset.
 type WriteOptions struct {
-	Cause       Cause
-	Job         uuid.UUID
-	Trigger     uuid.UUID
-	Undoes      Revision // Conflict when another changeset undoes it
+	Cause   Cause
+	Job     uuid.UUID
+	Trigger uuid.UUID
+	Undoes  Revision // Conflict when another changeset undoes it
+	// MergedFrom is stored with the changeset.
+	MergedFrom *MergedFrom
+	// Read is the head up to which the caller has read Merges: Conflict, of cause ErrMoved, when there is a later one. Only
+	// with MergedFrom.
+	Read        Revision
 	Idempotency *Idempotency
 	Audit       []AuditEntry   // written with it; the store sets Actor and At
 	System      bool           // jobs: may write while the collection is copying
@@ -322,6 +337,7 @@ type StorageLimits struct {
 type Written struct {
 	Revision Revision // of the changeset, or the head when nothing was logged
 	Logged   bool
+	Told     bool         // a job was enqueued that tells webhooks of it
 	Replay   *Idempotency // the key was used before with the same body; fn did not run
 }
 
@@ -433,9 +449,12 @@ type JobEnd struct {
 	Result    json.RawMessage
 	Error     string
 	NotBefore time.Time
-	Attempts  int
-	Losses    int // kept only for a job that waits after a lost lease; 0 else
-	Alone     int // like Losses
+	// Awaits is, for a job that is queued again, the job whose end makes it due, before NotBefore; zero: none. If that has
+	// ended already, the job is due at once.
+	Awaits   uuid.UUID
+	Attempts int
+	Losses   int // kept only for a job that waits after a lost lease; 0 else
+	Alone    int // like Losses
 }
 
 // Idempotency is a key and what was answered under it. Kept 24 hours per
@@ -466,7 +485,7 @@ type JobClaims interface {
 	// Backlog counts, for each stage, the jobs that wait and could be done at a time. It crosses tenants with
 	// numbers and a time only.
 	Backlog(ctx context.Context, now time.Time) ([]Backlog, error)
-	// ClaimJobs leases due jobs of one collection. Stages prepare and task: up to limit jobs, oldest
+	// ClaimJobs leases due jobs of one collection. Stages prepare, task and upkeep: up to limit jobs, oldest
 	// first. Stage decide: the oldest job, once it is due, and only when no other decide of the collection
 	// is leased and no older job of it is queued or running in prepare without a failed try. A decide that
 	// waits after a failed try or a lost lease is skipped; one that waits without any (a pause) keeps its
@@ -506,10 +525,11 @@ type JobControl interface {
 
 // JobQuery pages through jobs.
 type JobQuery struct {
-	Collection uuid.UUID // zero: all that the scope reaches
-	State      JobState  // "": all; as Job.Shown
-	Note       uuid.UUID
-	Before     uuid.UUID // cursor: id of the last one
+	Collection uuid.UUID   // zero: all that the scope reaches
+	State      JobState    // "": all; as Job.Shown
+	Notes      []uuid.UUID // jobs of any of these; nil: of all
+	Unended    bool        // only those that wait or run
+	Before     uuid.UUID   // cursor: id of the last one
 	Limit      int
 }
 
@@ -603,7 +623,9 @@ type Store interface {
 	Queue
 	Spool
 	HTTPToolStore
+	WebhookStore
 	ReviewStore
+	SnapshotStore
 	Ledger
 }
 

@@ -163,6 +163,8 @@ type Request struct {
 	Hosts    Hosts // that the tenant may reach
 	Timeout  time.Duration
 	MaxBytes int // of the answer
+	// StatusOnly asks for the status and nothing else: the rest of the answer is not read, and no redirect is followed.
+	StatusOnly bool
 }
 
 // Response is the answer of a service.
@@ -206,11 +208,18 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	if r.Key != "" {
 		req.Header.Set("Idempotency-Key", r.Key)
 	}
-	resp, err := c.http.Do(req)
+	client := *c.http
+	if r.StatusOnly {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return Response{}, failure(ctx, err, u.Host, r.Timeout)
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if r.StatusOnly {
+		return Response{Status: resp.StatusCode}, nil
+	}
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "" {
 		return Response{}, fault.New(fault.Invalid, "%s answered with a redirect (%d) to another host, or with too many, which are not followed", u.Host, resp.StatusCode)
 	}
@@ -238,14 +247,13 @@ func failure(ctx context.Context, err error, host string, timeout time.Duration)
 	var certificate *tls.CertificateVerificationError
 	what := "the connection to " + host + " broke off"
 	switch {
-	case errors.Is(err, errNotPublic):
-		what = fmt.Sprintf("%s has an address that is not public, which the operator does not allow", host)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		what = fmt.Sprintf("%s did not answer within %s", host, timeout)
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &dns):
-		what = fmt.Sprintf("the host %s is not found", host)
+	case errors.As(err, &dns), errors.Is(err, errNotPublic):
+		// One sentence for both: which names an internal network has is not for tenants.
+		what = fmt.Sprintf("%s has no address that the operator allows: it is not found, or not public", host)
 	case errors.As(err, &certificate):
 		what = fmt.Sprintf("the certificate of %s is not accepted", host)
 	case errors.As(err, &op) && op.Op == "dial":

@@ -210,6 +210,10 @@ func TestDoChecksTheAddress(t *testing.T) {
 	if !fault.Is(err, fault.Invalid) {
 		t.Errorf("a name that is not there: %v", err)
 	}
+	_, inside := closed.Do(t.Context(), request(name, all))
+	if a, b := err.Error(), inside.Error(); a[strings.Index(a, " has "):] != b[strings.Index(b, " has "):] {
+		t.Errorf("a tenant learns which names there are: %q, %q", a, b)
+	}
 }
 
 // Redirects stay on the host: not to another one, which may be allowed or not, and not to an address of this network.

@@ -187,3 +187,49 @@ func TestWaitingLanes(t *testing.T) {
 	}
 	stop()
 }
+
+// Tasks of upkeep have places of their own, and no single tenant has all of the others: so a task that a caller asked
+// for begins at once, beside any number of collections that look after themselves, and a flood of one tenant.
+func TestUpkeepHoldsNoPlaceOfTasks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(ctx context.Context, _ memory.Job) error { <-ctx.Done(); return ctx.Err() })
+		flood(o, memory.StageUpkeep, 60, 1)
+		flood(o, memory.StageUpkeep, 60, 1)
+		flood(o, memory.StageTask, 60, 1)
+		r, stop := start(t, h, Config{Tasks: 2, Share: 75, Poll: time.Hour})
+		synctest.Wait()
+		if n := h.started(); n != 2 {
+			t.Errorf("%d jobs run, want one of upkeep and one task", n)
+		}
+		late := newRef()
+		o.add(late, memory.StageTask)
+		r.Notify(late, memory.StageTask)
+		synctest.Wait()
+		if last := h.began[len(h.began)-1]; last.Tenant != late.Tenant {
+			t.Errorf("the task of the other tenant waits; %d jobs run", len(h.began))
+		}
+		stop()
+	})
+}
+
+// What wakes a lane of tasks wakes its upkeep too.
+func TestUpkeepIsDrained(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		r, stop := start(t, h, Config{Poll: time.Hour})
+		defer stop()
+		synctest.Wait()
+		ref := newRef()
+		o.add(ref, memory.StageUpkeep)
+		o.add(ref, memory.StageTask)
+		r.Drain(t.Context(), ref, memory.StageTask)
+		synctest.Wait()
+		if n := h.started(); n != 2 {
+			t.Errorf("%d jobs began, want 2", n)
+		}
+	})
+}

@@ -20,11 +20,15 @@ import (
 // DefaultPrepares is the default of Config.Prepares.
 const DefaultPrepares = 4
 
+// DefaultSends is the default of Config.Sends.
+const DefaultSends = 16
+
 // Config bounds a runner. Zero fields take the defaults.
 type Config struct {
 	Prepares  int            // prepare jobs at once; default 4
 	Decides   int            // decide jobs at once, of different collections; default 4
-	Tasks     int            // task jobs at once; default 2
+	Tasks     int            // task jobs at once; default 2. Tasks of upkeep have places of their own, see Upkeeps
+	Sends     int            // send jobs at once; default DefaultSends
 	Batch     int            // prepare jobs in one claim; default 16, never more than there are free slots
 	Lease     time.Duration  // default 15 s; prolonged at every third of it
 	Poll      time.Duration  // longest time between two polls of the outbox; default 1 s
@@ -46,14 +50,17 @@ func (c *Config) shareOf(slots int) int {
 	return max(1, slots*c.Share/100)
 }
 
+// Upkeeps returns how many tasks of upkeep run at once, beside so many others.
+func Upkeeps(tasks int) int { return max(1, tasks/2) }
+
 func (c *Config) setDefaults() error {
-	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 {
+	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Sends < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 {
 		return errors.New("queue: settings must not be negative")
 	}
 	for _, f := range []struct {
 		at *int
 		to int
-	}{{&c.Prepares, DefaultPrepares}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
+	}{{&c.Prepares, DefaultPrepares}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Sends, DefaultSends}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
 		if *f.at == 0 {
 			*f.at = f.to
 		}
@@ -105,7 +112,7 @@ type Runner struct {
 //nolint:containedctx // they belong to the current call of Run, for lanes that other calls start
 type run struct{ claim, jobs context.Context }
 
-// lane names the jobs of one stage of one collection.
+// lane names the jobs of one stage of one collection. Tasks of upkeep are a lane of their own.
 type lane struct {
 	ref   memory.Due
 	stage memory.Stage
@@ -158,6 +165,7 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
 		stages: map[memory.Stage]*stageState{
 			memory.StagePrepare: slots(cfg.Prepares), memory.StageDecide: slots(cfg.Decides), memory.StageTask: slots(cfg.Tasks),
+			memory.StageUpkeep: slots(Upkeeps(cfg.Tasks)), memory.StageSend: slots(cfg.Sends),
 		},
 	}, nil
 }
@@ -176,7 +184,7 @@ func (r *Runner) Wake() {
 // nothing, because the runner polls everything when it starts.
 func (r *Runner) Notify(ref memory.Due, stage memory.Stage) {
 	if slices.Contains(r.cfg.Stages, stage) {
-		r.startLane(lane{ref, stage}, true)
+		r.startLanes(ref, stage)
 	}
 }
 
@@ -256,7 +264,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	r.setCut(len(due) >= r.cfg.DueLimit)
 	for _, ref := range due {
 		for _, s := range r.cfg.Stages {
-			r.startLane(lane{ref, s}, true)
+			r.startLanes(ref, s)
 		}
 	}
 	next, err := r.src.NextDue(ctx)
@@ -300,6 +308,13 @@ func (r *Runner) endLane(l lane, st *laneState, more bool) {
 	st.item, st.more = nil, more
 	delete(r.lanes, l)
 	close(st.ended)
+}
+
+// startLanes starts the lanes of a stage of a collection, which this process found.
+func (r *Runner) startLanes(ref memory.Due, stage memory.Stage) {
+	for _, s := range stage.Lanes() {
+		r.startLane(lane{ref, s}, true)
+	}
 }
 
 // startLane queues a lane, or makes one whose jobs are being claimed claim once more before it ends. It returns nil
@@ -413,21 +428,33 @@ func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) 
 	if !slices.Contains(r.cfg.Stages, stage) {
 		return false
 	}
-	l := lane{ref, stage}
-	st := r.startLane(l, false)
-	if st == nil {
-		return false
+	burst, cancel := context.WithTimeout(ctx, r.cfg.Burst)
+	defer cancel()
+	started := map[lane]*laneState{}
+	for _, s := range stage.Lanes() {
+		if st := r.startLane(lane{ref, s}, false); st != nil {
+			started[lane{ref, s}] = st
+		}
 	}
-	burst := time.NewTimer(r.cfg.Burst)
-	defer burst.Stop()
+	for l, st := range started {
+		if r.await(ctx, burst, l, st) {
+			more = true
+		}
+	}
+	return more
+}
+
+// await waits until a lane ends, or the time of Drain is over. It reports whether jobs may be left.
+func (r *Runner) await(ctx, burst context.Context, l lane, st *laneState) (more bool) {
 	select {
 	case <-st.ended:
 		return st.more
 	case <-st.stopped:
 		return true // another worker can continue
-	case <-ctx.Done():
+	case <-burst.Done():
+	}
+	if ctx.Err() != nil {
 		return false
-	case <-burst.C:
 	}
 	if r.endLate(l, st) {
 		return true
@@ -482,7 +509,7 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 	for _, j := range claimed {
 		work := func() {
 			defer r.leave(l)
-			r.runJob(now.jobs, j, l.stage)
+			r.runJob(now.jobs, j)
 			if l.stage == memory.StagePrepare && slices.Contains(r.cfg.Stages, memory.StageDecide) {
 				r.startLane(lane{l.ref, memory.StageDecide}, true) // a prepared note can be decided
 			}
@@ -507,8 +534,8 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 }
 
 // runJob runs one job under its lease and deadline, and settles it when it fails.
-func (r *Runner) runJob(jobs context.Context, j memory.Job, stage memory.Stage) {
-	outcome, ended := Done, r.metrics.start(jobs, string(j.Kind), stage, r.clock)
+func (r *Runner) runJob(jobs context.Context, j memory.Job) {
+	outcome, ended := Done, r.metrics.start(jobs, string(j.Kind), j.Stage, r.clock)
 	defer func() { ended(outcome) }()
 	ctx, cancel := context.WithCancelCause(jobs)
 	defer cancel(nil)

@@ -49,8 +49,10 @@ type Session interface {
 	ReviewRows
 	AttachmentRows
 	ToolRows
+	WebhookRows
 	LedgerRows
 	SpoolRows
+	SnapshotRows
 	NoteRows
 	LinkRows
 }
@@ -69,6 +71,8 @@ type Locks interface {
 	LockUsage(tenantID uuid.UUID)
 	// LockTool waits for all who change the tool, or attach it.
 	LockTool(tenantID, id uuid.UUID)
+	// LockWebhook waits for all who change the webhook.
+	LockWebhook(tenantID, id uuid.UUID)
 	// LockSigningKeys waits for all who add a signing key.
 	LockSigningKeys()
 	CollectionLocks

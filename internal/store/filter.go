@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
-	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // Condition is SQL over notes that is true of every note that matches a filter, and of no other
@@ -132,12 +131,4 @@ func (c *Condition) join(word string, term Condition) {
 	}
 	c.Text += "(" + term.Text + ")"
 	c.Args = append(c.Args, term.Args...)
-}
-
-// Matches reports whether a note matches a filter, which may be nil.
-func Matches(e filter.Expr, n *memory.Note) bool {
-	return filter.Match(e, &filter.Record{
-		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
-	})
 }

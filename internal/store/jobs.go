@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,24 @@ import (
 // QueuedJob is the condition of a job j that counts as queued for its tenant: that of a note or a message,
 // which has not ended. Tasks, such as those that wait for a date, do not count.
 const QueuedJob = "j.state IN ('queued', 'running') AND j.stage IN ('prepare', 'decide')"
+
+// ClaimedKinds returns the stage of the jobs j that a claim names, and the condition on their kinds, which an AND
+// follows, or "".
+func ClaimedKinds(stage memory.Stage) (of memory.Stage, condition string) {
+	var kinds []string
+	for _, k := range memory.UpkeepKinds() {
+		kinds = append(kinds, "'"+string(k)+"'")
+	}
+	list := " IN (" + strings.Join(kinds, ", ") + ") AND "
+	switch stage {
+	case memory.StageTask:
+		return stage, "j.kind NOT" + list
+	case memory.StageUpkeep:
+		return memory.StageTask, "j.kind" + list
+	case memory.StagePrepare, memory.StageDecide:
+	}
+	return stage, ""
+}
 
 // JobRows are the rows of jobs. The order of claims is the engines' own.
 type JobRows interface {
@@ -101,12 +120,22 @@ func AdoptUnfinished(ctx context.Context, q Session, r *CollectionRow, h *Head, 
 }
 
 // endJob ends a job that is held with the lease, or gives it back.
-func endJob(ctx context.Context, q JobRows, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
+func endJob(ctx context.Context, q Session, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
 	finished, err := FinishedAt(&end, now)
 	if err != nil {
 		return err
 	}
-	return q.EndJob(ctx, tenantID, job, lease, end, finished)
+	if end.Awaits != uuid.Nil {
+		q.LockJob(s.Tenant(), end.Awaits) // it ends before this is written, or wakes what this writes
+		awaited, ok, err := q.JobByID(ctx, s, end.Awaits)
+		if err != nil {
+			return err
+		}
+		if !ok || awaited.Ended() {
+			end.Awaits, end.NotBefore = uuid.Nil, time.Time{}
+		}
+	}
+	return q.EndJob(ctx, s.Tenant(), job, lease, end, finished)
 }
 
 // FinishedAt checks how a job ends, and returns when it has finished: zero when it waits again.

@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 12
+const MoveSchema = 15
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -149,11 +149,16 @@ var tables = []*Table{
 	{Name: "vectors", Key: 5, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},
 	{Name: "usage", Key: 3, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id access_count:int last_access:time? strength:real heat:real")},
 	{Name: "jobs", Key: 2, mentions: "collection", Columns: parseColumns(`tenant:id id:id collection:id note:id kind:text stage:text state:text seq:int attempts:int
- payload:json? result:json? progress:json? error:text not_before:time? lease:id lease_until:time? created_at:time finished_at:time? claims:int losses:int alone:int trace:text`)},
+ payload:json? result:json? progress:json? error:text not_before:time? lease:id lease_until:time? created_at:time finished_at:time? claims:int losses:int alone:int trace:text
+ awaits:id`)},
 	{Name: "reviews", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
 	{Name: "attachments", Key: 3, owner: "collection", mentions: "home", Columns: parseColumns("tenant:id collection:id block:id home:id label:text mode:text at:time")},
+	{Name: "snapshots", Key: 3, owner: "collection", Columns: parseColumns("tenant:id collection:id name:text revision:int created_at:time")},
 	{Name: "tools", Key: 2, Columns: parseColumns("tenant:id id:id name:text spec:json secrets:bytes created_at:time updated_at:time")},
+	{Name: "webhooks", Key: 2, Columns: parseColumns("tenant:id id:id collection:id url:text events:json secrets:bytes created_at:time updated_at:time")},
+	{Name: "deliveries", Key: 3, Columns: parseColumns(`tenant:id webhook:id id:id collection:id revision:int event:text state:text attempts:int status:int error:text
+ created_at:time updated_at:time next_at:time?`)},
 	{Name: "audit", Key: 2, platform: true, Columns: parseColumns("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
 	{Name: "idempotency", Key: 5, platform: true, Columns: parseColumns(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},
 	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: parseColumns(`tenant:id day:text collection:id purpose:text calls:int

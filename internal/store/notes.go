@@ -100,8 +100,19 @@ type LogRows interface {
 	LogPage(ctx context.Context, tenantID uuid.UUID, r NoteReader, p LogPage) ([]NoteVersion, error)
 	// ListChangesets lists those of a collection's own log after one revision and up to another.
 	ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, limit int) ([]memory.Changeset, error)
+	// NotesBegun lists the versions of notes that began in the first of the layers after one revision and up to another, in
+	// the order of revision and id, without those that are tombstones of notes that were not there. Limit 0: all.
+	NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]NoteBegun, error)
+	// LinksBegun is NotesBegun for links, in the order of revision, source, relation and target.
+	LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]LinkBegun, error)
 	// CountChangesets counts those up to a revision, of a cause, from one time on and before another, by day.
 	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error)
+	// TouchedNotes lists the notes with a version that began in a span, sorted.
+	TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]uuid.UUID, error)
+	// TouchedLinks lists the links with a version that began in a span.
+	TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.LinkID, error)
+	// ListMerges lists the changesets of a span that have MergedFrom and are not undone by one of it, newest first.
+	ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error)
 }
 
 // LogPage asks for a stretch of the log of the layer NoteReader.Collection.
@@ -194,7 +205,7 @@ func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 		}
 		for i := range rows {
 			p.After, p.Since = rows[i].ID, rows[i].OccurredAt
-			if !Matches(p.Filter, &rows[i].Note) || !p.derived(&rows[i].Note) {
+			if !rows[i].Note.Matches(p.Filter) || !p.derived(&rows[i].Note) {
 				continue
 			}
 			if out = append(out, rows[i].Note); wanted > 0 && len(out) == wanted {
@@ -272,7 +283,7 @@ func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogP
 }
 
 // ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause and undoes. The
-// column merged_from has no use.
+// column merged_from is read by ScanMerge.
 func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
 	err = row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes)
 	return c, err

@@ -62,6 +62,9 @@ func (t *notifying) Write(ctx context.Context, s tenant.Scope, collection uuid.U
 	if w.Logged {
 		c.Revision = w.Revision
 	}
+	if w.Told && !slices.Contains(c.Stages, memory.StageSend) {
+		c.Stages = append(c.Stages, memory.StageSend)
+	}
 	if w.Logged || c.Usage || len(c.Stages) > 0 || len(c.Jobs) > 0 {
 		t.notify(c)
 	}
@@ -256,7 +259,7 @@ func (t *notifying) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID,
 		return j, err
 	}
 	c := Change{Tenant: j.Tenant, Collection: j.Collection, Jobs: []JobChange{{ID: j.ID, Ended: true}}}
-	if j.Stage != memory.StageTask {
+	if j.Stage != memory.StageTask && j.Stage != memory.StageSend {
 		c.Stages = []memory.Stage{memory.StageDecide} // those behind it
 	}
 	t.notify(c)

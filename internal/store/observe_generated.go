@@ -89,6 +89,13 @@ func (ob *observed) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID,
 	return ob.Store.CancelJob(ctx, s, id, audit)
 }
 
+// Changes implements Store.
+func (ob *observed) Changes(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out1 []memory.Change, err error) {
+	ctx, finish := ob.begin(ctx, "Changes", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Changes(ctx, s, v, after, limit)
+}
+
 // Changesets implements Store.
 func (ob *observed) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out1 []memory.Changeset, err error) {
 	ctx, finish := ob.begin(ctx, "Changesets", s.Tenant(), v.Collection.ID)
@@ -166,11 +173,25 @@ func (ob *observed) CreateOperatorKey(ctx context.Context, op tenant.Operator, k
 	return ob.Store.CreateOperatorKey(ctx, op, k)
 }
 
+// CreateSnapshot implements Store.
+func (ob *observed) CreateSnapshot(ctx context.Context, s tenant.Scope, n memory.Snapshot, audit memory.AuditEntry) (out1 memory.Snapshot, err error) {
+	ctx, finish := ob.begin(ctx, "CreateSnapshot", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateSnapshot(ctx, s, n, audit)
+}
+
 // CreateTenant implements Store.
 func (ob *observed) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.Tenant) (out1 tenant.Tenant, err error) {
 	ctx, finish := ob.begin(ctx, "CreateTenant", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.CreateTenant(ctx, op, t)
+}
+
+// CreateWebhook implements Store.
+func (ob *observed) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webhook, most int, audit memory.AuditEntry) (out1 memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "CreateWebhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateWebhook(ctx, s, w, most, audit)
 }
 
 // DeleteAgent implements Store.
@@ -194,11 +215,32 @@ func (ob *observed) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.
 	return ob.Store.DeleteHTTPTool(ctx, s, id, audit)
 }
 
+// DeleteSnapshot implements Store.
+func (ob *observed) DeleteSnapshot(ctx context.Context, s tenant.Scope, collection uuid.UUID, name string, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteSnapshot", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.DeleteSnapshot(ctx, s, collection, name, audit)
+}
+
 // DeleteTenant implements Store.
 func (ob *observed) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUID) (err error) {
 	ctx, finish := ob.begin(ctx, "DeleteTenant", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.DeleteTenant(ctx, op, id)
+}
+
+// DeleteWebhook implements Store.
+func (ob *observed) DeleteWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteWebhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.DeleteWebhook(ctx, s, id, audit)
+}
+
+// Deliveries implements Store.
+func (ob *observed) Deliveries(ctx context.Context, s tenant.Scope, q memory.DeliveryQuery) (out1 []memory.Delivery, err error) {
+	ctx, finish := ob.begin(ctx, "Deliveries", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Deliveries(ctx, s, q)
 }
 
 // DetachHTTPTool implements Store.
@@ -376,11 +418,25 @@ func (ob *observed) ListTenants(ctx context.Context, op tenant.Operator, after s
 	return ob.Store.ListTenants(ctx, op, after, limit)
 }
 
+// ListWebhooks implements Store.
+func (ob *observed) ListWebhooks(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) (out1 []memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "ListWebhooks", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.ListWebhooks(ctx, s, after, limit)
+}
+
 // Log implements Store.
 func (ob *observed) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (out1 memory.Revision, err error) {
 	ctx, finish := ob.begin(ctx, "Log", s.Tenant(), v.Collection.ID)
 	defer finish(&err)
 	return ob.Store.Log(ctx, s, v, layer, after, embedder, fn)
+}
+
+// Merges implements Store.
+func (ob *observed) Merges(ctx context.Context, s tenant.Scope, v memory.View) (out1 []memory.Changeset, err error) {
+	ctx, finish := ob.begin(ctx, "Merges", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Merges(ctx, s, v)
 }
 
 // ModelUse implements Store.
@@ -439,6 +495,13 @@ func (ob *observed) Ping(ctx context.Context) (err error) {
 	return ob.Store.Ping(ctx)
 }
 
+// PutDelivery implements Store.
+func (ob *observed) PutDelivery(ctx context.Context, s tenant.Scope, d memory.Delivery) (err error) {
+	ctx, finish := ob.begin(ctx, "PutDelivery", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.PutDelivery(ctx, s, d)
+}
+
 // PutPart implements Store.
 func (ob *observed) PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool memory.SpoolName, n int, data []byte) (err error) {
 	ctx, finish := ob.begin(ctx, "PutPart", s.Tenant(), uuid.Nil)
@@ -488,6 +551,13 @@ func (ob *observed) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (o
 	return ob.Store.Review(ctx, s, id)
 }
 
+// RevisionAt implements Store.
+func (ob *observed) RevisionAt(ctx context.Context, s tenant.Scope, v memory.View, at time.Time) (out1 memory.Revision, err error) {
+	ctx, finish := ob.begin(ctx, "RevisionAt", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.RevisionAt(ctx, s, v, at)
+}
+
 // Schema implements Store.
 func (ob *observed) Schema(ctx context.Context) (out1 Schema, err error) {
 	ctx, finish := ob.begin(ctx, "Schema", uuid.Nil, uuid.Nil)
@@ -521,6 +591,13 @@ func (ob *observed) Size(ctx context.Context) (out1 int64, err error) {
 	ctx, finish := ob.begin(ctx, "Size", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.Size(ctx)
+}
+
+// Snapshots implements Store.
+func (ob *observed) Snapshots(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out1 []memory.Snapshot, err error) {
+	ctx, finish := ob.begin(ctx, "Snapshots", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.Snapshots(ctx, s, collection)
 }
 
 // StaleParts implements Store.
@@ -558,6 +635,13 @@ func (ob *observed) TenantUsage(ctx context.Context, s tenant.Scope) (out1 memor
 	return ob.Store.TenantUsage(ctx, s)
 }
 
+// Touched implements Store.
+func (ob *observed) Touched(ctx context.Context, s tenant.Scope, a memory.View, b memory.View) (out1 memory.Touched, err error) {
+	ctx, finish := ob.begin(ctx, "Touched", s.Tenant(), a.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Touched(ctx, s, a, b)
+}
+
 // UpdateCollection implements Store.
 func (ob *observed) UpdateCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (out1 memory.Collection, err error) {
 	ctx, finish := ob.begin(ctx, "UpdateCollection", s.Tenant(), collection)
@@ -593,6 +677,13 @@ func (ob *observed) UpdateTenant(ctx context.Context, op tenant.Operator, t tena
 	return ob.Store.UpdateTenant(ctx, op, t)
 }
 
+// UpdateWebhook implements Store.
+func (ob *observed) UpdateWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Webhook) error) (out1 memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "UpdateWebhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.UpdateWebhook(ctx, s, id, audit, fn)
+}
+
 // Usage implements Store.
 func (ob *observed) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (out1 map[uuid.UUID]memory.Usage, err error) {
 	ctx, finish := ob.begin(ctx, "Usage", s.Tenant(), v.Collection.ID)
@@ -619,4 +710,11 @@ func (ob *observed) VoidLeases(ctx context.Context) (out1 int, err error) {
 	ctx, finish := ob.begin(ctx, "VoidLeases", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.VoidLeases(ctx)
+}
+
+// Webhook implements Store.
+func (ob *observed) Webhook(ctx context.Context, s tenant.Scope, id uuid.UUID) (out1 memory.Webhook, err error) {
+	ctx, finish := ob.begin(ctx, "Webhook", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Webhook(ctx, s, id)
 }

@@ -30,6 +30,7 @@ type Tx struct {
 	before   Stored                    // of head, before the changesets
 	logged   bool                      // something since the last changeset that EndChangeset wrote
 	ended    bool                      // EndChangeset has written a changeset
+	told     bool                      // a job that tells a webhook was enqueued
 	answer   json.RawMessage           // nil: none was given
 	foreseen map[uuid.UUID]NoteVersion // the zero version: there is none
 }
@@ -53,16 +54,24 @@ func NewTx(ctx context.Context, q Session, s tenant.Scope, r CollectionRow, h He
 // Finish writes the changeset, the audit entries and the idempotency key. It returns the head and
 // the collection as they are then, and whether a changeset was written. The caller saves the head.
 func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged bool, err error) {
+	if err := t.checkMerged(o); err != nil {
+		return h, r, false, err
+	}
 	if t.logged {
 		if err := t.checkUndone(o.Undoes); err != nil {
 			return h, r, false, err
 		}
-		if err := t.insertChangeset(memory.Changeset{Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes}); err != nil {
+		if err := t.insertChangeset(memory.Changeset{Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes, MergedFrom: o.MergedFrom}); err != nil {
 			return h, r, false, err
 		}
 	}
 	if err := t.checkLimits(o.Limits); err != nil {
 		return h, r, false, err
+	}
+	if t.logged || t.ended {
+		if err := t.tellWebhooks(); err != nil {
+			return h, r, false, err
+		}
 	}
 	for _, e := range o.Audit {
 		if err := writeAudit(t.ctx, t.q, t.scope, t.now, e); err != nil {
@@ -114,6 +123,21 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 	return err
 }
 
+// checkMerged returns Conflict when another merge was written since the caller has read them.
+func (t *Tx) checkMerged(o *memory.WriteOptions) error {
+	if o.MergedFrom == nil {
+		return nil
+	}
+	later, err := t.q.ListMerges(t.ctx, t.scope.Tenant(), memory.Span{Layer: t.row.ID, After: o.Read, To: t.revision})
+	if err != nil {
+		return err
+	}
+	if len(later) > 0 {
+		return memory.ErrMoved
+	}
+	return nil
+}
+
 // CheckWrite finds out whether a write to a collection may begin. It returns the answer that is
 // stored under the idempotency key, if there is one: then nothing is to be written.
 func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) (*memory.Idempotency, error) {
@@ -134,6 +158,9 @@ func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow
 	}
 	return nil, nil //nolint:nilnil // the write may begin
 }
+
+// Told reports whether a job was enqueued that tells webhooks of the changesets.
+func (t *Tx) Told() bool { return t.told }
 
 // Session returns the session of the transaction, for tests of engines.
 func (t *Tx) Session() Session { return t.q }
@@ -260,7 +287,7 @@ func (t *Tx) HoldJob(_ context.Context, job, lease uuid.UUID) error {
 
 // EndJob implements memory.Tx.
 func (t *Tx) EndJob(_ context.Context, job, lease uuid.UUID, end memory.JobEnd) error {
-	return endJob(t.ctx, t.q, t.scope.Tenant(), job, lease, end, t.now)
+	return endJob(t.ctx, t.q, t.scope, job, lease, end, t.now)
 }
 
 // OpenReview implements memory.Tx.

@@ -15,9 +15,13 @@
 //  4. Stop words of that language are dropped.
 //  5. An irregular English form becomes its base ("went" becomes "go"). The
 //     Snowball stemmer of the language follows (English: Porter's of 1980),
-//     then diacritics are removed from Latin letters.
+//     then accents and vowel points are removed, and letters with several forms
+//     (ß, the alefs of Arabic) get one.
 //  6. Runs of Han, Kana, Hangul, Thai, Lao, Khmer or Myanmar become
 //     overlapping pairs of characters (a run of one is itself).
+//
+// [Signs] are the emoji of a text, which are words of an index, too, but not of key phrases. [Shared] compares a word
+// with a longer one that holds it.
 //
 // [EscapeMarks] keeps stored text from passing for a part of the prompt that quotes it.
 // [Passages] cuts a long text into pieces that are scored separately. [Forms] turns the words of a

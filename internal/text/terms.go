@@ -2,6 +2,7 @@ package text
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -33,11 +34,14 @@ var stemmers = map[Language]func(*snowballstem.Env) bool{
 
 // Stem returns the stem of a folded word in the language. An irregular English form is first
 // replaced by its base ("went" by "go"). A word of two letters or fewer, one with a digit, and a
-// word of a language without a stemmer are not stemmed. In all cases diacritics are removed from
-// Latin letters.
+// word of a language without a stemmer are not stemmed. In all cases marks are removed that people
+// also write without, see stripDiacritics.
 func Stem(word string, lang Language) string {
 	if base, ok := irregular[word]; ok && lang == English {
 		word = base
+	}
+	if lang == Russian {
+		word = strings.ReplaceAll(word, "ё", "е") // the stemmer does not know it
 	}
 	stem, ok := stemmers[lang]
 	if ok && utf8.RuneCountInString(word) > 2 && !hasDigit(word) {
@@ -57,41 +61,41 @@ func hasDigit(s string) bool {
 	return false
 }
 
-// stripDiacritics removes the diacritics of Latin letters: people search without them. It runs
-// after stemming, because stemmers need them.
+// stripDiacritics removes the marks of the letters that people also write and search without them: accents of Latin, Greek and
+// Cyrillic, vowel points of Hebrew, Arabic and Syriac, hamza over and under a letter. It runs after stemming, because stemmers
+// need them. Elsewhere, and in й, a mark makes another letter.
 func stripDiacritics(s string) string {
 	if isASCII(s) {
 		return s
 	}
 	d := norm.NFD.String(s)
 	out := make([]rune, 0, len(s))
-	latinBase := false
+	var base rune
 	for _, r := range d {
-		if unicode.Is(unicode.Mn, r) {
-			if latinBase {
-				continue
-			}
-		} else {
-			latinBase = unicode.Is(unicode.Latin, r)
+		switch {
+		case !unicode.Is(unicode.Mn, r):
+			base = r
+		case unicode.In(base, markedScripts...) && (r != breve || unicode.Is(unicode.Latin, base)):
+			continue
 		}
-		switch r {
-		case 'ß':
-			out = append(out, 's', 's')
-		case 'ı':
-			out = append(out, 'i')
-		case 'ł':
-			out = append(out, 'l')
-		case 'ø':
-			out = append(out, 'o')
-		case 'æ':
-			out = append(out, 'a', 'e')
-		case 'œ':
-			out = append(out, 'o', 'e')
-		default:
+		if plain, ok := plainLetters[r]; ok {
+			out = append(out, []rune(plain)...)
+		} else {
 			out = append(out, r)
 		}
 	}
 	return norm.NFC.String(string(out))
+}
+
+const breve = '\u0306'
+
+var markedScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Syriac}
+
+// plainLetters are letters that many write in another way, and that Unicode does not take apart. The stroke that only makes an
+// Arabic word longer is none.
+var plainLetters = map[rune]string{
+	'ß': "ss", 'ı': "i", 'ł': "l", 'ø': "o", 'æ': "ae", 'œ': "oe", 'đ': "d",
+	'ٱ': "ا", 'ى': "ي", 'ی': "ي", 'ې': "ي", 'ة': "ه", 'ہ': "ه", 'ھ': "ه", 'ۀ': "ه", 'ک': "ك", 'ـ': "",
 }
 
 // Terms returns the index terms of s in order, with repeats; the package comment describes the
@@ -194,7 +198,7 @@ type Form struct {
 	Weak  bool     // it is about the conversation, see [Weak]
 }
 
-// Forms returns the words of a query that are not stop words, in order and with repeats. For each
+// Forms returns the words of a query that are not stop words, and its emoji, in order and with repeats. For each
 // word it lists the terms that the word may have in an index of texts in the given languages: its
 // stem in each. A short query rarely shows its language, so the languages of the texts decide. A
 // word that is a stop word in the query's own language, when that is evident, is left out.
@@ -221,5 +225,8 @@ func Forms(query string, langs []Language) []Form {
 			out = append(out, f)
 		}
 	})
+	for _, sign := range Signs(query) {
+		out = append(out, Form{Word: sign, Terms: []string{sign}})
+	}
 	return out
 }

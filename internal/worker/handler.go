@@ -29,6 +29,7 @@ type handler struct {
 	importer Import // nil: import jobs fail
 	file     Import // nil: jobs of files fail
 	step     Step   // nil: runs fail
+	hook     Step   // nil: jobs of webhooks fail
 	cfg      Config
 	tracer   trace.Tracer
 	waited   metric.Float64Histogram
@@ -65,7 +66,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.StepDeadline
 	case memory.JobConsolidate, memory.JobRefresh:
 		return h.cfg.ConsolidateDeadline
-	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase:
+	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase, memory.JobWebhook:
 		return h.cfg.LongDeadline
 	}
 	return h.cfg.LongDeadline
@@ -145,6 +146,10 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 	case memory.JobImport:
 		if h.importer != nil {
 			return h.finish(ctx, s, j, h.importer(ctx, s, j, progress))
+		}
+	case memory.JobWebhook:
+		if h.hook != nil {
+			return h.hook(ctx, s, j)
 		}
 	case memory.JobFile:
 		if h.file != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -31,7 +30,7 @@ func lossesOf(j *memory.Job) int { return j.Losses + max(0, j.Claims-1) }
 
 // lossPause returns how long a job waits after so many losses in a row.
 func lossPause(j *memory.Job, losses int) time.Duration {
-	return min(maxLossPause, engine.Backoff(j.ID, losses-suspectFrom+1))
+	return min(maxLossPause, memory.Backoff(j.ID, losses-suspectFrom+1))
 }
 
 // pauseAfterLoss returns a job to the queue when its last holder was lost and it is a suspect: paused

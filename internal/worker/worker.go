@@ -47,6 +47,7 @@ type Deps struct {
 	Import Import       // nil: import jobs fail
 	File   Import       // reads uploaded files; nil: these jobs fail
 	Step   Step         // nil: the runs of agents fail
+	Hook   Step         // tells webhooks; nil: these jobs fail
 	Clock  memory.Clock // nil: time.Now
 	Log    *slog.Logger
 	Tracer trace.Tracer // nil: no spans
@@ -130,7 +131,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		source:  &source{store: d.Store, clock: d.Clock},
 		outages: newOutages(d.Log, d.Clock),
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, file: d.File, step: d.Step, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock, log: d.Log}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, file: d.File, step: d.Step, hook: d.Hook, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock, log: d.Log}
 	if len(cfg.Queue.Stages) == 0 || slices.Contains(cfg.Queue.Stages, memory.StageDecide) {
 		// Half of the slots: the first stages of other collections need the rest.
 		h.following = make(chan struct{}, max(1, cmp.Or(cfg.Queue.Prepares, queue.DefaultPrepares)/2))

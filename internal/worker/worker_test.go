@@ -458,7 +458,7 @@ func TestCloneJobs(t *testing.T) {
 	for _, j := range jobs {
 		p.ended(j.ID)
 	}
-	jobs, err = p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Note: waiting.Note.ID, Limit: 10})
+	jobs, err = p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Notes: []uuid.UUID{waiting.Note.ID}, Limit: 10})
 	if err != nil || len(jobs) != 0 { // it shares what the base's job decided
 		t.Fatalf("the fork has jobs %+v, %v", jobs, err)
 	}

@@ -279,10 +279,17 @@ func (c *Client) PatchNote(ctx context.Context, ref CollectionRef, note string, 
 	return call[Note](ctx, c, within(http.MethodPatch, change, options, ref, "notes", note))
 }
 
-// DeleteNote deletes a note.
+// DeleteNote deletes a note. [Query]("sources", "delete") deletes what it was derived from, too. [Client.EraseNote] removes
+// every version.
 func (c *Client) DeleteNote(ctx context.Context, ref CollectionRef, note string, options ...Option) error {
 	_, _, err := c.body(ctx, within(http.MethodDelete, nil, options, ref, "notes", note))
 	return err
+}
+
+// EraseNote deletes a note and removes every version of it and of what went with it, for good. A note that is deleted already
+// can be erased.
+func (c *Client) EraseNote(ctx context.Context, ref CollectionRef, note string, options ...Option) (ErasureReport, error) {
+	return call[ErasureReport](ctx, c, within(http.MethodDelete, nil, append(slices.Clip(options), Query("erase", "true")), ref, "notes", note))
 }
 
 // GetNoteHistory lists the versions of a note, newest first.

@@ -197,7 +197,7 @@ func TestFixtures(t *testing.T) {
 			compare(t, c, returned, items, err)
 		})
 	}
-	called["do"] = called["request"]
+	called["do"], called["eraseNote"] = called["request"], called["deleteNote"]
 	for method := range reflect.TypeFor[*slipbox.Client]().Methods() {
 		if name := strings.ToLower(method.Name[:1]) + method.Name[1:]; !called[name] {
 			t.Errorf("no case calls %s", method.Name)
@@ -289,6 +289,7 @@ type arguments struct {
 	ref             slipbox.CollectionRef
 	external        slipbox.External
 	note, job, name string
+	erase           bool
 	body            json.RawMessage
 	notes           []slipbox.BulkNote
 	options         []slipbox.Option
@@ -333,6 +334,8 @@ func read(c testCase) (arguments, error) {
 			a.request.Header = http.Header{"Idempotency-Key": {text(raw)}}
 		case "if_match":
 			a.options = append(a.options, slipbox.IfMatch(text(raw)))
+		case "erase":
+			into(raw, &a.erase)
 		case "query":
 			var query map[string]json.RawMessage
 			into(raw, &query)
@@ -428,6 +431,9 @@ var operations = map[string]operation{
 		return c.PatchNote(ctx, a.ref, a.note, in, a.options...)
 	}),
 	"deleteNote": with(func(ctx context.Context, c *slipbox.Client, a arguments, _ none) (any, error) {
+		if a.erase {
+			return c.EraseNote(ctx, a.ref, a.note, a.options...)
+		}
 		return nil, c.DeleteNote(ctx, a.ref, a.note, a.options...)
 	}),
 	"getNoteHistory": all(func(ctx context.Context, c *slipbox.Client, a arguments) iter.Seq2[slipbox.HistoryEntry, error] {

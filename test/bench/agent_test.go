@@ -146,7 +146,7 @@ func (g *agents) cpuTimed(b *testing.B, fn func(i int) (time.Duration, error)) {
 	b.ReportMetric(float64(g.cpu)/float64(n)/float64(time.Millisecond), "cpu-ms")
 }
 
-func processorTime(b *testing.B) time.Duration {
+func processorTime(b testing.TB) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

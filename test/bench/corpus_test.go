@@ -19,7 +19,7 @@ type said struct {
 }
 
 // saidTurns returns all turns, dialogue by dialogue.
-func saidTurns(b *testing.B) (out []said) {
+func saidTurns(b testing.TB) (out []said) {
 	b.Helper()
 	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir))) {
 		for i := range d.Turns {

@@ -71,7 +71,7 @@ type gateway struct {
 	text  *corpus.Corpus
 }
 
-func must[T any](b *testing.B) func(T, error) T {
+func must[T any](b testing.TB) func(T, error) T {
 	b.Helper()
 	return func(v T, err error) T {
 		b.Helper()
@@ -83,13 +83,13 @@ func must[T any](b *testing.B) func(T, error) T {
 }
 
 // newGateway starts a gateway with the hashed embedder: an encoder's time would hide all others.
-func newGateway(b *testing.B) *gateway {
+func newGateway(b testing.TB) *gateway {
 	b.Helper()
 	return newGatewayWith(b, llm.EmbedHash)
 }
 
 // newGatewayWith starts a gateway with an embedder.
-func newGatewayWith(b *testing.B, embedder string) *gateway {
+func newGatewayWith(b testing.TB, embedder string) *gateway {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
@@ -147,7 +147,7 @@ func timed(b *testing.B, fn func(i int) error) time.Duration {
 }
 
 // newCollection creates an empty collection.
-func (g *gateway) newCollection(b *testing.B, policyName string) memory.Collection {
+func (g *gateway) newCollection(b testing.TB, policyName string) memory.Collection {
 	b.Helper()
 	id := must[uuid.UUID](b)(uuid.NewV7())
 	v := must[notes.CollectionView](b)(g.Collections.Create(b.Context(), g.scope,

@@ -87,6 +87,7 @@ type updateBody struct {
 	Metadata       nullable.Nullable[object] `json:"metadata"`
 	Timestamp      any                       `json:"timestamp"`
 	ExpirationDate nullable.Nullable[string] `json:"expiration_date"`
+	Erase          bool                      `json:"erase"` // of a batch of deletions
 }
 
 type object = map[string]any
@@ -179,16 +180,23 @@ func (s *Service) erase(ctx context.Context, scope tenant.Scope, id uuid.UUID, q
 	})
 }
 
+// removal returns what deletes a memory, or erases it.
+func (s *Service) removal(erase bool) func(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
+	if erase {
+		return s.erase
+	}
+	return s.delete
+}
+
+// erases reports whether a request asks to remove every version.
+func erases(r *Request) bool { return r.Query.Get("erase") == "true" }
+
 func (s *Service) remove(ctx context.Context, r *Request) (Reply, error) {
 	id, err := memoryID(r)
 	if err != nil {
 		return Reply{}, err
 	}
-	remove := s.delete
-	if r.Query.Get("erase") == "true" {
-		remove = s.erase
-	}
-	if err := remove(ctx, r.Scope, id, r.Conditions); err != nil {
+	if err := s.removal(erases(r))(ctx, r.Scope, id, r.Conditions); err != nil {
 		return Reply{}, err
 	}
 	return ok(message{"Memory deleted successfully!"})
@@ -247,12 +255,12 @@ func (s *Service) updateMany(ctx context.Context, r *Request) (Reply, error) {
 }
 
 func (s *Service) removeMany(ctx context.Context, r *Request) (Reply, error) {
-	_, ids, err := s.batch(ctx, r)
+	list, ids, err := s.batch(ctx, r)
 	if err != nil {
 		return Reply{}, err
 	}
 	for i, id := range ids {
-		if err := s.delete(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
+		if err := s.removal(erases(r) || list[i].Erase)(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
 			return Reply{}, atIndex(i, err)
 		}
 	}
@@ -328,7 +336,7 @@ func (s *Service) removeMatching(ctx context.Context, r *Request, home memory.Ex
 				return err
 			}
 			for _, id := range ids {
-				if _, err := s.Notes.Delete(ctx, r.Scope, ref, id, memory.Request{}); err != nil && !fault.Is(err, fault.NotFound) {
+				if err := s.deleteIn(ctx, r, ref, id); err != nil && !fault.Is(err, fault.NotFound) {
 					return err
 				}
 			}
@@ -338,6 +346,16 @@ func (s *Service) removeMatching(ctx context.Context, r *Request, home memory.Ex
 		}
 	}
 	return nil
+}
+
+// deleteIn deletes a note of a collection, or erases it where the request says so.
+func (s *Service) deleteIn(ctx context.Context, r *Request, ref string, id uuid.UUID) error {
+	if erases(r) {
+		_, err := s.Notes.Erase(ctx, r.Scope, ref, id, notes.TakeSentences, memory.Request{})
+		return err
+	}
+	_, err := s.Notes.Delete(ctx, r.Scope, ref, id, memory.Request{})
+	return err
 }
 
 // historyEntry is a change of a memory.

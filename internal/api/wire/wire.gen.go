@@ -17,6 +17,13 @@ const (
 	BlockAttachModeRw BlockAttachMode = "rw"
 )
 
+// Defines values for ChangeKind.
+const (
+	ChangeKindAdded   ChangeKind = "added"
+	ChangeKindChanged ChangeKind = "changed"
+	ChangeKindRemoved ChangeKind = "removed"
+)
+
 // Defines values for CloneRequestBlocks.
 const (
 	CloneRequestBlocksCopy  CloneRequestBlocks = "copy"
@@ -39,6 +46,13 @@ const (
 const (
 	ContextRequestOrderRelevance ContextRequestOrder = "relevance"
 	ContextRequestOrderTime      ContextRequestOrder = "time"
+)
+
+// Defines values for DeliveryState.
+const (
+	DeliveryStateDead      DeliveryState = "dead"
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateWaiting   DeliveryState = "waiting"
 )
 
 // Defines values for EventInputRole.
@@ -191,6 +205,13 @@ const (
 	MainPartPartSummary  MainPartPart = "summary"
 	MainPartPartSystem   MainPartPart = "system"
 	MainPartPartTools    MainPartPart = "tools"
+)
+
+// Defines values for MergeRequestStrategy.
+const (
+	MergeRequestStrategyFail   MergeRequestStrategy = "fail"
+	MergeRequestStrategyOurs   MergeRequestStrategy = "ours"
+	MergeRequestStrategyTheirs MergeRequestStrategy = "theirs"
 )
 
 // Defines values for MessageRole.
@@ -402,6 +423,16 @@ const (
 const (
 	ToolApprovalAlways ToolApproval = "always"
 	ToolApprovalNever  ToolApproval = "never"
+)
+
+// Defines values for WebhookEvent.
+const (
+	WebhookEventLinkAdded   WebhookEvent = "link.added"
+	WebhookEventLinkChanged WebhookEvent = "link.changed"
+	WebhookEventLinkDeleted WebhookEvent = "link.deleted"
+	WebhookEventNoteAdded   WebhookEvent = "note.added"
+	WebhookEventNoteChanged WebhookEvent = "note.changed"
+	WebhookEventNoteDeleted WebhookEvent = "note.deleted"
 )
 
 // Defines values for Include.
@@ -693,6 +724,11 @@ type BankDocument = json.RawMessage
 // BankReport Counts of what was written, and what was skipped and why.
 type BankReport = json.RawMessage
 
+// Blame defines model for Blame.
+type Blame struct {
+	Fields map[string]FieldOrigin `json:"fields"`
+}
+
 // Block defines model for Block.
 type Block struct {
 	// Attached Collections that show this stand-alone block, as far as the caller reaches them.
@@ -847,6 +883,38 @@ type BulkSummary struct {
 	// Existing Lines whose note was there already (`on_duplicate`); absent if there are none.
 	Existing *int `json:"existing,omitempty"`
 	Failed   int  `json:"failed"`
+}
+
+// Change What one changeset did.
+type Change struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in `HistoryEntry`.
+	Cause string        `json:"cause"`
+	Job   *uuid.UUID    `json:"job,omitempty"`
+	Links []LinkChange  `json:"links"`
+	Notes []ChangedNote `json:"notes"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// ChangeKind defines model for ChangeKind.
+type ChangeKind string
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Items []Change `json:"items"`
+
+	// Next The revision to pass as `after` to the next request.
+	Next int64 `json:"next"`
+}
+
+// ChangedNote defines model for ChangedNote.
+type ChangedNote struct {
+	Change ChangeKind `json:"change"`
+	ID     uuid.UUID  `json:"id"`
 }
 
 // ChatAnswer defines model for ChatAnswer.
@@ -1202,11 +1270,12 @@ type ContextRequest struct {
 	// Order `time` orders each part from oldest to newest, `relevance` by rank. The notes are selected by relevance in either case.
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -1279,6 +1348,50 @@ type DayCost struct {
 
 	// PromptTokens As the endpoint counted them.
 	PromptTokens int64 `json:"prompt_tokens"`
+}
+
+// Delivery A message that was sent at least once; `id` is its `Webhook-Id`.
+type Delivery struct {
+	Attempts   int       `json:"attempts"`
+	Collection uuid.UUID `json:"collection"`
+	CreatedAt  time.Time `json:"created_at"`
+
+	// Error Why the last try failed.
+	Error *string   `json:"error,omitempty"`
+	Event string    `json:"event"`
+	ID    uuid.UUID `json:"id"`
+
+	// NextAt Of the next try.
+	NextAt *time.Time `json:"next_at,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision      `json:"revision"`
+	State    DeliveryState `json:"state"`
+
+	// Status Of the last answer; absent: there was none.
+	Status *int `json:"status,omitempty"`
+
+	// UpdatedAt Of the last try.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Items      []Delivery `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
+// DeliveryState defines model for DeliveryState.
+type DeliveryState string
+
+// Diff defines model for Diff.
+type Diff struct {
+	Base       ViewRef      `json:"base"`
+	From       ViewRef      `json:"from"`
+	Items      []NoteChange `json:"items"`
+	Links      []LinkChange `json:"links"`
+	NextCursor *string      `json:"next_cursor,omitempty"`
+	To         ViewRef      `json:"to"`
 }
 
 // DisplayName A name for people, in any script.
@@ -1497,6 +1610,19 @@ type FieldError struct {
 
 	// Reason Examples: maximum string length is 256
 	Reason string `json:"reason"`
+}
+
+// FieldOrigin defines model for FieldOrigin.
+type FieldOrigin struct {
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Cause As in the history of a note.
+	Cause string     `json:"cause"`
+	Job   *uuid.UUID `json:"job,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
 }
 
 // File defines model for File.
@@ -1860,7 +1986,7 @@ type Heartbeats struct {
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`.
+	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`, `merge`, `rollback`.
 	Cause     string     `json:"cause"`
 	ChangedAt time.Time  `json:"changed_at"`
 	Deleted   *bool      `json:"deleted,omitempty"`
@@ -2222,6 +2348,14 @@ type Link struct {
 	Target     uuid.UUID              `json:"target"`
 }
 
+// LinkChange defines model for LinkChange.
+type LinkChange struct {
+	Change   ChangeKind `json:"change"`
+	Relation string     `json:"relation"`
+	Source   uuid.UUID  `json:"source"`
+	Target   uuid.UUID  `json:"target"`
+}
+
 // LinkInput defines model for LinkInput.
 type LinkInput struct {
 	Confidence *float64  `json:"confidence,omitempty"`
@@ -2261,6 +2395,68 @@ type MainPart struct {
 
 // MainPartPart defines model for MainPart.Part.
 type MainPartPart string
+
+// MergeConflict A field that both sides changed, each to another value; `deleted` when one side deleted the note.
+type MergeConflict struct {
+	// Base The value that both come from; null: none.
+	Base interface{} `json:"base"`
+
+	// Field Examples: content, attributes.city, deleted
+	Field string    `json:"field"`
+	Note  uuid.UUID `json:"note"`
+
+	// Ours The value of this collection.
+	Ours interface{} `json:"ours"`
+
+	// Theirs The value of the other one.
+	Theirs interface{} `json:"theirs"`
+}
+
+// MergeRequest defines model for MergeRequest.
+type MergeRequest struct {
+	// ApproveFrom With `review`: new notes whose attribute `confidence` is at least this are merged at once.
+	ApproveFrom *float64 `json:"approve_from,omitempty"`
+
+	// DryRun Write nothing; answer what a merge would do.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// From Id or name.
+	From Ref `json:"from"`
+
+	// Kinds Only notes of these kinds.
+	Kinds []Kind `json:"kinds,omitempty"`
+
+	// MinAgeSeconds Only notes that were made at least so long ago.
+	MinAgeSeconds *int64 `json:"min_age_seconds,omitempty"`
+
+	// MinConfidence Only notes whose attribute `confidence` is at least this.
+	MinConfidence *float64 `json:"min_confidence,omitempty"`
+
+	// Notes Only these notes, and their links.
+	Notes []uuid.UUID `json:"notes,omitempty"`
+
+	// Review Propose the changes instead; the answer is 202 with the review.
+	Review *bool `json:"review,omitempty"`
+
+	// Strategy Whose value holds where both changed one field.
+	Strategy *MergeRequestStrategy `json:"strategy,omitempty"`
+}
+
+// MergeRequestStrategy Whose value holds where both changed one field.
+type MergeRequestStrategy string
+
+// MergeResult defines model for MergeResult.
+type MergeResult struct {
+	Conflicts []MergeConflict `json:"conflicts"`
+	Merged    struct {
+		Links int `json:"links"`
+		Notes int `json:"notes"`
+	} `json:"merged"`
+	Review *Review `json:"review,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
 
 // Message `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them.
 type Message struct {
@@ -2519,6 +2715,17 @@ type Note struct {
 // NoteAnalyst Who described it; absent if it is not described.
 type NoteAnalyst string
 
+// NoteChange defines model for NoteChange.
+type NoteChange struct {
+	After  *Note      `json:"after,omitempty"`
+	Before *Note      `json:"before,omitempty"`
+	Change ChangeKind `json:"change"`
+
+	// Fields Of a changed note, what differs; an attribute by its path.
+	Fields []string  `json:"fields"`
+	Note   uuid.UUID `json:"note"`
+}
+
 // NoteCreated defines model for NoteCreated.
 type NoteCreated struct {
 	Job  *JobRef `json:"job,omitempty"`
@@ -2719,6 +2926,9 @@ type Problem struct {
 	// Collections Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them.
 	Collections []string `json:"collections,omitempty"`
 
+	// Conflicts Of a merge: the fields that both sides changed.
+	Conflicts []MergeConflict `json:"conflicts,omitempty"`
+
 	// Current Of a block: characters that it has.
 	Current *int         `json:"current,omitempty"`
 	Detail  *string      `json:"detail,omitempty"`
@@ -2881,11 +3091,12 @@ type PurposeCost struct {
 	Purpose string `json:"purpose"`
 }
 
-// RankingProfile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-// sessions. `mem0` ranks by
-// similarity as mem0 does. `auto` chooses among the first three by the content of the
-// collection; the answer names the one that was used.
+// RankingProfile Weights of the ranking. With `auto` they depend on the query and on what the collection
+// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+// chooses one of the first three by the content of the collection; the answer names what was used.
 type RankingProfile string
 
 // Readiness defines model for Readiness.
@@ -3079,7 +3290,9 @@ type ReviewChange struct {
 
 // ReviewDecision defines model for ReviewDecision.
 type ReviewDecision struct {
-	Reason *string `json:"reason,omitempty"`
+	// Notes Of a merge, when it is approved: only these notes; the others stay as they are.
+	Notes  []uuid.UUID `json:"notes,omitempty"`
+	Reason *string     `json:"reason,omitempty"`
 }
 
 // ReviewList defines model for ReviewList.
@@ -3094,6 +3307,29 @@ type ReviewState string
 
 // Revision A position in a collection's log.
 type Revision = int64
+
+// RevisionName A revision, a time (RFC 3339) or the name of a snapshot.
+//
+// Examples: before the trip
+type RevisionName = string
+
+// RollbackRequest defines model for RollbackRequest.
+type RollbackRequest struct {
+	At *time.Time `json:"at,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision *Revision `json:"revision,omitempty"`
+	Snapshot *string   `json:"snapshot,omitempty"`
+}
+
+// RollbackResult defines model for RollbackResult.
+type RollbackResult struct {
+	// Changed Notes that were restored, changed back or deleted.
+	Changed int `json:"changed"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
 
 // RotateRequest defines model for RotateRequest.
 type RotateRequest struct {
@@ -3241,11 +3477,12 @@ type SearchQuery struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -3312,11 +3549,12 @@ type SearchRequest struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Queries A batch. What its queries ask for is bounded together: 422 says which part to reduce.
@@ -3352,11 +3590,12 @@ type SearchResult struct {
 	Degraded *string    `json:"degraded,omitempty"`
 	Mode     SearchMode `json:"mode"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision That was read; absent where several collections were.
@@ -3557,6 +3796,29 @@ type SkippedItem struct {
 
 	// Reason In words.
 	Reason string `json:"reason"`
+}
+
+// Snapshot defines model for Snapshot.
+type Snapshot struct {
+	CreatedAt time.Time `json:"created_at"`
+	Name      string    `json:"name"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// SnapshotList defines model for SnapshotList.
+type SnapshotList struct {
+	Items []Snapshot `json:"items"`
+}
+
+// SnapshotRequest defines model for SnapshotRequest.
+type SnapshotRequest struct {
+	// Name Begins with a letter; without a slash.
+	Name string `json:"name"`
+
+	// Revision Default the head.
+	Revision *Revision `json:"revision,omitempty"`
 }
 
 // StepAnswer defines model for StepAnswer.
@@ -3946,6 +4208,56 @@ type Version struct {
 	Version string `json:"version"`
 }
 
+// ViewRef defines model for ViewRef.
+type ViewRef struct {
+	Collection uuid.UUID `json:"collection"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// Webhook defines model for Webhook.
+type Webhook struct {
+	// Collection Absent: all.
+	Collection *uuid.UUID `json:"collection,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+
+	// Events Those that it is told of.
+	Events []WebhookEvent `json:"events"`
+	ID     uuid.UUID      `json:"id"`
+
+	// Secret `whsec_` and the key in base64: only in the answer that made it.
+	Secret    *string   `json:"secret,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
+	URL       string    `json:"url"`
+}
+
+// WebhookEvent defines model for WebhookEvent.
+type WebhookEvent string
+
+// WebhookInput defines model for WebhookInput.
+type WebhookInput struct {
+	// Collection Id or name of the collection whose changes are told; absent: all of the tenant.
+	Collection *string `json:"collection,omitempty"`
+
+	// Events Absent: all.
+	Events []WebhookEvent `json:"events,omitempty"`
+	URL    string         `json:"url"`
+}
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items      []Webhook `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// WebhookPatch defines model for WebhookPatch.
+type WebhookPatch struct {
+	Events       nullable.Nullable[[]WebhookEvent] `json:"events,omitempty"`
+	RotateSecret *bool                             `json:"rotate_secret,omitempty"`
+	URL          *string                           `json:"url,omitempty"`
+}
+
 // AgentFilter Id or name.
 type AgentFilter = Ref
 
@@ -3975,6 +4287,9 @@ type Create = string
 
 // Cursor defines model for cursor.
 type Cursor = string
+
+// DeliveryPath defines model for deliveryPath.
+type DeliveryPath = string
 
 // Erase defines model for erase.
 type Erase = bool
@@ -4047,6 +4362,9 @@ type ToolPath = ToolName
 
 // Wait defines model for wait.
 type Wait string
+
+// WebhookPath defines model for webhookPath.
+type WebhookPath = string
 
 // BadRequest RFC 9457.
 type BadRequest = Problem
@@ -4382,6 +4700,18 @@ type UndoBlockParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListChangesParams defines parameters for ListChanges.
+type ListChangesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After The revision after which the page begins, such as `next` of the page before.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// LastEventID The id of the last event that was received; for a stream.
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
+}
+
 // ChatParams defines parameters for Chat.
 type ChatParams struct {
 	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
@@ -4426,6 +4756,27 @@ type GetCostsParams struct {
 
 	// To Last day (UTC); default today.
 	To *string `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// DiffCollectionParams defines parameters for DiffCollection.
+type DiffCollectionParams struct {
+	// Against The other collection, by id or name. Default the collection itself if `against_at` is given, else its parent.
+	Against *Ref `form:"against,omitempty" json:"against,omitempty"`
+
+	// At A revision, a time (RFC 3339) or the name of a snapshot of the collection. Default its head.
+	At *RevisionName `form:"at,omitempty" json:"at,omitempty"`
+
+	// AgainstAt The same, of `against`.
+	AgainstAt *RevisionName `form:"against_at,omitempty" json:"against_at,omitempty"`
+
+	// Kind Only notes of this kind, and no links.
+	Kind *Kind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // PostEventParams defines parameters for PostEvent.
@@ -4685,6 +5036,15 @@ type GetNoteParamsInclude string
 type PatchNoteParams struct {
 	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// BlameNoteParams defines parameters for BlameNote.
+type BlameNoteParams struct {
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a limited time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // GetNoteHistoryParams defines parameters for GetNoteHistory.
@@ -4977,6 +5337,25 @@ type GetUsageParams struct {
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 }
 
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor        `form:"cursor,omitempty" json:"cursor,omitempty"`
+	State  *DeliveryState `form:"state,omitempty" json:"state,omitempty"`
+}
+
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
 type CreateAgentJSONRequestBody = AgentInput
 
@@ -5058,6 +5437,9 @@ type ForgetJSONRequestBody = ForgetRequest
 // PauseHeartbeatsJSONRequestBody defines body for PauseHeartbeats for application/json ContentType.
 type PauseHeartbeatsJSONRequestBody = PauseRequest
 
+// MergeCollectionJSONRequestBody defines body for MergeCollection for application/json ContentType.
+type MergeCollectionJSONRequestBody = MergeRequest
+
 // AddMessagesJSONRequestBody defines body for AddMessages for application/json ContentType.
 type AddMessagesJSONRequestBody = MessagesInput
 
@@ -5091,8 +5473,14 @@ type RefreshCollectionJSONRequestBody = RefreshRequest
 // RememberJSONRequestBody defines body for Remember for application/json ContentType.
 type RememberJSONRequestBody = RememberInput
 
+// RollbackCollectionJSONRequestBody defines body for RollbackCollection for application/json ContentType.
+type RollbackCollectionJSONRequestBody = RollbackRequest
+
 // SearchJSONRequestBody defines body for Search for application/json ContentType.
 type SearchJSONRequestBody = SearchRequest
+
+// CreateSnapshotJSONRequestBody defines body for CreateSnapshot for application/json ContentType.
+type CreateSnapshotJSONRequestBody = SnapshotRequest
 
 // StepJSONRequestBody defines body for Step for application/json ContentType.
 type StepJSONRequestBody = StepRequest
@@ -5147,3 +5535,12 @@ type PatchHTTPToolJSONRequestBody = HTTPToolPatch
 
 // PatchHTTPToolApplicationMergePatchPlusJSONRequestBody defines body for PatchHTTPTool for application/merge-patch+json ContentType.
 type PatchHTTPToolApplicationMergePatchPlusJSONRequestBody = HTTPToolPatch
+
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = WebhookInput
+
+// PatchWebhookJSONRequestBody defines body for PatchWebhook for application/json ContentType.
+type PatchWebhookJSONRequestBody = WebhookPatch
+
+// PatchWebhookApplicationMergePatchPlusJSONRequestBody defines body for PatchWebhook for application/merge-patch+json ContentType.
+type PatchWebhookApplicationMergePatchPlusJSONRequestBody = WebhookPatch

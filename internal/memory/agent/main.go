@@ -17,13 +17,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// The summary of the messages that have left the window is a note of kind summary with the key KeyQueue.
-// Its attribute AttrThrough is the id of the last message that it covers.
-const (
-	KeyQueue    = "queue"
-	AttrThrough = "through"
-)
-
 // PartName names a part of the main context.
 type PartName string
 
@@ -150,7 +143,7 @@ func (m *Main) Request() []memory.Turn {
 // addSummary adds the summary. When the event of the current run has left the window, it is shown here,
 // because the agent works on it.
 func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View, m *Main, event *memory.Note) error {
-	n, err := a.store.NoteByKey(ctx, s, v, memory.KindSummary, KeyQueue)
+	n, err := a.store.NoteByKey(ctx, s, v, memory.KindSummary, memory.KeyQueue)
 	if fault.Is(err, fault.NotFound) {
 		m.add(PartSummary, 0)
 		return nil
@@ -158,13 +151,17 @@ func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View,
 	if err != nil {
 		return err
 	}
-	if id, ok := n.Attributes[AttrThrough].(string); ok {
+	if id, ok := n.Attributes[memory.AttrThrough].(string); ok {
 		if m.through, err = uuid.Parse(id); err != nil {
 			m.through = uuid.Nil
 		}
 	}
 	m.summary = &n
-	body := "<summary>\n" + text.EscapeTags(n.Content) + "\n</summary>"
+	said := n.Content
+	if n.Provenance.Stale { // it may say what was deleted since
+		said = "[what has left the window is being summed up again; conversation_search finds it]"
+	}
+	body := "<summary>\n" + text.EscapeTags(said) + "\n</summary>"
 	if event != nil && slices.Compare(event.ID[:], m.through[:]) <= 0 {
 		body += "\nYou are working on this:\n" + a.fit(turnFor(event).Text, m.Window/shareOfEvent)
 	}

@@ -111,44 +111,73 @@ func (a *Service) flush(ctx context.Context, s tenant.Scope, v memory.View, m *M
 		return 0, nil
 	}
 	evicted := list[:at]
-	old := ""
-	if m.summary != nil {
-		old = m.summary.Content
+	old, again, err := a.summaryBefore(ctx, s, v, m, f.retry)
+	if err != nil {
+		return 0, err
 	}
 	said, err := a.sumUp(ctx, s, v, m, old, evicted, f.retry)
 	if err != nil {
 		return 0, err
 	}
-	n := memory.Note{Kind: memory.KindSummary, Key: KeyQueue, Category: memory.DefaultCategory, Importance: memory.DefaultImportance}
+	n := a.summaryNote(m, f, said, evicted)
+	if again {
+		n.Attributes[attrMade] = true
+	}
+	if err := a.putSummary(ctx, s, v, m, f, n, at); err != nil {
+		return 0, err
+	}
+	return at, nil
+}
+
+// maxSummarySources is how many of the messages that a summary adds it names as its sources, the newest ones.
+const maxSummarySources = 200
+
+// summaryNote returns the note of a summary of messages and of those before them.
+func (a *Service) summaryNote(m *Main, f flushing, said summed, of []queued) memory.Note {
+	n := memory.Note{Kind: memory.KindSummary, Key: memory.KeyQueue, Category: memory.DefaultCategory, Importance: memory.DefaultImportance}
 	if m.summary != nil {
 		n = *m.summary
 		n.Vector, n.Tokens = nil, nil
 	}
 	n.Content, n.Analyst, n.State = said.text, said.analyst, memory.StateRaw
-	n.Attributes = map[string]any{AttrThrough: evicted[at-1].note.ID.String(), "messages": at}
-	n.Provenance = memory.Provenance{Actor: s.Actor()}
-	n.Provenance.Job = &f.job
+	n.Attributes = map[string]any{memory.AttrThrough: of[len(of)-1].note.ID.String(), "messages": len(of)}
+	n.Provenance = memory.Provenance{Job: &f.job}
+	for _, q := range of[max(0, len(of)-maxSummarySources):] {
+		n.Provenance.Sources = append(n.Provenance.Sources, q.note.ID)
+	}
+	return n
+}
+
+// putSummary writes a summary, with what f does beside it.
+func (a *Service) putSummary(ctx context.Context, s tenant.Scope, v memory.View, m *Main, f flushing, n memory.Note, evicted int) error {
+	n.Provenance.Actor = s.Actor()
 	n = a.notes.Embedded(ctx, s, &v.Collection, n)
-	o := memory.WriteOptions{Cause: memory.CauseSummarize, Job: f.job}
-	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		if err := f.with(ctx, tx, at); err != nil {
-			return err
-		}
-		switch now, err := tx.NoteByKey(ctx, memory.KindSummary, KeyQueue); {
-		case err == nil && (m.summary == nil || now.From != m.summary.From), fault.Is(err, fault.NotFound) && m.summary != nil:
-			return errStale // another flush was faster
-		case err != nil && !fault.Is(err, fault.NotFound):
-			return err
-		}
+	return a.changeSummary(ctx, s, v, m, f, evicted, func(ctx context.Context, tx memory.Tx) error {
 		put := n
 		put.OccurredAt = tx.Now()
 		_, err := a.notes.PutDerived(ctx, s, tx, put)
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return at, nil
+}
+
+// changeSummary writes unless the summary has changed since it was read.
+func (a *Service) changeSummary(
+	ctx context.Context, s tenant.Scope, v memory.View, m *Main, f flushing, evicted int, do func(ctx context.Context, tx memory.Tx) error,
+) error {
+	o := memory.WriteOptions{Cause: memory.CauseSummarize, Job: f.job}
+	_, err := a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		if err := f.with(ctx, tx, evicted); err != nil {
+			return err
+		}
+		switch now, err := tx.NoteByKey(ctx, memory.KindSummary, memory.KeyQueue); {
+		case err == nil && (m.summary == nil || now.From != m.summary.From), fault.Is(err, fault.NotFound) && m.summary != nil:
+			return errStale // another flush was faster
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return err
+		}
+		return do(ctx, tx)
+	})
+	return err
 }
 
 // Flush enqueues a job that evicts the oldest messages from the window and sums them up (notes:write); without force
@@ -159,26 +188,11 @@ func (a *Service) Flush(ctx context.Context, s tenant.Scope, ref string, force b
 	if err != nil {
 		return job, err
 	}
-	payload, err := json.Marshal(memory.FlushJob{Force: force})
-	if err != nil {
-		return job, fault.Wrap(err, fault.Internal, "encode a flush")
-	}
 	o := memory.WriteOptions{Cause: memory.CauseSummarize, Audit: []memory.AuditEntry{
 		{Action: "collection.flush", Target: v.Collection.ID.String(), Detail: map[string]any{"force": force}},
 	}}
 	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		waiting, err := tx.Unended(ctx, memory.JobFlush)
-		if err != nil {
-			return err
-		}
-		for _, j := range waiting {
-			var same memory.FlushJob
-			if j.State == memory.JobQueued && json.Unmarshal(j.Payload, &same) == nil && same.Force == force {
-				job = j
-				return nil
-			}
-		}
-		job, err = tx.Enqueue(ctx, memory.Job{Kind: memory.JobFlush, Stage: memory.StageDecide, Payload: payload})
+		job, err = memory.EnqueueFlush(ctx, tx, force)
 		return err
 	})
 	return job, err
@@ -209,6 +223,10 @@ func (a *Service) runFlush(ctx context.Context, s tenant.Scope, job *memory.Job)
 		if err != nil || evicted > 0 {
 			return err
 		}
+	}
+	if m.summary != nil && m.summary.Provenance.Stale {
+		with := func(ctx context.Context, tx memory.Tx, _ int) error { return tx.EndJob(ctx, job.ID, job.Lease, end(0)) }
+		return a.sumUpAgain(ctx, s, v, &m, flushing{job: job.ID, retry: job.Attempts == 0, with: with})
 	}
 	return a.store.ReleaseJob(ctx, s, job.ID, job.Lease, end(0))
 }

@@ -262,7 +262,7 @@ func (r *runState) isBehind(job *memory.Job) bool {
 
 // newestJob returns the newest job of a run; nil: there is none in this collection, as in a fork.
 func (a *Service) newestJob(ctx context.Context, s tenant.Scope, c *memory.Collection, run uuid.UUID) (*memory.Job, error) {
-	q := memory.JobQuery{Collection: c.ID, Note: run, Limit: memory.DefaultPage}
+	q := memory.JobQuery{Collection: c.ID, Notes: []uuid.UUID{run}, Limit: memory.DefaultPage}
 	for {
 		list, err := a.store.ListJobs(ctx, s, q)
 		if err != nil {

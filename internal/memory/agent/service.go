@@ -23,6 +23,7 @@ import (
 type Store interface {
 	NoteStore
 	JobStore
+	History(ctx context.Context, s tenant.Scope, v memory.View, note uuid.UUID, before memory.Revision, limit int) ([]memory.HistoryEntry, error)
 	Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Review, error)
 	ListReviews(ctx context.Context, s tenant.Scope, q memory.ReviewQuery) ([]memory.Review, error)
 }

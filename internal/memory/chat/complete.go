@@ -40,7 +40,7 @@ type Completion struct {
 }
 
 // Complete answers a request of an OpenAI client (notes:read; notes:write to store the exchange).
-// The collection is what find returns for the text after the last @ in the model's name, "" without one. The request is sent to the
+// The collection is what find returns for what [SplitModel] finds in the model's name, "" without one. The request is sent to the
 // model unchanged, except for the model's name and the context from memory behind what the user said
 // last; a policy may bound the turns that the model reads. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
 //
@@ -60,13 +60,27 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, find Find, r
 // Find returns the reference of the collection of a request, from what the model's name says of it.
 type Find func(named string) (ref string, err error)
 
-// SplitModel splits the name of a model in a request into that of the model and that of the collection.
+// SplitModel splits the name of a model in a request into that of the model and that of the collection, at the @ between them. Names
+// of models may have one (of a version), and so may ids of an application (an address of e-mail): the ids begin at the first
+// @user=, @agent=, @app= or @run=, and what follows slipbox@ is a collection. Otherwise the last @ is between them.
 func SplitModel(name string) (model, collection string) {
-	if at := strings.LastIndexByte(name, '@'); at >= 0 {
+	at := strings.LastIndexByte(name, '@')
+	if rest, ok := strings.CutPrefix(name, ownModel+"@"); ok {
+		return ownModel, rest
+	}
+	for _, id := range []string{"@user=", "@agent=", "@app=", "@run="} {
+		if i := strings.Index(name, id); i >= 0 && i < at {
+			at = i
+		}
+	}
+	if at >= 0 {
 		return name[:at], name[at+1:]
 	}
 	return name, ""
 }
+
+// ownModel is the name of the model that the gateway has, whichever it is.
+const ownModel = "slipbox"
 
 // complete answers a request. r is the request in its own form, if it was translated, and takes the answer.
 func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b *body, r *response) (_ *Completion, err error) {

@@ -21,8 +21,9 @@ import (
 // messages. It skips notes that never had a job (stored as given) and notes that
 // have a job here.
 //
-// One job does so in rounds, until no note is left to wait for. Each round looks at
-// both logs, and repeating one is a no-op.
+// One job does so in rounds, until no note is left to wait for. Between them it awaits
+// the last of the base's jobs, and holds no place. A round in which neither log has
+// changed reads none. Repeating a round is a no-op.
 func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
@@ -30,36 +31,31 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 	}
 	a := adoption{e: e, s: s, job: &job, covered: map[uuid.UUID]bool{}, known: map[uuid.UUID]bool{}}
 	if len(job.Payload) > 0 {
-		var p adoptPayload
-		if err := json.Unmarshal(job.Payload, &p); err != nil {
+		if err := json.Unmarshal(job.Payload, &a.payload); err != nil {
 			return fault.Wrap(err, fault.Invalid, "the payload of the adopt job cannot be read; a newer version may have made it")
 		}
-		for _, id := range p.Notes {
+		for _, id := range a.payload.Notes {
 			a.known[id] = true
 		}
+	}
+	if a.share, err = e.share(ctx, s, v, &job); err != nil {
+		return err
+	}
+	if a.share.on && a.isStill() {
+		return a.wait(ctx)
 	}
 	unfinished, err := e.unfinished(ctx, s, v)
 	if err != nil {
 		return err
 	}
-	if a.share, err = e.share(ctx, s, v, &job, unfinished); err != nil {
+	if err := a.share.replay(ctx, unfinished); err != nil {
 		return err
 	}
 	if err := a.share.adoptNotes(ctx); err != nil {
 		return err
 	}
-	for i := range unfinished {
-		id := unfinished[i].ID
-		if a.share.settles(id) {
-			continue
-		}
-		if a.share.working[id] && a.share.canWait(id) {
-			a.waits = append(a.waits, id)
-			continue
-		}
-		if err := a.note(ctx, &unfinished[i]); err != nil {
-			return err
-		}
+	if err := a.adoptUnfinished(ctx, unfinished); err != nil {
+		return err
 	}
 	if err := a.adoptByMessages(ctx, v); err != nil {
 		return err
@@ -67,10 +63,62 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 	return a.end(ctx)
 }
 
+// isStill reports whether this round would find what the round before did: what is awaited has not ended, and
+// neither log has grown.
+func (a *adoption) isStill() bool {
+	_, waits := a.share.working[a.payload.Awaits]
+	return waits && a.payload.Base == a.share.base.At && a.payload.Fork == a.share.fork.At
+}
+
+// adoptUnfinished decides for each note whether the base settles it, or will, or the fork needs a job.
+func (a *adoption) adoptUnfinished(ctx context.Context, unfinished []memory.Note) error {
+	var rest []memory.Note
+	for i := range unfinished {
+		id := unfinished[i].ID
+		if a.share.settles(id) {
+			continue
+		}
+		if a.share.busy[id] && a.share.canWait(id) {
+			a.waits = append(a.waits, id)
+			continue
+		}
+		rest = append(rest, unfinished[i])
+	}
+	for page := range slices.Chunk(rest, upkeepPage) {
+		origin, err := a.jobsOf(ctx, page)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			a.note(&page[i], origin[page[i].ID])
+		}
+	}
+	return nil
+}
+
+// jobsOf reads the jobs that notes have in all collections, newest first. The job of an exchange names its last message.
+func (a *adoption) jobsOf(ctx context.Context, list []memory.Note) (map[uuid.UUID][]memory.Job, error) {
+	ids := make([]uuid.UUID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	found, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Notes: ids})
+	out := map[uuid.UUID][]memory.Job{}
+	for i := range found {
+		out[found[i].Note] = append(out[found[i].Note], found[i])
+	}
+	return out, err
+}
+
 // adoptPayload is the payload of an adopt job that waits for its base.
 type adoptPayload struct {
 	// Notes had a job in the base. When the base is removed, so are its jobs.
 	Notes []uuid.UUID `json:"notes"`
+	// Awaits is the job of the base whose end makes the next round due.
+	Awaits uuid.UUID `json:"awaits,omitzero"`
+	// Base and Fork are where the logs ended when the round began.
+	Base memory.Revision `json:"base,omitzero"`
+	Fork memory.Revision `json:"fork,omitzero"`
 }
 
 // unfinished lists the notes of a view that are raw or pending.
@@ -99,6 +147,7 @@ type adoption struct {
 	s          tenant.Scope
 	job        *memory.Job
 	share      *sharing
+	payload    adoptPayload // of the round before
 	jobs       []memory.Job
 	known      map[uuid.UUID]bool // notes that had a job in the base when the fork was made
 	waits      []uuid.UUID        // notes whose job in the base has not ended
@@ -113,15 +162,40 @@ func (a *adoption) end(ctx context.Context) error {
 		Result: json.RawMessage(fmt.Sprintf(`{"adopted":%d,"shared":%d}`, len(a.jobs), len(a.share.valid))),
 	}
 	if len(a.waits) > 0 {
-		end.State, end.Result, end.Attempts = memory.JobQueued, nil, 0
-		end.NotBefore = a.e.now().Add(adoptPause(a.e.now().Sub(a.job.CreatedAt)))
+		next := adoptPayload{Notes: a.payload.Notes, Awaits: a.share.last(a.waits), Base: a.share.base.At, Fork: a.share.fork.At}
 		if len(a.job.Payload) == 0 {
-			var err error
-			if end.Payload, err = json.Marshal(adoptPayload{Notes: a.waits}); err != nil {
-				return fault.Wrap(err, fault.Internal, "encode the payload of the adopt job")
-			}
+			next.Notes = a.waits
+		}
+		var err error
+		if end, err = a.waiting(next); err != nil {
+			return err
 		}
 	}
+	return a.write(ctx, end)
+}
+
+// wait returns the job to the queue as the round before did.
+func (a *adoption) wait(ctx context.Context) error {
+	end, err := a.waiting(a.payload)
+	if err != nil {
+		return err
+	}
+	return a.write(ctx, end)
+}
+
+// waiting is the end of a round that waits for the base. Without a job to await, the next round is due after a pause.
+func (a *adoption) waiting(next adoptPayload) (memory.JobEnd, error) {
+	pause := adoptPause(a.e.now().Sub(a.job.CreatedAt))
+	if next.Awaits != uuid.Nil {
+		pause = max(pause, time.Minute)
+	}
+	payload, err := json.Marshal(next)
+	return memory.JobEnd{
+		State: memory.JobQueued, Stage: memory.StageTask, Payload: payload, Awaits: next.Awaits, NotBefore: a.e.now().Add(pause),
+	}, fault.Wrap(err, fault.Internal, "encode the payload of the adopt job")
+}
+
+func (a *adoption) write(ctx context.Context, end memory.JobEnd) error {
 	o := memory.WriteOptions{Cause: memory.CauseAdopt, Job: a.job.ID, System: true}
 	_, err := a.e.store.Write(ctx, a.s, a.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
 		if err := a.share.link(ctx, tx); err != nil {
@@ -143,12 +217,8 @@ func adoptPause(waited time.Duration) time.Duration {
 	return min(max(waited/2, time.Second), 5*time.Minute)
 }
 
-// note finds the jobs that a note had in other collections. The job of an exchange names its last message.
-func (a *adoption) note(ctx context.Context, n *memory.Note) error {
-	origin, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Note: n.ID, Limit: upkeepPage})
-	if err != nil {
-		return err
-	}
+// note decides about a note with its jobs in all collections, newest first.
+func (a *adoption) note(n *memory.Note, origin []memory.Job) {
 	here := func(kind memory.JobKind) bool {
 		return slices.ContainsFunc(origin, func(j memory.Job) bool { return j.Kind == kind && j.Collection == a.job.Collection })
 	}
@@ -171,8 +241,8 @@ func (a *adoption) note(ctx context.Context, n *memory.Note) error {
 	case x < 0 && i < 0 && n.Kind == memory.KindMessage:
 		a.withoutJob = append(a.withoutJob, n.ID)
 	}
-	return nil
 }
+
 func (a *adoption) enqueueCopy(origin *memory.Job) {
 	a.jobs = append(a.jobs, memory.Job{
 		Kind: origin.Kind, Stage: memory.StagePrepare, Collection: a.job.Collection, Note: origin.Note, Payload: origin.Payload,

@@ -514,7 +514,7 @@ func (w *applyTx) countEvolved(ctx context.Context) error {
 	if n%commonOf(&w.desk.v.Collection).EvoThreshold != 0 {
 		return nil
 	}
-	return w.enqueue(ctx, memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask})
+	return w.enqueue(ctx, memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask, Payload: lastAdds})
 }
 
 // logTask logs what a task of the policy changed. Outcomes may hold content, so only counts are logged.

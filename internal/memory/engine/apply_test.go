@@ -315,9 +315,9 @@ func TestFollow(t *testing.T) {
 	}
 	// The leased one runs already: later changes need another.
 	w.advance(2 * time.Hour)
-	running := w.claim(w.c.ID, memory.StageTask, 1)
+	running := w.claim(w.c.ID, memory.StageUpkeep, 1)
 	w.task(memory.Task{Name: "more", Key: "again"})
-	for _, j := range w.claim(w.c.ID, memory.StageTask, 5) {
+	for _, j := range w.claim(w.c.ID, memory.StageUpkeep, 5) {
 		w.run(j)
 	}
 	if got := names(memory.JobQueued); !slices.Equal(got, want) {

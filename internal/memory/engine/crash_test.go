@@ -58,7 +58,7 @@ func TestEvolvedExactlyOnce_C059(t *testing.T) {
 				if len(due) == 0 {
 					break
 				}
-				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 					for _, j := range w.claim(w.c.ID, stage, 3) {
 						try := w.try
 						if seed%2 == 0 {
@@ -111,7 +111,7 @@ func TestEvolvedExactlyOnce_C059(t *testing.T) {
 func (w *world) runAmongCrashes() (deaths int) {
 	w.t.Helper()
 	for range 400 {
-		for _, stage := range memory.Stages() {
+		for _, stage := range append(memory.Stages(), memory.StageUpkeep) {
 			for _, j := range w.claim(w.c.ID, stage, 1) {
 				if err := w.try(j); errors.Is(err, errKilled) {
 					deaths++

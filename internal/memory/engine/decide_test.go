@@ -824,11 +824,11 @@ func TestBackoff(t *testing.T) {
 		if failed > 2 {
 			least -= most / 5
 		}
-		one, other := engine.Backoff(uuid.UUID{1}, failed), engine.Backoff(uuid.UUID{2}, failed)
+		one, other := memory.Backoff(uuid.UUID{1}, failed), memory.Backoff(uuid.UUID{2}, failed)
 		if one < least || one > most || other < least || other > most {
 			t.Errorf("after %d: %v and %v, want %v to %v", failed, one, other, least, most)
 		}
-		if one != engine.Backoff(uuid.UUID{1}, failed) {
+		if one != memory.Backoff(uuid.UUID{1}, failed) {
 			t.Errorf("after %d: one job waits differently", failed)
 		}
 		if one != other {
@@ -838,7 +838,7 @@ func TestBackoff(t *testing.T) {
 	if differ != 9 {
 		t.Errorf("two jobs wait differently after %d of 9 failures", differ)
 	}
-	if got := engine.Backoff(uuid.Nil, 1_000_000); got > time.Hour || got < 48*time.Minute {
+	if got := memory.Backoff(uuid.Nil, 1_000_000); got > time.Hour || got < 48*time.Minute {
 		t.Errorf("after a million: %v", got)
 	}
 }

@@ -283,7 +283,13 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 
 // List pages through notes. A listing of the newest notes is recorded as well: another answer is a conflict.
 func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-	notes, ok, err := d.listMatching(ctx, &q)
+	notes, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
+	if err == nil && !ok {
+		notes, ok, err = d.listNear(ctx, &q)
+	}
+	if err == nil && !ok {
+		notes, ok, err = d.listMatching(ctx, &q)
+	}
 	if err == nil && !ok {
 		notes, err = d.e.store.ListNotes(ctx, d.s, d.v, q)
 	}
@@ -295,6 +301,32 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 		d.recordNewest(&q, notes)
 	}
 	return notes, nil
+}
+
+// nearby is how many notes are looked at for a filter before an index or the store is asked.
+const nearby = 64
+
+// listNear lists the notes that match a filter where they are near to where the listing begins, such as those that came
+// last: then neither an index nor the store has to look at all notes. ok is false where they are not.
+func (d *desk) listNear(ctx context.Context, q *memory.NoteQuery) (out []memory.Note, ok bool, err error) {
+	if q.Filter == nil || q.Limit == 0 || q.ByTime || !q.Newest && q.After == uuid.Nil {
+		return nil, false, nil
+	}
+	all := *q
+	all.Filter, all.Limit = nil, nearby
+	if q.Newest && q.Limit < nearby/8 {
+		all.Limit = nearby / 2
+	}
+	notes, err := d.e.store.ListNotes(ctx, d.s, d.v, all)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range notes {
+		if notes[i].Matches(q.Filter) && len(out) < q.Limit {
+			out = append(out, notes[i])
+		}
+	}
+	return out, len(notes) < all.Limit || len(out) == q.Limit, nil
 }
 
 func (d *desk) recordNewest(q *memory.NoteQuery, notes []memory.Note) {

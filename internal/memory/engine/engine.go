@@ -83,6 +83,9 @@ type Engine struct {
 	clock     memory.Clock
 	log       *slog.Logger
 	cfg       Config
+	kept      kept
+
+	consolidated consolidated
 }
 
 // New returns an Engine; a missing dependency or a negative setting is an Internal fault.

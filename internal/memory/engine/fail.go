@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"hash/fnv"
 	"log/slog"
 	"math"
 	"slices"
@@ -17,37 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Backoff returns the wait of a job before its next try, after so many failed ones:
-// 1 s, 5 s, 30 s, 1 min, then twice the one before, up to an hour. From the third on
-// it is shorter by up to a fifth, differently for each job and try, so that jobs
-// that failed together are not tried together for ever.
-func Backoff(job uuid.UUID, failed int) time.Duration {
-	const quick = 2 // failures for which the short waits suffice
-	switch {
-	case failed < 1:
-		return 0
-	case failed <= quick:
-		return []time.Duration{time.Second, 5 * time.Second}[failed-1]
-	}
-	wait := maxRetryAfter
-	for range failed - quick - 1 {
-		if wait *= 2; wait >= maxBackoff {
-			wait = maxBackoff
-			break
-		}
-	}
-	h := fnv.New64a()
-	_, _ = h.Write(job[:])
-	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(failed)))
-	return wait - time.Duration(h.Sum64()%uint64(wait/5)) //nolint:gosec // positive, below an hour
-}
-
-const (
-	maxBackoff = time.Hour
-	// maxRetryAfter is the longest wait that an endpoint can ask for, and the wait after the third
-	// failed try.
-	maxRetryAfter = 30 * time.Second
-)
+// maxRetryAfter is the longest wait that an endpoint can ask for.
+const maxRetryAfter = 30 * time.Second
 
 // Fail records a failed try of a leased job. The job is queued again with a
 // growing delay; it is dead after the last try, which comes late when a service
@@ -105,7 +74,7 @@ func (e *Engine) jobEnd(job *memory.Job, cause error) memory.JobEnd {
 	case end.Attempts >= e.triesFor(job, cause):
 		end.State = memory.JobDead
 	default:
-		end.NotBefore = e.now().Add(max(Backoff(job.ID, end.Attempts), min(maxRetryAfter, retryAfter(cause))))
+		end.NotBefore = e.now().Add(max(memory.Backoff(job.ID, end.Attempts), min(maxRetryAfter, retryAfter(cause))))
 	}
 	return end
 }

@@ -674,7 +674,7 @@ func TestMem0SummaryOfMany(t *testing.T) {
 		for _, j := range w.claim(w.c.ID, memory.StageDecide, 1) {
 			w.run(j)
 		}
-		for _, j := range w.claim(w.c.ID, memory.StageTask, 1) {
+		for _, j := range w.claim(w.c.ID, memory.StageUpkeep, 1) {
 			w.run(j)
 		}
 	}

@@ -196,7 +196,7 @@ func TestOSMessagesWithoutWords(t *testing.T) {
 	}
 	w.tell("😂", "👍")
 	w.tell("Good night.", "")
-	if s := w.tierState(); s.Pages != 8 || s.Pairs != 1 {
+	if s := w.tierState(); s.Pages != 8 || s.Pairs != 1 || s.Sessions != 1 {
 		t.Errorf("the tiers are %+v", s)
 	}
 	for _, s := range w.sessions() {
@@ -204,6 +204,31 @@ func TestOSMessagesWithoutWords(t *testing.T) {
 			t.Errorf("the session %q waits for a summary", s.Note.Content)
 		}
 	}
+}
+
+// Small talk opens no session: it joins the session of the exchange before it, and waits for one at the beginning. A question
+// has a theme.
+func TestOSSmallTalk(t *testing.T) {
+	t.Parallel()
+	w := newOSWorld(t, `{"short_capacity":1,"merge_threshold":2}`, options{})
+	w.themed("rotterdam", "coffee", "咖啡")
+	for _, said := range []string{"Hello!", "I moved to Rotterdam with my sister in May.", "haha ok", "lol", "I stopped drinking coffee because of my heart.", "好的", "Thanks!", "我对咖啡过敏,医生说不能再喝了。", "哈哈", "Bye!"} {
+		w.tell(said, "Fine.")
+	}
+	var got []string
+	for _, s := range w.sessions() {
+		var said []string
+		for _, pg := range w.pages(s.Note.ID) {
+			said = append(said, pg.Messages[0].Content)
+		}
+		slices.Sort(said)
+		got = append(got, strings.Join(said, "|"))
+	}
+	slices.Sort(got)
+	if want := []string{"Hello!|I moved to Rotterdam with my sister in May.|haha ok|lol", "I stopped drinking coffee because of my heart.|Thanks!|好的", "哈哈|我对咖啡过敏,医生说不能再喝了。"}; !slices.Equal(got, want) {
+		t.Errorf("the sessions have %q", got)
+	}
+	w.checkCollection(w.c.ID)
 }
 
 // With migrate all, a full short tier leaves but for the newest exchange, as one batch whose themes are found by one
@@ -540,6 +565,8 @@ func TestOSProfile_C231(t *testing.T) {
 		{memoryos.Profile{Text: "A.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order.", "order High I plan each day."}},
 		{memoryos.Profile{Text: "Ann likes order.", Dimensions: []memoryos.Dimension{{Name: "shoe size", Level: memoryos.LevelHigh, Evidence: "I have big feet."}, {Name: "music", Level: memoryos.LevelLow, Evidence: "None"}}}, []string{"Ann likes order.", "order High I plan each day."}},
 		{memoryos.Profile{Text: "Ann likes order and music.", Dimensions: []memoryos.Dimension{{Name: "Music", Level: memoryos.LevelMedium, Evidence: "I sing."}, {Name: "order", Level: memoryos.LevelLow, Evidence: "My desk is a mess."}}}, []string{"Ann likes order and music.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+		{memoryos.Profile{Text: "Ann likes order and music. Ann sails.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order and music. Ann sails.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+		{memoryos.Profile{Dimensions: []memoryos.Dimension{}, Ended: []string{"Ann sails.", "order"}}, []string{"Ann likes order and music.", "music Medium I sing."}},
 	} {
 		w.fake.Always(memoryos.CallProfile, llmtest.JSON(tt.answer))
 		w.tell("And so on.", "I see.")
@@ -555,6 +582,10 @@ func TestOSProfile_C231(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("after %+v the profile is %q, want %q", tt.answer, got, tt.want)
 		}
+	}
+	n := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile)
+	if !slices.ContainsFunc(w.history(n.ID), func(v memory.HistoryEntry) bool { return strings.Contains(v.Note.Content, "Ann sails.") }) {
+		t.Error("what ended is not in the history")
 	}
 	if c := w.context(w.c.ID, recall.ContextQuery{Text: "What do you know about me?"}); !strings.Contains(c.Text, "Ann likes order and music.") {
 		t.Errorf("the context is %s", c.Text)
@@ -693,14 +724,14 @@ func TestOSGrace_C227(t *testing.T) {
 			topics := []string{"kayak", "bread", "lute", "stamps", "glacier"}
 			w.themed(topics...)
 			for _, topic := range topics[:4] {
-				w.tell("Let me speak about "+topic+".", "Go on.")
+				w.tell("I bought a book about "+topic+" in Norway.", "Go on.")
 			}
-			w.tell("The lute again.", "Yes.")
+			w.tell("My brother plays the lute, too.", "Yes.")
 			for _, topic := range []string{"kayak", "kayak", "lute", "lute", "lute", "stamps"} {
 				w.search(w.c.ID, recall.Query{Text: topic})
 			}
 			w.flush()
-			w.tell("Let me speak about glacier.", "Go on.")
+			w.tell("I bought a book about glacier in Norway.", "Go on.")
 			w.tell("And so on.", "Yes.")
 			var left []string
 			for _, s := range w.sessions() {

@@ -168,7 +168,7 @@ func TestPoliciesAndDeletedCollections(t *testing.T) {
 	t.Parallel()
 	everyPolicy(t, func(t *testing.T, name string) {
 		t.Helper()
-		for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+		for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageUpkeep} {
 			t.Run(string(stage), func(t *testing.T) {
 				t.Parallel()
 				m := &meddler{}
@@ -202,7 +202,7 @@ func TestPoliciesAndDeletedCollections(t *testing.T) {
 // runUntilStage runs jobs until one of a stage is due.
 func (w *world) runUntilStage(stage memory.Stage) {
 	w.t.Helper()
-	for _, s := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+	for _, s := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 		if s == stage {
 			break
 		}
@@ -214,7 +214,7 @@ func (w *world) runUntilStage(stage memory.Stage) {
 			more = len(list) > 0
 		}
 	}
-	if stage == memory.StageTask {
+	if stage == memory.StageUpkeep {
 		w.advance(time.Hour) // deferred tasks
 	}
 }

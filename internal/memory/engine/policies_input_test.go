@@ -189,7 +189,7 @@ func TestPoliciesAndDuplicates(t *testing.T) {
 			w := newPolicyWorld(t, name, options{})
 			said := w.sayAll(w.c.ID, talk...)
 			for range 40 {
-				for _, stage := range memory.Stages() {
+				for _, stage := range append(memory.Stages(), memory.StageUpkeep) {
 					for _, j := range w.claim(w.c.ID, stage, 100) {
 						first, second := w.runTwice(j)
 						if (first == nil) == (second == nil) {

@@ -118,7 +118,7 @@ func (r *refresh) decideAgain(ctx context.Context, n *memory.Note) error {
 		if r.events[id] {
 			continue
 		}
-		list, err := r.e.store.ListJobs(ctx, r.s, memory.JobQuery{Note: id, Limit: upkeepPage})
+		list, err := r.e.store.ListJobs(ctx, r.s, memory.JobQuery{Notes: []uuid.UUID{id}, Limit: upkeepPage})
 		if err != nil {
 			return err
 		}

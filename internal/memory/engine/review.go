@@ -115,7 +115,7 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 			return err
 		}
 		if n%commonOf(&v.Collection).EvoThreshold == 0 {
-			j := memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask, Collection: r.Collection}
+			j := memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask, Collection: r.Collection, Payload: lastAdds}
 			if _, err := tx.Enqueue(ctx, j); err != nil {
 				return err
 			}

@@ -34,8 +34,9 @@ type sharing struct {
 	tainted map[uuid.UUID]bool
 	closed  bool // something was written whose effect on others is not known
 
-	working  map[uuid.UUID]bool // notes whose job in the base has not ended
-	adopting bool               // the base itself waits for its parent
+	working  map[uuid.UUID]memory.Job // by id, the base's jobs that decide about inherited notes and have not ended
+	busy     map[uuid.UUID]bool       // their notes
+	adopting uuid.UUID                // the job of the base that waits for its parent; zero: none
 
 	shared map[uuid.UUID]sharedVersion // the newest shared version of each note
 	valid  map[uuid.UUID]bool          // notes whose decision is shared
@@ -57,11 +58,11 @@ type logEntry struct {
 	links []memory.Link // that it wrote and that are visible still
 }
 
-// share replays the log of a fork's parent. A policy that works by exchanges is left out: its
+// share opens a fork's parent, and lists the jobs that it is working on. A policy that works by exchanges is left out: its
 // decisions start tasks of the collection, which the fork would not have.
-func (e *Engine) share(ctx context.Context, s tenant.Scope, v memory.View, job *memory.Job, unfinished []memory.Note) (*sharing, error) {
+func (e *Engine) share(ctx context.Context, s tenant.Scope, v memory.View, job *memory.Job) (*sharing, error) {
 	x := &sharing{
-		e: e, s: s, job: job, fork: v, wanted: map[uuid.UUID]bool{}, tainted: map[uuid.UUID]bool{}, working: map[uuid.UUID]bool{},
+		e: e, s: s, job: job, fork: v, wanted: map[uuid.UUID]bool{}, tainted: map[uuid.UUID]bool{}, working: map[uuid.UUID]memory.Job{}, busy: map[uuid.UUID]bool{},
 		shared: map[uuid.UUID]sharedVersion{}, valid: map[uuid.UUID]bool{},
 	}
 	c := &v.Collection
@@ -82,39 +83,39 @@ func (e *Engine) share(ctx context.Context, s tenant.Scope, v memory.View, job *
 	}
 	b := &x.base.Collection
 	x.on = b.Policy == c.Policy && sameConfig(b.PolicyConfig, c.PolicyConfig) && b.Embedder == c.Embedder && b.Dim == c.Dim
-	if !x.on {
-		return x, nil
-	}
-	for i := range unfinished {
-		x.wanted[unfinished[i].ID] = true
-	}
-	err = x.replay(ctx)
-	return x, err
+	return x, nil
 }
 
 func (x *sharing) listWorking(ctx context.Context, base uuid.UUID) error {
-	const page = 1000
-	for _, state := range []memory.JobState{memory.JobQueued, memory.JobScheduled, memory.JobRunning} {
-		for before := uuid.Nil; ; {
-			list, err := x.e.store.ListJobs(ctx, x.s, memory.JobQuery{Collection: base, State: state, Before: before, Limit: page})
-			if err != nil {
-				return err
-			}
-			for i := range list {
-				before = list[i].ID
-				switch list[i].Kind { //nolint:exhaustive // the others decide about no inherited note
-				case memory.JobNote:
-					x.working[list[i].Note] = true
-				case memory.JobAdopt:
-					x.adopting = true
-				}
-			}
-			if len(list) < page {
-				break
-			}
+	list, err := x.e.store.ListJobs(ctx, x.s, memory.JobQuery{Collection: base, Unended: true})
+	for i := range list {
+		switch list[i].Kind { //nolint:exhaustive // the others decide about no inherited note
+		case memory.JobNote:
+			x.working[list[i].ID], x.busy[list[i].Note] = list[i], true
+		case memory.JobAdopt:
+			x.working[list[i].ID] = list[i]
+			x.adopting = list[i].ID
 		}
 	}
-	return nil
+	return err
+}
+
+// last returns the job of the base that ends last, as far as is known now, of those that decide about notes.
+func (x *sharing) last(waits []uuid.UUID) (id uuid.UUID) {
+	if x.adopting != uuid.Nil {
+		return x.adopting
+	}
+	awaited := make(map[uuid.UUID]bool, len(waits))
+	for _, note := range waits {
+		awaited[note] = true
+	}
+	var seq int64
+	for _, j := range x.working {
+		if j.Seq > seq && awaited[j.Note] {
+			id, seq = j.ID, j.Seq
+		}
+	}
+	return id
 }
 
 func sameConfig(a, b json.RawMessage) bool {
@@ -125,7 +126,14 @@ func sameConfig(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-func (x *sharing) replay(ctx context.Context) error {
+// replay shares what the base decided since the fork was made.
+func (x *sharing) replay(ctx context.Context, unfinished []memory.Note) error {
+	if !x.on {
+		return nil
+	}
+	for i := range unfinished {
+		x.wanted[unfinished[i].ID] = true
+	}
 	own, err := x.readLog(ctx, x.fork, 0)
 	if err != nil {
 		return err
@@ -361,7 +369,7 @@ func (x *sharing) canWait(note uuid.UUID) bool {
 
 // waitsFor reports whether the base will have a decision about a note whose newest job is given.
 func (x *sharing) waitsFor(note uuid.UUID, j *memory.Job) bool {
-	return x.canWait(note) && (x.adopting || j.Collection == x.base.Collection.ID && !j.Ended())
+	return x.canWait(note) && (x.adopting != uuid.Nil || j.Collection == x.base.Collection.ID && !j.Ended())
 }
 
 // adoptNotes writes the shared versions that the fork does not show, a page at a time. What changed in

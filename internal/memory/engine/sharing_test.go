@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -312,4 +313,85 @@ func TestBaseDecidesMeanwhile(t *testing.T) {
 		t.Errorf("the fork has %d jobs of its own", got)
 	}
 	sameDigest(t, "the fork", w.digest(f), w.digest(w.c.ID))
+}
+
+// countedReads counts what adopt jobs read.
+type countedReads struct {
+	engine.Store
+
+	mu   sync.Mutex
+	jobs int // lists of jobs
+	logs int // reads of a log
+}
+
+func (c *countedReads) ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error) {
+	c.mu.Lock()
+	c.jobs++
+	c.mu.Unlock()
+	return c.Store.ListJobs(ctx, s, q)
+}
+
+func (c *countedReads) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) ([]memory.Changeset, error) {
+	c.mu.Lock()
+	c.logs++
+	c.mu.Unlock()
+	return c.Store.Changesets(ctx, s, v, after, limit)
+}
+
+// A fork that waits for its base runs twice, however many notes the base has waiting and however long it works: at its
+// start, and at the end of the base's last job. A round asks for all jobs at once, and one without news reads no log.
+func TestForkIsWokenOnce(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	reads := &countedReads{}
+	w := newWorld(t, options{wrap: func(s engine.Store) engine.Store { reads.Store = s; return reads }})
+	w.addMany(n)
+	f := w.fork("f")
+	round := func(want int) {
+		t.Helper()
+		jobs := w.claim(f, memory.StageUpkeep, 10)
+		if len(jobs) != want {
+			t.Fatalf("%d adopt jobs are due, want %d", len(jobs), want)
+		}
+		for _, j := range jobs {
+			w.run(j)
+		}
+	}
+	round(1)
+	if reads.jobs > 2 {
+		t.Errorf("the first round listed jobs %d times for %d notes", reads.jobs, n)
+	}
+	round(0)
+	w.advance(2 * time.Minute) // the pause without news, in case a wake-up is lost
+	reads.jobs, reads.logs = 0, 0
+	round(1)
+	if reads.jobs != 1 || reads.logs != 0 {
+		t.Errorf("a round without news listed jobs %d times and read %d pages of logs", reads.jobs, reads.logs)
+	}
+	for i := 0; w.step(w.c.ID); i++ {
+		if open := w.countUnended(w.c.ID, memory.JobNote); open > 0 {
+			round(0)
+		}
+	}
+	reads.jobs = 0
+	round(1)
+	if reads.jobs > 2 {
+		t.Errorf("the last round listed jobs %d times", reads.jobs)
+	}
+	if got := w.jobsOf(f, memory.JobAdopt); len(got) != 1 || got[0].State != memory.JobDone {
+		t.Errorf("the adopt jobs are %+v", got)
+	}
+	sameDigest(t, "the fork", w.digest(f), w.digest(w.c.ID))
+}
+
+// countUnended counts the jobs of a kind of a collection that wait or run.
+func (w *world) countUnended(c uuid.UUID, kind memory.JobKind) int {
+	w.t.Helper()
+	n := 0
+	for _, j := range w.jobsOf(c, kind) {
+		if !j.Ended() {
+			n++
+		}
+	}
+	return n
 }

@@ -279,7 +279,7 @@ func TestRefreshIsResumed(t *testing.T) {
 				if rounds > 500 {
 					t.Fatalf("the job is %+v after %d deaths", w.job(j.ID), deaths)
 				}
-				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 					for _, leased := range w.claim(w.c.ID, stage, 3) {
 						err := w.try(leased)
 						if errors.Is(err, errKilled) {

@@ -236,7 +236,11 @@ func (w *world) history(id uuid.UUID) []memory.HistoryEntry {
 // jobs returns the jobs of a note, newest first; all jobs without one.
 func (w *world) jobs(note uuid.UUID) []memory.Job {
 	w.t.Helper()
-	list, err := w.store.ListJobs(w.t.Context(), w.s, memory.JobQuery{Note: note, Limit: 1000})
+	q := memory.JobQuery{Limit: 1000}
+	if note != uuid.Nil {
+		q.Notes = []uuid.UUID{note}
+	}
+	list, err := w.store.ListJobs(w.t.Context(), w.s, q)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -266,7 +270,7 @@ func (w *world) claim(c uuid.UUID, stage memory.Stage, limit int) []memory.Job {
 func (w *world) step(c uuid.UUID) bool {
 	w.t.Helper()
 	ran := false
-	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 		for _, j := range w.claim(c, stage, 100) {
 			ran = true
 			if w.together {

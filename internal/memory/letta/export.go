@@ -136,7 +136,7 @@ func (ex *exportRun) read(ctx context.Context) error {
 		case n.Kind == memory.KindMessage && !agent.IsWritten(n):
 			ex.messages = append(ex.messages, *n)
 			return nil
-		case n.Kind == memory.KindSummary && n.Key == agent.KeyQueue:
+		case n.Kind == memory.KindSummary && n.Key == memory.KeyQueue:
 			ex.summary = n
 		}
 		l := lineOf(n)
@@ -218,7 +218,7 @@ func (ex *exportRun) tools(doc *document, a *agentPart, list []memory.Tool, name
 func (ex *exportRun) queue(a *agentPart, prompt, now string) error {
 	var through uuid.UUID
 	if ex.summary != nil {
-		if text, ok := ex.summary.Attributes[agent.AttrThrough].(string); ok {
+		if text, ok := ex.summary.Attributes[memory.AttrThrough].(string); ok {
 			if id, err := uuid.Parse(text); err == nil {
 				through = id
 			}

@@ -190,11 +190,11 @@ func (r *reader) summarize(summary string, through uuid.UUID, outside int) error
 	}
 	attributes := map[string]any{"messages": outside}
 	if through != uuid.Nil {
-		attributes[agent.AttrThrough] = through.String()
+		attributes[memory.AttrThrough] = through.String()
 	}
 	content := r.bounded(summary)
 	r.lines = append(r.lines, line{
-		lineID: r.nextID("summary").String(), lineKind: string(memory.KindSummary), lineKey: agent.KeyQueue, lineContent: content, lineAttributes: attributes, lineOccurred: stamp(r.at),
+		lineID: r.nextID("summary").String(), lineKind: string(memory.KindSummary), lineKey: memory.KeyQueue, lineContent: content, lineAttributes: attributes, lineOccurred: stamp(r.at),
 	})
 	return nil
 }

@@ -3,7 +3,7 @@ package notes
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -122,10 +122,8 @@ type change struct {
 	again      []uuid.UUID // of past: those that their policy makes again
 }
 
-// errPast ends the reading of a log.
-var errPast = errors.New("the log is read far enough")
-
-// changeOf returns what the latest deletion of a note changed; nothing if it is visible, or was deleted elsewhere.
+// changeOf returns what the latest deletion of a note changed, and what its policy has changed since then: all that was
+// derived from the note. Nothing if it is visible, or was deleted elsewhere.
 func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) (change, error) {
 	var out change
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
@@ -140,30 +138,70 @@ func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collec
 		return out, err
 	}
 	at := last[0].Note.From
-	_, err = n.store.Log(ctx, s, v, 0, at-1, "", func(r memory.LogRow) error {
+	var sessions []uuid.UUID
+	derived := map[uuid.UUID][]uuid.UUID{} // the notes of this layer that had these sources
+	_, err = n.store.Log(ctx, s, v, 0, 0, "", func(r memory.LogRow) error {
+		for _, source := range r.Note.Provenance.Sources {
+			derived[source] = appendNew(derived[source], r.Note.ID)
+		}
+		if r.Note.Kind == memory.KindSession {
+			sessions = appendNew(sessions, r.Note.ID)
+		}
 		switch {
-		case r.Note.From > at:
-			return errPast
-		case r.Note.From < at:
+		case r.Note.From != at:
 		case r.Note.Deleted:
-			out.gone = append(out.gone, r.Note.ID)
+			out.gone = appendNew(out.gone, r.Note.ID)
 		default:
-			out.past = append(out.past, r.Note.ID)
+			out.past = appendNew(out.past, r.Note.ID)
 			if r.Note.Provenance.Stale && slices.Contains(madeAgain, r.Note.Kind) {
 				out.again = append(out.again, r.Note.ID)
 			}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errPast) {
+	if err != nil {
 		return out, err
 	}
-	// What was restored since is no longer deleted.
+	pages, err := n.pagesChanged(ctx, s, c, sessions, at)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range pages {
+		out.past = appendNew(out.past, id)
+	}
+	for i := 0; i < len(out.gone); i++ {
+		for _, of := range derived[out.gone[i]] {
+			out.gone = appendNew(out.gone, of)
+		}
+	}
+	// What is visible stays, with its current version: it has other sources, or was made again or restored since.
 	shown, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
 	for i := range shown {
-		out.gone = slices.DeleteFunc(out.gone, func(id uuid.UUID) bool { return id == shown[i].ID })
+		id := shown[i].ID
+		out.gone = slices.DeleteFunc(out.gone, func(gone uuid.UUID) bool { return gone == id })
+		out.past = appendNew(out.past, id)
 	}
 	return out, err
+}
+
+// pagesChanged returns the pages of which the link to a session was changed at a revision: the link summed up what is gone.
+func (n *Service) pagesChanged(ctx context.Context, s tenant.Scope, c *memory.Collection, sessions []uuid.UUID, at memory.Revision) (out []uuid.UUID, err error) {
+	then, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &at})
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(sessions, sessionsAtOnce) {
+		links, err := n.store.Links(ctx, s, then, memory.LinkQuery{Notes: some, Direction: memory.Both, Limit: math.MaxInt32})
+		if err != nil {
+			return nil, err
+		}
+		for i := range links {
+			if _, page := links[i].Attributes[attrMeta]; page && links[i].From == at {
+				out = appendNew(out, links[i].Source)
+			}
+		}
+	}
+	return out, nil
 }
 
 // madeAgain are the kinds of notes that a policy makes again from what is left.

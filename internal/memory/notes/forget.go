@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/secret"
@@ -98,10 +100,76 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 		}
 	}
 	also, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
+	if err != nil {
+		return out, err
+	}
 	for i := range also {
 		out.texts = append(out.texts, also[i].Content)
 	}
+	shown, err := f.shownBy(ctx, append(also, *note), out.edits)
+	out.edits = append(out.edits, shown...)
 	return out, err
+}
+
+// shownBy returns the results of tools that show sentences of notes, without these: what a search of an agent has found is
+// a copy of it. edits are changed already.
+func (f *finder) shownBy(ctx context.Context, of, edits []memory.Note) ([]memory.Note, error) {
+	if p, _ := f.n.policies.ByName(f.c.Policy); !isPager(p) {
+		return nil, nil
+	}
+	var told []string
+	for i := range of {
+		for _, s := range text.Sentences(of[i].Content) {
+			if !isShort(s) {
+				told = append(told, s)
+			}
+		}
+	}
+	if len(told) == 0 {
+		return nil, nil
+	}
+	results, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleTool))})
+	if err != nil {
+		return nil, err
+	}
+	var out []memory.Note
+	for i := range results {
+		gone := func(n memory.Note) bool { return n.ID == results[i].ID }
+		if slices.ContainsFunc(of, gone) || slices.ContainsFunc(edits, gone) {
+			continue
+		}
+		if shown := inResult(results[i].Content, told); len(shown) > 0 {
+			out = append(out, without(&results[i], shown))
+		}
+	}
+	f.embed(ctx, out)
+	return out, nil
+}
+
+// inResult returns the sentences that a result of a tool shows, each so often as it does: as they are, or within JSON.
+func inResult(result string, sentences []string) (out []string) {
+	for _, s := range sentences {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			raw = nil
+		}
+		for _, form := range slices.Compact([]string{s, strings.Trim(string(raw), `"`)}) {
+			if form != "" {
+				out = append(out, slices.Repeat([]string{form}, strings.Count(result, form))...)
+			}
+		}
+	}
+	return out
+}
+
+func isPager(p memory.Policy) bool {
+	_, ok := p.(memory.Pager)
+	return ok
+}
+
+// isShort reports whether a text may be part of any other.
+func isShort(s string) bool {
+	return len(strings.Fields(letters(s))) < 2 && utf8.RuneCountInString(s) < leastText
 }
 
 // supported appends the notes that were derived from notes and that no other visible note supports.
@@ -403,9 +471,7 @@ func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, o
 		texts = append(texts, text.Sentences(old.Content)...)
 	}
 	texts = append(texts, x.texts...)
-	texts = slices.DeleteFunc(texts, func(s string) bool {
-		return len(strings.Fields(letters(s))) < 2 && utf8.RuneCountInString(s) < leastText
-	})
+	texts = slices.DeleteFunc(texts, isShort)
 	if err := tx.ClearJobs(ctx, texts); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type ImportResult struct {
 	Err      error           // a fault of this line alone
 }
 
-// Importer imports notes with the ids, times, links, history and counters that they had elsewhere.
+// Importer imports notes with the ids, times, links, history and counters that they had elsewhere, and messages and notes that are new.
 // It serves one stream of lines and must not be used concurrently.
 //
 // Importing a line again is a no-op, so an interrupted job starts from the first line. A note that
@@ -66,19 +66,41 @@ func (n *Service) Importer(ctx context.Context, s tenant.Scope, ref string, job 
 	return &Importer{notes: n, scope: s, collection: c, job: job, byLine: map[int]uuid.UUID{}}, nil
 }
 
-// Lines imports a batch of at most importBatch lines, in order, as one changeset. An error
-// fails the whole batch; nothing of it is written then.
+// Lines imports a batch of at most importBatch lines, in order: a note with an id as it was elsewhere, a message and a note without an
+// id as new ones. What is beside each other and of one kind is one changeset. An error ends the batch; repeating it adds
+// nothing twice.
 func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResult, error) {
-	n := im.notes
 	if len(lines) > importBatch {
 		return nil, fault.New(fault.Internal, "an import batch has at most %d lines", importBatch)
 	}
 	results := make([]ImportResult, len(lines))
+	for i, l := range lines {
+		results[i].Line = l.Line
+	}
+	for begin := 0; begin < len(lines); {
+		kind, end := kindOf(lines[begin].Raw), begin+1
+		for end < len(lines) && kindOf(lines[end].Raw) == kind {
+			end++
+		}
+		add := im.addNew
+		if kind == lineKept {
+			add = im.keep
+		}
+		if err := add(ctx, lines[begin:end], results[begin:end]); err != nil {
+			return nil, err
+		}
+		begin = end
+	}
+	return results, nil
+}
+
+// keep stores notes as they were elsewhere.
+func (im *Importer) keep(ctx context.Context, lines []ImportLine, results []ImportResult) error {
+	n := im.notes
 	batch := make([]*importNote, 0, len(lines))
 	var bytes int64
 	var texts []string
 	for i, l := range lines {
-		results[i].Line = l.Line
 		in, err := decodeImport(l.Raw, n.now(&im.collection), im.scope.Actor(), n.takesImages(&im.collection))
 		if err == nil {
 			err = im.collection.ScreenKey("key", in.note.Key)
@@ -97,17 +119,17 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 		texts = append(texts, memory.EmbedText(&in.note))
 	}
 	if len(batch) == 0 {
-		return results, nil
+		return nil
 	}
 	if err := n.checkQuota(ctx, im.scope, int64(len(batch)), bytes); err != nil {
-		return nil, err
+		return err
 	}
 	for i, e := range n.embed(ctx, im.scope, &im.collection, texts) {
 		if e.Vector != nil {
 			batch[i].note.Embed(e, im.collection.Embedder)
 		}
 	}
-	return results, im.writeBatch(ctx, batch, results)
+	return im.writeBatch(ctx, batch, results)
 }
 
 // writeBatch stores one batch: first the notes, then the links whose ends exist.

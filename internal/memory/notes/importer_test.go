@@ -31,7 +31,7 @@ func TestImportPublicFields(t *testing.T) {
 		fmt.Sprintf(`{"id":%q,"content":"third","links":[0,2],"timestamp":"202401020306","context":null}`, ids[2]),
 		fmt.Sprintf(`{"id":%q,"content":"fourth","links":[{"target":%q,"relation":"r","confidence":0.5,"attributes":{"w":1}},%q],
 			"usage":{"access_count":3,"strength":5.5},"created_at":"2020-01-01T00:00:00Z"}`, ids[3], ids[0], uuid.New()),
-		`{"content":"no id"}`,
+		`{"content":"no id","retrieval_count":3}`,
 		`{"id":"` + ids[0].String() + `","content":"other words"}`,
 		`not json`,
 		`{"id":"` + uuid.NewString() + `","content":"x","links":["nobody"]}`,
@@ -112,5 +112,67 @@ func TestImportPublicFields(t *testing.T) {
 		if r.Err != nil || r.Created || r.ID != ids[i] {
 			t.Errorf("second time, line %d: %+v", i+1, r)
 		}
+	}
+}
+
+// Lines with a role are messages, and notes without an id are new: both run the policy, and importing them again adds nothing. A line
+// that is refused fails alone.
+func TestImportWhatIsNew(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "past", Policy: "amem"}, memory.Request{})
+	d.must(err)
+	raw := []string{
+		`{"role":"user","name":"Ida","id":"chat:1","session":"s","content":"I live in Rome.","occurred_at":"2026-03-01T10:00:00+01:00","attributes":{"source":"chat"}}`,
+		`{"role":"assistant","id":"chat:2","session":"s","content":"Since when?","occurred_at":"2026-03-01T09:00:05Z"}`,
+		`{"role":"user","id":"chat:3","session":"s","content":" "}`,
+		`{"role":"user","id":"chat:4","session":"s","content":"Since May.","occurred_at":"2099-01-01T00:00:00Z"}`,
+		`{"content":"# Kiln","links":[6],"tags":["work"],"attributes":{"source":"a.md"}}`,
+		`{"role":"user","id":"chat:1","session":"s","content":"I live in Paris."}`,
+		`{"content":"# Glaze","infer":false}`,
+	}
+	run := func() []notes.ImportResult {
+		im, err := d.notes.Importer(t.Context(), d.all, v.Collection.ID.String(), uuid.Nil)
+		d.must(err)
+		var lines []notes.ImportLine
+		for i := range raw {
+			lines = append(lines, notes.ImportLine{Line: i + 1, Raw: []byte(raw[i])})
+		}
+		results, err := im.Lines(t.Context(), lines)
+		d.must(err)
+		late, err := im.Finish(t.Context())
+		d.must(err)
+		if len(late) > 0 {
+			t.Errorf("late warnings: %+v", late)
+		}
+		return results
+	}
+	results := run()
+	for _, i := range []int{0, 1, 4, 6} {
+		if r := results[i]; r.Err != nil || !r.Created || r.ID == uuid.Nil {
+			t.Errorf("line %d: %+v", i+1, r)
+		}
+	}
+	d.is(results[2].Err, fault.Invalid, "content")
+	d.is(results[3].Err, fault.Invalid, "occurred_at")
+	d.is(results[5].Err, fault.Exists, "id")
+	said, _ := d.read(v.Collection, results[0].ID)
+	if said.Kind != memory.KindMessage || said.Key != "chat:1" || said.Attributes[memory.AttrName] != "Ida" || said.Attributes["source"] != "chat" ||
+		said.OccurredAt.Format(time.RFC3339) != "2026-03-01T10:00:00+01:00" {
+		t.Errorf("the message: %+v", said)
+	}
+	links, err := d.store.Links(t.Context(), d.all, d.view(v.Collection), memory.LinkQuery{Notes: []uuid.UUID{results[4].ID}, Direction: memory.Outgoing})
+	d.must(err)
+	if len(links) != 1 || links[0].Target != results[6].ID {
+		t.Errorf("links: %+v", links)
+	}
+	head := d.view(v.Collection).At
+	for i, r := range run() {
+		if r.Created {
+			t.Errorf("line %d was added again", i+1)
+		}
+	}
+	if at := d.view(v.Collection).At; at != head {
+		t.Errorf("a second import wrote: %d, then %d", head, at)
 	}
 }

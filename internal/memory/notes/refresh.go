@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -25,6 +26,7 @@ type derivation struct {
 	ids    []uuid.UUID
 	// sessions are all sessions of the collection, of which some may be among ids.
 	sessions []uuid.UUID
+	first    uuid.UUID       // of the messages in ids of a change, that the summary of an agent's queue covers
 	head     memory.Revision // at which the notes were found
 	anyHead  bool            // valid at any head
 }
@@ -47,15 +49,28 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 		return n.store.ListNotes(ctx, s, v, q)
 	}
+	var queue *memory.Note
 	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
 		sources[n.ID] = n.Provenance.Sources
 		if n.Kind == memory.KindSession {
 			d.sessions = append(d.sessions, n.ID)
 		}
+		if _, ok := memory.SumsUp(n); ok {
+			summary := *n
+			queue = &summary
+		}
 		return nil
 	})
 	if err != nil {
 		return derivation{}, err
+	}
+	if queue != nil {
+		if d.first, err = n.firstSummedUp(ctx, s, v, queue, ids); err != nil {
+			return derivation{}, err
+		}
+		if d.first != uuid.Nil {
+			sources[queue.ID] = ids
+		}
 	}
 	for from := ids; len(from) > 0; {
 		var next []uuid.UUID
@@ -69,6 +84,20 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	slices.SortFunc(d.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	return d, nil
+}
+
+// firstSummedUp returns the first of the messages among notes that the summary of an agent's queue covers; it covers all
+// up to the last one, and names only some as its sources.
+func (n *Service) firstSummedUp(ctx context.Context, s tenant.Scope, v memory.View, queue *memory.Note, ids []uuid.UUID) (first uuid.UUID, err error) {
+	through, _ := memory.SumsUp(queue)
+	found, err := n.store.Notes(ctx, s, v, ids, memory.ReadOptions{})
+	for i := range found {
+		id := found[i].ID
+		if found[i].Kind == memory.KindMessage && slices.Compare(id[:], through[:]) <= 0 && (first == uuid.Nil || slices.Compare(id[:], first[:]) < 0) {
+			first = id
+		}
+	}
+	return first, err
 }
 
 // check returns errHeadMoved if the head has changed since the notes were found.
@@ -92,12 +121,26 @@ func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collec
 			return err
 		}
 		for i := range stale {
+			if _, ok := memory.SumsUp(&stale[i]); ok && d.first != uuid.Nil {
+				d.sumUpFrom(&stale[i])
+			}
 			if err := markStale(ctx, tx, &stale[i]); err != nil {
 				return err
 			}
 		}
 	}
 	return memory.EnqueueFollows(ctx, tx, c.ID, d.policy.Refresh(old, next, stale))
+}
+
+// sumUpFrom makes the summary of an agent's queue one that is to be made again from the first message that has changed.
+func (d *derivation) sumUpFrom(queue *memory.Note) {
+	from := d.first.String()
+	if before, ok := queue.Attributes[memory.AttrAgain].(string); ok && before <= from {
+		return
+	}
+	queue.Attributes = maps.Clone(queue.Attributes)
+	queue.Attributes[memory.AttrAgain] = from
+	queue.Provenance.Stale = false // so that this is written
 }
 
 func markStale(ctx context.Context, tx memory.Tx, n *memory.Note) error {

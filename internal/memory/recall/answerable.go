@@ -16,7 +16,8 @@ import (
 // another one answers is the usual trap. The best score counts for a third. It has what the notes around say, on which
 // the measures of one note are silent. docs/recall.md has the figures. It is nil when nothing was compared by meaning.
 //
-// It is 0 for a query that says nothing, such as "?": its vector is near to some note by chance.
+// It is 0 for a query in which nothing can be matched: its vector is near to some note by chance. That is one that says nothing,
+// such as "?", and one of whose words no note has, when they are no words of a language or hardly any note is near.
 func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candidate) *float64 {
 	if sr.words != "" && !strings.ContainsFunc(sr.words, says) {
 		return new(float64)
@@ -40,12 +41,39 @@ func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candid
 		match = (match + sr.speakerShare(hits, key, named)) / 2
 	}
 	out := (2*match + min(max(best.Score, 0), 1)) / 3
+	if sr.unmatched && (out < hardlyNear || areBroken(sr.words)) {
+		out = 0
+	}
 	return &out
 }
 
-// says reports whether a character says something: a letter, a number, or a sign such as an emoji or "€".
+// hardlyNear is the least estimate of a query of whose words no note has any: what a random string of letters gets is below.
+const hardlyNear = 0.3
+
+// leastPerToken is how many letters a word of any language has in each token of a model, at least. Names that models have not
+// seen often have as few as random letters; then no note has the name.
+const leastPerToken = 2.4
+
+// leastJudged is the length of the shortest words that tokens say something of. A pair of Chinese characters is shorter.
+const leastJudged = 3
+
+// areBroken reports whether a text has no letters, or words that fall into tokens as random letters do.
+func areBroken(words string) bool {
+	letters, tokens := 0, 0
+	for _, w := range text.Words(words) {
+		n, err := search.O200k.Count(" " + w)
+		length := utf8.RuneCountInString(w)
+		if err != nil || length < leastJudged {
+			return false
+		}
+		letters, tokens = letters+length, tokens+n
+	}
+	return tokens == 0 || float64(letters) < leastPerToken*float64(tokens)
+}
+
+// says reports whether a character says something: a letter, a number, or an emoji.
 func says(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || r >= utf8.RuneSelf && unicode.In(r, unicode.So, unicode.Sc, unicode.Sm)
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || r >= utf8.RuneSelf && len(text.Signs(string(r))) > 0
 }
 
 // The encoder for languages other than English puts all its texts near each other: any two have a late interaction of

@@ -24,6 +24,7 @@ func TestEstimateOfAnswerable(t *testing.T) {
 		{"an English note for a Chinese question", "谁会拉大提琴？", 0.4, 0.4, 0, 0.5, (2*0.4 + 0.5) / 3},
 		{"nothing is asked", " ?!… –", 0.6, 0.4, 0, 0.5, 0},
 		{"an emoji says something", "🎂?", 0, 0.4, 0, 0.5, (2*0.4 + 0.5) / 3},
+		{"signs that nothing is found by", "€ → °", 0, 0.4, 0, 0.5, 0},
 		{"no more than 1", "Who plays the cello?", 1, 1, 0, 3, 1},
 	} {
 		sr := &searchRun{words: c.words}
@@ -34,6 +35,20 @@ func TestEstimateOfAnswerable(t *testing.T) {
 		got := sr.estimateAnswerable([]search.Hit{best}, []search.Candidate{best.Candidate, other})
 		if got == nil || math.Abs(*got-c.wanted) > 1e-9 {
 			t.Errorf("%s: answerable is %v, want %v", c.name, got, c.wanted)
+		}
+	}
+	for words, want := range map[string]bool{
+		"asdfghjkl": true, "qwxzvk hjwq": true, "xkqjzwv": true, "ыщфзжк": true, "🍕": true, "שדגכעיחל": true, "zzzzzz": true,
+		"Which pets?": false, "Krankenversicherung": false, "المدينة": false, "гараж": false, "σπίτι": false, "猫叫什么": false, "tiramisu": false,
+	} {
+		if got := areBroken(words); got != want {
+			t.Errorf("%q is no word of a language: %v", words, got)
+		}
+		hit := search.Hit{Candidate: search.Candidate{Dense: true}, Score: 1}
+		hit.Values[search.Vector] = 0.4
+		got := (&searchRun{words: words, unmatched: true}).estimateAnswerable([]search.Hit{hit}, []search.Candidate{hit.Candidate})
+		if (*got == 0) != want {
+			t.Errorf("%q, which no note has, is answerable with %v", words, *got)
 		}
 	}
 	if got := (&searchRun{words: "cello"}).estimateAnswerable([]search.Hit{{Score: 1}}, nil); got != nil {

@@ -150,3 +150,15 @@ func (r *Service) History(ctx context.Context, s tenant.Scope, v memory.View, id
 	page.Items = entries
 	return page, nil
 }
+
+// Changes lists what the changesets after a revision and up to that of the view did, in order.
+func (r *Service) Changes(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) ([]memory.Change, error) {
+	if err := checkRead(s, &v); err != nil {
+		return nil, err
+	}
+	limit, err := pageLimit(limit)
+	if err != nil {
+		return nil, err
+	}
+	return r.store.Changes(ctx, s, v, after, limit)
+}

@@ -50,6 +50,7 @@ type searchRun struct {
 
 	triplePaths map[uuid.UUID]search.Linked // to triples near entities that the query names
 
+	unmatched  bool // the query has words, and no note of the view has one
 	answerable *float64
 	degraded   string // see Result
 }
@@ -144,6 +145,9 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.indexQuery, err = sr.index.Query(words, made.vector); err != nil {
 		return nil, err
 	}
+	if sr.mode == Lexical {
+		sr.indexQuery.AddParts(words)
+	}
 	sr.readHints()
 	ranker, err := sr.ranker()
 	if err != nil {
@@ -158,6 +162,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return sr.byFormula(ctx, ranker, o)
 	}
 	o.Terms = sr.indexQuery.Terms()
+	sr.unmatched = o.Terms > 0 && !sr.indexQuery.Matches()
 	if ranker.Weighs(search.Entity) && sr.mode == Hybrid {
 		if sr.boosts, err = sr.entityBoosts(ctx); err != nil {
 			return nil, err

@@ -3,9 +3,12 @@ package tools
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -72,36 +75,61 @@ func fill(headers, secrets map[string]string) (map[string]string, error) {
 }
 
 // masker returns a function that replaces secrets in a text by their names: as they are, in separate words
-// ("Bearer …"), and in the forms in which a service may write them back.
+// ("Bearer …"), and in the forms in which a service may write them back, in any case of letters.
 func masker(secrets map[string]string) func(string) string {
-	type pair struct{ find, put string }
-	var pairs []pair
+	put := map[string]string{} // by form
 	for name, value := range secrets {
-		put := fmt.Sprintf("[secret %s]", name)
 		for _, part := range append(strings.Fields(value), value) {
 			if len(part) < minSecret {
 				continue
 			}
-			quoted, err := json.Marshal(part)
-			if err != nil {
-				quoted = []byte(`""`)
-			}
-			for _, form := range []string{
-				part, string(quoted[1 : len(quoted)-1]), url.QueryEscape(part), url.PathEscape(part),
-				strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(part)), "="), base64.RawURLEncoding.EncodeToString([]byte(part)),
-			} {
-				if form != "" {
-					pairs = append(pairs, pair{form, put})
+			for _, form := range writtenForms(part) {
+				if had, ok := put[form]; !ok || name < had {
+					put[form] = name
 				}
 			}
 		}
 	}
-	slices.SortFunc(pairs, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(len(b.find), len(a.find)), cmp.Compare(a.find, b.find), cmp.Compare(a.put, b.put))
-	})
-	list := make([]string, 0, 2*len(pairs))
-	for _, p := range pairs {
-		list = append(list, p.find, p.put)
+	if len(put) == 0 {
+		return func(s string) string { return s }
 	}
-	return strings.NewReplacer(list...).Replace
+	// The longest first, since a secret may be a part of another.
+	forms := slices.SortedFunc(maps.Keys(put), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	groups := make([]string, len(forms))
+	for i, form := range forms {
+		groups[i] = "(" + regexp.QuoteMeta(form) + ")"
+	}
+	find := regexp.MustCompile("(?i)" + strings.Join(groups, "|"))
+	return func(s string) string {
+		var b strings.Builder
+		end := 0
+		for _, at := range find.FindAllStringSubmatchIndex(s, -1) {
+			which := 0
+			for at[2+2*which] < 0 {
+				which++
+			}
+			b.WriteString(s[end:at[0]])
+			fmt.Fprintf(&b, "[secret %s]", put[forms[which]])
+			end = at[1]
+		}
+		return b.String() + s[end:]
+	}
+}
+
+// writtenForms returns the forms in which a service may write a secret.
+func writtenForms(secret string) []string {
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		quoted = []byte(`""`)
+	}
+	out := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret))}
+	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		out = append(out, e.EncodeToString([]byte(secret)))
+		// Behind other bytes, as in user:secret. What they share a letter with is left out.
+		for before := range 3 {
+			inner := e.EncodeToString(append(make([]byte, before), secret...))
+			out = append(out, inner[(before*8+5)/6:(before+len(secret))*8/6])
+		}
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -47,7 +48,7 @@ func New(d Deps) (*Service, error) {
 		p, _ := d.Policies.ByName(name)
 		if pager, ok := p.(memory.Pager); ok {
 			for _, t := range pager.Paging(nil).Tools {
-				v.reserved[t.Name] = true
+				v.reserved[strings.ToLower(t.Name)] = true
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Cha
 	switch {
 	case !toolName.MatchString(name):
 		return t, fault.InvalidField("name", "must have 1 to 64 letters, digits, _ and -")
-	case v.reserved[name]:
+	case v.reserved[strings.ToLower(name)]: // a model confuses names that differ in case
 		return t, fault.InvalidField("name", "is that of a memory tool")
 	}
 	var err error

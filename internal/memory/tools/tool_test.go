@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -23,9 +24,13 @@ func TestMasker(t *testing.T) {
 	for _, s := range []string{
 		key, "a " + key + " b", string(quoted), "?k=" + url.QueryEscape(key), "/" + url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(key)),
 		base64.RawURLEncoding.EncodeToString([]byte(key)), "Bearer abcdefgh1234", "token: abcdefgh1234", odd,
+		"TOKEN: ABCDEFGH1234", hex.EncodeToString([]byte(key)), strings.ToUpper(hex.EncodeToString([]byte(key))),
+		base64.StdEncoding.EncodeToString([]byte("u:" + key)), base64.StdEncoding.EncodeToString([]byte("me:" + key)),
+		base64.URLEncoding.EncodeToString([]byte("user:" + key + ":more")),
 	} {
 		got := mask(s)
-		for _, leak := range []string{"12345678", "abcdefgh1234", `quote"back`, "slash", base64.StdEncoding.EncodeToString([]byte(key))[:12]} {
+		for _, leak := range []string{"12345678", "abcdefgh1234", `quote"back`, "slash", base64.StdEncoding.EncodeToString([]byte(key))[:12],
+			"ABCDEFGH1234", hex.EncodeToString([]byte("12345678")), "NjfLTEyMzQ1Njc4", "MTIzNDU2Nz", "EyMzQ1Njc4", "xMjM0NTY3O"} {
 			if strings.Contains(got, leak) {
 				t.Errorf("%q became %q", s, got)
 			}

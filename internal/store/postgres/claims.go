@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,9 +26,9 @@ import (
 const claimable = "(j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= $1) OR j.state = 'running' AND j.lease_until <= $1)"
 
 // claimAny leases the oldest jobs of a stage that no other claim holds now. $1 now, $2 tenant, $3
-// collection, $4 lease, $5 until, $6 stage, $7 limit.
+// collection, $4 lease, $5 until, $6 stage, $7 limit; the verb is the condition on kinds.
 const claimAny = `WITH due AS (
- SELECT j.id FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = $6 AND j.state IN ('queued', 'running') AND ` + claimable + `
+ SELECT j.id FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = $6 AND j.state IN ('queued', 'running') AND %s` + claimable + `
  ORDER BY j.seq LIMIT $7 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM due WHERE j.tenant = $2 AND j.id = due.id`
 
@@ -63,9 +64,10 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		if stage == memory.StageDecide {
 			q.lockByName(lockDecide, sc.Tenant().String(), collection.String())
 		} else {
-			p.add(string(stage))
+			of, kinds := store.ClaimedKinds(stage)
+			p.add(string(of))
 			p.add(limit(n))
-			text = claimAny
+			text = fmt.Sprintf(claimAny, kinds)
 		}
 		text += jobsReachedBy(&p, sc) + " RETURNING " + store.JobColumns
 		if out, err = q.jobs(ctx, text, p.args...); err != nil {
@@ -176,6 +178,7 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 			return err
 		}
 		if end.State != memory.JobQueued {
+			q.wake(sc.Tenant(), job)
 			// The job that removed a collection is deleted after all its rows.
 			q.later(`DELETE FROM jobs j WHERE j.tenant = $1 AND j.id = $2 AND j.state NOT IN ('queued', 'running')
  AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = j.collection)`, sc.Tenant(), job)
@@ -188,8 +191,13 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 func endAssignments(end memory.JobEnd, finished time.Time) (set string, args []any) {
 	return `state = $4, stage = COALESCE(NULLIF($5, ''), j.stage), payload = COALESCE($6::json, j.payload), result = COALESCE($7::json, j.result), error = $8,
  not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0,
- losses = $12, alone = $13`,
-		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished), end.Losses, end.Alone}
+ losses = $12, alone = $13, awaits = $14`,
+		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished), end.Losses, end.Alone, end.Awaits}
+}
+
+// wake makes the jobs due that await the end of a job. It goes with the next statement.
+func (q *session) wake(tenantID, job uuid.UUID) {
+	q.later("UPDATE jobs SET not_before = NULL, awaits = "+zeroID+" WHERE tenant = $1 AND awaits = $2 AND awaits <> "+zeroID, tenantID, job)
 }
 
 // EndJob implements store.JobWrites, in a transaction that has locked the head of the collection.
@@ -199,6 +207,9 @@ func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, en
 		append([]any{tenantID, job, lease}, args...)...)
 	if err == nil && n == 0 {
 		err = store.ErrLeaseLost
+	}
+	if err == nil && !finished.IsZero() {
+		q.wake(tenantID, job)
 	}
 	return err
 }

@@ -13,6 +13,8 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 	q.later("DELETE FROM vectors WHERE tenant = $1 AND layer = $2 AND note"+of, tenantID, layer, notes)
 	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND source"+of, tenantID, layer, notes)
 	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND target"+of, tenantID, layer, notes)
+	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND source"+of+ended, tenantID, layer, past)
+	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND target"+of+ended, tenantID, layer, past)
 	q.later("DELETE FROM usage WHERE tenant = $1 AND layer = $2 AND note"+of, tenantID, layer, notes)
 	erased, err := q.exec(ctx, "DELETE FROM notes WHERE tenant = $1 AND layer = $2 AND id"+of, tenantID, layer, notes)
 	if err != nil {

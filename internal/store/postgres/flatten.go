@@ -65,8 +65,8 @@ func (q *session) flattenLayer(r store.CollectionRow, layers []memory.Layer, i i
 	q.later(text, p.args...)
 	q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens)
  SELECT $1, $2, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = $1 AND layer = $3 AND from_rev <= $4`, base.args...)
-	q.later(`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes)
- SELECT $1, $2, revision, at, actor, job, trigger, cause, undoes FROM changesets WHERE tenant = $1 AND collection = $3 AND revision <= $4`, base.args...)
+	q.later(`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
+ SELECT $1, $2, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = $1 AND collection = $3 AND revision <= $4`, base.args...)
 	// The use that nearer layers counted is in the own layer already and is kept.
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
  SELECT $1, $2, note, access_count, last_access, strength, heat FROM usage WHERE tenant = $1 AND layer = $3 ON CONFLICT DO NOTHING`, r.Tenant, r.ID, l.Collection)

@@ -18,13 +18,14 @@ type head struct {
 	lastJob int64
 }
 
-const headColumns = `h.head, h.Counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes, h.job_seq`
+const headColumns = `h.head, h.Counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes, h.job_seq,
+ (SELECT true FROM webhooks t WHERE t.tenant = h.tenant AND t.collection IN (` + zeroID + `, h.collection) LIMIT 1) IS NOT NULL`
 
 // dest returns the destinations of headColumns.
 func (h *head) dest() []any {
 	return []any{
 		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, store.JSON(&h.Kinds),
-		&h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, &h.lastJob,
+		&h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, &h.lastJob, &h.Told,
 	}
 }
 

@@ -33,6 +33,11 @@ func (q *session) LockTool(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM tools WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
 }
 
+// LockWebhook implements store.Locks.
+func (q *session) LockWebhook(tenantID, id uuid.UUID) {
+	q.later("SELECT 1 FROM webhooks WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
+}
+
 // LockUsage implements store.Locks.
 func (q *session) LockUsage(tenantID uuid.UUID) { q.lockByName(lockUsage, tenantID.String()) }
 

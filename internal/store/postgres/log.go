@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,8 +60,12 @@ func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid
 
 // InsertChangeset implements store.ChangesetWrites. It goes with the next statement.
 func (q *session) InsertChangeset(_ context.Context, tenantID uuid.UUID, c memory.Changeset) error {
-	q.later("INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-		tenantID, c.Collection, rev(c.Revision), c.At, c.Actor, c.Job, c.Trigger, string(c.Cause), rev(c.Undoes))
+	from, err := store.MergedFromText(c.MergedFrom)
+	if err != nil {
+		return err
+	}
+	q.later("INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+		tenantID, c.Collection, rev(c.Revision), c.At, c.Actor, c.Job, c.Trigger, string(c.Cause), rev(c.Undoes), orNull(from))
 	return nil
 }
 
@@ -82,4 +87,86 @@ func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UU
 func (q *session) SetEmbedder(_ context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
 	q.later("UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", tenantID, collection, name, dim, job)
 	return nil
+}
+
+// TouchedNotes implements store.LogRows.
+func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
+	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = $1 AND n.layer = $2 AND n.bytes >= 0 AND (n.from_rev, n.id) > ($3, $5) AND n.from_rev <= $4 ORDER BY n.id",
+		[]any{tenantID, span.Layer, rev(span.After), rev(span.To), uuid.Max}, func(rows pgx.Rows) error {
+			var id uuid.UUID
+			err := rows.Scan(&id)
+			out = append(out, id)
+			return err
+		})
+	return out, err
+}
+
+// TouchedLinks implements store.LogRows.
+func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
+	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
+ WHERE l.tenant = $1 AND l.layer = $2 AND (l.from_rev, l.source) > ($3, $5) AND l.from_rev <= $4 AND l.confidence >= 0`,
+		[]any{tenantID, span.Layer, rev(span.After), rev(span.To), uuid.Max}, func(rows pgx.Rows) error {
+			var id memory.LinkID
+			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
+			out = append(out, id)
+			return err
+		})
+	return out, err
+}
+
+// ListMerges implements store.LogRows.
+func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
+	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from::text FROM changesets c
+ WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 AND merged_from IS NOT NULL
+ AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = $1 AND u.collection = $2 AND u.revision > c.revision AND u.revision <= $4 AND u.undoes = c.revision)
+ ORDER BY revision DESC`, []any{tenantID, span.Layer, rev(span.After), rev(span.To)}, func(rows pgx.Rows) error {
+		c, err := store.ScanMerge(rows)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether
+// what they are of was live before, which rows e of the same key in the layers tell. guard is the condition of the index of the log.
+func (p *params) begun(layers []memory.Layer, after, to memory.Revision, table, guard, key, same string, n int) string {
+	var before strings.Builder
+	for _, l := range layers {
+		before.WriteString("(SELECT NOT e.deleted FROM " + table + " e WHERE e.tenant = $1 AND e.layer = " + p.add(l.Collection) + " AND " + same +
+			" AND e.from_rev < x.from_rev AND e.from_rev <= " + p.add(rev(l.Bound)) + " ORDER BY e.from_rev DESC LIMIT 1), ")
+	}
+	return "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, COALESCE(" + before.String() + "false) AS before FROM " + table + " x WHERE " + guard +
+		" AND x.tenant = $1 AND x.layer = " + p.add(layers[0].Collection) + " AND x.from_rev > " + p.add(rev(after)) + " AND x.from_rev <= " + p.add(rev(to)) +
+		") b WHERE NOT deleted OR before ORDER BY from_rev, " + strings.ReplaceAll(key, "x.", "") + " LIMIT " + p.add(limit(n))
+}
+
+// NotesBegun implements store.LogRows.
+func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.NoteBegun, err error) {
+	p := params{args: []any{tenantID}}
+	text := p.begun(layers, after, to, "notes", "x.bytes >= 0", "x.id", "e.id = x.id", n)
+	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		var c store.NoteBegun
+		var deleted, before bool
+		err := rows.Scan(&c.At, &c.Note, &deleted, &before)
+		c.Change = store.Became(deleted, before)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// LinksBegun implements store.LogRows.
+func (q *session) LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.LinkBegun, err error) {
+	p := params{args: []any{tenantID}}
+	text := p.begun(layers, after, to, "links", "x.confidence >= 0", "x.source, x.relation, x.target",
+		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", n)
+	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		var c store.LinkBegun
+		var deleted, before bool
+		err := rows.Scan(&c.At, &c.Source, &c.Relation, &c.Target, &deleted, &before)
+		c.Change = store.Became(deleted, before)
+		out = append(out, c)
+		return err
+	})
+	return out, err
 }

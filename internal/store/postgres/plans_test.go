@@ -67,13 +67,13 @@ func (n planNode) each(visit func(planNode)) {
 var planKeys = map[string]*regexp.Regexp{
 	"notes":            regexp.MustCompile(`\((id|digest|key|occurred_at|to_rev) |ROW\(`),
 	"vectors":          regexp.MustCompile(`\(note `),
-	"links":            regexp.MustCompile(`\((source|target) `),
+	"links":            regexp.MustCompile(`\((source|target) |ROW\(`),
 	"usage":            regexp.MustCompile(`\(note `),
 	"changesets":       regexp.MustCompile(`\(revision `),
 	"collections":      regexp.MustCompile(`\((id|name|agent|parent|external_\w+) `),
 	"collection_heads": regexp.MustCompile(`\(collection `),
 	"agents":           regexp.MustCompile(`\((id|name) `),
-	"jobs":             regexp.MustCompile(`\((id|note|collection) `),
+	"jobs":             regexp.MustCompile(`\((id|note|collection|awaits) `),
 }
 
 // whole matches the statements that are meant to read all of a layer or of a tenant: checks, counts, removals, copies of

@@ -82,10 +82,14 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 	if jq.State != "" {
 		// The state as memory.Job.Shown returns it.
 		text += " AND CASE WHEN j.state = 'queued' AND j.not_before > " + p.add(now) +
-			" AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled' ELSE j.state END = " + p.add(store.Clean(string(jq.State)))
+			" AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled' WHEN j.state = 'running' AND j.lease_until <= " + p.add(now) +
+			" THEN 'queued' ELSE j.state END = " + p.add(store.Clean(string(jq.State)))
 	}
-	if jq.Note != uuid.Nil {
-		text += " AND j.note = " + p.add(jq.Note) + " AND j.note <> " + zeroID
+	if jq.Notes != nil {
+		text += " AND j.note = ANY(" + p.add(jq.Notes) + "::uuid[]) AND j.note <> " + zeroID
+	}
+	if jq.Unended {
+		text += " AND j.state IN ('queued', 'running')"
 	}
 	if jq.Before != uuid.Nil {
 		text += " AND j.id < " + p.add(jq.Before)
@@ -102,14 +106,14 @@ func (q *session) UnendedJobs(ctx context.Context, tenantID, collection uuid.UUI
 
 // CountJobsBefore implements store.JobRows.
 func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err error) {
-	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND stage <> $3 AND seq < $4 AND state IN ('queued', 'running')",
-		[]any{j.Tenant, j.Collection, string(memory.StageTask), j.Seq}, &n)
+	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND stage NOT IN ($3, $5) AND seq < $4 AND state IN ('queued', 'running')",
+		[]any{j.Tenant, j.Collection, string(memory.StageTask), j.Seq, string(memory.StageSend)}, &n)
 	return n, err
 }
 
 // RequeueJob implements store.JobWrites. It goes with the next statement.
 func (q *session) RequeueJob(_ context.Context, j memory.Job, seq int64) error {
-	q.later("UPDATE jobs SET state = 'queued', seq = $3, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = NULL, finished_at = NULL WHERE tenant = $1 AND id = $2",
+	q.later("UPDATE jobs SET state = 'queued', seq = $3, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = NULL, awaits = "+zeroID+", finished_at = NULL WHERE tenant = $1 AND id = $2",
 		j.Tenant, j.ID, seq)
 	return nil
 }
@@ -117,5 +121,6 @@ func (q *session) RequeueJob(_ context.Context, j memory.Job, seq int64) error {
 // CancelJob implements store.JobWrites. It goes with the next statement.
 func (q *session) CancelJob(_ context.Context, j memory.Job, now time.Time) error {
 	q.later("UPDATE jobs SET state = 'cancelled', lease = $3, lease_until = NULL, finished_at = $4 WHERE tenant = $1 AND id = $2", j.Tenant, j.ID, uuid.Nil, now)
+	q.wake(j.Tenant, j.ID)
 	return nil
 }

@@ -34,6 +34,7 @@ var rowTables = []struct{ name, column string }{
 	{"changesets", "collection"},
 	{"reviews", "collection"},
 	{"attachments", "collection"},
+	{"snapshots", "collection"},
 }
 
 // deleteSome deletes up to left rows of a table that meet a condition, where $1 is the tenant and

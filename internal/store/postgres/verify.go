@@ -25,7 +25,7 @@ var rules = []rule{
 	{store.ProblemOrphan, "SELECT c.id, 'collection of no agent' FROM collections c LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent WHERE c.tenant = $1 AND a.id IS NULL AND c.agent <> " + zeroID + " AND c.state <> 'deleting'"},
 	{store.ProblemOrphan, "SELECT c.id, 'collection without a head' FROM collections c LEFT JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = $1 AND h.collection IS NULL"},
 	{store.ProblemOrphan, "SELECT c.id, 'fork of no collection' FROM collections c LEFT JOIN collections p ON p.tenant = c.tenant AND p.id = c.parent WHERE c.tenant = $1 AND p.id IS NULL AND c.parent <> " + zeroID + " AND c.state <> 'deleting' AND c.expires_at IS NULL"},
-	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"), owned("attachments", "collection"),
+	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"), owned("attachments", "collection"), owned("snapshots", "collection"),
 	{store.ProblemOrphan, `SELECT x.collection, 'job ' || x.id || ' of no collection' FROM jobs x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x.collection
  WHERE x.tenant = $1 AND c.id IS NULL AND x.kind <> 'remove'`},
 	{store.ProblemAttachment, `SELECT a.collection, 'block ' || a.block || ' is attached, and collection ' || a.home || ' does not hold it' FROM attachments a

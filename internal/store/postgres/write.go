@@ -72,5 +72,5 @@ func (l *locked) write(ctx context.Context, r *request) (w memory.Written, kept 
 	l.head = head{Head: h, lastJob: l.q.queue.last}
 	l.row.EvolvedAdds = row.EvolvedAdds
 	l.row.Embedder, l.row.Dim, l.row.Reembedded = row.Embedder, row.Dim, row.Reembedded
-	return memory.Written{Revision: h.Revision, Logged: logged}, true, nil
+	return memory.Written{Revision: h.Revision, Logged: logged, Told: t.Told()}, true, nil
 }

@@ -264,7 +264,7 @@ func (q *session) flattenLayer(ctx context.Context, r store.CollectionRow, layer
 	for _, text := range []string{
 		"INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, ?, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = ? AND layer = ? AND from_rev <= ?",
 		`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
- SELECT tenant, ?, revision, at, actor, job, trigger, cause, undoes, '' FROM changesets WHERE tenant = ? AND collection = ? AND revision <= ?`,
+ SELECT tenant, ?, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = ? AND collection = ? AND revision <= ?`,
 	} {
 		if _, err := q.exec(ctx, text, append([]any{r.ID}, base...)...); err != nil {
 			return err

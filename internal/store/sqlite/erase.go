@@ -11,6 +11,7 @@ import (
 // EraseVersions implements store.NoteErasure.
 func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (int64, error) {
 	const of = " IN (SELECT unhex(value) FROM json_each(?3))"
+	const closed = " AND to_rev < 9223372036854775807"
 	var erased int64
 	for _, t := range []struct {
 		text   string
@@ -21,10 +22,12 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of, notes, true},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of, notes, false},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of, notes, false},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + closed, past, false},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + closed, past, false},
 		{"DELETE FROM usage WHERE tenant = ?1 AND layer = ?2 AND note" + of, notes, false},
 		{`DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note` + of + ` AND EXISTS (SELECT 1 FROM notes n WHERE n.tenant = vectors.tenant AND n.layer = vectors.layer
  AND n.id = vectors.note AND n.from_rev = vectors.from_rev AND n.to_rev < 9223372036854775807)`, past, false},
-		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + " AND to_rev < 9223372036854775807", past, true},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + closed, past, true},
 	} {
 		n, err := q.exec(ctx, t.text, tenantID, layer, ids(t.notes))
 		if err != nil {

@@ -16,9 +16,9 @@ import (
 func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (store.Head, error) {
 	var h store.Head
 	var kinds string
-	ok, err := q.get(ctx, `SELECT head, counted, v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes
- FROM collection_heads WHERE tenant = ? AND collection = ?`, []any{tenantID, collection},
-		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds, &h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes)
+	ok, err := q.get(ctx, `SELECT head, counted, v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes,
+ EXISTS (SELECT 1 FROM webhooks WHERE tenant = ?1 AND collection IN (zeroblob(16), ?2)) FROM collection_heads WHERE tenant = ?1 AND collection = ?2`, []any{tenantID, collection},
+		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds, &h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, &h.Told)
 	if err != nil {
 		return h, err
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,8 +65,12 @@ func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid
 
 // InsertChangeset implements store.ChangesetWrites.
 func (q *session) InsertChangeset(ctx context.Context, tenantID uuid.UUID, c memory.Changeset) error {
-	_, err := q.exec(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
-		tenantID, c.Collection, c.Revision, c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes)
+	from, err := store.MergedFromText(c.MergedFrom)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		tenantID, c.Collection, c.Revision, c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes, from)
 	return err
 }
 
@@ -85,4 +90,86 @@ func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UU
 func (q *session) SetEmbedder(ctx context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
 	_, err := q.exec(ctx, "UPDATE collections SET embedder = ?, dim = ?, reembedded = ? WHERE tenant = ? AND id = ?", name, dim, job, tenantID, collection)
 	return err
+}
+
+// TouchedNotes implements store.LogRows.
+func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
+	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.from_rev > ? AND n.from_rev <= ? ORDER BY n.id",
+		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
+			var id uuid.UUID
+			err := rows.Scan(&id)
+			out = append(out, id)
+			return err
+		})
+	return out, err
+}
+
+// TouchedLinks implements store.LogRows.
+func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
+	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
+ WHERE l.tenant = ? AND l.layer = ? AND l.from_rev > ? AND l.from_rev <= ? AND l.confidence >= 0`,
+		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
+			var id memory.LinkID
+			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
+			out = append(out, id)
+			return err
+		})
+	return out, err
+}
+
+// ListMerges implements store.LogRows.
+func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
+	err = q.each(ctx, "SELECT "+changesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
+ AND merged_from <> '' AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = ?1 AND u.collection = ?2 AND u.revision > c.revision AND u.revision <= ?4
+ AND u.undoes = c.revision) ORDER BY revision DESC`, []any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
+		c, err := store.ScanMerge(rows)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether
+// what they are of was live before, which rows e of the same key in the layers tell; and its arguments. guard is the condition of the index.
+func begun(tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, table, index, guard, key, same string, n int) (string, []any) {
+	var before strings.Builder
+	var args []any
+	for _, l := range layers {
+		before.WriteString("(SELECT e.deleted = 0 FROM " + table + " e WHERE e.tenant = x.tenant AND e.layer = ? AND " + same +
+			" AND e.from_rev < x.from_rev AND e.from_rev <= ? ORDER BY e.from_rev DESC LIMIT 1), ")
+		args = append(args, l.Collection, l.Bound)
+	}
+	text := "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, COALESCE(" + before.String() + "0) AS before FROM " + table + " x INDEXED BY " + index +
+		" WHERE " + guard + " AND x.tenant = ? AND x.layer = ? AND x.from_rev > ? AND x.from_rev <= ?) WHERE deleted = 0 OR before = 1 ORDER BY from_rev, " +
+		strings.ReplaceAll(key, "x.", "") + " LIMIT +?"
+	return text, append(args, tenantID, layers[0].Collection, after, to, limit(n))
+}
+
+// NotesBegun implements store.LogRows.
+func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.NoteBegun, err error) {
+	text, args := begun(tenantID, layers, after, to, "notes", "notes_began", "x.from_rev >= 0", "x.id", "e.id = x.id", n)
+	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
+		var c store.NoteBegun
+		var deleted, before bool
+		err := rows.Scan(&c.At, &c.Note, &deleted, &before)
+		c.Change = store.Became(deleted, before)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// LinksBegun implements store.LogRows.
+func (q *session) LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.LinkBegun, err error) {
+	text, args := begun(tenantID, layers, after, to, "links", "links_log", "x.confidence >= 0", "x.source, x.relation, x.target",
+		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", n)
+	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
+		var c store.LinkBegun
+		var deleted, before bool
+		err := rows.Scan(&c.At, &c.Source, &c.Relation, &c.Target, &deleted, &before)
+		c.Change = store.Became(deleted, before)
+		out = append(out, c)
+		return err
+	})
+	return out, err
 }

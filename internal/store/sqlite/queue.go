@@ -74,7 +74,7 @@ const (
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, `WITH c AS MATERIALIZED (
  SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
-  EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task')
+  EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task', 'send')
    AND j.state IN ('queued', 'running') AND `+claimable+`) AS other
  FROM (SELECT DISTINCT tenant, collection FROM jobs INDEXED BY jobs_waiting WHERE state IN ('queued', 'running')) w)
 SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+firstIsDue+" AND "+noneHeld+" AND "+nonePrepared+`
@@ -127,14 +127,15 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		if err := q.reachJobs(ctx, sc, collection); err != nil {
 			return err
 		}
-		const waiting = " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND "
+		of, kinds := store.ClaimedKinds(stage)
+		waiting := " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND " + kinds
 		text := "SELECT " + store.JobColumns + waiting + claimable + " ORDER BY j.seq LIMIT +?5"
 		if stage == memory.StageDecide {
 			text = "SELECT " + store.JobColumns + " FROM (SELECT j.*, j.seq AS first" + waiting + inLine + " ORDER BY j.seq LIMIT +?5) c JOIN jobs j ON j.tenant = c.tenant AND j.id = c.id WHERE " +
 				claimable + " AND " + noneHeld + " AND " + nonePrepared
 			n = 1
 		}
-		jobs, err := q.jobs(ctx, text, now, sc.Tenant(), collection, string(stage), limit(n))
+		jobs, err := q.jobs(ctx, text, now, sc.Tenant(), collection, string(of), limit(n))
 		if err != nil || len(jobs) == 0 {
 			return orDone(err)
 		}
@@ -266,11 +267,20 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
 	n, err := q.exec(ctx, `UPDATE jobs SET state = ?, stage = CASE ?2 WHEN '' THEN stage ELSE ?2 END, payload = CASE ?3 WHEN '' THEN payload ELSE ?3 END,
  result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0, claims = 0,
- losses = ?12, alone = ?13 WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
-		end.State, end.Stage, end.Payload, end.Result, end.Error, end.NotBefore, end.Attempts, finished, tenantID, job, lease, end.Losses, end.Alone)
+ losses = ?12, alone = ?13, awaits = ?14 WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
+		end.State, end.Stage, end.Payload, end.Result, end.Error, end.NotBefore, end.Attempts, finished, tenantID, job, lease, end.Losses, end.Alone, end.Awaits)
 	if err == nil && n == 0 {
 		err = store.ErrLeaseLost
 	}
+	if err != nil || finished.IsZero() {
+		return err
+	}
+	return q.wake(ctx, tenantID, job)
+}
+
+// wake makes the jobs due that await the end of a job.
+func (q *session) wake(ctx context.Context, tenantID, job uuid.UUID) error {
+	_, err := q.exec(ctx, "UPDATE jobs SET not_before = 0, awaits = zeroblob(16) WHERE tenant = ? AND awaits = ? AND awaits <> zeroblob(16)", tenantID, job)
 	return err
 }
 
@@ -284,9 +294,9 @@ func (s *Store) VoidLeases(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// shownState is the state of a job j as memory.Job.Shown returns it, at a time that is its only
-// argument.
-const shownState = `CASE WHEN j.state = 'queued' AND j.not_before > ? AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled' ELSE j.state END`
+// shownState is the state of a job j as memory.Job.Shown returns it, at a time that is both of its arguments.
+const shownState = `CASE WHEN j.state = 'queued' AND j.not_before > ? AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled'
+ WHEN j.state = 'running' AND j.lease_until <= ? THEN 'queued' ELSE j.state END`
 
 // ListJobs implements store.JobRows.
 func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery, now time.Time) ([]memory.Job, error) {
@@ -297,10 +307,13 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 		text, args = text+" AND j.collection = ?", append(args, jq.Collection)
 	}
 	if jq.State != "" {
-		text, args = text+" AND "+shownState+" = ?", append(args, now, jq.State)
+		text, args = text+" AND "+shownState+" = ?", append(args, now, now, jq.State)
 	}
-	if jq.Note != uuid.Nil {
-		text, args = text+" AND j.note = ? AND j.note <> zeroblob(16)", append(args, jq.Note)
+	if jq.Notes != nil {
+		text, args = text+" AND j.note IN (SELECT unhex(value) FROM json_each(?)) AND j.note <> zeroblob(16)", append(args, ids(jq.Notes))
+	}
+	if jq.Unended {
+		text += " AND j.state IN ('queued', 'running')"
 	}
 	if jq.Before != uuid.Nil {
 		text, args = text+" AND j.id < ?", append(args, jq.Before)
@@ -322,12 +335,15 @@ func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err
 
 // RequeueJob implements store.JobWrites.
 func (q *session) RequeueJob(ctx context.Context, j memory.Job, seq int64) error {
-	_, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', seq = ?, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = 0, finished_at = 0 WHERE tenant = ? AND id = ?", seq, j.Tenant, j.ID)
+	_, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', seq = ?, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = 0, awaits = zeroblob(16), finished_at = 0 WHERE tenant = ? AND id = ?", seq, j.Tenant, j.ID)
 	return err
 }
 
 // CancelJob implements store.JobWrites.
 func (q *session) CancelJob(ctx context.Context, j memory.Job, now time.Time) error {
 	_, err := q.exec(ctx, "UPDATE jobs SET state = 'cancelled', lease = zeroblob(16), lease_until = 0, finished_at = ? WHERE tenant = ? AND id = ?", now, j.Tenant, j.ID)
-	return err
+	if err != nil {
+		return err
+	}
+	return q.wake(ctx, j.Tenant, j.ID)
 }

@@ -33,6 +33,7 @@ var rowTables = []struct{ name, key, column string }{
 	{"changesets", "tenant, collection, revision", "collection"},
 	{"reviews", "tenant, id", "collection"},
 	{"attachments", "tenant, collection, block", "collection"},
+	{"snapshots", "tenant, collection, name", "collection"},
 }
 
 // DeleteCollectionRows implements store.CollectionRemoval.

@@ -319,7 +319,7 @@ func TestWALIsBounded(t *testing.T) {
 	if kept < 2*d.walLimit {
 		t.Fatalf("the WAL has %d bytes, though a reader kept it", kept)
 	}
-	for range 10 {
+	for range 40 { // until the next checkpoint
 		if err := d.put(memory.CauseAdd); err != nil {
 			t.Fatal(err)
 		}

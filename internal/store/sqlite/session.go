@@ -402,6 +402,7 @@ func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}
 func (noLocks) LockTool(uuid.UUID, uuid.UUID)           {}
+func (noLocks) LockWebhook(uuid.UUID, uuid.UUID)        {}
 func (noLocks) LockUsage(uuid.UUID)                     {}
 func (noLocks) LockSigningKeys()                        {}
 func (noLocks) HoldCollections(uuid.UUID, ...uuid.UUID) {}

@@ -28,7 +28,7 @@ var rules = []rule{
 	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection of no agent' FROM collections c LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent WHERE a.id IS NULL AND c.agent <> zeroblob(16) AND c.state <> 'deleting'"},
 	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection without a head' FROM collections c LEFT JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE h.collection IS NULL"},
 	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'fork of no collection' FROM collections c LEFT JOIN collections p ON p.tenant = c.tenant AND p.id = c.parent WHERE p.id IS NULL AND c.parent <> zeroblob(16) AND c.state <> 'deleting' AND c.expires_at = 0"},
-	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"), owned("attachments", "collection"),
+	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"), owned("attachments", "collection"), owned("snapshots", "collection"),
 	{store.ProblemOrphan, `SELECT x.tenant, x.collection, 'job ' || hex(x.id) || ' of no collection' FROM jobs x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x.collection
  WHERE c.id IS NULL AND x.kind <> 'remove'`},
 	{store.ProblemAttachment, `SELECT a.tenant, a.collection, 'block ' || hex(a.block) || ' is attached, and collection ' || hex(a.home) || ' does not hold it' FROM attachments a

@@ -49,7 +49,7 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 		if h, _, w.Logged, err = t.Finish(&o); err != nil {
 			return err
 		}
-		w.Revision = h.Revision
+		w.Revision, w.Told = h.Revision, t.Told()
 		if w.Logged {
 			err = q.SaveHead(bare, sc.Tenant(), collection, h)
 		}

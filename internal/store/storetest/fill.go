@@ -124,7 +124,14 @@ func (f *filler) history() {
 	sealed := httpTool("sealed")
 	sealed.Spec.Description, sealed.Spec.Headers, sealed.Secrets = "Zoë's “ferry”", map[string]string{"X-Key": "{{key}}"}, []byte{0, 255, 1}
 	made := must(f.CreateHTTPTool(f.ctx, f.all, sealed, memory.AuditEntry{}))(f.t)
+	must(f.CreateSnapshot(f.ctx, f.all, memory.Snapshot{Collection: full.ID, Name: "before “é”", Revision: full.Floor}, memory.AuditEntry{}))(f.t)
 	f.noError(f.AttachHTTPTool(f.ctx, f.all, full.ID, made.ID, memory.AuditEntry{}))
+	hook := f.webhook(full.ID)
+	f.webhook(f.bases[0])
+	f.noError(f.PutDelivery(f.ctx, f.all, memory.Delivery{
+		ID: uuid.New(), Webhook: hook.ID, Collection: full.ID, Revision: 1, Event: "note.added", State: memory.DeliveryDead, Attempts: 3, Error: f.text(), CreatedAt: f.clock.Now(), UpdatedAt: f.clock.Now(),
+	}))
+	f.changeset(full.ID)
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
 	deleted := f.collection("gone")
 	f.add(deleted.ID, "in a collection that is being removed")

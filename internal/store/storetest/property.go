@@ -346,6 +346,7 @@ func (m *model) check(rt *rapid.T) {
 	}
 	m.compare(c, c.head)
 	m.compare(c, m.revision(rt, c))
+	m.compareTouched(rt)
 }
 
 func (m *model) compare(c *modelCollection, at memory.Revision) {

@@ -29,6 +29,9 @@ func queueCases() []testCase {
 		{"Lists", listJobs},
 		{"Trace", jobTrace},
 		{"Backlog", backlog},
+		{"Upkeep", claimUpkeep},
+		{"Awaits", awaits},
+		{"LostLeases", lostLeases},
 	}
 }
 
@@ -54,7 +57,7 @@ func backlog(_ *testing.T, w *world) {
 			w.assertf(b.Stage == memory.Stages()[i], "entry %d has the stage %q", i, b.Stage)
 			out[b.Stage] = b
 		}
-		w.assertf(len(all) == 3 && len(out) == 3, "stages: %+v", all)
+		w.assertf(len(all) == len(memory.Stages()) && len(out) == len(all), "stages: %+v", all)
 		return out
 	}
 	for stage, b := range count() {
@@ -222,7 +225,7 @@ func besideTask(_ *testing.T, w *world) {
 		w.noError(w.ReleaseJob(w.ctx, w.all, jobs[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
 	}
 	decideOne("while a consolidation waits")
-	running, lease := w.claim(c.ID, memory.StageTask, 1)
+	running, lease := w.claim(c.ID, memory.StageUpkeep, 1)
 	w.assertf(len(running) == 1 && running[0].ID == task.ID, "the consolidation runs: %+v", running)
 	w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
 	decideOne("while a consolidation runs")
@@ -236,6 +239,87 @@ func besideTask(_ *testing.T, w *world) {
 	decideOne("after it wrote")
 	w.noError(w.ReleaseJob(w.ctx, w.all, task.ID, lease, memory.JobEnd{State: memory.JobDone}))
 	w.assertf(len(w.contents(w.view(c.ID))) == 4 && w.due(w.clock.Now()) == 0, "all of them wrote")
+}
+
+// claimUpkeep: what a collection does for itself is claimed apart from what callers asked for.
+func claimUpkeep(_ *testing.T, w *world) {
+	c := w.collection("c")
+	for _, kind := range append(memory.UpkeepKinds(), memory.JobImport, memory.JobFile, memory.JobCopy, memory.JobReembed, memory.JobRemove) {
+		w.job(c.ID, memory.Job{Kind: kind, Stage: memory.StageTask})
+	}
+	upkeep := int64(len(memory.UpkeepKinds()))
+	asked, _ := w.claim(c.ID, memory.StageTask, 10)
+	w.assertf(len(asked) == 5 && asked[0].Seq == upkeep+1 && asked[0].Stage == memory.StageTask, "asked for: %+v", asked)
+	own, lease := w.claim(c.ID, memory.StageUpkeep, 10)
+	w.assertf(len(own) == int(upkeep) && own[0].Seq == 1 && own[0].Stage == memory.StageTask, "of upkeep: %+v", own)
+	w.noError(w.ReleaseJob(w.ctx, w.all, own[0].ID, lease, memory.JobEnd{State: memory.JobQueued}))
+	again, _ := w.claim(c.ID, memory.StageUpkeep, 10)
+	w.assertf(len(again) == 1 && again[0].ID == own[0].ID, "given back: %+v", again)
+}
+
+// awaits: a job that awaits another is due when that ends, however it ends, and not before.
+func awaits(_ *testing.T, w *world) {
+	c, f := w.collection("c"), w.collection("f")
+	wait := func(on uuid.UUID) memory.Job {
+		j := w.job(f.ID, memory.Job{Kind: memory.JobAdopt, Stage: memory.StageTask})
+		claimed, lease := w.claim(f.ID, memory.StageUpkeep, 1)
+		w.assertf(len(claimed) == 1 && claimed[0].ID == j.ID, "claimed %+v", claimed)
+		w.write(f.ID, func(tx memory.Tx) error {
+			return tx.EndJob(w.ctx, j.ID, lease, memory.JobEnd{
+				State: memory.JobQueued, Stage: memory.StageTask, NotBefore: w.clock.Now().Add(time.Hour), Awaits: on,
+			})
+		})
+		return j
+	}
+	isDue := func(j memory.Job) bool {
+		claimed, lease := w.claim(f.ID, memory.StageUpkeep, 10)
+		for i := range claimed {
+			w.noError(w.ReleaseJob(w.ctx, w.all, claimed[i].ID, lease, memory.JobEnd{State: memory.JobDone}))
+		}
+		return slices.ContainsFunc(claimed, func(o memory.Job) bool { return o.ID == j.ID })
+	}
+	for name, end := range map[string]func(j memory.Job, lease uuid.UUID){
+		"in its transaction": func(j memory.Job, lease uuid.UUID) {
+			w.write(c.ID, func(tx memory.Tx) error { return tx.EndJob(w.ctx, j.ID, lease, memory.JobEnd{State: memory.JobDone}) })
+		},
+		"given up": func(j memory.Job, lease uuid.UUID) {
+			w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobDead, Error: "x"}))
+		},
+		"canceled": func(j memory.Job, _ uuid.UUID) { _ = must(w.CancelJob(w.ctx, w.all, j.ID, memory.AuditEntry{}))(w.t) },
+	} {
+		awaited := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+		other := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+		waits := wait(awaited.ID)
+		_, lease := w.claim(c.ID, memory.StagePrepare, 10)
+		w.noError(w.ReleaseJob(w.ctx, w.all, other.ID, lease, memory.JobEnd{State: memory.JobDone}))
+		w.assertf(!isDue(waits), "%s: it is due after the end of another job", name)
+		w.noError(w.ReleaseJob(w.ctx, w.all, awaited.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
+		w.assertf(!isDue(waits), "%s: it is due after the first stage", name)
+		_, lease = w.claim(c.ID, memory.StageDecide, 1)
+		end(awaited, lease)
+		w.assertf(isDue(waits), "%s: it is not due", name)
+		w.assertf(isDue(wait(awaited.ID)), "%s: what awaits a job that has ended is not due", name)
+	}
+	w.assertf(isDue(wait(uuid.New())), "what awaits a job that is gone is not due")
+	late := wait(w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare}).ID)
+	w.clock.Advance(time.Hour)
+	w.assertf(isDue(late), "the pause is over, and it is not due")
+}
+
+// lostLeases: a job whose lease has ended is shown as one that waits, although no process has taken it up yet.
+func lostLeases(_ *testing.T, w *world) {
+	c := w.collection("c")
+	j := w.job(c.ID, memory.Job{Kind: memory.JobImport, Stage: memory.StageTask})
+	w.claim(c.ID, memory.StageTask, 1)
+	count := func(state memory.JobState) int {
+		return len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{State: state}))(w.t))
+	}
+	w.assertf(count(memory.JobRunning) == 1 && count(memory.JobQueued) == 0, "it runs")
+	w.clock.Advance(2 * time.Minute)
+	got := must(w.Job(w.ctx, w.all, j.ID))(w.t)
+	w.assertf(got.Shown(w.clock.Now()) == memory.JobQueued, "shown as %q", got.Shown(w.clock.Now()))
+	w.assertf(count(memory.JobRunning) == 0 && count(memory.JobQueued) == 1, "it waits")
+	w.assertf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Unended: true}))(w.t)) == 1, "it has not ended")
 }
 
 func leases(_ *testing.T, w *world) {
@@ -391,7 +475,7 @@ func listJobs(_ *testing.T, w *world) {
 	}
 	w.assertf(len(list(memory.JobQuery{})) == 6 && list(memory.JobQuery{})[0] == own.ID, "newest first")
 	w.assertf(slices.Equal(list(memory.JobQuery{Collection: c.ID, Limit: 2, Before: jobs[4].ID}), []uuid.UUID{jobs[3].ID, jobs[2].ID}), "pages")
-	w.assertf(len(list(memory.JobQuery{Note: n.ID})) == 5, "by note")
+	w.assertf(len(list(memory.JobQuery{Notes: []uuid.UUID{n.ID}})) == 5, "by note")
 	w.claim(alices.ID, memory.StagePrepare, 1)
 	w.assertf(slices.Equal(list(memory.JobQuery{State: memory.JobRunning}), []uuid.UUID{own.ID}), "by state")
 	w.assertf(len(must(w.ListJobs(w.ctx, w.bobS, memory.JobQuery{}))(w.t)) == 5, "an agent sees the jobs of shared bases")
@@ -408,13 +492,13 @@ func listJobs(_ *testing.T, w *world) {
 	scheduled := w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask, NotBefore: later})
 	w.assertf(slices.Equal(list(memory.JobQuery{State: memory.JobScheduled}), []uuid.UUID{scheduled.ID}), "work that is set for later")
 	w.assertf(len(list(memory.JobQuery{State: memory.JobQueued})) == 5, "queued jobs are those that wait for their turn")
-	task, _ := w.claim(c.ID, memory.StageTask, 1)
+	task, _ := w.claim(c.ID, memory.StageUpkeep, 1)
 	w.assertf(len(task) == 0, "claimed before its time: %+v", task)
 	w.clock.Advance(time.Hour)
-	w.assertf(len(list(memory.JobQuery{State: memory.JobScheduled})) == 0 && len(list(memory.JobQuery{State: memory.JobQueued})) == 6, "it is due")
-	task, token := w.claim(c.ID, memory.StageTask, 1)
+	w.assertf(len(list(memory.JobQuery{State: memory.JobScheduled})) == 0 && len(list(memory.JobQuery{State: memory.JobQueued})) == 7, "it is due, and a lease has ended")
+	task, token := w.claim(c.ID, memory.StageUpkeep, 1)
 	w.noError(w.ReleaseJob(w.ctx, w.all, task[0].ID, token, memory.JobEnd{State: memory.JobQueued, Attempts: 1, Error: "x", NotBefore: later.Add(time.Hour)}))
-	w.assertf(len(list(memory.JobQuery{State: memory.JobQueued})) == 6, "a job that waits for its next try is queued")
+	w.assertf(len(list(memory.JobQuery{State: memory.JobQueued})) == 7, "a job that waits for its next try is queued")
 	claimed, lease := w.claim(c.ID, memory.StagePrepare, 1)
 	w.noError(w.ReleaseJob(w.ctx, w.all, claimed[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
 	w.assertf(ahead(jobs[3].ID) == 2, "ended jobs are not ahead")

@@ -29,9 +29,9 @@ const (
 
 // targets are the ids of alice's data, or ids that do not exist.
 type targets struct {
-	collection, note, job, lease, review, key, tool uuid.UUID
-	view                                            memory.View
-	external                                        memory.External
+	collection, note, job, lease, review, key, tool, webhook uuid.UUID
+	view                                                     memory.View
+	external                                                 memory.External
 }
 
 // reachCase calls one method with targets.
@@ -131,11 +131,32 @@ func reachTable() map[string]reachCase {
 		"Log": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.Log(w.ctx, s, g.view, 0, 0, embedder, func(memory.LogRow) error { return errVisible }))
 		}),
+		"Changes": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.Changes(w.ctx, s, g.view, 0, 0))
+		}),
 		"Changesets": both(func(w *world, s tenant.Scope, g targets) error {
 			return noneVisible(w.Changesets(w.ctx, s, g.view, 0, 0))
 		}),
 		"CountChangesets": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.CountChangesets(w.ctx, s, g.view, memory.CauseAdd, time.Time{}, w.clock.Now()))
+		}),
+		"Touched": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.Touched(w.ctx, s, g.view, g.view))
+		}),
+		"Merges": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.Merges(w.ctx, s, g.view))
+		}),
+		"CreateSnapshot": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.CreateSnapshot(w.ctx, s, memory.Snapshot{Collection: g.collection, Name: "n"}, memory.AuditEntry{}))
+		}),
+		"Snapshots": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.Snapshots(w.ctx, s, g.collection))
+		}),
+		"DeleteSnapshot": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.DeleteSnapshot(w.ctx, s, g.collection, "n", memory.AuditEntry{})
+		}),
+		"RevisionAt": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.RevisionAt(w.ctx, s, g.view, w.clock.Now()))
 		}),
 		"Usage": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.Usage(w.ctx, s, g.view, []uuid.UUID{g.note}))
@@ -217,6 +238,43 @@ func reachTable() map[string]reachCase {
 		"DetachHTTPTool": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.DetachHTTPTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
 		}),
+		// So do webhooks.
+		"CreateWebhook": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.CreateWebhook(w.ctx, s, memory.Webhook{Collection: g.collection}, manyWebhooks, memory.AuditEntry{}))
+		}),
+		"Webhook": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.Webhook(w.ctx, s, g.webhook))
+		}},
+		"ListWebhooks": {empty, own, func(w *world, s tenant.Scope, _ targets) error {
+			l, err := w.ListWebhooks(w.ctx, s, uuid.Nil, 0)
+			if s.Tenant() == w.all.Tenant() {
+				return err
+			}
+			return noneVisible(l, err)
+		}},
+		"UpdateWebhook": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.UpdateWebhook(w.ctx, s, g.webhook, memory.AuditEntry{}, func(*memory.Webhook) error {
+				if s.Tenant() != w.all.Tenant() {
+					return errVisible
+				}
+				return nil
+			}))
+		}},
+		"DeleteWebhook": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			if err := s.Check(); err != nil || s.Tenant() == w.all.Tenant() {
+				return err
+			}
+			return w.DeleteWebhook(w.ctx, s, g.webhook, memory.AuditEntry{})
+		}},
+		"Deliveries": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.Deliveries(w.ctx, s, memory.DeliveryQuery{Webhook: g.webhook}))
+		}},
+		"PutDelivery": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			if err := s.Check(); err != nil || s.Tenant() == w.all.Tenant() {
+				return err
+			}
+			return w.PutDelivery(w.ctx, s, memory.Delivery{Webhook: g.webhook, ID: uuid.New()})
+		}},
 		"Job": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Job(w.ctx, s, g.job)) }),
 		"ListJobs": none(func(w *world, s tenant.Scope, _ targets) error {
 			return noneVisible(w.ListJobs(w.ctx, s, memory.JobQuery{}))
@@ -398,6 +456,7 @@ func privateData(w *world) targets {
 	w.noError(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
 	w.attach(w.block(w.collectionOf(w.alice.ID, "private-blocks").ID.String(), "team"), g.collection, memory.AttachRW)
 	g.tool = w.tool("look_up").ID
+	g.webhook = w.webhook(uuid.Nil).ID
 	w.noError(w.AttachHTTPTool(w.ctx, w.aliceS, g.collection, g.tool, memory.AuditEntry{}))
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
@@ -418,17 +477,21 @@ func stateOf(w *world, g targets) string {
 	parts := w.parts(w.all, g.job, memory.SpoolBody)
 	a := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{}))(w.t)
 	tools := must(w.ListHTTPTools(w.ctx, w.all, "", 0))(w.t)
+	hooks := must(w.ListWebhooks(w.ctx, w.all, uuid.Nil, 0))(w.t)
+	for i := range hooks {
+		hooks[i].UpdatedAt = time.Time{} // as with tools
+	}
 	for i := range tools {
 		tools[i].UpdatedAt = time.Time{} // an agent of the tenant may write it
 	}
-	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a, tools)
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v\n%+v\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a, tools, hooks)
 }
 
 // checkNoAccess calls every method with alice's data in the scope s, and checks the outcome.
 // Refusals of existing and of absent targets must have the same message.
 func checkNoAccess(t *testing.T, w *world, s tenant.Scope, want func(reachCase) wantOutcome) {
 	g := privateData(w)
-	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), view: g.view, external: memory.External{User: "nobody"}}
+	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), webhook: uuid.New(), view: g.view, external: memory.External{User: "nobody"}}
 	before := stateOf(w, g)
 	for name, c := range reachTable() {
 		err := c.call(w, s, g)

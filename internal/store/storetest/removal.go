@@ -165,12 +165,12 @@ func eraseNotes(_ *testing.T, w *world) {
 	other := w.mustFork(c.ID, -1, "other") // reads it, and has no version of its own
 	of := w.job(c.ID, memory.Job{Note: a.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
 	names := w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask})
-	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageTask} {
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageUpkeep} {
 		_, lease := w.claim(c.ID, stage, 1)
 		for _, j := range []memory.Job{of, names} {
-			if j.Stage == stage {
+			if slices.Contains(j.Stage.Lanes(), stage) {
 				w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{
-					State: memory.JobDone, Stage: stage, Result: fmt.Appendf(nil, `{"kept":%q,"text":"mark"}`, a.ID),
+					State: memory.JobDone, Stage: j.Stage, Result: fmt.Appendf(nil, `{"kept":%q,"text":"mark"}`, a.ID),
 				}))
 			}
 		}
@@ -219,10 +219,20 @@ func erasePast(_ *testing.T, w *world) {
 	c := w.collection("c")
 	a := w.put(c.ID, memory.Note{Content: "mark", Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 1)})
 	w.put(c.ID, memory.Note{ID: a.ID, Content: "now", Vector: []float32{0, 1, 0, 0}, Tokens: tokens(1, 1)})
+	b := w.put(c.ID, memory.Note{Content: "linked"})
+	w.link(c.ID, b.ID, a.ID)
+	linked := w.view(c.ID).At
+	w.write(c.ID, func(tx memory.Tx) error {
+		link := memory.LinkID{Source: b.ID, Target: a.ID, Relation: memory.RelatedTo}
+		_, err := tx.Link(w.ctx, memory.Link{LinkID: link, Confidence: 0.7})
+		return err
+	})
 	out := must(w.EraseNotes(w.ctx, w.all, c.ID, nil, []uuid.UUID{a.ID}, memory.AuditEntry{Action: "note.erase"}))(w.t)
 	w.assertf(out.Versions == 1, "erased: %+v", out)
 	got, ok := w.get(w.view(c.ID), a.ID)
 	w.assertf(ok && got.Content == "now" && got.Vector[1] == 1, "the note is %+v", got)
 	past := must(w.History(w.ctx, w.all, w.view(c.ID), a.ID, 0, 0))(w.t)
 	w.assertf(len(past) == 1 && len(w.contents(w.viewAt(c.ID, 1))) == 0, "its past is %+v", past)
+	links := w.links(w.view(c.ID), a.ID)
+	w.assertf(len(links) == 1 && links[0].Confidence == 0.7 && len(w.links(w.viewAt(c.ID, linked), a.ID)) == 0, "its links are %+v", links)
 }

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from typing import Any
 
+import pytest
 from conftest import run_snippets
 from google.adk.events.event import Event
 from google.adk.memory.memory_entry import MemoryEntry
@@ -11,7 +12,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from slipbox import AsyncSlipbox
+from slipbox import AsyncSlipbox, NotFound
 from slipbox.adk import SlipboxMemoryService
 
 
@@ -104,3 +105,36 @@ def test_explicit_memories(gateway: tuple[str, str]) -> None:
 
 def test_readme(gateway: tuple[str, str]) -> None:
     assert isinstance(run_snippets(" adk")["memory"], SlipboxMemoryService)
+
+
+def test_secrets_and_erasing(gateway: tuple[str, str]) -> None:
+    """The program decides about secrets, and whether what it deletes is gone for good."""
+
+    async def run() -> None:
+        async with AsyncSlipbox(*gateway) as client:
+            for secrets, kept in (("keep", True), (None, False)):
+                user = str(uuid.uuid4())
+                at: Any = {"app_name": "guide", "user_id": user}
+                choice: Any = secrets
+                memory = SlipboxMemoryService(client, create="none", secrets=choice, erase=kept)
+                parts = [types.Part(text='{"password": "Tr0ub4dor!3x"}')]
+                await memory.add_memory(**at, memories=[MemoryEntry(content=types.Content(role="user", parts=parts))])
+                await memory.add_session_to_memory(
+                    await session_of("guide", user, said("user", "The password is Tr0ub4dor!3x."))
+                )
+                found = (await memory.search_memory(**at, query="password")).memories
+                assert len(found) == 2
+                assert all(("Tr0ub4dor!3x" in text) is kept for text in texts(found))
+                assert bool(memory.redacted) is not kept
+                gone = found[0].id
+                assert gone is not None
+                await memory.delete_memory(**at, memory_id=gone)
+                past = client.get_note_history({"app": "guide", "user": user}, gone)
+                if kept:
+                    with pytest.raises(NotFound):
+                        _ = [version async for version in past]
+                else:
+                    assert len([version async for version in past]) >= 2
+                await client.forget_external({"app": "guide", "user": user})
+
+    asyncio.run(run())

@@ -12,7 +12,7 @@ from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
-from slipbox import Slipbox
+from slipbox import External, NotFound, Slipbox
 from slipbox.crewai import SlipboxEmbedder, SlipboxStorage, storage
 
 
@@ -148,3 +148,25 @@ def test_readme(client: Slipbox, capsys: pytest.CaptureFixture[str]) -> None:
     run_snippets(" crewai")["memory"].close()
     assert "Nora lives in Oslo." in capsys.readouterr().out
     client.forget_external({"user": "nora@example.com"})
+
+
+def test_secrets_and_erasing(client: Slipbox) -> None:
+    """The program decides about secrets, and whether what it deletes is gone for good."""
+    for secrets, kept in (("keep", True), (None, False)):
+        for collection in (f"crewai-{uuid.uuid4().hex}", External(user=str(uuid.uuid4()))):
+            store = SlipboxStorage(client, collection, secrets=secrets, erase=kept)  # type: ignore[arg-type]
+            record = MemoryRecord(content='{"password": "Tr0ub4dor!3x"}')
+            store.save([record])
+            got = store.get_record(record.id)
+            assert got is not None and ("Tr0ub4dor!3x" in got.content) is kept
+            record.content = '{"password": "Tr0ub4dor!4y"}'
+            store.update(record)
+            got = store.get_record(record.id)
+            assert got is not None and ("Tr0ub4dor!4y" in got.content) is kept and bool(store.redacted) is not kept
+            note = next(iter(client.list_notes(collection))).id
+            assert store.delete(record_ids=[record.id]) == 1
+            if kept:
+                with pytest.raises(NotFound):
+                    list(client.get_note_history(collection, note))
+            else:
+                assert len(list(client.get_note_history(collection, note))) >= 2

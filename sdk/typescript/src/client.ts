@@ -125,6 +125,14 @@ export interface WriteOptions extends CallOptions {
   wait?: 'none' | 'evolved'
 }
 
+/** What the deletion of a note takes. */
+export interface DeleteOptions {
+  /** What happens to the notes that it was derived from: by default, the sentences that say a fact are taken out of them. */
+  sources?: 'keep' | 'delete'
+  /** Removes every version, also in forks; nothing can be restored. */
+  erase?: boolean
+}
+
 /** A collection of a gateway. Making one sends nothing. */
 export class Collection {
   readonly #api: Slipbox
@@ -233,9 +241,11 @@ export class Collection {
     return this.full('patch', '/v1/collections/{collection}/notes/{note}', { ...options, path: { note: id }, body: change })
   }
 
-  /** Deletes a note; its versions remain in its history. */
-  async deleteNote(id: string, options?: WriteOptions): Promise<void> {
-    await this.call('delete', '/v1/collections/{collection}/notes/{note}', { ...options, path: { note: id } })
+  /** Deletes a note; its versions remain in its history. With erase they are removed for good, and the report says what was. */
+  async deleteNote(id: string, options: WriteOptions & DeleteOptions = {}): Promise<Schemas['ErasureReport'] | undefined> {
+    const { sources, erase, ...rest } = options
+    const query = { ...(sources && { sources }), ...(erase && { erase }) }
+    return (await this.call('delete', '/v1/collections/{collection}/notes/{note}', { ...rest, path: { note: id }, query })) ?? undefined
   }
 
   /** Makes the version that begins at this revision the current one again. */

@@ -386,12 +386,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow a collection
-         * @description Server-sent events named `collection` whose data is a `Collection` without `index`: one at once, and one after
-         *     changes of its notes, links, reviews or settings, at most one a second. The stream ends after a minute, and when the collection
-         *     is deleted: then ask again.
+         * List or follow the changes of a collection
+         * @description The changesets after the revision `after`, oldest first: those that the collection has inherited up to its fork point,
+         *     and its own. Beyond the head the page is empty; below the floor the answer is 410. A link that goes or comes
+         *     with one of its notes is no change of its own.
+         *
+         *     With `Accept: text/event-stream` the answer is a stream of events named `change`, whose data is a `Change` and whose
+         *     id is its revision: those that are there, then each new one. `Last-Event-ID` takes the place of `after`, so that a stream that
+         *     was cut is continued without a gap. It ends when the collection is deleted or the credential is no longer accepted.
          */
-        get: operations["streamCollection"];
+        get: operations["listChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -423,6 +427,111 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What differs between two views of one lineage
+         * @description What leads from `against` to the collection: notes and links that were added, removed or changed, in the order of ids.
+         *     It reads what the two do not share, so its cost does not grow with their base. Both are fork and base, two forks, or
+         *     one collection at two revisions; others are 422. Later pages read the same revisions.
+         */
+        get: operations["diffCollection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over what another collection of the lineage has changed
+         * @description One changeset brings what `from` has changed since the fork point, or since the last merge between the two. Fields are
+         *     merged one by one: texts by lines, tags, keywords and links as sets, attributes by key. Where both changed one field to
+         *     different values, `strategy` decides; with `fail` the answer is 409 with `conflicts`, and nothing is written. Merging
+         *     again changes nothing. With `review`, changes become a review, which may be approved in part. A shared base needs
+         *     `base:write`, unless `review` is set without `approve_from`.
+         */
+        post: operations["mergeCollection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Return to an earlier revision
+         * @description One changeset, after which the collection shows what it showed then. What came between stays in the log: a rollback
+         *     to just before takes it back. Exactly one of `revision`, `at` and `snapshot` is given.
+         */
+        post: operations["rollbackCollection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Named revisions of a collection */
+        get: operations["listSnapshots"];
+        put?: never;
+        /** Name a revision */
+        post: operations["createSnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/snapshots/{snapshot}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the name of a revision
+         * @description The revision stays.
+         */
+        delete: operations["deleteSnapshot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/import": {
         parameters: {
             query?: never;
@@ -433,10 +542,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import notes with their ids, links, history and counters
-         * @description One note per line, in our format or with the field names of the public A-MEM code.
-         *     Ids, times, links, history and usage counters are kept. The results of the lines are
-         *     at `/v1/jobs/{job}/results`.
+         * Import notes with their ids, links, history and counters, and messages
+         * @description One note or message per line. A note with an `id`, in our format or with the field names of the public
+         *     A-MEM code, is kept with its id, times, links, history and usage counters. A line with a `role` is a message as
+         *     in `POST .../messages` (`id`, `role`, `name`, `content`, `session`, `occurred_at`, `expires_at`, `attributes`), and a note
+         *     without an `id` is a new one: the policy learns from both, unless the line has `infer: false`. Links may be places
+         *     of lines, from 0. A line that was imported before adds nothing. The results of the lines are at `/v1/jobs/{job}/results`.
          */
         post: operations["importNotes"];
         delete?: never;
@@ -1343,6 +1454,103 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tenant's webhooks */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description An address that is told of changes: for each changeset and event a POST with a JSON body (`type`, `timestamp`, `data` with
+         *     `collection`, `revision`, `actor`, `job`, `cause`, and the ids of `notes` or the `links`), signed as the Standard Webhooks
+         *     specification says (`Webhook-Id`, `Webhook-Timestamp`, `Webhook-Signature`). What notes say is not sent.
+         *
+         *     Messages of one collection come in order and at least once; a message that is sent again has the same `Webhook-Id`. An answer
+         *     other than 2xx within ten seconds is a failure: redirects are not followed, and the body of an answer is not read. A message that fails is sent
+         *     again after one second, then with growing pauses up to an hour, and is `dead` a day after its change; those that follow it
+         *     in its collection wait.
+         *
+         *     The host must be one of the tenant's `allowed_hosts` or of the operator's `SLIPBOX_ALLOW_HOSTS`; only the latter may have
+         *     addresses that are not public, which is checked at each connection. A credential of an agent is refused.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Its deliveries are deleted with it.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook
+         * @description Fields that are absent keep their value; `events: null` means all. With `rotate_secret` the answer has a new `secret`. Messages are signed
+         *     with the one before, too, for a day.
+         */
+        patch: operations["patchWebhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was sent to a webhook
+         * @description What needs no further try is kept for 30 days.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}/deliveries/{delivery}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message once more
+         * @description It is made from the log again and sent under the same id, also when it was accepted, without waiting for its turn.
+         */
+        post: operations["retryDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tools": {
         parameters: {
             query?: never;
@@ -1795,7 +2003,7 @@ export interface paths {
         /**
          * Get a model for chats
          * @description One of the models that `GET /v1/models` lists, or one that the operator passes on by any
-         *     name. What follows the last `@` names a collection and is not looked up.
+         *     name. What follows the `@` names a collection and is not looked up.
          */
         get: operations["getModel"];
         put?: never;
@@ -1915,6 +2123,23 @@ export interface paths {
         };
         /** Versions of a note */
         get: operations["getNoteHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/notes/{note}/blame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What wrote each field of a note */
+        get: operations["blameNote"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2518,6 +2743,8 @@ export interface components {
             version?: number;
             /** @description Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them. */
             collections?: string[];
+            /** @description Of a merge: the fields that both sides changed. */
+            conflicts?: components["schemas"]["MergeConflict"][];
             request_id: string;
         };
         FieldError: {
@@ -4578,6 +4805,75 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        /** @enum {string} */
+        WebhookEvent: "note.added" | "note.changed" | "note.deleted" | "link.added" | "link.changed" | "link.deleted";
+        WebhookInput: {
+            url: string;
+            /** @description Id or name of the collection whose changes are told; absent: all of the tenant. */
+            collection?: string;
+            /** @description Absent: all. */
+            events?: components["schemas"]["WebhookEvent"][];
+        };
+        WebhookPatch: {
+            url?: string;
+            events?: components["schemas"]["WebhookEvent"][] | null;
+            rotate_secret?: boolean;
+        };
+        Webhook: {
+            /** Format: uuid */
+            id: string;
+            url: string;
+            /**
+             * Format: uuid
+             * @description Absent: all.
+             */
+            collection?: string;
+            /** @description Those that it is told of. */
+            events: components["schemas"]["WebhookEvent"][];
+            /** @description `whsec_` and the key in base64: only in the answer that made it. */
+            secret?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        WebhookList: {
+            items: components["schemas"]["Webhook"][];
+            next_cursor?: string;
+        };
+        /** @enum {string} */
+        DeliveryState: "waiting" | "delivered" | "dead";
+        /** @description A message that was sent at least once; `id` is its `Webhook-Id`. */
+        Delivery: {
+            /** Format: uuid */
+            id: string;
+            event: string;
+            /** Format: uuid */
+            collection: string;
+            revision: components["schemas"]["Revision"];
+            state: components["schemas"]["DeliveryState"];
+            attempts: number;
+            /** @description Of the last answer; absent: there was none. */
+            status?: number;
+            /** @description Why the last try failed. */
+            error?: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Of the last try.
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description Of the next try.
+             */
+            next_at?: string;
+        };
+        DeliveryList: {
+            items: components["schemas"]["Delivery"][];
+            next_cursor?: string;
+        };
         HTTPToolList: {
             items: components["schemas"]["HTTPTool"][];
             next_cursor?: string;
@@ -5076,13 +5372,181 @@ export interface components {
             /** @description Revision at which the wanted version begins, as in the history. */
             revision: components["schemas"]["Revision"];
         };
+        /**
+         * @description A revision, a time (RFC 3339) or the name of a snapshot.
+         * @example before the trip
+         */
+        RevisionName: string;
+        ViewRef: {
+            /** Format: uuid */
+            collection: string;
+            revision: components["schemas"]["Revision"];
+        };
+        /** @enum {string} */
+        ChangeKind: "added" | "removed" | "changed";
+        NoteChange: {
+            /** Format: uuid */
+            note: string;
+            change: components["schemas"]["ChangeKind"];
+            /** @description Of a changed note, what differs; an attribute by its path. */
+            fields: string[];
+            before?: components["schemas"]["Note"];
+            after?: components["schemas"]["Note"];
+        };
+        /** @description What one changeset did. */
+        Change: {
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** Format: uuid */
+            job?: string;
+            /** @description As in `HistoryEntry`. */
+            cause: string;
+            notes: components["schemas"]["ChangedNote"][];
+            links: components["schemas"]["LinkChange"][];
+        };
+        ChangeList: {
+            items: components["schemas"]["Change"][];
+            /**
+             * Format: int64
+             * @description The revision to pass as `after` to the next request.
+             */
+            next: number;
+        };
+        ChangedNote: {
+            /** Format: uuid */
+            id: string;
+            change: components["schemas"]["ChangeKind"];
+        };
+        LinkChange: {
+            /** Format: uuid */
+            source: string;
+            /** Format: uuid */
+            target: string;
+            relation: string;
+            change: components["schemas"]["ChangeKind"];
+        };
+        Diff: {
+            from: components["schemas"]["ViewRef"];
+            to: components["schemas"]["ViewRef"];
+            base: components["schemas"]["ViewRef"];
+            items: components["schemas"]["NoteChange"][];
+            links: components["schemas"]["LinkChange"][];
+            next_cursor?: string;
+        };
+        MergeRequest: {
+            from: components["schemas"]["Ref"];
+            /**
+             * @description Whose value holds where both changed one field.
+             * @default fail
+             * @enum {string}
+             */
+            strategy?: "fail" | "ours" | "theirs";
+            /** @description Only these notes, and their links. */
+            notes?: string[];
+            /** @description Only notes of these kinds. */
+            kinds?: components["schemas"]["Kind"][];
+            /**
+             * Format: double
+             * @description Only notes whose attribute `confidence` is at least this.
+             */
+            min_confidence?: number;
+            /**
+             * Format: int64
+             * @description Only notes that were made at least so long ago.
+             */
+            min_age_seconds?: number;
+            /**
+             * @description Write nothing; answer what a merge would do.
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * @description Propose the changes instead; the answer is 202 with the review.
+             * @default false
+             */
+            review?: boolean;
+            /**
+             * Format: double
+             * @description With `review`: new notes whose attribute `confidence` is at least this are merged at once.
+             */
+            approve_from?: number;
+        };
+        /** @description A field that both sides changed, each to another value; `deleted` when one side deleted the note. */
+        MergeConflict: {
+            /** Format: uuid */
+            note: string;
+            /**
+             * @example content
+             * @example attributes.city
+             * @example deleted
+             */
+            field: string;
+            /** @description The value that both come from; null: none. */
+            base: unknown;
+            /** @description The value of this collection. */
+            ours: unknown;
+            /** @description The value of the other one. */
+            theirs: unknown;
+        };
+        MergeResult: {
+            revision: components["schemas"]["Revision"];
+            merged: {
+                notes: number;
+                links: number;
+            };
+            conflicts: components["schemas"]["MergeConflict"][];
+            review?: components["schemas"]["Review"];
+        };
+        RollbackRequest: {
+            revision?: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at?: string;
+            snapshot?: string;
+        };
+        RollbackResult: {
+            revision: components["schemas"]["Revision"];
+            /** @description Notes that were restored, changed back or deleted. */
+            changed: number;
+        };
+        SnapshotRequest: {
+            /** @description Begins with a letter; without a slash. */
+            name: string;
+            /** @description Default the head. */
+            revision?: components["schemas"]["Revision"];
+        };
+        Snapshot: {
+            name: string;
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        SnapshotList: {
+            items: components["schemas"]["Snapshot"][];
+        };
+        FieldOrigin: {
+            revision: components["schemas"]["Revision"];
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** @description As in the history of a note. */
+            cause: string;
+            /** Format: uuid */
+            job?: string;
+        };
+        Blame: {
+            fields: {
+                [key: string]: components["schemas"]["FieldOrigin"];
+            };
+        };
         /** @description A version with the change that made it; a deletion has `deleted` instead of `note`. */
         HistoryEntry: {
             revision: components["schemas"]["Revision"];
             /** Format: date-time */
             changed_at: string;
             actor: string;
-            /** @description Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`. */
+            /** @description Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`, `merge`, `rollback`. */
             cause: string;
             /** Format: uuid */
             job?: string;
@@ -5354,11 +5818,12 @@ export interface components {
             };
         };
         /**
-         * @description Weights of the ranking: `default`; `people` for two or more persons who talk to each
-         *     other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-         *     sessions. `mem0` ranks by
-         *     similarity as mem0 does. `auto` chooses among the first three by the content of the
-         *     collection; the answer names the one that was used.
+         * @description Weights of the ranking. With `auto` they depend on the query and on what the collection
+         *     holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+         *     others are fixed: `default`; `people` for two or more persons who talk to each other without an
+         *     assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+         *     by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+         *     chooses one of the first three by the content of the collection; the answer names what was used.
          * @enum {string}
          */
         RankingProfile: "auto" | "default" | "people" | "assistant" | "mem0";
@@ -5627,6 +6092,8 @@ export interface components {
         ReviewState: "open" | "approved" | "rejected" | "applied" | "undone";
         ReviewDecision: {
             reason?: string;
+            /** @description Of a merge, when it is approved: only these notes; the others stay as they are. */
+            notes?: string[];
         };
         ReviewChange: {
             /** Format: uuid */
@@ -5866,6 +6333,10 @@ export interface components {
         blockPath: string;
         /** @description Id or name of a folder. */
         folderPath: components["schemas"]["Ref"];
+        /** @description Id of the webhook. */
+        webhookPath: string;
+        /** @description Id of the delivery. */
+        deliveryPath: string;
         /** @description Id or name of a tool. */
         toolPath: components["schemas"]["ToolName"];
         /** @description Id of a file. */
@@ -6933,10 +7404,18 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
-    streamCollection: {
+    listChanges: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The revision after which the page begins, such as `next` of the page before. */
+                after?: number;
+            };
+            header?: {
+                /** @description The id of the last event that was received; for a stream. */
+                "Last-Event-ID"?: string;
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -6948,12 +7427,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The event stream. */
+            /** @description A page, or the event stream. */
             200: {
                 headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["ChangeList"];
                     "text/event-stream": string;
                 };
             };
@@ -6962,6 +7443,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -7024,6 +7506,270 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
+    diffCollection: {
+        parameters: {
+            query?: {
+                /** @description The other collection, by id or name. Default the collection itself if `against_at` is given, else its parent. */
+                against?: components["schemas"]["Ref"];
+                /** @description A revision, a time (RFC 3339) or the name of a snapshot of the collection. Default its head. */
+                at?: components["schemas"]["RevisionName"];
+                /** @description The same, of `against`. */
+                against_at?: components["schemas"]["RevisionName"];
+                /** @description Only notes of this kind, and no links. */
+                kind?: components["schemas"]["Kind"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    mergeCollection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeRequest"];
+            };
+        };
+        responses: {
+            /** @description What was merged. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeResult"];
+                };
+            };
+            /** @description The review that waits for approval. */
+            202: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    rollbackCollection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RollbackRequest"];
+            };
+        };
+        responses: {
+            /** @description What was changed. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RollbackResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    listSnapshots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SnapshotRequest"];
+            };
+        };
+        responses: {
+            /** @description The snapshot. */
+            201: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    deleteSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+                snapshot: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
     importNotes: {
         parameters: {
             query?: never;
@@ -7037,7 +7783,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Lines of `ImportNote`, at most 1 GiB; may be empty. */
+        /** @description Lines of `ImportNote` or of messages, at most 1 GiB; may be empty. */
         requestBody?: {
             content: {
                 "application/x-ndjson": string;
@@ -9364,6 +10110,247 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookInput"];
+            };
+        };
+        responses: {
+            /** @description The webhook, with its secret. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    patchWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookPatch"];
+                "application/merge-patch+json": components["schemas"]["WebhookPatch"];
+            };
+        };
+        responses: {
+            /** @description The webhook as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                state?: components["schemas"]["DeliveryState"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook. */
+                webhook: components["parameters"]["webhookPath"];
+                /** @description Id of the delivery. */
+                delivery: components["parameters"]["deliveryPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery as it was before. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
     listHTTPTools: {
         parameters: {
             query?: {
@@ -10667,6 +11654,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HistoryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    blameNote: {
+        parameters: {
+            query?: {
+                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                as_of?: components["parameters"]["asOf"];
+                /** @description Wait, for a limited time, until this revision can be read. */
+                min_revision?: components["parameters"]["minRevision"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+                /** @description Id of a note. */
+                note: components["parameters"]["notePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change that each field is from. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -2,9 +2,12 @@ import { ConnectionError, readError, SlipboxError } from './errors.js'
 
 /** How a client reaches a gateway. */
 export interface Settings {
-  /** Address of the gateway, such as `http://127.0.0.1:8080`; it may have a path. Default in a browser: the page's own. */
+  /**
+   * Address of the gateway, such as `http://127.0.0.1:8080`; it may have a path. Default: SLIPBOX_URL, in a browser the page's own, or
+   * else `http://127.0.0.1:8080`.
+   */
   url?: string
-  /** API key or token; a function is asked before each attempt. */
+  /** API key or token; a function is asked before each attempt. Default: SLIPBOX_KEY. */
   key?: string | (() => string | Promise<string>)
   /** Milliseconds that one attempt may take until its answer begins; default 60,000. Streams have no limit after that. */
   timeout?: number
@@ -47,9 +50,9 @@ export class Transport {
   readonly #base: string
 
   constructor(settings: Settings) {
-    this.#settings = settings
-    const base = settings.url ?? (typeof location === 'undefined' ? undefined : location.origin)
-    if (base === undefined) throw new TypeError('url is required: the address of the gateway')
+    this.#settings = { ...settings, key: settings.key ?? environment('SLIPBOX_KEY') ?? '' }
+    const own = typeof location === 'undefined' ? 'http://127.0.0.1:8080' : location.origin
+    const base = (settings.url ?? environment('SLIPBOX_URL') ?? own).trim()
     this.#base = base.replace(/\/+$/, '')
   }
 
@@ -114,6 +117,12 @@ export class Transport {
       // The signal still ends the body: it is read under the same controller.
     }
   }
+}
+
+/** Returns a variable of the environment; undefined where there is none, as in a browser. */
+function environment(name: string): string | undefined {
+  const program = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process
+  return program?.env?.[name] || undefined
 }
 
 /** Waits, and throws the signal's reason when that comes first. */

@@ -196,6 +196,23 @@ test('a job is followed over a stream that breaks off', async () => {
   assert.equal(ends.received.filter(got => got.url.endsWith('/events')).length, 4)
 })
 
+test('a client without settings reads the environment', async () => {
+  await using server = await double(json(200, { items: [] }), json(200, { items: [] }))
+  const { SLIPBOX_URL, SLIPBOX_KEY } = process.env
+  try {
+    process.env.SLIPBOX_URL = `${server.url}/`
+    process.env.SLIPBOX_KEY = 'sb_env'
+    await new Slipbox().full('get', '/v1/collections', {})
+    await new Slipbox({ key: 'sb_given' }).full('get', '/v1/collections', {})
+  } finally {
+    for (const [name, value] of Object.entries({ SLIPBOX_URL, SLIPBOX_KEY })) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  }
+  assert.deepEqual(server.received.map(got => got.headers.authorization), ['Bearer sb_env', 'Bearer sb_given'])
+})
+
 test('leaving a stream closes its connection', async () => {
   let closed: () => void = () => undefined
   const ended = new Promise<void>(resolve => {

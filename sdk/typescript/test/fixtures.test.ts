@@ -110,7 +110,7 @@ const operations: Record<string, Operation> = {
   listNotes: (api, a) => within(api, a).notes(query(a)),
   getNote: async (api, a) => (await within(api, a).note(a.note, a.as_of === undefined ? {} : { asOf: a.as_of })).body,
   patchNote: async (api, a) => (await within(api, a).patchNote(a.note, a.body, options(a))).body,
-  deleteNote: (api, a) => within(api, a).deleteNote(a.note, options(a)),
+  deleteNote: (api, a) => within(api, a).deleteNote(a.note, { ...options(a), ...(a.erase && { erase: a.erase }), ...(a.sources && { sources: a.sources }) }),
   getNoteHistory: (api, a) => within(api, a).history(a.note, query(a)),
   addMessages: (api, a) => within(api, a).addMessages(a.body, options(a)),
   listMessages: (api, a) => within(api, a).messages(query(a)),

@@ -102,7 +102,8 @@ async function memoryOfAModel() {
   const middleware = memory({ client: { url, key }, collection, session: 'ai', onError: e => { throw e } })
   await generateText({ model: wrapLanguageModel({ model: base, middleware }), prompt: 'Where does Nora live?' })
   await middleware.settled()
-  assert.match(base.doGenerateCalls[0].prompt[0].content, /Oslo/)
+  assert.deepEqual(base.doGenerateCalls[0].prompt.map(turn => turn.role), ['user'])
+  assert.match(base.doGenerateCalls[0].prompt[0].content[1].text, /Oslo/)
   const said = []
   for await (const message of api.collection(collection).messages({ session: 'ai' })) said.push([message.role, message.content, message.recalled])
   assert.deepEqual(said, [['user', 'Where does Nora live?', undefined], ['assistant', 'Noted.', true]])

@@ -1,38 +1,106 @@
 package layered
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // maxKnown is how many triples a model is shown that a message may end: the newest ones.
 const maxKnown = 50
 
-// mayEnd returns the valid edges of the speaker that a message may end, oldest first. There are none without a model:
-// only a decision that names a triple ends it.
+// maxNamed is how many persons and things that a message names a model is shown triples of, and of how many entities, the
+// newest ones, it looks for the names.
+const (
+	maxNamed    = 10
+	maxEntities = policy.PageSize
+)
+
+// mayEnd returns the valid edges of the speaker, and of whom and what the message names, that it may end, oldest first. There
+// are none without a model: only a decision that names a triple ends it.
 func (w *writer) mayEnd(ctx context.Context, said *memory.Utterance) ([]*edge, error) {
 	if !w.c.EndAtOnce || w.d.Analyst() != memory.AnalystModel {
 		return nil, nil
 	}
-	key := graph.EntityKey(w.subjectOf(said))
-	speaker, ok := w.facts.entities[key]
-	if !ok {
-		n, found, err := w.d.ByKey(ctx, memory.KindEntity, key)
-		if err != nil || !found {
-			return nil, err
-		}
-		speaker = &n
-	}
-	w.facts.name(speaker)
-	known, err := w.facts.validOf(ctx, speaker.ID)
+	about, err := w.subjects(ctx, said)
 	if err != nil {
 		return nil, err
 	}
+	var known []*edge
+	for i := range about {
+		w.facts.name(&about[i])
+		valid, err := w.facts.validOf(ctx, about[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, valid...)
+	}
 	slices.SortStableFunc(known, func(a, b *edge) int { return a.ValidFrom.Compare(b.ValidFrom) })
 	return known[max(0, len(known)-maxKnown):], nil
+}
+
+// subjects returns the entities that a message may say something of: the speaker, and those whose names it has.
+func (w *writer) subjects(ctx context.Context, said *memory.Utterance) ([]memory.Note, error) {
+	key := graph.EntityKey(w.subjectOf(said))
+	var out []memory.Note
+	if speaker, ok := w.facts.entities[key]; ok {
+		out = append(out, *speaker)
+	} else if n, found, err := w.d.ByKey(ctx, memory.KindEntity, key); err != nil {
+		return nil, fmt.Errorf("find the speaker: %w", err)
+	} else if found {
+		out = append(out, n)
+	}
+	entities, err := w.d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}, Newest: true, Limit: maxEntities})
+	if err != nil {
+		return nil, fmt.Errorf("list entities: %w", err)
+	}
+	for _, n := range w.facts.entities { // of this decision
+		entities = append(entities, *n)
+	}
+	message := " " + text.Normalize(said.Content)
+	slices.SortFunc(entities, func(a, b memory.Note) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	for i := range entities {
+		n := &entities[i]
+		if len(out) > maxNamed {
+			break
+		}
+		known := slices.ContainsFunc(out, func(o memory.Note) bool { return o.ID == n.ID })
+		if !known && names(message, text.Normalize(n.Content)) {
+			out = append(out, *n)
+		}
+	}
+	return out, nil
+}
+
+// leastStem is how long a name is that a longer word may begin with: many languages add an ending to names.
+const leastStem = 4
+
+// names reports whether a folded message, with a space before it, has a folded name as a word, or as the beginning of one. In
+// scripts without spaces it is anywhere.
+func names(message, name string) bool {
+	if name == "" {
+		return false
+	}
+	if !strings.ContainsFunc(name, isUnspaced) {
+		if utf8.RuneCountInString(name) < leastStem {
+			name += " "
+		}
+		name = " " + name
+	}
+	return strings.Contains(message+" ", name)
+}
+
+func isUnspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // subjectOf returns the subject of what a speaker says of themselves.

@@ -50,9 +50,10 @@ type Policy struct {
 }
 
 var (
-	_ memory.Policy = (*Policy)(nil)
-	_ memory.Seeder = (*Policy)(nil)
-	_ memory.Pager  = (*Policy)(nil)
+	_ memory.Policy    = (*Policy)(nil)
+	_ memory.Seeder    = (*Policy)(nil)
+	_ memory.Pager     = (*Policy)(nil)
+	_ memory.Refresher = (*Policy)(nil)
 )
 
 // New returns the policy. models are the names that policy_config may choose from.

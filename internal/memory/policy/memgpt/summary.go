@@ -3,6 +3,7 @@ package memgpt
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -32,6 +33,14 @@ type SummaryMessage struct {
 // Summary is the answer of CallSummary.
 type Summary struct {
 	Summary string `json:"summary"`
+}
+
+// Refresh returns the task that sums up again what has left the window, when the summary of it is stale.
+func (*Policy) Refresh(_, _ *memory.Note, stale []memory.Note) []memory.Follow {
+	if !slices.ContainsFunc(stale, func(n memory.Note) bool { return n.Key == memory.KeyQueue }) {
+		return nil
+	}
+	return []memory.Follow{{Task: memory.Task{Name: memory.TaskFlush}}}
 }
 
 // SummaryCall implements [memory.Pager].

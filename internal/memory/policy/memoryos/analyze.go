@@ -271,11 +271,15 @@ func (r *run) askProfile(ctx context.Context, m *material, again bool) (*memory.
 	if err != nil || !read.Changed {
 		return nil, err
 	}
+	r.out.ProfileEnded += len(read.Ended) // only this call counts them
 	content := read.Profile.Text
 	if policy.IsBlank(content) {
 		content = describeDimensions(read.Profile.Dimensions)
 	}
 	if content == "" {
+		if len(read.Ended) > 0 && n.ID != uuid.Nil {
+			r.dec.Deletes = append(r.dec.Deletes, n.ID) // nothing of it is true any more
+		}
 		return nil, nil //nolint:nilnil // there is nothing to say
 	}
 	out := policy.DerivedNote(r.d, n, memory.KindProfile, KeyProfile, content, a.Analyst, newestOf(append(slices.Clone(was), m.sources()...)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // The bounds of a profile.
@@ -39,6 +40,9 @@ type Dimension struct {
 type Profile struct {
 	Dimensions []Dimension `json:"dimensions"`
 	Text       string      `json:"text"`
+	// Ended are sentences of the old text and names of its dimensions that are no longer true. Only what an answer names here
+	// leaves the profile.
+	Ended []string `json:"ended,omitempty"`
 }
 
 // ProfileInput is the input of "profile".
@@ -76,12 +80,12 @@ func checkProfile(raw json.RawMessage, old *Profile) error {
 	switch {
 	case err != nil:
 		return err
-	case policy.IsEmptyAnswer(a.Text) && len(a.Dimensions) == 0:
+	case policy.IsEmptyAnswer(a.Text) && len(a.Dimensions) == 0 && len(a.Ended) == 0:
 		if policy.IsBlank(old.Text) && len(old.Dimensions) == 0 {
 			return nil // the pages show nothing, and nothing was known
 		}
 		return errors.New("the profile is empty; it must keep what the old profile says")
-	case float64(utf8.RuneCountInString(a.Text)) < minKeptShare*float64(utf8.RuneCountInString(old.Text)):
+	case len(a.Text) > 0 && float64(utf8.RuneCountInString(a.Text)) < minKeptShare*float64(utf8.RuneCountInString(withoutSentences(old.Text, a.Ended))):
 		return errors.New("the text must keep what the old profile says")
 	}
 	return nil
@@ -89,8 +93,9 @@ func checkProfile(raw json.RawMessage, old *Profile) error {
 
 // profileRead is what can be used of the answer of "profile".
 type profileRead struct {
-	Profile Profile // the old findings, and the new ones in their place or beside them
-	Unknown int     // dimensions that were dropped: not in the catalog, or without evidence or level
+	Profile Profile  // the old findings, and the new ones in their place or beside them
+	Unknown int      // dimensions that were dropped: not in the catalog, or without evidence or level
+	Ended   []string // sentences and dimensions of the old profile that are gone
 	Changed bool
 }
 
@@ -104,6 +109,10 @@ func readProfile(raw json.RawMessage, old *Profile) (profileRead, error) {
 	}
 	found := map[string]Dimension{}
 	for _, d := range old.Dimensions {
+		if ended := func(name string) bool { known, _ := DimensionName(name); return known == d.Name }; slices.ContainsFunc(a.Ended, ended) {
+			out.Ended = append(out.Ended, d.Name)
+			continue
+		}
 		found[d.Name] = d
 	}
 	for _, d := range a.Dimensions {
@@ -122,12 +131,29 @@ func readProfile(raw json.RawMessage, old *Profile) (profileRead, error) {
 			out.Profile.Dimensions = append(out.Profile.Dimensions, d)
 		}
 	}
-	out.Profile.Text = old.Text
+	out.Profile.Text = withoutSentences(old.Text, a.Ended)
+	for _, s := range text.Sentences(old.Text) {
+		if !strings.Contains(out.Profile.Text, s) {
+			out.Ended = append(out.Ended, s)
+		}
+	}
 	if written := policy.CleanLine(a.Text, MaxProfileChars); !policy.IsEmptyAnswer(written) {
-		out.Profile.Text = written
+		out.Profile.Text = withoutSentences(written, a.Ended)
 	}
 	out.Changed = out.Profile.Text != old.Text || !slices.Equal(out.Profile.Dimensions, old.Dimensions)
 	return out, nil
+}
+
+// withoutSentences returns a text without the sentences that are in a list.
+func withoutSentences(s string, list []string) string {
+	all := text.Sentences(s)
+	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool {
+		return slices.ContainsFunc(list, func(named string) bool { return text.Normalize(named) == text.Normalize(sentence) })
+	})
+	if len(kept) == len(all) {
+		return s
+	}
+	return strings.Join(kept, " ")
 }
 
 func readLevel(s string) (Level, bool) {
@@ -204,6 +230,7 @@ func lenientProfile(said string) json.RawMessage {
 		return nil
 	}
 	answer := Profile{Dimensions: []Dimension{}, Text: policy.StringField(object, "text", "profile", "summary", "description")}
+	answer.Ended = entries(policy.FirstValue(object, "ended", "removed", "no_longer_true"))
 	switch list := policy.FirstValue(object, "dimensions", "traits", "findings").(type) {
 	case []any:
 		for _, x := range list[:min(len(list), policy.MaxEntries)] {

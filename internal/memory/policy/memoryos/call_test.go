@@ -61,7 +61,7 @@ func sampleCalls(t *testing.T) []memory.Call {
 func TestCallPrompts(t *testing.T) {
 	t.Parallel()
 	for _, c := range sampleCalls(t) {
-		policytest.Golden(t, "golden/"+c.Name+".v2.txt", policytest.PromptText(c))
+		policytest.Golden(t, "golden/"+c.Name+".v"+strings.TrimPrefix(c.Version, "memoryos/"+c.Name+"@")+".txt", policytest.PromptText(c))
 		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 		data, _, _ := strings.Cut(rest, "</memory-data>")
 		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 || !json.Valid([]byte(data)) {
@@ -126,7 +126,7 @@ func TestReadThemes(t *testing.T) {
 // catalog, or has no evidence, is dropped and counted, and a poor answer is refused.
 func TestReadProfile(t *testing.T) {
 	t.Parallel()
-	old := Profile{[]Dimension{{"order", LevelHigh, "plans every day"}, {"music", LevelLow, "hums"}}, "Likes order, and hums at work now and then."}
+	old := Profile{[]Dimension{{"order", LevelHigh, "plans every day"}, {"music", LevelLow, "hums"}}, "Likes order, and hums at work now and then.", nil}
 	got, err := readProfile(json.RawMessage(`{"dimensions":[{"name":"Music","level":"High","evidence":"plays in a band"},{"name":"zodiac","level":"High","evidence":"Leo"},
 		{"name":"travel","level":"Low","evidence":"None"},{"name":"开放性","level":"Medium","evidence":"tries all"}],"text":"Likes order, plays in a band."}`), &old)
 	want := []Dimension{{"openness", LevelMedium, "tries all"}, {"order", LevelHigh, "plans every day"}, {"music", LevelHigh, "plays in a band"}}
@@ -135,6 +135,27 @@ func TestReadProfile(t *testing.T) {
 	}
 	if got, err := readProfile(json.RawMessage(`{"dimensions":[],"text":"None"}`), &old); err != nil || got.Changed || got.Profile.Text != old.Text {
 		t.Errorf("%+v, %v", got, err)
+	}
+	// What an answer names as ended leaves, in text and dimensions; what it repeats of that, too. Nothing else does.
+	coffee := Profile{[]Dimension{{"order", LevelLow, "x"}, {"food", LevelHigh, "drinks far too much coffee"}}, "Drinks far too much coffee. Likes order. 他每天喝咖啡。", nil}
+	for answer, want := range map[string][]string{
+		`{"dimensions":[],"text":"","ended":["drinks far too much coffee","FOOD"]}`:                                                                                   {"Likes order. 他每天喝咖啡。", "order"},
+		`{"dimensions":[],"text":"Drinks far too much coffee. Likes order. Quit coffee.","ended":["Drinks far too much coffee.","他每天喝咖啡。"]}`:                          {"Likes order. Quit coffee.", "order", "food"},
+		`{"dimensions":[{"name":"food","level":"Low","evidence":"quit coffee"}],"text":"Quit coffee.","ended":["food","Drinks far too much coffee.","Likes order."]}`: {"Quit coffee.", "order", "food"},
+		`{"dimensions":[],"text":"","ended":["Likes cats.","zodiac"]}`:                                                                                                {coffee.Text, "order", "food"},
+	} {
+		call, err := loadCalls(t).Profile(ProfileInput{Old: coffee})
+		if err != nil || call.Check(json.RawMessage(answer)) != nil {
+			t.Errorf("%s is refused: %v, %v", answer, err, call.Check(json.RawMessage(answer)))
+		}
+		got, err := readProfile(json.RawMessage(answer), &coffee)
+		is := []string{got.Profile.Text}
+		for _, d := range got.Profile.Dimensions {
+			is = append(is, d.Name)
+		}
+		if err != nil || !slices.Equal(is, want) || len(got.Ended) > 0 != got.Changed {
+			t.Errorf("%s makes %q of the profile, ended %q, want %q (%v)", answer, is, got.Ended, want, err)
+		}
 	}
 	c, err := loadCalls(t).Profile(ProfileInput{Old: old})
 	if err != nil {

@@ -315,10 +315,21 @@ func meanVector(messages []memory.Note) []float32 {
 	return out
 }
 
-// messagesOf reads the messages of an exchange that are in the middle tier, oldest first.
-func (r *run) messagesOf(ctx context.Context, turn string) ([]memory.Note, error) {
+// messagesOf reads the messages of an exchange that are in the middle tier, oldest first. The first one of its page bounds
+// where they are looked for.
+func (r *run) messagesOf(ctx context.Context, turn string, first uuid.UUID) ([]memory.Note, error) {
 	return r.d.List(ctx, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Limit: policy.PageSize, ReadOptions: memory.ReadOptions{Vector: true},
+		Kinds: []memory.Kind{memory.KindMessage}, After: before(first), Limit: policy.PageSize, ReadOptions: memory.ReadOptions{Vector: true},
 		Filter: filter.And{filter.AttributeIs(memory.AttrTurn, turn), inMiddleTier()},
 	})
+}
+
+// before returns the id before an id.
+func before(id uuid.UUID) uuid.UUID {
+	for i := range slices.Backward(id[:]) {
+		if id[i]--; id[i] != 0xff {
+			break
+		}
+	}
+	return id
 }

@@ -221,17 +221,19 @@ type Move struct {
 
 // outcome is a decision in a job's result. It has ids of notes and no memory content.
 type outcome struct {
-	Policy    string         `json:"policy"`
-	Decision  string         `json:"decision"` // "keep", "move"
-	Moves     []Move         `json:"moves,omitempty"`
-	Unusable  []string       `json:"unusable,omitempty"` // calls whose answers could not be used
-	Damaged   []Damaged      `json:"damaged,omitempty"`  // records that were left as they are
-	Knowledge *counted       `json:"knowledge,omitempty"`
-	Profile   bool           `json:"profile,omitempty"` // it changed
-	Analyst   memory.Analyst `json:"analyst,omitempty"`
-	Model     string         `json:"model,omitempty"`
-	Prompts   []string       `json:"prompts,omitempty"`
-	Repaired  bool           `json:"repaired,omitempty"`
+	Policy    string    `json:"policy"`
+	Decision  string    `json:"decision"` // "keep", "move"
+	Moves     []Move    `json:"moves,omitempty"`
+	Unusable  []string  `json:"unusable,omitempty"` // calls whose answers could not be used
+	Damaged   []Damaged `json:"damaged,omitempty"`  // records that were left as they are
+	Knowledge *counted  `json:"knowledge,omitempty"`
+	Profile   bool      `json:"profile,omitempty"` // it changed
+	// ProfileEnded counts the sentences and dimensions that left it, as they were no longer true.
+	ProfileEnded int            `json:"profile_ended,omitempty"`
+	Analyst      memory.Analyst `json:"analyst,omitempty"`
+	Model        string         `json:"model,omitempty"`
+	Prompts      []string       `json:"prompts,omitempty"`
+	Repaired     bool           `json:"repaired,omitempty"`
 }
 
 // counted counts what became of knowledge.

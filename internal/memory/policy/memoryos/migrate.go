@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -35,13 +36,17 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if r.c.Migrate == migrateAll {
 		excess, most = len(pairs)-1, maxQueue // what was said last stays, as the beginning of the next queue
 	}
-	leave := min(excess, most)
+	leave := r.waitForTheme(pairs, min(excess, most))
+	if leave == 0 {
+		return nil
+	}
 	r.later = r.later || len(pairs)-leave > r.c.ShortCapacity
 	pairs = pairs[:leave]
 	previous, err := r.previousPage(ctx, pairs[0].messages[0].ID)
 	if err != nil {
 		return err
 	}
+	before := previous
 	var moved []*midPage
 	for i := range pairs {
 		for j := range pairs[i].messages {
@@ -60,7 +65,7 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if len(moved) == 0 {
 		return nil
 	}
-	return r.assign(ctx, moved)
+	return r.assign(ctx, before, moved)
 }
 
 // previousPage returns the newest page before a message; nil if there is none.
@@ -76,7 +81,7 @@ func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, err
 		return nil, err
 	}
 	if turn, ok := last[0].Attributes[memory.AttrTurn].(string); ok {
-		last, err = r.messagesOf(ctx, turn)
+		last, err = r.messagesOf(ctx, turn, pages[0].first)
 	}
 	previous := *pages[0]
 	previous.messages = last
@@ -211,8 +216,97 @@ func (r *run) spreadMeta(ctx context.Context, pg *midPage) error {
 	return nil
 }
 
-// assign sums up pages by theme, and adds each to the session of its theme.
-func (r *run) assign(ctx context.Context, pages []*midPage) error {
+// assign sums up pages by theme, and adds each to the session of its theme. Small talk has no theme: it joins the session
+// of the page before it, or else of the first page behind it.
+func (r *run) assign(ctx context.Context, before *midPage, all []*midPage) error {
+	pages := slices.DeleteFunc(slices.Clone(all), func(pg *midPage) bool { return isSmallTalk(pg.messages) })
+	if len(pages) == 0 && r.newestSession() == nil {
+		pages = all // it waited long enough for something to belong to
+	}
+	if len(pages) > 0 {
+		if err := r.assignThemes(ctx, pages); err != nil {
+			return err
+		}
+	}
+	var near *session
+	if before != nil {
+		near = r.sessionOf(before.session)
+	}
+	for i, pg := range all {
+		if pg.session != uuid.Nil {
+			near = r.sessionOf(pg.session)
+			continue
+		}
+		if near == nil || near.gone {
+			near = r.sessionAround(all[i:])
+		}
+		r.join(near, []*midPage{pg}, "small talk: it joined the session of an exchange beside it")
+	}
+	return nil
+}
+
+// sessionAround returns the session of the first page that has one, or else the newest.
+func (r *run) sessionAround(pages []*midPage) *session {
+	for _, pg := range pages {
+		if s := r.sessionOf(pg.session); s != nil && !s.gone {
+			return s
+		}
+	}
+	return r.newestSession()
+}
+
+// newestSession returns the session that was opened last; nil if there is none.
+func (r *run) newestSession() (newest *session) {
+	for _, s := range r.sessions {
+		if !s.gone && (newest == nil || compareIDs(s.note.ID, newest.note.ID) > 0) {
+			newest = s
+		}
+	}
+	return newest
+}
+
+// waitForTheme returns how many of the oldest pairs leave, of at least n: while there is no session, small talk waits in the
+// short tier for an exchange that opens one, and leaves with it.
+func (r *run) waitForTheme(pairs []pair, n int) int {
+	if n == 0 || n >= maxBatch || r.newestSession() != nil {
+		return n
+	}
+	for i := range pairs[:n] {
+		if !isSmallTalk(pairs[i].messages) {
+			return n
+		}
+	}
+	return 0
+}
+
+// Small talk is at most mostSmallTalk terms, and no sentence of it has leastWorth, by the head of package said. That is the
+// worth of facts, so that what is in doubt has a theme. A question has one, too, if it asks about anything.
+const (
+	leastWorth    = .18
+	mostSmallTalk = 12
+)
+
+// isSmallTalk reports whether persons say nothing worth keeping in an exchange, in any language. What an assistant says alone is
+// none.
+func isSmallTalk(messages []memory.Note) bool {
+	var turns []said.Turn
+	terms := 0
+	for _, u := range callPage(messages).Messages {
+		if u.Role == memory.RoleUser {
+			if policy.IsEmptyAnswer(u.Content) {
+				u.Content = ""
+			}
+			turns = append(turns, said.Turn{Speaker: u.Name, Text: u.Content})
+			terms += len(text.Terms(u.Content))
+		}
+	}
+	return len(turns) > 0 && terms <= mostSmallTalk && !slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool {
+		return s.Worth() >= leastWorth || s.Asks && len(text.Terms(s.Text)) > 1
+	})
+}
+
+// assignThemes sums up pages by theme, and adds each to the session of its theme.
+func (r *run) assignThemes(ctx context.Context, pages []*midPage) error {
 	material := make([]CallPage, len(pages))
 	for i, pg := range pages {
 		material[i] = callPage(pg.messages)

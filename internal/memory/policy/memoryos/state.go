@@ -26,8 +26,7 @@ type SessionState struct {
 
 // ReadSession returns the state of a session; an error says what is damaged.
 func ReadSession(n *memory.Note) (SessionState, error) {
-	var s SessionState
-	err := decodeAttributes(n.Attributes, &s)
+	s, err := sessionOfAttributes(n.Attributes)
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("its attributes cannot be read: %w", err)
@@ -37,6 +36,57 @@ func ReadSession(n *memory.Note) (SessionState, error) {
 		return s, fmt.Errorf("its counts are out of range")
 	}
 	return s, nil
+}
+
+// sessionOfAttributes reads the state that attributes writes, without a detour over JSON: each decision reads all sessions.
+// What has another form is decoded as JSON.
+func sessionOfAttributes(of map[string]any) (s SessionState, err error) {
+	plain := true
+	text := func(name string, into *string) {
+		switch v := of[name].(type) {
+		case nil:
+		case string:
+			*into = v
+		default:
+			plain = false
+		}
+	}
+	number := func(name string, into *int64) {
+		switch v := of[name].(type) {
+		case nil:
+		case int64:
+			*into = v
+		case float64:
+			if *into = int64(v); float64(*into) != v {
+				plain = false
+			}
+		default:
+			plain = false
+		}
+	}
+	is := func(name string, into *bool) {
+		switch v := of[name].(type) {
+		case nil:
+		case bool:
+			*into = v
+		default:
+			plain = false
+		}
+	}
+	text("theme", &s.Theme)
+	text("last_visit", &s.LastVisit)
+	number("interaction", &s.Interaction)
+	number("fresh", &s.Fresh)
+	number("pages", &s.Pages)
+	number("seen", &s.Seen)
+	is("pending", &s.Pending)
+	is("due", &s.Due)
+	if plain {
+		return s, nil
+	}
+	s = SessionState{}
+	err = decodeAttributes(of, &s)
+	return s, err
 }
 
 // Visits returns how often a session was read since its last analysis.

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, cast
 
 from typing_extensions import NotRequired
 
-from slipbox import NotFound, Slipbox, requests
+from slipbox import AsyncSlipbox, NotFound, Slipbox, requests
 from slipbox._wire import CollectionRef
 from slipbox.errors import Conflict
 
@@ -40,6 +40,17 @@ def ensure(client: Slipbox, collection: CollectionRef, secrets: Secrets | None =
                 client.create_collection(name=new_name(), external=collection, **created("none", secrets))
 
 
+async def ensure_ids(client: AsyncSlipbox, ids: CollectionRef, policy: str, secrets: Secrets) -> None:
+    """Makes sure that the collection of an application's ids exists. A new one has this setting about secrets."""
+    if isinstance(ids, str):
+        return
+    try:
+        await client.get_collection(ids)
+    except NotFound:
+        with suppress(Conflict):  # another process was faster
+            await client.create_collection(name=new_name(), external=ids, **created(policy, secrets))
+
+
 def created(policy: str, secrets: Secrets | None) -> NewCollection:
     """Returns what a new collection has."""
     return {"policy": policy} if secrets is None else {"policy": policy, "policy_config": {"secrets": secrets}}
@@ -50,10 +61,10 @@ def new_name() -> str:
     return f"ids-{uuid.uuid4().hex}"
 
 
-def remove(client: Slipbox, collection: CollectionRef, note: str) -> bool:
+def remove(client: Slipbox, collection: CollectionRef, note: str, *, erase: bool = False) -> bool:
     """Deletes a note, and reports whether it was there: another process may have been faster."""
     try:
-        client.delete_note(collection, note)
+        client.delete_note(collection, note, erase=erase)
     except NotFound:
         return False
     return True

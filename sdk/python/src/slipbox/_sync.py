@@ -301,7 +301,7 @@ class Slipbox:
         lines = [line for line in response.content.splitlines() if line]
         if not lines or b'"summary"' not in lines[-1]:
             raise ConnectionFailed("the answer broke off before its last line")
-        return [models.BulkResult.model_validate_json(line) for line in lines[:-1]]
+        return [_wire.with_headers(models.BulkResult.model_validate_json(line), response) for line in lines[:-1]]
 
     def list_notes(
         self,
@@ -328,10 +328,19 @@ class Slipbox:
         at = within(collection, "notes", note)
         return self._write(models.Note, at, change, method="PATCH", headers={"if-match": if_match})
 
-    def delete_note(self, collection: CollectionRef, note: str, *, if_match: str | None = None) -> None:
-        """Deletes a note."""
-        at = within(collection, "notes", note)
-        self.request("DELETE", at[0], query=at[1], headers={"if-match": if_match})
+    def delete_note(
+        self,
+        collection: CollectionRef,
+        note: str,
+        *,
+        sources: Literal["keep", "delete"] | None = None,
+        erase: bool = False,
+        if_match: str | None = None,
+    ) -> models.ErasureReport | None:
+        """Deletes a note. With erase, every version is removed for good, and the report says what was."""
+        at = within(collection, "notes", note, query={"sources": sources, "erase": erase or None})
+        response = self.request("DELETE", at[0], query=at[1], headers={"if-match": if_match})
+        return _wire.parse(models.ErasureReport, response) if erase else None
 
     def get_note_history(
         self, collection: CollectionRef, note: str, *, limit: int | None = None

@@ -86,6 +86,11 @@ def parse(kind: type[M], response: httpx.Response) -> M:
         answer = kind.model_validate_json(response.content)
     except ValidationError as e:
         raise SlipboxError(f"the answer to {response.request.method} {response.request.url.path} is none: {e}") from e
+    return with_headers(answer, response)
+
+
+def with_headers(answer: M, response: httpx.Response) -> M:
+    """Returns a model with the headers of its answer."""
     answer._headers = response.headers
     return answer
 

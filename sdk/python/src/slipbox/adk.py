@@ -11,6 +11,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from slipbox import AsyncSlipbox, External, NotFound
+from slipbox._notes import Secrets, ensure_ids
 from slipbox.requests import MessageInput, NoteInput
 
 # The most messages in one request.
@@ -25,12 +26,28 @@ class SlipboxMemoryService(BaseMemoryService):
     which decides what is learned from a session. A search returns at most k memories. An event without text, such as a
     call of a tool, is not remembered. A session may be added again while it continues: an event is remembered once, by
     its id.
+
+    secrets says what a collection that is made does with keys, card numbers and passwords: "redact" (the default of the
+    gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With erase, delete_memory
+    removes every version of a memory.
     """
 
-    def __init__(self, client: AsyncSlipbox, *, create: str = "mem0", k: int = 10) -> None:
+    def __init__(
+        self,
+        client: AsyncSlipbox,
+        *,
+        create: str = "mem0",
+        k: int = 10,
+        secrets: Secrets | None = None,
+        erase: bool = False,
+    ) -> None:
+        self.redacted: set[str] = set()
         self._client = client
         self._create = create
         self._k = k
+        self._secrets = secrets
+        self._erase = erase
+        self._made: set[tuple[str, str]] = set()
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remembers what is said in a session."""
@@ -51,7 +68,9 @@ class SlipboxMemoryService(BaseMemoryService):
         said = [message for event in events if (message := _message(event, session_id, custom_metadata or {}))]
         for start in range(0, len(said), PER_REQUEST):
             part = said[start : start + PER_REQUEST]
-            await self._client.add_messages(_ids(app_name, user_id), messages=part, create=self._create)
+            ids = await self._ensure(app_name, user_id)
+            answer = await self._client.add_messages(ids, messages=part, create=self._create)
+            self.redacted.update(answer.redacted)
 
     async def add_memory(
         self,
@@ -73,7 +92,9 @@ class SlipboxMemoryService(BaseMemoryService):
                 note["attributes"]["name"] = memory.author
             if memory.timestamp:
                 note["occurred_at"] = _time(datetime.fromisoformat(memory.timestamp.replace("Z", "+00:00")))
-            await self._client.create_note(_ids(app_name, user_id), create=self._create, **note)
+            ids = await self._ensure(app_name, user_id)
+            made = await self._client.create_note(ids, create=self._create, **note)
+            self.redacted.update(made.redacted)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Finds what fits a question, the best first."""
@@ -89,9 +110,17 @@ class SlipboxMemoryService(BaseMemoryService):
         if not memory_id:
             return
         try:
-            await self._client.delete_note(_ids(app_name, user_id), memory_id)
+            await self._client.delete_note(_ids(app_name, user_id), memory_id, erase=self._erase)
         except NotFound:
             return
+
+    async def _ensure(self, app_name: str, user_id: str) -> External:
+        """Returns the ids of a user's collection, which is made with the setting about secrets if there is one."""
+        ids = _ids(app_name, user_id)
+        if self._secrets is not None and (app_name, user_id) not in self._made:
+            await ensure_ids(self._client, ids, self._create, self._secrets)
+            self._made.add((app_name, user_id))
+        return ids
 
 
 def _ids(app_name: str, user_id: str) -> External:

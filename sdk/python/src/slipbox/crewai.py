@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from slipbox import Slipbox, models, requests
-from slipbox._notes import PAGE, ensure, every, leaf, remove, replacing
+from slipbox._notes import PAGE, Secrets, ensure, every, leaf, remove, replacing
 from slipbox._wire import CollectionRef
 
 ROOT = "/"
@@ -56,12 +56,26 @@ class SlipboxStorage:
     collection is an id, a name, or the application's ids; it is created with the policy ``none`` if it does not exist.
     A record's metadata, categories and scope have at most 12 KiB as JSON. Scopes are paths: /a contains /a/b, and not
     /ab. Lists and counts of a scope read all of its records. Search returns at most 200, by the cosine of the vectors.
+
+    secrets says what the collection that is made does with keys, card numbers and passwords: "redact" (the default of
+    the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With erase, deletions
+    remove every version of a record.
     """
 
-    def __init__(self, client: Slipbox, collection: CollectionRef = "crewai") -> None:
+    def __init__(
+        self,
+        client: Slipbox,
+        collection: CollectionRef = "crewai",
+        *,
+        secrets: Secrets | None = None,
+        erase: bool = False,
+    ) -> None:
+        self.redacted: set[str] = set()
         self._client = client
         self._collection = collection
         self._ready = False
+        self._secrets = secrets
+        self._erase = erase
 
     def save(self, records: list[MemoryRecord]) -> None:
         """Stores records."""
@@ -71,6 +85,7 @@ class SlipboxStorage:
             for result in self._client.bulk_notes(self._collection, [_note(record) for record in part]):
                 if result.error is not None:
                     raise ValueError(f"record {part[result.line - 1].id}: {result.error.detail}")
+                self.redacted.update(result.redacted or [])
 
     def search(
         self,
@@ -114,20 +129,21 @@ class SlipboxStorage:
             chosen = [[*conditions, leaf("id", ids, "in")] for ids in parts]
         for part in chosen:
             for note in list(self._notes(*part)):
-                deleted += remove(self._client, self._collection, note.id)
+                deleted += remove(self._client, self._collection, note.id, erase=self._erase)
         return deleted
 
     def update(self, record: MemoryRecord) -> None:
         """Replaces the record with the same id, or stores it if there is none."""
         for note in self._notes(leaf("id", record.id)):
             new = _note(record)
-            self._client.patch_note(
+            written = self._client.patch_note(
                 self._collection,
                 note.id,
                 content=new["content"],
                 importance=new["importance"],
                 attributes=replacing(note.attributes, new["attributes"]),
             )
+            self.redacted.update(written.redacted)
             return
         self.save([record])
 
@@ -211,7 +227,7 @@ class SlipboxStorage:
 
     def _create(self) -> None:
         if not self._ready:
-            ensure(self._client, self._collection)
+            ensure(self._client, self._collection, self._secrets)
         self._ready = True
 
     def _notes(self, *conditions: requests.Filter) -> Iterable[models.Note]:

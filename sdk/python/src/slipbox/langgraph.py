@@ -48,10 +48,11 @@ class SlipboxStore(BaseStore):
     Items with a ttl (minutes) are not answered after it; sweep_ttl deletes them.
 
     secrets says what a collection that is created does with keys, card numbers and passwords in values: "redact" (the
-    default of the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far.
+    default of the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With
+    erase, deletions remove every version of an item.
     """
 
-    __slots__ = ("_client", "_collection", "_index", "_ready", "_secrets", "redacted", "ttl_config")
+    __slots__ = ("_client", "_collection", "_erase", "_index", "_ready", "_secrets", "redacted", "ttl_config")
     supports_ttl = True
 
     def __init__(
@@ -62,12 +63,14 @@ class SlipboxStore(BaseStore):
         index: list[str] | None = None,
         ttl: TTLConfig | None = None,
         secrets: Secrets | None = None,
+        erase: bool = False,
     ) -> None:
         self._client = client
         self._collection = collection
         self._index = index
         self._ready = False
         self._secrets = secrets
+        self._erase = erase
         self.redacted: set[str] = set()
         self.ttl_config = ttl
 
@@ -190,7 +193,7 @@ class SlipboxStore(BaseStore):
             )
             self.redacted.update(written.redacted)
             for note in notes[1:]:
-                remove(self._client, self._collection, note.id)
+                remove(self._client, self._collection, note.id, erase=self._erase)
         else:
             made = self._client.create_note(
                 self._collection, content=content, attributes=attributes, infer=False, on_duplicate="keep"
@@ -212,13 +215,13 @@ class SlipboxStore(BaseStore):
 
     def _delete(self, note: models.Note) -> None:
         """Deletes an item, and the marker of a namespace that is empty then."""
-        remove(self._client, self._collection, note.id)
+        remove(self._client, self._collection, note.id, erase=self._erase)
         namespace = note.attributes["namespace"]
         items = every(leaf("kind", ITEM), leaf("namespace", namespace))
         if next(iter(self._notes(items)), None) is not None:
             return
         for marker in self._notes(every(leaf("kind", MARKER), leaf("namespace", namespace))):
-            remove(self._client, self._collection, marker.id)
+            remove(self._client, self._collection, marker.id, erase=self._erase)
         # A put writes its item before its marker. One that was marked before the marker was deleted is seen here.
         if next(iter(self._notes(items)), None) is not None:
             self._mark(tuple(namespace.split(SEPARATOR)))

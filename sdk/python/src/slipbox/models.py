@@ -1103,6 +1103,68 @@ class HTTPTool(Model):
     updated_at: AwareDatetime
 
 
+class Webhook(Model):
+    id: str
+    url: str
+    collection: str | None = None
+    """
+    Absent: all.
+    """
+    events: list[str]
+    """
+    Those that it is told of.
+    """
+    secret: str | None = None
+    """
+    `whsec_` and the key in base64: only in the answer that made it.
+    """
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class WebhookList(Model):
+    items: list[Webhook]
+    next_cursor: str | None = None
+
+
+class Delivery(Model):
+    """
+    A message that was sent at least once; `id` is its `Webhook-Id`.
+    """
+
+    id: str
+    event: str
+    collection: str
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    state: str
+    attempts: int
+    status: int | None = None
+    """
+    Of the last answer; absent: there was none.
+    """
+    error: str | None = None
+    """
+    Why the last try failed.
+    """
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    """
+    Of the last try.
+    """
+    next_at: AwareDatetime | None = None
+    """
+    Of the next try.
+    """
+
+
+class DeliveryList(Model):
+    items: list[Delivery]
+    next_cursor: str | None = None
+
+
 class HTTPToolList(Model):
     items: list[HTTPTool]
     next_cursor: str | None = None
@@ -1255,6 +1317,94 @@ class NoteUsage(Model):
     """
     The strength S of forgetting. It is 1, or what was imported, plus 1 for each recall.
     """
+
+
+class ViewRef(Model):
+    collection: str
+    revision: int
+    """
+    A position in a collection's log.
+    """
+
+
+class ChangedNote(Model):
+    id: str
+    change: str
+
+
+class LinkChange(Model):
+    source: str
+    target: str
+    relation: str
+    change: str
+
+
+class MergeConflict(Model):
+    """
+    A field that both sides changed, each to another value; `deleted` when one side deleted the note.
+    """
+
+    note: str
+    field: str
+    base: Any
+    """
+    The value that both come from; null: none.
+    """
+    ours: Any
+    """
+    The value of this collection.
+    """
+    theirs: Any
+    """
+    The value of the other one.
+    """
+
+
+class Merged(Model):
+    notes: int
+    links: int
+
+
+class RollbackResult(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    changed: int
+    """
+    Notes that were restored, changed back or deleted.
+    """
+
+
+class Snapshot(Model):
+    name: str
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    created_at: AwareDatetime
+
+
+class SnapshotList(Model):
+    items: list[Snapshot]
+
+
+class FieldOrigin(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    at: AwareDatetime
+    actor: str
+    cause: str
+    """
+    As in the history of a note.
+    """
+    job: str | None = None
+
+
+class Blame(Model):
+    fields: dict[str, FieldOrigin]
 
 
 class Link(Model):
@@ -1468,6 +1618,10 @@ class Problem(Model):
     collections: list[str] | None = None
     """
     Ids of the collections that are in the way, such as those that show a block, as far as the caller reaches them.
+    """
+    conflicts: list[MergeConflict] | None = None
+    """
+    Of a merge: the fields that both sides changed.
     """
     request_id: str
 
@@ -2163,6 +2317,54 @@ class NoteList(Model):
     """
 
 
+class NoteChange(Model):
+    note: str
+    change: str
+    fields: list[str]
+    """
+    Of a changed note, what differs; an attribute by its path.
+    """
+    before: Note | None = None
+    after: Note | None = None
+
+
+class Change(Model):
+    """
+    What one changeset did.
+    """
+
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    at: AwareDatetime
+    actor: str
+    job: str | None = None
+    cause: str
+    """
+    As in `HistoryEntry`.
+    """
+    notes: list[ChangedNote]
+    links: list[LinkChange]
+
+
+class ChangeList(Model):
+    items: list[Change]
+    next: int
+    """
+    The revision to pass as `after` to the next request.
+    """
+
+
+class Diff(Model):
+    from_: Annotated[ViewRef, Field(alias="from")]
+    to: ViewRef
+    base: ViewRef
+    items: list[NoteChange]
+    links: list[LinkChange]
+    next_cursor: str | None = None
+
+
 class HistoryEntry(Model):
     """
     A version with the change that made it; a deletion has `deleted` instead of `note`.
@@ -2176,7 +2378,7 @@ class HistoryEntry(Model):
     actor: str
     cause: str
     """
-    Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`.
+    Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`, `refresh`, `adopt`, `merge`, `rollback`.
     """
     job: str | None = None
     trigger: str | None = None
@@ -2415,6 +2617,16 @@ class ToolList(Model):
     items: list[Tool]
 
 
+class MergeResult(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    merged: Merged
+    conflicts: list[MergeConflict]
+    review: Review | None = None
+
+
 class SearchResult(Model):
     hits: list[Hit]
     revision: int | None = None
@@ -2433,11 +2645,12 @@ class SearchResult(Model):
     """
     profile: str | None = None
     """
-    Weights of the ranking: `default`; `people` for two or more persons who talk to each
-    other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-    sessions. `mem0` ranks by
-    similarity as mem0 does. `auto` chooses among the first three by the content of the
-    collection; the answer names the one that was used.
+    Weights of the ranking. With `auto` they depend on the query and on what the collection
+    holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+    others are fixed: `default`; `people` for two or more persons who talk to each other without an
+    assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+    by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+    chooses one of the first three by the content of the collection; the answer names what was used.
 
     """
     degraded: str | None = None

@@ -3,7 +3,6 @@
 import json
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from typing import Any, cast
 
 from agents.items import TResponseInputItem
@@ -11,9 +10,8 @@ from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings
 
 from slipbox import AsyncSlipbox, NotFound, models
-from slipbox._notes import Secrets, created, new_name
+from slipbox._notes import Secrets, ensure_ids
 from slipbox._wire import CollectionRef
-from slipbox.errors import Conflict
 from slipbox.requests import MessageInput
 
 # The most messages and bytes in one request, and the gateway's longest page.
@@ -32,7 +30,8 @@ class SlipboxSession(SessionABC):
     12 kB as JSON is stored in parts, and given back whole.
 
     secrets says what the collection that is made does with keys, card numbers and passwords: "redact" (the default of
-    the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far.
+    the gateway), "refuse", or "keep". redacted has the kinds of those that were taken out so far. With erase,
+    pop_item and clear_session remove every version of an item.
     """
 
     def __init__(
@@ -43,6 +42,7 @@ class SlipboxSession(SessionABC):
         *,
         create: str | None = None,
         secrets: Secrets | None = None,
+        erase: bool = False,
     ) -> None:
         self.session_id = session_id
         self.session_settings: SessionSettings | None = None
@@ -51,6 +51,7 @@ class SlipboxSession(SessionABC):
         self._collection = collection
         self._create = create
         self._secrets = secrets
+        self._erase = erase
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Returns the newest limit items, or all, oldest first."""
@@ -68,25 +69,19 @@ class SlipboxSession(SessionABC):
         """Removes the newest item and returns it."""
         async for notes, item in self._newest(1):
             for note in notes:
-                await self._client.delete_note(self._collection, note)
+                await self._client.delete_note(self._collection, note, erase=self._erase)
             return item
         return None
 
     async def clear_session(self) -> None:
-        """Removes all items. What was learned from them stays."""
+        """Removes all items, and what was learned from nothing else."""
         for note in [message.id async for message in self._stored(PAGE)]:
-            await self._client.delete_note(self._collection, note)
+            await self._client.delete_note(self._collection, note, erase=self._erase)
 
     async def _made(self) -> None:
         """Makes the collection of an application's ids with its setting about secrets, once."""
-        if self._create is None or self._secrets is None or isinstance(self._collection, str):
-            return
-        try:
-            await self._client.get_collection(self._collection)
-        except NotFound:
-            new = created(self._create, self._secrets)
-            with suppress(Conflict):  # another process was faster
-                await self._client.create_collection(name=new_name(), external=self._collection, **new)
+        if self._create is not None and self._secrets is not None:
+            await ensure_ids(self._client, self._collection, self._create, self._secrets)
         self._secrets = None
 
     async def _stored(self, size: int) -> AsyncIterator[models.StoredMessage]:

@@ -310,6 +310,23 @@ class HTTPToolPatch(TypedDict):
     approval: NotRequired[ToolApproval]
 
 
+WebhookEvent: TypeAlias = Literal[
+    "note.added", "note.changed", "note.deleted", "link.added", "link.changed", "link.deleted"
+]
+
+
+class WebhookInput(TypedDict):
+    url: str
+    collection: NotRequired[str]
+    events: NotRequired[list[WebhookEvent]]
+
+
+class WebhookPatch(TypedDict):
+    url: NotRequired[str]
+    events: NotRequired[list[WebhookEvent] | None]
+    rotate_secret: NotRequired[bool]
+
+
 class HTTPToolRef(TypedDict):
     tool: str
 
@@ -386,6 +403,33 @@ class RestoreRequest(TypedDict):
     revision: int
 
 
+MergeRequest = TypedDict(
+    "MergeRequest",
+    {
+        "from": str,
+        "strategy": NotRequired[Literal["fail", "ours", "theirs"]],
+        "notes": NotRequired[list[str]],
+        "kinds": NotRequired[list[Kind]],
+        "min_confidence": NotRequired[float],
+        "min_age_seconds": NotRequired[int],
+        "dry_run": NotRequired[bool],
+        "review": NotRequired[bool],
+        "approve_from": NotRequired[float],
+    },
+)
+
+
+class RollbackRequest(TypedDict):
+    revision: NotRequired[int]
+    at: NotRequired[str]
+    snapshot: NotRequired[str]
+
+
+class SnapshotRequest(TypedDict):
+    name: str
+    revision: NotRequired[int]
+
+
 class LinkInput(TypedDict):
     target: str
     relation: NotRequired[str]
@@ -455,6 +499,7 @@ TokenEncoding: TypeAlias = Literal["o200k_base", "estimate"]
 
 class ReviewDecision(TypedDict):
     reason: NotRequired[str]
+    notes: NotRequired[list[str]]
 
 
 class CollectionInput(TypedDict):

@@ -1,4 +1,4 @@
-package cli
+package transfer
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 // A file is cut at its headings; nothing of its text is lost, and no part is too long.
 func TestSections(t *testing.T) {
 	t.Parallel()
-	const text = "\uFEFF---\ntitle: x\n---\n\n# Guide\n## Install\nRun make.\n\n```sh\n# no heading\n```\n#not one\n## Use ##\r\nCall it.\n# Empty\n"
-	want := []section{
+	const text = "\n# Guide\n## Install\nRun make.\n\n```sh\n# no heading\n```\n#not one\n## Use ##\nCall it.\n# Empty\n"
+	want := []cut{
 		{"Install", "# Guide\n## Install\nRun make.\n\n```sh\n# no heading\n```\n#not one"},
 		{"Use", "## Use ##\nCall it."},
 		{"Empty", "# Empty"},

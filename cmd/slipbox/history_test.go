@@ -1,0 +1,80 @@
+package main
+
+import (
+	"archive/zip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// histories are the fixtures of the translators.
+const histories = "../../internal/memory/transfer/testdata/"
+
+// zipped packs a folder.
+func zipped(t *testing.T, from string) string {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), filepath.Base(from)+".zip")
+	f, err := os.Create(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := zip.NewWriter(f)
+	if err := w.AddFS(os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// A person's own history comes in by one command, once, and is found. What nothing says is asked for; what is not recognized is
+// refused and not stored.
+func TestImportHistories(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	chat := zipped(t, histories+"chatgpt")
+	dry := object(t, p.pipe(t, "", "import", chat, "-c", "past", "--create", "amem", "--dry-run"))
+	if _, _, code := p.run(t, "", "search", "-c", "past", "kiln"); dry["created"] != 5.0 || code != 3 {
+		t.Errorf("a dry run: %v, exit %d", dry, code)
+	}
+	first := object(t, p.pipe(t, "", "import", chat, "-c", "past", "--create", "amem", "--me", "Nora"))
+	second := object(t, p.pipe(t, "", "import", chat, "-c", "past", "--me", "Nora"))
+	if first["created"] != 5.0 || second["created"] != 0.0 || second["known"] != 5.0 {
+		t.Errorf("the import: %v, then %v", first, second)
+	}
+	if hits := p.pipe(t, "", "search", "-c", "past", "When do I fly to Lisbon?", "-k", "1"); !strings.Contains(hits, "2025-10-09T08:53:21.25Z") {
+		t.Errorf("the message: %s", hits)
+	}
+	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0"} {
+		at := filepath.Join(histories, name)
+		if name == "jsonl" || name == "mem0" {
+			at = filepath.Join(at, map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name])
+		}
+		one := object(t, p.pipe(t, "", "import", at, "-c", "all", "--create", "mem0"))
+		two := object(t, p.pipe(t, "", "import", at, "-c", "all"))
+		if one["created"] == 0.0 || two["created"] != 0.0 || fmt.Sprint(two["skipped"]) != "[]" {
+			t.Errorf("%s: %v, then %v", name, one, two)
+		}
+	}
+	person := []string{"import", filepath.Join(histories, "whatsapp-android"), "-c", "ben", "--create", "memorybank"}
+	if _, problems, code := p.run(t, "", person...); code != 1 || !strings.Contains(problems, "--me") || !strings.Contains(problems, "Nora") {
+		t.Errorf("two people: exit %d, %s", code, problems)
+	}
+	if out := object(t, p.pipe(t, "", append(person, "--me", "Nora")...)); out["created"] != 4.0 {
+		t.Errorf("two people, of whom one is remembered: %v", out)
+	}
+	strange := filepath.Join(t.TempDir(), "data.json")
+	if err := os.WriteFile(strange, []byte(`{"rows": [1, 2]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, problems, code := p.run(t, "", "import", strange, "-c", "past"); code != 1 || !strings.Contains(problems, "whatsapp") {
+		t.Errorf("what is not recognized: exit %d, %s", code, problems)
+	}
+}

@@ -1,0 +1,283 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// attackMark is in everything that the victim of an attack stores, and in nothing that an attacker sends.
+const attackMark = "axolotl"
+
+// vaults are names of the victim's collections.
+var vaults = []string{"vault-amem", "vault-mem0", "vault-memgpt", "vault-memoryos", "vault-layered", "fork-mem0", "user=nora"}
+
+// attack sends requests that are generated from the contract, so that no operation is left out: with ids, names and
+// cursors of a victim in every place that takes one.
+type attack struct {
+	*system
+	t    *testing.T
+	rand *rand.Rand
+	loot []string // what names things of the victim
+	ops  []*operation
+}
+
+var uuidOrCursor = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"next_cursor":"[^"]+"`)
+
+// newAttack fills the tenant of the credential "one", and takes what names its things.
+func newAttack(t *testing.T) *attack {
+	t.Helper()
+	a := &attack{system: newSystem(t), t: t, rand: rand.New(rand.NewPCG(7, 34))}
+	away := a.Unmounted() // keys and tenants, which this system has none of
+	for _, id := range slices.Sorted(maps.Keys(a.doc.operations)) {
+		if !slices.Contains(away, id) {
+			a.ops = append(a.ops, a.doc.operations[id])
+		}
+	}
+	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
+		path := "/v1/collections/" + a.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).want(http.StatusCreated).text("id")
+		for i := range 3 {
+			a.call(t, "one", "POST", path+"/messages", fmt.Sprintf(`{"messages":[{"user":"I keep my %s number %d in Oslo.","assistant":"I see."}]}`, attackMark, i))
+			a.call(t, "one", "POST", path+"/notes", fmt.Sprintf(`{"content":"The %s number %d sleeps.","tags":[%q]}`, attackMark, i, attackMark))
+		}
+		a.call(t, "one", "POST", path+"/clone", fmt.Sprintf(`{"name":"fork-%s"}`, policy))
+	}
+	a.call(t, "one", "POST", "/v1/collections", `{"name":"of-nora","external":{"user":"nora"}}`)
+	a.runJobs(t)
+	seen := map[string]bool{"vault-amem": true, "fork-mem0": true, "user=nora": true, "of-nora": true}
+	for _, path := range a.views() {
+		for _, found := range uuidOrCursor.FindAllString(a.call(t, "one", "GET", path, "").Body.String(), -1) {
+			seen[strings.Trim(strings.TrimPrefix(found, `"next_cursor":`), `"`)] = true
+		}
+	}
+	a.loot = slices.Sorted(maps.Keys(seen))
+	return a
+}
+
+// views are the pages of the contract that list what a tenant has: with no parameter, or that of a collection.
+func (a *attack) views() (out []string) {
+	for _, op := range a.ops {
+		if op.method != http.MethodGet || op.stream || !strings.HasPrefix(op.path, "/v1/") || strings.HasSuffix(op.path, "/changes") {
+			continue
+		}
+		switch {
+		case !strings.Contains(op.path, "{"):
+			out = append(out, op.path)
+		case strings.Count(op.path, "{") == 1 && strings.HasPrefix(op.path, "/v1/collections/{collection}"):
+			for _, name := range vaults {
+				out = append(out, strings.Replace(op.path, "{collection}", name, 1))
+			}
+		}
+	}
+	return out
+}
+
+func (a *attack) pick(list ...string) string { return list[a.rand.IntN(len(list))] }
+
+// value returns a text for a place in a request: mostly what names a thing of the victim.
+func (a *attack) value() string {
+	switch a.rand.IntN(8) {
+	case 0:
+		return a.pick("..", "../..", "*", "%", "_", "' OR '1'='1", "\x00", "\u202e", "null", "{{key}}", strings.Repeat("a", 3000), "vault-amem/../of-nora")
+	case 1:
+		return a.pick("user=nora", "user=*", "name=vault-amem", "vault-amem,vault-mem0", strings.ToUpper(a.pick(a.loot...)))
+	}
+	return a.pick(a.loot...)
+}
+
+// fill makes a value of a schema.
+func (a *attack) fill(s *openapi3.Schema, depth int) any {
+	if s == nil || depth > 5 {
+		return a.value()
+	}
+	for _, list := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
+		if len(list) > 0 {
+			return a.fill(list[a.rand.IntN(len(list))].Value, depth+1)
+		}
+	}
+	switch {
+	case len(s.Enum) > 0:
+		return s.Enum[a.rand.IntN(len(s.Enum))]
+	case s.Type.Includes(openapi3.TypeBoolean):
+		return a.rand.IntN(2) == 0
+	case s.Type.Includes(openapi3.TypeInteger), s.Type.Includes(openapi3.TypeNumber):
+		return []any{0, 1, 2, 100, -1, 1 << 40}[a.rand.IntN(6)]
+	case s.Type.Includes(openapi3.TypeArray):
+		out := make([]any, 1+a.rand.IntN(2))
+		for i := range out {
+			out[i] = a.fill(itemsOf(s), depth+1)
+		}
+		return out
+	case s.Type.Includes(openapi3.TypeObject), len(s.Properties) > 0:
+		out := map[string]any{}
+		most := []int{2, 9, 99}[a.rand.IntN(3)] // often few fields, which more often fit together
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if slices.Contains(s.Required, name) || a.rand.IntN(most) == 0 {
+				out[name] = a.fill(s.Properties[name].Value, depth+1)
+			}
+		}
+		return out
+	}
+	return a.value()
+}
+
+func itemsOf(s *openapi3.Schema) *openapi3.Schema {
+	if s.Items == nil {
+		return nil
+	}
+	return s.Items.Value
+}
+
+// target returns an address of an operation, with its parameters filled.
+func (a *attack) target(op *operation) string {
+	path := pathParameter.ReplaceAllStringFunc(op.path, func(name string) string {
+		v := url.PathEscape(a.value())
+		if name == "{collection}" && a.rand.IntN(2) == 0 {
+			v = a.pick(vaults...) // a place below it is reached only through a right one
+		}
+		if a.rand.IntN(12) == 0 {
+			v = a.pick("%2e%2e", "%2F", "..%2f"+v, v+"%00", v+"%2f..%2f"+v, v+";x")
+		}
+		return v
+	})
+	query := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(op.query)) {
+		if p := op.query[name]; p.Required || a.rand.IntN(8) == 0 {
+			query.Set(name, fmt.Sprint(a.fill(p.Schema.Value, 4)))
+		}
+	}
+	if _, ok := op.query["cursor"]; ok && a.rand.IntN(2) == 0 {
+		query.Set("cursor", a.value())
+	}
+	return path + "?" + query.Encode()
+}
+
+// body returns a body for an operation, at times one that is broken or too large.
+func (a *attack) body(op *operation) (text, media string) {
+	if op.method == http.MethodGet || len(op.bodyTypes) == 0 {
+		return "", ""
+	}
+	raw, err := json.Marshal(a.fill(op.body, 0))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	media = op.bodyTypes[a.rand.IntN(len(op.bodyTypes))]
+	switch a.rand.IntN(20) {
+	case 0:
+		return string(raw[:len(raw)/2]), media
+	case 1:
+		return strings.Repeat("[", 5000), media
+	case 2:
+		return `{"x":"` + strings.Repeat("y", 1<<20) + `"}`, media
+	}
+	return string(raw), media
+}
+
+// credential returns that of another tenant, at times one that is not accepted.
+func (a *attack) credential() string {
+	if a.rand.IntN(8) == 0 {
+		return a.pick("", "ONE", "sbx_"+a.pick(a.loot...), "e30.e30.", "e30.eyJ0ZW5hbnQiOiIxIn0.AAAA", "one,", "two,one", "one one")
+	}
+	return "two"
+}
+
+// send sends one request and returns its answer; ok is false when the request has no form that a client could send.
+func (a *attack) send(op *operation, credential string) (w *httptest.ResponseRecorder, sent string, ok bool) {
+	target := a.target(op)
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, "", false
+	}
+	text, media := a.body(op)
+	ctx, cancel := context.WithTimeout(a.t.Context(), 2*time.Second) // of streams
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, op.method, "/", strings.NewReader(text))
+	r.URL, r.RequestURI = u, target
+	r.Header.Set("Authorization", "Bearer "+credential)
+	if media != "" {
+		r.Header.Set("Content-Type", media)
+	}
+	w = httptest.NewRecorder()
+	a.ServeHTTP(w, r)
+	return w, op.method + " " + target + " as " + credential + ": " + text, true
+}
+
+// run sends n requests, operation by operation, and returns how many answers have the mark.
+func (a *attack) run(n int, as func() string, leaked func(sent, answer string)) (leaks int) {
+	for i := range n {
+		w, sent, ok := a.send(a.ops[i%len(a.ops)], as())
+		if !ok {
+			continue
+		}
+		if w.Code == http.StatusInternalServerError {
+			a.t.Errorf("%.800s: %d %s", sent, w.Code, w.Body)
+		}
+		if strings.Contains(strings.ToLower(w.Body.String()), attackMark) {
+			leaks++
+			leaked(sent, w.Body.String())
+		}
+	}
+	return leaks
+}
+
+// changing is what differs between two looks at the same.
+var changing = regexp.MustCompile(`"(request_id|next_cursor|last_access|access_count|index)":("[^"]*"|\d+|\{[^}]*\})`)
+
+// picture is all that the victim sees of what it has.
+func (a *attack) picture() map[string]string {
+	out := map[string]string{}
+	for _, path := range a.views() {
+		out[path] = changing.ReplaceAllString(a.call(a.t, "one", "GET", path, "").Body.String(), "")
+	}
+	return out
+}
+
+// No request of another tenant, or of nobody, is answered with what a tenant stored, or changes it. SLIPBOX_ATTACKS is the
+// number of requests.
+func TestAttack(t *testing.T) {
+	t.Parallel()
+	n := 2000
+	if text := os.Getenv("SLIPBOX_ATTACKS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := newAttack(t)
+	before := a.picture()
+	if !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) || len(a.loot) < 30 {
+		t.Fatalf("the victim has nothing: %d names", len(a.loot))
+	}
+	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })
+	_, _ = a.work(t.Context()) // of collections that attackers made and deleted, too
+	for path, after := range a.picture() {
+		if after != before[path] {
+			t.Errorf("the victim has something else than before at %s:\n%s\n%s", path, before[path], after)
+		}
+	}
+}
+
+// The attack finds what it looks for: with the victim's own key its requests are answered with what is stored.
+func TestAttackWithTheKey(t *testing.T) {
+	t.Parallel()
+	a := newAttack(t)
+	// Without what deletes, or nothing is left to leak.
+	a.ops = slices.DeleteFunc(a.ops, func(o *operation) bool { return o.method == http.MethodDelete })
+	if leaks := a.run(1000, func() string { return "one" }, func(string, string) {}); leaks < 5 {
+		t.Errorf("%d answers of 1000 have what is stored", leaks)
+	}
+}

@@ -1,0 +1,277 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/merge"
+)
+
+func (h *core) diffCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	in := clone.DiffInput{Against: query(c).Get("against"), Limit: pageLimit(c)}
+	if kind := query(c).Get("kind"); kind != "" {
+		in.Kinds = []memory.Kind{memory.Kind(kind)}
+	}
+	if in.At, err = h.Clone.RevisionOf(ctx, s, ref, "at", query(c).Get("at")); err != nil {
+		return err
+	}
+	against := in.Against
+	if against == "" {
+		against = ref
+	}
+	if in.AgainstAt, err = h.Clone.RevisionOf(ctx, s, against, "against_at", query(c).Get("against_at")); err != nil {
+		return err
+	}
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	if cur != nil {
+		if err := continueDiff(&in, cur); err != nil {
+			return err
+		}
+	}
+	d, err := h.Clone.Diff(ctx, s, ref, in)
+	if err != nil {
+		return err
+	}
+	if cur != nil && cur.Collection != d.To.Collection.ID {
+		return badCursor("belongs to another collection")
+	}
+	out := wireDiff(&d)
+	if d.Next != uuid.Nil {
+		place := d.Next.String() + " " + strconv.FormatInt(int64(d.From.At), 10)
+		if out.NextCursor, err = h.nextCursorAt(c, place, d.To.Collection.ID, d.To.At); err != nil {
+			return err
+		}
+	}
+	setRevision(c, d.To.At)
+	return reply(c, http.StatusOK, out)
+}
+
+// continueDiff sets the place and the revisions of the page before.
+func continueDiff(in *clone.DiffInput, cur *cursor) error {
+	id, against, _ := strings.Cut(cur.Position, " ")
+	after, err := parseID(id)
+	if err != nil {
+		return badCursor("is not a cursor of this listing")
+	}
+	at, err := strconv.ParseInt(against, 10, 64)
+	if err != nil {
+		return badCursor("is not a cursor of this listing")
+	}
+	if in.Against == "" && in.AgainstAt == nil {
+		// The parent: with a revision alone, the collection itself would be meant.
+		in.AgainstParent = true
+	}
+	in.After, in.At, in.AgainstAt = after, &cur.Revision, new(memory.Revision(at))
+	return nil
+}
+
+func wireDiff(d *clone.Diff) wire.Diff {
+	ref := func(v *memory.View) wire.ViewRef {
+		return wire.ViewRef{Collection: v.Collection.ID, Revision: int64(v.At)}
+	}
+	out := wire.Diff{
+		From: ref(&d.From), To: ref(&d.To), Base: wire.ViewRef{Collection: d.Base.Layers[0].Collection, Revision: int64(d.Base.At)},
+		Items: make([]wire.NoteChange, 0, len(d.Notes)), Links: make([]wire.LinkChange, 0, len(d.Links)),
+	}
+	note := func(n *memory.Note) *wire.Note {
+		if n == nil {
+			return nil
+		}
+		return new(wireNote(n, nil, nil, false))
+	}
+	for i := range d.Notes {
+		n := &d.Notes[i]
+		shown := wire.NoteChange{Note: n.Note, Change: wire.ChangeKind(n.Change), Fields: n.Fields, Before: note(n.Before), After: note(n.After)}
+		if shown.Fields == nil {
+			shown.Fields = []string{}
+		}
+		out.Items = append(out.Items, shown)
+	}
+	for _, l := range d.Links {
+		out.Links = append(out.Links, wire.LinkChange{Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change)})
+	}
+	return out
+}
+
+func (h *core) mergeCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.MergeRequest](c)
+	if err != nil {
+		return err
+	}
+	in := clone.MergeInput{
+		From: body.From, Strategy: merge.Strategy(valueOr(body.Strategy, "")), Notes: body.Notes, DryRun: valueOr(body.DryRun, false),
+		Review: valueOr(body.Review, false), ApproveFrom: body.ApproveFrom,
+		Select: clone.Select{MinConfidence: valueOr(body.MinConfidence, 0), MinAge: time.Duration(valueOr(body.MinAgeSeconds, 0)) * time.Second},
+	}
+	for _, k := range body.Kinds {
+		in.Select.Kinds = append(in.Select.Kinds, memory.Kind(k))
+	}
+	m, err := h.Clone.Merge(c.Request.Context(), scope(c), ref, in)
+	if errors.Is(err, clone.ErrConflicts) {
+		return &conflictsError{error: err, conflicts: wireConflicts(m.Conflicts)}
+	}
+	if err != nil {
+		return err
+	}
+	out := wire.MergeResult{Revision: int64(m.Revision), Conflicts: wireConflicts(m.Conflicts)}
+	out.Merged.Notes, out.Merged.Links = m.Notes, m.Links
+	setRevision(c, m.Revision)
+	if m.Review == nil {
+		return reply(c, http.StatusOK, out)
+	}
+	out.Review = new(wireReview(m.Review))
+	return reply(c, http.StatusAccepted, out)
+}
+
+// conflictsError is the fault of a merge, with what is in its way.
+type conflictsError struct {
+	error
+	conflicts []wire.MergeConflict
+}
+
+func (e *conflictsError) Unwrap() error { return e.error }
+
+func wireConflicts(conflicts []merge.Conflict) []wire.MergeConflict {
+	out := make([]wire.MergeConflict, 0, len(conflicts))
+	for _, x := range conflicts {
+		out = append(out, wire.MergeConflict{Note: x.Note, Field: x.Field, Base: x.Base, Ours: x.Ours, Theirs: x.Theirs})
+	}
+	return out
+}
+
+func (h *core) rollbackCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.RollbackRequest](c)
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	var to *memory.Revision
+	switch {
+	case body.Revision != nil:
+		to = new(memory.Revision(*body.Revision))
+	case body.At != nil:
+		to, err = h.Clone.RevisionOf(ctx, s, ref, "at", body.At.Format(time.RFC3339Nano))
+	case body.Snapshot != nil:
+		if err = clone.CheckSnapshotName(*body.Snapshot); err == nil {
+			to, err = h.Clone.RevisionOf(ctx, s, ref, "snapshot", *body.Snapshot)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if to == nil {
+		return fault.InvalidField("revision", "is required, or at, or snapshot")
+	}
+	out, err := h.Clone.Rollback(ctx, s, ref, *to)
+	if err != nil {
+		return err
+	}
+	setRevision(c, out.Revision)
+	return reply(c, http.StatusOK, wire.RollbackResult{Revision: int64(out.Revision), Changed: out.Changed})
+}
+
+func (h *core) listSnapshots(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	list, err := h.Clone.Snapshots(c.Request.Context(), scope(c), ref)
+	if err != nil {
+		return err
+	}
+	out := wire.SnapshotList{Items: make([]wire.Snapshot, 0, len(list))}
+	for i := range list {
+		out.Items = append(out.Items, wireSnapshot(&list[i]))
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+func wireSnapshot(n *memory.Snapshot) wire.Snapshot {
+	return wire.Snapshot{Name: n.Name, Revision: int64(n.Revision), CreatedAt: wireTime(n.CreatedAt)}
+}
+
+func (h *core) createSnapshot(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.SnapshotRequest](c)
+	if err != nil {
+		return err
+	}
+	var at *memory.Revision
+	if body.Revision != nil {
+		at = new(memory.Revision(*body.Revision))
+	}
+	n, err := h.Clone.Snapshot(c.Request.Context(), scope(c), ref, body.Name, at)
+	if err != nil {
+		return err
+	}
+	setRevision(c, n.Revision)
+	return reply(c, http.StatusCreated, wireSnapshot(&n))
+}
+
+func (h *core) deleteSnapshot(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	if err := h.Clone.DeleteSnapshot(c.Request.Context(), scope(c), ref, c.Param("snapshot")); err != nil {
+		return err
+	}
+	return noContent(c)
+}
+
+func (h *core) blameNote(c *gin.Context) error {
+	_, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	fields, err := h.Clone.Blame(c.Request.Context(), scope(c), v, id)
+	if err != nil {
+		return err
+	}
+	out := wire.Blame{Fields: make(map[string]wire.FieldOrigin, len(fields))}
+	for name, x := range fields {
+		out.Fields[name] = wire.FieldOrigin{
+			Revision: int64(x.Revision), At: wireTime(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: optional(x.Job),
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/hooks"
+)
+
+func (h *core) createWebhook(c *gin.Context) error {
+	body, err := bind[wire.WebhookInput](c)
+	if err != nil {
+		return err
+	}
+	w, secret, err := h.Hooks.Create(c.Request.Context(), scope(c), valueOr(body.Collection, ""), hooks.Change{URL: &body.URL, Events: eventNames(body.Events)})
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusCreated, wireWebhook(&w, secret))
+}
+
+func (h *core) listWebhooks(c *gin.Context) error {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	after, err := cur.afterID()
+	if err != nil {
+		return err
+	}
+	limit := pageLimit(c)
+	list, err := h.Hooks.List(c.Request.Context(), scope(c), after, limit+1)
+	if err != nil {
+		return err
+	}
+	list, next := cutPage(list, limit, func(w memory.Webhook) string { return w.ID.String() })
+	out := wire.WebhookList{Items: make([]wire.Webhook, len(list))}
+	for i := range list {
+		out.Items[i] = wireWebhook(&list[i], "")
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) getWebhook(c *gin.Context) error {
+	id, err := pathID(c, "webhook")
+	if err != nil {
+		return err
+	}
+	w, err := h.Hooks.Get(c.Request.Context(), scope(c), id)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wireWebhook(&w, ""))
+}
+
+func (h *core) patchWebhook(c *gin.Context) error {
+	id, err := pathID(c, "webhook")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.WebhookPatch](c)
+	if err != nil {
+		return err
+	}
+	change := hooks.Change{URL: body.URL, Rotate: valueOr(body.RotateSecret, false)}
+	if body.Events.IsSpecified() {
+		var events []wire.WebhookEvent
+		if !body.Events.IsNull() {
+			events = body.Events.MustGet()
+		}
+		change.Events = eventNames(events)
+	}
+	w, secret, err := h.Hooks.Update(c.Request.Context(), scope(c), id, change)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wireWebhook(&w, secret))
+}
+
+func (h *core) deleteWebhook(c *gin.Context) error {
+	id, err := pathID(c, "webhook")
+	if err == nil {
+		err = h.Hooks.Delete(c.Request.Context(), scope(c), id)
+	}
+	if err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+func (h *core) listDeliveries(c *gin.Context) error {
+	id, err := pathID(c, "webhook")
+	if err != nil {
+		return err
+	}
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	limit := pageLimit(c)
+	q := memory.DeliveryQuery{Webhook: id, State: memory.DeliveryState(query(c).Get("state")), Limit: limit + 1}
+	if q.Before, err = cur.afterID(); err != nil {
+		return err
+	}
+	list, err := h.Hooks.Deliveries(c.Request.Context(), scope(c), q)
+	if err != nil {
+		return err
+	}
+	list, next := cutPage(list, limit, func(d memory.Delivery) string { return d.ID.String() })
+	out := wire.DeliveryList{Items: make([]wire.Delivery, len(list))}
+	for i := range list {
+		out.Items[i] = wireDelivery(&list[i])
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) retryDelivery(c *gin.Context) error {
+	webhook, err := pathID(c, "webhook")
+	if err != nil {
+		return err
+	}
+	id, err := pathID(c, "delivery")
+	if err != nil {
+		return err
+	}
+	d, err := h.Hooks.Retry(c.Request.Context(), scope(c), webhook, id)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusAccepted, wireDelivery(&d))
+}
+
+func eventNames(events []wire.WebhookEvent) *[]string {
+	out := make([]string, len(events))
+	for i, e := range events {
+		out[i] = string(e)
+	}
+	return &out
+}
+
+func wireWebhook(w *memory.Webhook, secret string) wire.Webhook {
+	out := wire.Webhook{ID: w.ID, URL: w.URL, Collection: optional(w.Collection), CreatedAt: wireTime(w.CreatedAt), UpdatedAt: wireTime(w.UpdatedAt)}
+	events := w.Events
+	if len(events) == 0 {
+		events = hooks.Events()
+	}
+	out.Events = make([]wire.WebhookEvent, len(events))
+	for i, e := range events {
+		out.Events[i] = wire.WebhookEvent(e)
+	}
+	if secret != "" {
+		out.Secret = &secret
+	}
+	return out
+}
+
+func wireDelivery(d *memory.Delivery) wire.Delivery {
+	out := wire.Delivery{
+		ID: d.ID, Event: d.Event, Collection: d.Collection, Revision: int64(d.Revision), State: wire.DeliveryState(d.State), Attempts: d.Attempts,
+		CreatedAt: wireTime(d.CreatedAt), UpdatedAt: wireTime(d.UpdatedAt),
+	}
+	if d.Status != 0 {
+		out.Status = &d.Status
+	}
+	if d.Error != "" {
+		out.Error = &d.Error
+	}
+	if !d.NextAt.IsZero() {
+		out.NextAt = new(wireTime(d.NextAt))
+	}
+	return out
+}

@@ -1,0 +1,347 @@
+package app
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+)
+
+// zoo is a gateway whose collections, one for each policy, are told words that are deleted later.
+type zoo struct {
+	*gatewayTest
+
+	model  *llmtest.Server // nil: none is configured
+	data   string          // folder of an embedded gateway
+	owner  string          // URL of the database of servers
+	redis  string          // URL of their Redis
+	prefix string          // of its keys
+
+	paths []string          // of the contract, that are read and have no parameter but the collection
+	saved map[string]string // ids of messages, by collection and word
+	keys  map[string]string // idempotency keys, likewise
+}
+
+// cageSettings are settings by which policies derive at once.
+var cageSettings = map[string]object{
+	"mem0": {"summary_every": 1}, "memorybank": {"summary_delay": 0}, "memoryos": {"short_capacity": 1, "heat_threshold": 1}, "layered": {"importance_threshold": 0, "consolidate_every": 2, "consolidate_from": 1},
+}
+
+// inEachZoo runs a test on each engine, with and without a model.
+func inEachZoo(t *testing.T, do func(t *testing.T, z *zoo)) {
+	t.Helper()
+	for _, servers := range []bool{false, true} {
+		for _, modeled := range []bool{false, true} {
+			t.Run(fmt.Sprintf("servers=%t,model=%t", servers, modeled), func(t *testing.T) {
+				t.Parallel()
+				do(t, newZoo(t, servers, modeled))
+			})
+		}
+	}
+}
+
+func newZoo(t *testing.T, servers, modeled bool) *zoo {
+	t.Helper()
+	z := &zoo{saved: map[string]string{}, keys: map[string]string{}}
+	if modeled {
+		z.model = llmtest.New(t)
+	}
+	set := func(c *Settings) {
+		z.data, z.redis, z.prefix = c.Data, c.RedisURL, c.Redis.Prefix
+		if modeled {
+			c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", z.model.URL(), "fake-1"
+			c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerPause = 1, time.Millisecond, time.Millisecond
+		}
+	}
+	if servers {
+		s := newServers(t, true)
+		z.owner = s.database.OwnerURL
+		s.worker(set)
+		z.gatewayTest = s.gateway(set)
+	} else {
+		z.gatewayTest = startGateway(t, set)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range doc.Paths.Map() {
+		rest, ok := strings.CutPrefix(path, "/v1/collections/{collection}")
+		if ok && item.Get != nil && !strings.Contains(rest, "{") && rest != "/changes" {
+			z.paths = append(z.paths, rest)
+		}
+	}
+	slices.Sort(z.paths)
+	for _, policy := range z.policyNames() {
+		made := object{"name": policy, "policy": policy, "external": object{"user": "of-" + policy}}
+		if set := cageSettings[policy]; set != nil {
+			made["policy_config"] = set
+		}
+		z.call(http.StatusCreated, http.MethodPost, "/v1/collections", made)
+	}
+	return z
+}
+
+// said is a message with a word that nothing else has.
+func said(word string) object {
+	return object{"messages": []object{
+		{"role": "user", "name": "Nora", "content": "I keep the spare key of the boathouse under the " + word + " statue. I have a boat called Bo."},
+		{"role": "assistant", "content": "I see."},
+	}}
+}
+
+// tell has a collection learn messages, each under an idempotency key of its own.
+func (z *zoo) tell(policy, key string, body object) object {
+	z.t.Helper()
+	status, answer := z.tryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, "/v1/collections/"+policy+"/messages?wait=evolved", body)
+	if status != http.StatusAccepted {
+		z.t.Fatalf("%s: status %d: %v", policy, status, answer)
+	}
+	return answer
+}
+
+// fill tells every collection these words, among others.
+func (z *zoo) fill(words ...string) {
+	z.t.Helper()
+	for _, policy := range z.policyNames() {
+		z.tell(policy, policy+"first", object{"messages": []object{{"role": "user", "name": "Nora", "content": "I live in Lisbon with my sister Anna."}, {"role": "assistant", "content": "I see."}}})
+		for _, word := range words {
+			z.keys[policy+word] = fmt.Sprint("key", len(z.keys))
+			answer := z.tell(policy, z.keys[policy+word], said(word))
+			z.saved[policy+word] = answer["messages"].([]any)[0].(object)["id"].(string)
+		}
+		for i, text := range []string{"My brother Tom works at Siemens in Porto.", "We sail to Cascais every summer."} {
+			z.tell(policy, fmt.Sprint(policy, "later", i), object{"messages": []object{{"role": "user", "name": "Nora", "content": text}, {"role": "assistant", "content": "Good to know."}}})
+		}
+	}
+	z.call(http.StatusAccepted, http.MethodPost, "/v1/collections/memgpt/flush", object{"force": true})
+	z.settle()
+}
+
+// settle waits until nothing is left to do.
+func (z *zoo) settle() {
+	z.t.Helper()
+	z.until("all jobs have ended", func() bool {
+		for _, state := range []string{"queued", "running"} {
+			if len(z.call(http.StatusOK, http.MethodGet, "/v1/jobs?limit=1&state="+state, nil)["items"].([]any)) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// seen returns the doors of a collection behind which a word is seen.
+func (z *zoo) seen(policy, word string) (out []string) {
+	z.t.Helper()
+	at := "/v1/collections/" + policy
+	user := "of-" + policy
+	look := func(method, path string, body any) {
+		header, text := "", ""
+		if body != nil {
+			header, text = "application/json", textOf(z.t, body)
+		}
+		if status, _, answer := z.raw(method, path, header, text); strings.Contains(strings.ToLower(answer), word) {
+			out = append(out, fmt.Sprintf("%s %s %.200s: %d %.800s", method, path, text, status, answer))
+		}
+	}
+	for _, rest := range z.paths {
+		look(http.MethodGet, at+rest, nil)
+	}
+	for _, path := range []string{
+		"/v1/jobs?limit=100", "/v1/reviews", "/v1/blocks", "/v1/audit", "/mem0/v1/events/", "/mem0/v1/entities/", "/mem0/v1/memories/?user_id=" + user, "/mem0/memories?user_id=" + user,
+		"/mem0/v2/entities/user/" + user + "/profile/",
+	} {
+		look(http.MethodGet, path, nil)
+	}
+	z.askFor(look, policy, "Under which statue is the spare key of the boathouse?")
+	return out
+}
+
+// askFor asks each door for something.
+func (z *zoo) askFor(look func(method, path string, body any), policy, query string) {
+	at, user := "/v1/collections/"+policy, "of-"+policy
+	look(http.MethodPost, at+"/search", object{"query": query, "k": 20})
+	look(http.MethodPost, at+"/context", object{"query": query})
+	look(http.MethodPost, "/v1/collections/by/context?user="+user, object{"query": query, "token_budget": 800}) // as hooks do
+	look(http.MethodPost, at+"/recall", object{"query": query})
+	look(http.MethodPost, "/v1/search", object{"query": query, "collections": []string{policy}})
+	look(http.MethodPost, at+"/chat", object{"message": query, "remember": false})
+	if policy == "memgpt" {
+		look(http.MethodPost, at+"/step", object{"tool": "conversation_search", "arguments": object{"query": query}})
+		look(http.MethodPost, at+"/step", object{"tool": "archival_search", "arguments": object{"query": query}})
+	}
+	for _, path := range []string{"/mem0/v1/memories/search/", "/mem0/search"} {
+		look(http.MethodPost, path, object{"query": query, "user_id": user})
+	}
+	for _, path := range []string{"/mem0/v2/memories/search/", "/mem0/v3/memories/search/"} {
+		look(http.MethodPost, path, object{"query": query, "filters": object{"user_id": user}})
+	}
+	look(http.MethodPost, "/mem0/v2/memories/", object{"filters": object{"user_id": user}})
+	look(http.MethodPost, "/mem0/v3/memories/", object{"filters": object{"user_id": user}})
+	rpc := func(method string, params object) {
+		look(http.MethodPost, "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	}
+	for _, tool := range []string{"search_notes", "build_context", "forget", "correct"} {
+		rpc("tools/call", object{"name": tool, "arguments": object{"collection": policy, "query": query}})
+	}
+	rpc("tools/call", object{"name": "list_collections", "arguments": object{}})
+	rpc("prompts/get", object{"name": "recall", "arguments": object{"collection": policy, "question": query}})
+	rpc("resources/list", object{})
+	rpc("resources/read", object{"uri": "slipbox://collections/" + policy})
+}
+
+// hidden checks that a word is seen nowhere, nor sent to the model.
+func (z *zoo) hidden(word, why string) {
+	z.t.Helper()
+	asked := 0
+	if z.model != nil {
+		asked = len(z.model.Requests())
+	}
+	for _, policy := range z.policyNames() {
+		for _, door := range z.seen(policy, word) {
+			z.t.Errorf("%s, %s: %s", policy, why, door)
+		}
+		id := z.saved[policy+word]
+		for method, params := range map[string]object{
+			"tools/call":     {"name": "get_note", "arguments": object{"collection": policy, "note": id}},
+			"resources/read": {"uri": "slipbox://collections/" + policy + "/notes/" + id},
+		} {
+			_, _, answer := z.raw(http.MethodPost, "/mcp", "application/json", textOf(z.t, object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+			if strings.Contains(answer, word) {
+				z.t.Errorf("%s, %s: MCP %s: %s", policy, why, method, answer)
+			}
+		}
+		_, reply := z.tryWith(http.Header{"Idempotency-Key": {z.keys[policy+word]}}, http.MethodPost, "/v1/collections/"+policy+"/messages?wait=evolved", said(word))
+		if answer := textOf(z.t, reply); strings.Contains(answer, word) {
+			z.t.Errorf("%s, %s: the reply to its idempotency key: %s", policy, why, answer)
+		}
+	}
+	if z.model == nil {
+		return
+	}
+	for _, r := range z.model.Requests()[asked:] {
+		if strings.Contains(strings.ToLower(string(r.Body)), word) {
+			z.t.Errorf("%s: the model was sent %s: %.1500s", why, r.Call, r.Body)
+		}
+	}
+}
+
+// bytesOf returns where a word is stored: files of the folder, rows of the database, keys of Redis.
+func (z *zoo) bytesOf(word string) (out []string) {
+	z.t.Helper()
+	if z.owner == "" {
+		err := filepath.WalkDir(z.data, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			if i := strings.Index(strings.ToLower(string(raw)), word); i >= 0 {
+				out = append(out, fmt.Sprintf("%s: %q", path, raw[max(0, i-100):min(len(raw), i+100)]))
+			}
+			return err
+		})
+		if err != nil {
+			z.t.Fatal(err)
+		}
+		return out
+	}
+	return append(z.rowsWith(word), z.keysWith(word)...)
+}
+
+func (z *zoo) rowsWith(word string) (out []string) {
+	z.t.Helper()
+	db, err := pgx.Connect(z.t.Context(), z.owner)
+	if err != nil {
+		z.t.Fatal(err)
+	}
+	defer func() { _ = db.Close(z.t.Context()) }()
+	rows, err := db.Query(z.t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
+	if err != nil {
+		z.t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		z.t.Fatal(err)
+	}
+	for _, table := range tables {
+		rows, err := db.Query(z.t.Context(), "SELECT left(t::text, 600) FROM "+pgx.Identifier{table}.Sanitize()+" t WHERE t::text ILIKE '%' || $1 || '%' OR t::text ILIKE '%' || $2 || '%'", word, hex.EncodeToString([]byte(word)))
+		if err != nil {
+			z.t.Fatal(err)
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			z.t.Fatal(err)
+		}
+		for _, row := range found {
+			out = append(out, table+": "+row)
+		}
+	}
+	return out
+}
+
+func (z *zoo) keysWith(word string) (out []string) {
+	z.t.Helper()
+	options, err := redis.ParseURL(z.redis)
+	if err != nil {
+		z.t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer func() { _ = client.Close() }()
+	keys := client.Scan(z.t.Context(), 0, "*"+z.prefix+"*", 1000).Iterator()
+	for keys.Next(z.t.Context()) {
+		raw, err := client.Dump(z.t.Context(), keys.Val()).Result()
+		if err == nil && strings.Contains(keys.Val()+raw, word) {
+			out = append(out, "Redis: "+keys.Val())
+		}
+	}
+	return out
+}
+
+// What is deleted is seen behind no door of any policy, on both engines, with and without a model, and what is erased is in
+// no file, row or cache.
+func TestDeletedBehindEveryDoor(t *testing.T) {
+	t.Parallel()
+	inEachZoo(t, func(t *testing.T, z *zoo) {
+		t.Helper()
+		z.fill("quokka", "axolotl")
+		for _, policy := range z.policyNames() {
+			if doors := z.seen(policy, "quokka"); len(doors) < 10 {
+				t.Errorf("%s: it is seen behind %d doors: %s", policy, len(doors), doors)
+			}
+		}
+		for _, policy := range z.policyNames() {
+			z.call(http.StatusNoContent, http.MethodDelete, "/v1/collections/"+policy+"/notes/"+z.saved[policy+"quokka"], nil)
+		}
+		z.settle()
+		z.hidden("quokka", "deleted")
+		for _, word := range []string{"axolotl", "quokka"} {
+			for _, policy := range z.policyNames() {
+				z.call(http.StatusOK, http.MethodDelete, "/v1/collections/"+policy+"/notes/"+z.saved[policy+word]+"?erase=true", nil)
+			}
+		}
+		z.settle()
+		z.hidden("axolotl", "erased")
+		if z.owner == "" {
+			z.stop()
+		}
+		for _, word := range []string{"axolotl", "quokka"} {
+			for _, place := range z.bytesOf(word) {
+				t.Errorf("%s is stored: %s", word, place)
+			}
+		}
+	})
+}

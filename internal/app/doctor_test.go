@@ -1,0 +1,63 @@
+package app
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+)
+
+// The start and doctor name the settings of a Postgres that loses what was acknowledged, and serve on it.
+func TestUnsafePostgresIsNamed(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	cfg := config.Default()
+	cfg.DatabaseURL, cfg.Auth.WrappingKey = db.URL, "a wrapping key that is long enough for all"
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	pg, err := openServers(t.Context(), cfg, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pg.Close() }()
+	facts, err := pg.Facts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnUnsafe(t.Context(), pg, log)
+	found := doctorPostgres(t.Context(), cfg, slog.New(slog.DiscardHandler))[0]
+	for _, name := range facts.Unsafe { // none, on servers of the developer's own
+		if !strings.Contains(out.String(), name) || found.State != Note || !strings.Contains(found.Fix, name) {
+			t.Errorf("%s is off; the log says %q, doctor %+v", name, out.String(), found)
+		}
+	}
+	if len(facts.Unsafe) == 0 && (out.Len() > 0 || found.State != OK) {
+		t.Errorf("the server is safe; the log says %q, doctor %+v", out.String(), found)
+	}
+}
+
+// Doctor says whose word about a client's address is believed, and warns where a proxy is likely and none is named.
+func TestDoctorNamesProxies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		addr    string
+		trusted []string
+		state   FindingState
+		says    string
+	}{
+		{"127.0.0.1:8080", nil, OK, "none is trusted"},
+		{"localhost:8080", nil, OK, "none is trusted"},
+		{"0.0.0.0:8080", nil, Note, "none is trusted"},
+		{":8080", nil, Note, "none is trusted"},
+		{"0.0.0.0:8080", []string{"10.0.0.0/8"}, OK, "10.0.0.0/8"},
+	} {
+		cfg := config.Default()
+		cfg.Addr, cfg.HTTP.TrustedProxies = c.addr, c.trusted
+		if f := doctorProxies(cfg); f.State != c.state || !strings.Contains(f.Detail, c.says) || (f.State == Note) != strings.Contains(f.Fix, "SLIPBOX_TRUSTED_PROXIES") {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
+)
+
+// headerSources names the notes that may still say what was deleted.
+const headerSources = "Slipbox-Sources"
+
+func (c *cli) remove() *cobra.Command {
+	var erase bool
+	var sources string
+	cmd := &cobra.Command{
+		Use: "delete NOTE", Short: "Delete a note, or erase it",
+		Long: "Delete a note and what was derived from it alone. Of a fact, the sentences that say it leave a mark in the\n" +
+			"messages that it was taken from. What was deleted stays in the history, until it is erased: --erase removes\n" +
+			"every version for good, also of a note that is deleted already. In a pipe the answer is JSON.",
+		Example: "  slipbox delete 01a209ee-4f42-78fb-9893-5cff446707b3\n" +
+			"  slipbox delete --erase --sources delete 01a209ee-4f42-78fb-9893-5cff446707b3",
+		Args: command.OneArg("the id of a note (`slipbox search` prints it)"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			path, query, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			if sources != "" {
+				query.Set("sources", sources)
+			}
+			if erase {
+				query.Set("erase", "true")
+			}
+			r := request{method: http.MethodDelete, path: path + "/notes/" + url.PathEscape(args[0]), query: query}
+			raw, header, err := to.get(cmd.Context(), r, nil)
+			if err != nil {
+				return err
+			}
+			var said []string
+			if ids := header.Get(headerSources); ids != "" {
+				said = strings.Split(ids, ",")
+			}
+			if err := c.removed(args[0], raw, said); err != nil || len(said) == 0 {
+				return err
+			}
+			return c.errs.line("may still say it: %s; --sources delete deletes them, too", clean(strings.Join(said, " ")))
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&erase, "erase", false, "remove every version, in forks too; nothing can be restored")
+	f.StringVar(&sources, "sources", "", "what happens to the notes that it was derived from: `keep` or delete (default: the sentences that say it are taken out)")
+	return cmd
+}
+
+// removed prints what was deleted; report is that of an erasure.
+func (c *cli) removed(note string, report json.RawMessage, said []string) error {
+	if len(report) == 0 {
+		if !c.asJSON() {
+			return c.out.line("deleted %s", clean(note))
+		}
+		raw, err := json.Marshal(struct {
+			Deleted string   `json:"deleted"`
+			Sources []string `json:"sources,omitempty"`
+		}{note, said})
+		if err != nil {
+			return err
+		}
+		return c.out.json(raw)
+	}
+	if c.asJSON() {
+		return c.out.json(report)
+	}
+	var got wire.ErasureReport
+	if err := json.Unmarshal(report, &got); err != nil {
+		return err
+	}
+	if err := c.out.line("erased %s", count(len(got.Erased), "note", "notes")); err != nil {
+		return err
+	}
+	details := []string{fmt.Sprintf("%d versions", got.Versions), count(len(got.Rewritten), "note keeps", "notes keep") + " the current version only"}
+	if n := len(got.Waiting); n > 0 {
+		details = append(details, "summaries are made again first (`slipbox watch`)")
+	}
+	return c.out.details(0, details...)
+}

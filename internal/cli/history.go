@@ -1,0 +1,387 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory/transfer"
+)
+
+const (
+	// chunkLines and chunkBytes bound what is sent of a history at once: the newest part can be searched while others load, and
+	// little is sent again after an interrupt.
+	chunkLines = 1_000
+	chunkBytes = 4 << 20
+	// The job of an import is looked at after the first of these times, then after twice as long up to the second.
+	firstLook, longestLook = 10 * time.Millisecond, 500 * time.Millisecond
+)
+
+// historyFlags are the flags of an import about histories.
+type historyFlags struct {
+	format, me, zone, since, dates string
+}
+
+// options returns what the flags say.
+func (f *historyFlags) options() (o transfer.Options, err error) {
+	o = transfer.Options{Format: f.format, Me: f.me, Dates: f.dates}
+	if f.zone != "" {
+		if o.Zone, err = time.LoadLocation(f.zone); err != nil {
+			return o, fmt.Errorf("--timezone %q: name one of the IANA database, such as Europe/Berlin", f.zone)
+		}
+	}
+	if f.since != "" {
+		for _, layout := range []string{time.RFC3339, time.DateOnly} {
+			if o.Since, err = time.Parse(layout, f.since); err == nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return o, fmt.Errorf("--since %q: name a day, such as 2026-03-01", f.since)
+	}
+	return o, nil
+}
+
+// home is what an import has to know of its collection.
+type home struct {
+	policy    string
+	onePerson bool
+	exchanges bool // what is said later depends on what was said before
+	zone      string
+}
+
+// homeOf reads how a collection remembers; of one that does not exist yet, its policy.
+func (i *importing) homeOf(ctx context.Context) (h home, err error) {
+	var c struct {
+		Policy string         `json:"policy"`
+		Config map[string]any `json:"policy_config"`
+	}
+	_, _, err = i.to.get(ctx, request{method: http.MethodGet, path: i.path, query: i.ids}, &c)
+	if r, ok := errors.AsType[*refusal](err); ok && r.missesCollection() {
+		if i.policy == "" {
+			i.suggest(ctx, i.to, r)
+			return h, err
+		}
+		c.Policy, err = i.policy, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	var list struct {
+		Items []struct {
+			Name      string         `json:"name"`
+			Exchanges bool           `json:"exchanges"`
+			Defaults  map[string]any `json:"defaults"`
+		} `json:"items"`
+	}
+	if _, _, err := i.to.get(ctx, request{method: http.MethodGet, path: "/v1/policies"}, &list); err != nil {
+		return h, err
+	}
+	h.policy = c.Policy
+	config := map[string]any{}
+	for _, p := range list.Items {
+		if p.Name == c.Policy {
+			config, h.exchanges = p.Defaults, p.Exchanges
+		}
+	}
+	for key, value := range c.Config {
+		config[key] = value
+	}
+	h.onePerson = config["persons"] == "one"
+	h.zone, _ = config["timezone"].(string)
+	return h, nil
+}
+
+// history imports what a person has of another program: it says what it understood, asks what nothing says, and sends the messages.
+func (i *importing) history(ctx context.Context, s *transfer.Source, name string) error {
+	h, err := i.homeOf(ctx)
+	if err != nil {
+		return err
+	}
+	o := i.options
+	o.OnePerson, o.Newest = h.onePerson, !h.exchanges
+	if o.Zone == nil && h.zone != "" {
+		if o.Zone, err = time.LoadLocation(h.zone); err != nil {
+			return err
+		}
+	}
+	i.errs.statusf("reading %s…", name)
+	report, err := transfer.Read(ctx, s, o, func(transfer.Line) error { return nil })
+	i.errs.done()
+	if err != nil {
+		return i.plainly(err)
+	}
+	if report.AskMe {
+		if o.Me, err = i.askMe(ctx, report); err != nil {
+			return err
+		}
+	}
+	if err := i.understood(name, report, h); err != nil {
+		return err
+	}
+	i.report.Files++
+	i.report.Understood = append(i.report.Understood, report)
+	if i.dry {
+		i.report.Created += report.Messages + report.Notes
+		return nil
+	}
+	send := &sending{importing: i, total: report.Messages + report.Notes, begun: time.Now(), name: name}
+	if report.Format == "jsonl" || report.Format == "mem0" || report.Format == "markdown" {
+		send.whole = true // its lines may refer to each other
+	}
+	defer send.close()
+	if _, err := transfer.Read(ctx, s, o, func(l transfer.Line) error { return send.add(ctx, l) }); err != nil {
+		return i.plainly(err)
+	}
+	return send.flush(ctx)
+}
+
+// plainly returns an error of a source as people read it.
+func (i *importing) plainly(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	if len(f.Fields) == 1 {
+		return fmt.Errorf("--%s %s", f.Fields[0].Field, f.Fields[0].Reason)
+	}
+	return errors.New(f.Message)
+}
+
+// askMe asks who of the people of a history is remembered.
+func (i *importing) askMe(ctx context.Context, r transfer.Report) (string, error) {
+	var names []string
+	for _, p := range r.People[:min(len(r.People), 20)] {
+		names = append(names, clean(p.Name))
+	}
+	who := strings.Join(names, ", ")
+	if _, ok := terminal(i.in); !ok {
+		return "", fmt.Errorf("this memory is of one person, and several speak (%s); say who is remembered with --me NAME", who)
+	}
+	for {
+		if err := i.errs.line("This memory is of one person. Who of these is remembered: %s?", who); err != nil {
+			return "", err
+		}
+		said, err := reading(ctx, func() (string, error) { return bufio.NewReader(io.LimitReader(i.in, 16<<10)).ReadString('\n') })
+		if said = strings.TrimSpace(said); said == "" || err != nil && !errors.Is(err, io.EOF) {
+			return "", errors.New("nobody was named; say who is remembered with --me NAME")
+		}
+		for _, p := range r.People {
+			if strings.EqualFold(p.Name, said) {
+				return p.Name, nil
+			}
+		}
+	}
+}
+
+// understood says what was understood of a source, where a person reads it.
+func (i *importing) understood(name string, r transfer.Report, h home) error {
+	if i.asJSON() {
+		return nil
+	}
+	said := []string{count(r.Messages, "message", "messages"), count(r.Sessions, "conversation", "conversations")}
+	if r.Notes > 0 {
+		said = []string{count(r.Notes, "note", "notes")}
+	}
+	if r.From != "" {
+		said = append(said, r.From[:len(time.DateOnly)]+" to "+r.To[:len(time.DateOnly)])
+	}
+	lines := []string{fmt.Sprintf("%s is %s: %s", name, r.What, strings.Join(said, ", "))}
+	if len(r.People) > 0 {
+		var people []string
+		for _, p := range r.People[:min(len(r.People), 8)] {
+			people = append(people, fmt.Sprintf("%s (%d)", p.Name, p.Messages))
+		}
+		lines = append(lines, "people: "+strings.Join(people, ", "))
+	}
+	for _, l := range r.First {
+		who := l.Name
+		if who == "" {
+			who = l.Role
+		}
+		lines = append(lines, strings.TrimSpace(strings.Join([]string{l.OccurredAt, who + ":", l.Content}, " ")))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Left)) {
+		lines = append(lines, fmt.Sprintf("left out: %s (%d)", reason, r.Left[reason]))
+	}
+	if r.Undated > 0 {
+		lines = append(lines, fmt.Sprintf("%d have no date that can be right, and get that of the import", r.Undated))
+	}
+	lines = append(lines, r.Doubts...)
+	if h.exchanges {
+		lines = append(lines, "the oldest comes first: "+h.policy+" lets what is said later replace what was said before")
+	} else {
+		lines = append(lines, "the newest comes first, and is found while the rest loads")
+	}
+	for _, line := range lines {
+		if err := i.errs.text("", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sending sends the lines of a history.
+type sending struct {
+	*importing
+
+	name  string
+	whole bool // one import, not several
+	total int
+	begun time.Time
+	sent  int
+	body  bytes.Buffer
+	held  int
+	file  *os.File
+}
+
+func (s *sending) add(ctx context.Context, l transfer.Line) error {
+	if s.plain && l.Raw == nil {
+		l.Infer = new(bool) // false
+	}
+	line, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if s.whole && s.file == nil {
+		if s.file, err = os.CreateTemp("", "slipbox-lines-"); err != nil {
+			return err
+		}
+	}
+	if s.held++; s.whole {
+		_, err := s.file.Write(append(line, '\n'))
+		return err
+	}
+	s.body.Write(append(line, '\n'))
+	if s.held >= chunkLines || s.body.Len() >= chunkBytes {
+		return s.flush(ctx)
+	}
+	return nil
+}
+
+func (s *sending) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name())
+	}
+}
+
+// flush sends what is held, and waits until it is imported. What is there already is not written again, so it may be sent twice.
+func (s *sending) flush(ctx context.Context) error {
+	if s.held == 0 {
+		return nil
+	}
+	r := request{method: http.MethodPost, path: s.path + "/import", query: s.ids, media: "application/x-ndjson", repeatable: true}
+	if s.file != nil {
+		r.file = s.file.Name()
+	} else {
+		r.body = bytes.Clone(s.body.Bytes())
+	}
+	s.body.Reset()
+	done := s.sent
+	var accepted wire.JobAccepted
+	err := s.create(ctx, s.to, s.policy, func() error {
+		_, header, err := s.to.get(ctx, r, &accepted)
+		s.redacted(header)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	job, err := s.await(ctx, s.to, accepted.Job.ID.String(), func(p *wire.Progress) { s.progress(done + int(p.Done)) })
+	if err != nil {
+		return err
+	}
+	s.sent += s.held
+	s.held = 0
+	s.progress(s.sent)
+	return s.results(ctx, s.to, job, func(line *wire.BulkResult) {
+		switch {
+		case line.Error != nil && line.Error.Code == string(fault.Exists):
+			s.report.Differ++
+		case line.Error != nil:
+			refused := refusal{Problem: *line.Error}
+			s.refused++
+			if len(s.report.Skipped) < maxSkips {
+				s.skip(fmt.Sprintf("%s, line %d", s.name, done+line.Line), refused.Error())
+			}
+		case line.Status == http.StatusOK:
+			s.report.Known++
+		default:
+			s.report.Created++
+		}
+	})
+}
+
+// maxSkips bounds the lines that a report names.
+const maxSkips = 100
+
+// progress says how far the import is, and how long it still takes.
+func (s *sending) progress(done int) {
+	left := ""
+	if took := time.Since(s.begun); done > 0 && took > 2*time.Second {
+		left = ", about " + (took * time.Duration(max(0, s.total-done)) / time.Duration(done)).Round(time.Second).String() + " left"
+	}
+	s.errs.statusf("importing %s: %d of %d%s…", s.name, done, s.total, left)
+}
+
+// await waits for the job of an import.
+func (c *cli) await(ctx context.Context, to *client, id string, progress func(*wire.Progress)) (wire.Job, error) {
+	for wait := firstLook; ; wait = min(2*wait, longestLook) {
+		var job wire.Job
+		if _, _, err := to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id)}, &job); err != nil {
+			return job, err
+		}
+		switch {
+		case job.State == wire.JobStateDone:
+			return job, nil
+		case ended(job.State):
+			reason := "it was " + string(job.State)
+			if job.Error != nil && *job.Error != "" {
+				reason = clean(*job.Error)
+			}
+			return job, failure{fmt.Sprintf("the import ended early (%s); the same command continues it", reason), ExitRefused}
+		}
+		if job.Progress != nil {
+			progress(job.Progress)
+		}
+		if err := rest(ctx, wait); err != nil {
+			return job, err
+		}
+	}
+}
+
+// results calls each for the lines of an import.
+func (c *cli) results(ctx context.Context, to *client, job wire.Job, each func(*wire.BulkResult)) error {
+	resp, err := to.do(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + job.ID.String() + "/results"})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	rows := bufio.NewScanner(resp.Body)
+	rows.Buffer(nil, maxEvent)
+	for rows.Scan() {
+		var line wire.BulkResult
+		if err := json.Unmarshal(rows.Bytes(), &line); err == nil && line.Line >= 1 { // the summary has no line
+			each(&line)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return to.away(err)
+	}
+	return nil
+}

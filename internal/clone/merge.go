@@ -1,0 +1,638 @@
+package clone
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/merge"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+const (
+	// maxMerged is how many notes one merge may change.
+	maxMerged = 10_000
+	// maxReviewed is how many notes one review may show.
+	maxReviewed = 500
+	// mergeTries is how often a merge begins again because another one was written meanwhile.
+	mergeTries = 10
+)
+
+// MergeInput asks for the changes of another collection.
+type MergeInput struct {
+	From     string
+	At       *memory.Revision // of From; nil: its head
+	Strategy merge.Strategy   // "": fail
+	Notes    []uuid.UUID      // only these, and their links; nil: all
+	Select   Select           // only what it selects
+	DryRun   bool             // write nothing
+	// Review makes a review instead, of all that is not approved at once.
+	Review bool
+	// ApproveFrom is the confidence from which on an added note needs no review; nil: none is approved at once.
+	ApproveFrom *float64
+
+	closes *memory.Review // approve it with the merge
+	reason string
+}
+
+// Select selects notes of the other collection. Its zero value selects all.
+type Select struct {
+	Kinds         []memory.Kind
+	MinConfidence float64 // of the attribute "confidence"; a note without one has none
+	MinAge        time.Duration
+}
+
+func (f *Select) isZero() bool { return len(f.Kinds) == 0 && f.MinConfidence == 0 && f.MinAge == 0 }
+
+func (f *Select) matches(n *memory.Note, now time.Time) bool {
+	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, n.Kind)) &&
+		(f.MinConfidence == 0 || confidence(n) >= f.MinConfidence) &&
+		(f.MinAge == 0 || !n.CreatedAt.After(now.Add(-f.MinAge)))
+}
+
+func confidence(n *memory.Note) float64 {
+	c, _ := n.Attributes["confidence"].(float64)
+	return c
+}
+
+// Merged is the outcome of a merge.
+type Merged struct {
+	Revision     memory.Revision // of the changeset, or the head when nothing was written
+	Notes, Links int             // that the merge changes
+	Conflicts    []merge.Conflict
+	Review       *memory.Review // what waits for approval; nil: nothing does
+}
+
+// ErrConflicts is the cause of the fault for a merge with conflicts that is to fail on them. The outcome lists them.
+var ErrConflicts = fault.New(fault.Conflict, "both sides changed the same fields; choose ours or theirs, or only some notes")
+
+// Merge brings what another collection of the lineage has changed since the fork point, or since the last merge, into a
+// collection, as one changeset. It needs notes:write, and base:write on a shared base; a review of a shared base needs
+// notes:write.
+func (c *Service) Merge(ctx context.Context, s tenant.Scope, ref string, in MergeInput) (Merged, error) {
+	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+		return Merged{}, err
+	}
+	switch in.Strategy {
+	case "":
+		in.Strategy = merge.Fail
+	case merge.Fail, merge.Ours, merge.Theirs:
+	default:
+		return Merged{}, fault.InvalidField("strategy", "must be fail, ours or theirs")
+	}
+	for try := 1; ; try++ {
+		out, err := c.merge(ctx, s, ref, &in)
+		if !errors.Is(err, memory.ErrMoved) || try == mergeTries {
+			return out, err
+		}
+	}
+}
+
+func (c *Service) merge(ctx context.Context, s tenant.Scope, ref string, in *MergeInput) (Merged, error) {
+	p, err := c.planMerge(ctx, s, ref, in)
+	if err != nil {
+		return Merged{}, err
+	}
+	if in.DryRun {
+		return p.dryRun(ctx)
+	}
+	if p.ours.Collection.Shared() && (!in.Review || in.ApproveFrom != nil) {
+		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
+			return Merged{}, err
+		}
+	}
+	if in.Review {
+		return p.review(ctx, in)
+	}
+	return p.write(ctx, in)
+}
+
+// mergePlan is what a merge has read of the other side, which does not change while it runs.
+type mergePlan struct {
+	c            *Service
+	s            tenant.Scope
+	ours, theirs memory.View
+	strategy     merge.Strategy
+	ids          []uuid.UUID // of the notes to merge
+	links        []memory.LinkID
+	chosen       bool // only some of what the other side has changed
+	base, other  map[uuid.UUID]*memory.Note
+	baseLinks    map[memory.LinkID]memory.Link
+	otherLinks   map[memory.LinkID]memory.Link
+	usage        map[uuid.UUID]memory.Usage
+}
+
+func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in *MergeInput) (*mergePlan, error) {
+	p := &mergePlan{c: c, s: s, strategy: in.Strategy}
+	var err error
+	if p.ours, err = c.store.OpenView(ctx, s, ref, memory.At{}); err != nil {
+		return nil, err
+	}
+	if p.theirs, err = c.store.OpenView(ctx, s, in.From, memory.At{AsOf: in.At}); err != nil {
+		return nil, renameField(err, "as_of", "at")
+	}
+	if err := checkMergeable(&p.ours.Collection, &p.theirs.Collection); err != nil {
+		return nil, err
+	}
+	base, partial, err := c.mergeBase(ctx, s, &p.ours, &p.theirs)
+	if err != nil {
+		return nil, err
+	}
+	touched, err := c.store.Touched(ctx, s, base, p.theirs)
+	if err != nil {
+		return nil, err
+	}
+	p.ids, p.links = touched.Notes, touched.Links
+	if err := p.readBase(ctx, &base, partial); err != nil {
+		return nil, err
+	}
+	p.choose(in)
+	if len(p.ids) > maxMerged {
+		return nil, fault.InvalidField("from", "changes %d notes; one merge changes at most %d: choose some with notes", len(p.ids), maxMerged)
+	}
+	if p.usage, err = c.store.Usage(ctx, s, p.theirs, p.ids); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func checkMergeable(ours, theirs *memory.Collection) error {
+	switch {
+	case ours.ID == theirs.ID:
+		return fault.InvalidField("from", "is the collection itself; to return to an earlier revision, use rollback")
+	case ours.Policy != theirs.Policy:
+		return fault.InvalidField("from", "has the policy %q, and this collection %q: export its notes and import them here", theirs.Policy, ours.Policy)
+	case ours.Embedder != theirs.Embedder || ours.Dim != theirs.Dim:
+		return fault.InvalidField("from", "has the embedder %q, and this collection %q: embed one of them again with the other's (POST /v1/collections/{collection}/reembed)",
+			theirs.Embedder, ours.Embedder)
+	}
+	return nil
+}
+
+// readBase reads both ends of what the other side has changed.
+func (p *mergePlan) readBase(ctx context.Context, base *memory.View, partial []partialMerge) (err error) {
+	if p.base, err = p.c.notesIn(ctx, p.s, *base, p.ids); err != nil {
+		return err
+	}
+	for _, m := range partial {
+		later, err := p.c.notesIn(ctx, p.s, m.view, m.notes)
+		if err != nil {
+			return err
+		}
+		for _, id := range m.notes {
+			p.base[id] = later[id]
+		}
+	}
+	if p.other, err = p.c.notesIn(ctx, p.s, p.theirs, p.ids); err != nil {
+		return err
+	}
+	if p.baseLinks, err = p.c.linksIn(ctx, p.s, *base, p.links); err != nil {
+		return err
+	}
+	p.otherLinks, err = p.c.linksIn(ctx, p.s, p.theirs, p.links)
+	return err
+}
+
+// choose leaves out what the other side did not change, and what was not asked for.
+func (p *mergePlan) choose(in *MergeInput) {
+	now := p.c.clock()
+	differs := func(id uuid.UUID) bool {
+		_, ok := changeOf(id, p.base[id], p.other[id])
+		return ok
+	}
+	p.ids = slices.DeleteFunc(p.ids, func(id uuid.UUID) bool { return !differs(id) })
+	if p.chosen = in.Notes != nil || !in.Select.isZero(); !p.chosen {
+		return
+	}
+	keep := map[uuid.UUID]bool{}
+	for _, id := range p.ids {
+		n := p.other[id]
+		if n == nil {
+			n = p.base[id]
+		}
+		if (in.Notes == nil || slices.Contains(in.Notes, id)) && in.Select.matches(n, now) {
+			keep[id] = true
+		}
+	}
+	p.ids = slices.DeleteFunc(p.ids, func(id uuid.UUID) bool { return !keep[id] })
+	p.links = slices.DeleteFunc(p.links, func(l memory.LinkID) bool { return !keep[l.Source] && !keep[l.Target] })
+}
+
+// head reads the side that is written, in a transaction or before it.
+type head struct {
+	notes func(ids []uuid.UUID) ([]memory.Note, error)
+	links func(q memory.LinkQuery) ([]memory.Link, error)
+	byKey func(kind memory.Kind, key string) (memory.Note, error)
+}
+
+func (p *mergePlan) headOf(ctx context.Context) head {
+	return head{
+		notes: func(ids []uuid.UUID) ([]memory.Note, error) {
+			return p.c.store.Notes(ctx, p.s, p.ours, ids, memory.ReadOptions{Vector: true})
+		},
+		links: func(q memory.LinkQuery) ([]memory.Link, error) { return p.c.store.Links(ctx, p.s, p.ours, q) },
+		byKey: func(kind memory.Kind, key string) (memory.Note, error) {
+			return p.c.store.NoteByKey(ctx, p.s, p.ours, kind, key)
+		},
+	}
+}
+
+func headOfTx(ctx context.Context, tx memory.Tx) head {
+	return head{
+		notes: func(ids []uuid.UUID) ([]memory.Note, error) {
+			return tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
+		},
+		links: func(q memory.LinkQuery) ([]memory.Link, error) { return tx.Links(ctx, q) },
+		byKey: func(kind memory.Kind, key string) (memory.Note, error) { return tx.NoteByKey(ctx, kind, key) },
+	}
+}
+
+// decision is what a merge writes.
+type decision struct {
+	ours      map[uuid.UUID]*memory.Note
+	puts      []memory.Note
+	deletes   []uuid.UUID
+	links     []memory.Link
+	unlinks   []memory.LinkID
+	conflicts []merge.Conflict
+	same      map[uuid.UUID]uuid.UUID // notes of the other side that this side has under another id
+}
+
+func (d *decision) isEmpty() bool { return len(d.puts)+len(d.deletes)+len(d.links)+len(d.unlinks) == 0 }
+
+func (p *mergePlan) decide(h head) (*decision, error) {
+	d := &decision{same: map[uuid.UUID]uuid.UUID{}}
+	var err error
+	if d.ours, err = readNotes(p.ids, h.notes); err != nil {
+		return nil, err
+	}
+	for _, id := range p.ids {
+		if err := p.decideNote(h, d, id); err != nil {
+			return nil, err
+		}
+	}
+	return d, p.decideLinks(h, d)
+}
+
+func (p *mergePlan) decideNote(h head, d *decision, id uuid.UUID) error {
+	ours, theirs := d.ours[id], p.other[id]
+	if ours == nil && theirs != nil && theirs.Key != "" {
+		if done, err := p.decideKey(h, d, theirs); done || err != nil {
+			return err
+		}
+	}
+	out, conflicts := merge.Notes(p.base[id], ours, theirs, p.strategy)
+	d.conflicts = append(d.conflicts, conflicts...)
+	switch {
+	case out == ours:
+	case out == nil:
+		d.deletes = append(d.deletes, id)
+	default:
+		d.puts = append(d.puts, p.attributed(*out))
+	}
+	return nil
+}
+
+// decideKey decides about a note whose key this side uses for another note: one that says the same is that note.
+func (p *mergePlan) decideKey(h head, d *decision, theirs *memory.Note) (done bool, err error) {
+	taken, err := h.byKey(theirs.Kind, theirs.Key)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	if held, ok := p.other[taken.ID]; slices.Contains(p.ids, taken.ID) && (!ok || held.Key != theirs.Key || held.Kind != theirs.Kind) {
+		return false, nil // the merge frees the key
+	}
+	d.same[theirs.ID] = taken.ID
+	fields := merge.Fields(&taken, theirs)
+	if len(fields) == 0 {
+		return true, nil
+	}
+	d.conflicts = append(d.conflicts, merge.Conflict{Note: theirs.ID, Field: "key", Ours: taken.ID.String(), Theirs: theirs.ID.String()})
+	if p.strategy == merge.Theirs {
+		n := *theirs
+		n.ID, n.CreatedAt, n.Error = taken.ID, taken.CreatedAt, ""
+		d.puts, d.ours[n.ID] = append(d.puts, n), &taken
+	}
+	return true, nil
+}
+
+// attributed names the agent of the other side in a note that says nothing of where it is from.
+func (p *mergePlan) attributed(n memory.Note) memory.Note {
+	if n.Provenance.Actor == "" {
+		n.Provenance.Actor = p.theirs.Collection.AgentName
+	}
+	return n
+}
+
+func (p *mergePlan) decideLinks(h head, d *decision) error {
+	ours, err := readLinks(p.links, h.links)
+	if err != nil {
+		return err
+	}
+	for _, id := range p.links {
+		base, had := p.baseLinks[id]
+		now, has := ours[id]
+		then, wanted := p.otherLinks[id]
+		switch {
+		case had == wanted && (!had || sameLink(&base, &then)), has == wanted && (!has || sameLink(&now, &then)):
+			continue // they changed nothing, or it is so already
+		case had == has && (!had || sameLink(&base, &now)):
+		default:
+			d.conflicts = append(d.conflicts, linkConflict(id, linkValue(base, had), linkValue(now, has), linkValue(then, wanted)))
+			if p.strategy != merge.Theirs {
+				continue
+			}
+		}
+		if wanted {
+			then.LinkID = d.renamed(id)
+			d.links = append(d.links, then)
+		} else {
+			d.unlinks = append(d.unlinks, id)
+		}
+	}
+	return nil
+}
+
+// renamed returns a link between the notes that this side has.
+func (d *decision) renamed(l memory.LinkID) memory.LinkID {
+	if id, ok := d.same[l.Source]; ok {
+		l.Source = id
+	}
+	if id, ok := d.same[l.Target]; ok {
+		l.Target = id
+	}
+	return l
+}
+
+func linkConflict(id memory.LinkID, base, ours, theirs any) merge.Conflict {
+	return merge.Conflict{Note: id.Source, Field: "links." + id.Relation + "." + id.Target.String(), Base: base, Ours: ours, Theirs: theirs}
+}
+
+func linkValue(l memory.Link, ok bool) any {
+	if !ok {
+		return nil
+	}
+	return map[string]any{"confidence": l.Confidence, "attributes": l.Attributes}
+}
+
+func (p *mergePlan) dryRun(ctx context.Context) (Merged, error) {
+	d, err := p.decide(p.headOf(ctx))
+	if err != nil {
+		return Merged{}, err
+	}
+	return d.merged(p.ours.At), nil
+}
+
+func (d *decision) merged(at memory.Revision) Merged {
+	return Merged{Revision: at, Notes: len(d.puts) + len(d.deletes), Links: len(d.links) + len(d.unlinks), Conflicts: d.conflicts}
+}
+
+// write decides and writes under the lock of the collection, so that no other write comes between.
+func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
+	from := memory.MergedFrom{Collection: p.theirs.Collection.ID, Revision: p.theirs.At}
+	if p.chosen {
+		from.Notes = p.ids
+	}
+	o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
+		Action: "collection.merge", Target: p.ours.Collection.ID.String(),
+		Detail: map[string]any{"from": from.Collection.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
+	}}}
+	var out Merged
+	w, err := p.c.store.Write(ctx, p.s, p.ours.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		if err := in.check(ctx, tx); err != nil {
+			return err
+		}
+		d, err := p.decide(headOfTx(ctx, tx))
+		if err != nil {
+			return err
+		}
+		if out = d.merged(0); len(d.conflicts) > 0 && p.strategy == merge.Fail {
+			return ErrConflicts
+		}
+		if err := p.checkQuota(ctx, d); err != nil {
+			return err
+		}
+		if err := p.apply(ctx, tx, d); err != nil {
+			return err
+		}
+		return in.close(ctx, tx, p.s, !d.isEmpty())
+	})
+	if errors.Is(err, ErrConflicts) {
+		out.Revision, out.Notes, out.Links = p.ours.At, 0, 0
+		return out, err
+	}
+	if err != nil {
+		return Merged{}, err
+	}
+	out.Revision = w.Revision
+	return out, nil
+}
+
+func (p *mergePlan) checkQuota(ctx context.Context, d *decision) error {
+	if p.c.quota == nil {
+		return nil
+	}
+	var added, size int64
+	for i := range d.puts {
+		if d.ours[d.puts[i].ID] == nil {
+			added, size = added+1, size+int64(len(d.puts[i].Content))
+		}
+	}
+	if added == 0 {
+		return nil
+	}
+	return p.c.quota.CheckNotes(ctx, p.s, added, size)
+}
+
+// apply writes a decision: links that end first, while both of their notes are there, and new ones last.
+func (p *mergePlan) apply(ctx context.Context, tx memory.Tx, d *decision) error {
+	if d.isEmpty() {
+		return nil
+	}
+	for _, id := range d.unlinks {
+		if _, err := tx.Unlink(ctx, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range d.deletes {
+		if err := tx.Delete(ctx, id); err != nil {
+			return err
+		}
+	}
+	for i := range d.puts {
+		if err := p.put(ctx, tx, d, d.puts[i]); err != nil {
+			return err
+		}
+	}
+	for _, l := range d.links {
+		l.Layer, l.From = uuid.Nil, 0
+		if _, err := tx.Link(ctx, l); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid) {
+			return err // a link of a note that is not here is left out
+		}
+	}
+	if err := p.adopt(ctx, tx, d); err != nil {
+		return err
+	}
+	return p.c.refresh(ctx, tx, d)
+}
+
+// put writes a note, with the use that it has had, and lets it be embedded when it has no vector.
+func (p *mergePlan) put(ctx context.Context, tx memory.Tx, d *decision, n memory.Note) error {
+	made, err := tx.Put(ctx, n)
+	if err != nil {
+		return err
+	}
+	if u, used := p.usage[n.ID]; used && d.ours[n.ID] == nil {
+		if err := tx.SetUsage(ctx, n.ID, u); err != nil {
+			return err
+		}
+	}
+	if made.Vector != nil || p.adopts(d, &n) {
+		return nil
+	}
+	_, err = tx.Enqueue(ctx, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, Note: n.ID, Payload: memory.EmbedOnly()})
+	return err
+}
+
+// adopts reports whether a note is new here, and its policy has not finished with it.
+func (p *mergePlan) adopts(d *decision, n *memory.Note) bool {
+	return d.ours[n.ID] == nil && memory.Decides(p.ours.Collection.Policy) && (n.State == memory.StateRaw || n.State == memory.StatePending)
+}
+
+// adopt enqueues the job that finishes notes which came unfinished.
+func (p *mergePlan) adopt(ctx context.Context, tx memory.Tx, d *decision) error {
+	if !slices.ContainsFunc(d.puts, func(n memory.Note) bool { return p.adopts(d, &n) }) {
+		return nil
+	}
+	_, err := tx.Enqueue(ctx, memory.Job{Kind: memory.JobAdopt, Stage: memory.StageTask})
+	return err
+}
+
+// refresh marks what is derived from changed notes as stale, and lets the policy make it again.
+func (c *Service) refresh(ctx context.Context, tx memory.Tx, d *decision) error {
+	v := tx.View()
+	if c.policies == nil {
+		return nil
+	}
+	known, _ := c.policies.ByName(v.Collection.Policy)
+	policy, ok := known.(memory.Refresher)
+	if !ok {
+		return nil
+	}
+	written := map[uuid.UUID]*memory.Note{}
+	for i := range d.puts {
+		written[d.puts[i].ID] = &d.puts[i]
+	}
+	for _, id := range d.deletes {
+		written[id] = nil
+	}
+	var ids []uuid.UUID
+	for id, is := range written {
+		if was := d.ours[id]; (was == nil) != (is == nil) || was != nil && was.Content != is.Content {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.SortFunc(ids, memory.CompareIDs)
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}, Sources: ids}
+	q.Vector = true
+	derived, err := tx.ListNotes(ctx, q)
+	if err != nil {
+		return err
+	}
+	var follows []memory.Follow
+	for _, id := range ids {
+		stale, err := markStale(ctx, tx, id, derived, written)
+		if err != nil {
+			return err
+		}
+		follows = append(follows, policy.Refresh(d.ours[id], written[id], stale)...)
+	}
+	return memory.EnqueueFollows(ctx, tx, v.Collection.ID, follows)
+}
+
+// markStale marks the notes that are derived from one as stale, unless the other side made them again itself.
+func markStale(ctx context.Context, tx memory.Tx, source uuid.UUID, derived []memory.Note, written map[uuid.UUID]*memory.Note) ([]memory.Note, error) {
+	var out []memory.Note
+	for i := range derived {
+		n := &derived[i]
+		if _, merged := written[n.ID]; merged || !slices.Contains(n.Provenance.Sources, source) {
+			continue
+		}
+		if !n.Provenance.Stale {
+			n.Provenance.Stale = true
+			if _, err := tx.Put(ctx, *n); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, *n)
+	}
+	return out, nil
+}
+
+// partialMerge is a merge of some notes only.
+type partialMerge struct {
+	view  memory.View
+	notes []uuid.UUID
+}
+
+// mergeBase returns the view from which both sides differ: the later of the fork point and the last merge between them, either
+// way. partial are later merges of some notes from the other side, oldest first.
+func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *memory.View) (base memory.View, partial []partialMerge, err error) {
+	base, ok := memory.Ancestor(ours, theirs)
+	if !ok {
+		return base, nil, unrelated("from")
+	}
+	into, err := c.store.Merges(ctx, s, *ours)
+	if err != nil {
+		return base, nil, err
+	}
+	back, err := c.store.Merges(ctx, s, *theirs)
+	if err != nil {
+		return base, nil, err
+	}
+	last, view, partial := lastMerge(into, theirs)
+	if last != nil {
+		base = view
+	}
+	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 && (last == nil || view.Holds(last.Collection, last.Revision)) {
+		base = view
+	}
+	slices.Reverse(partial)
+	return base, partial, nil
+}
+
+// lastMerge finds the last merge in a log, newest first, that took all of a revision of the other side's lineage, and the merges
+// of some notes since. What a rollback has taken back does not count.
+func lastMerge(log []memory.Changeset, other *memory.View) (last *memory.Changeset, view memory.View, partial []partialMerge) {
+	upto := memory.Revision(-1) // after a rollback: only what was before it
+	for i := range log {
+		m := &log[i]
+		if upto >= 0 && m.Revision > upto {
+			continue
+		}
+		if m.Cause == memory.CauseRollback {
+			upto = m.MergedFrom.Revision
+			continue
+		}
+		v, ok := other.Upto(m.MergedFrom.Collection, m.MergedFrom.Revision)
+		if !ok {
+			continue
+		}
+		if m.MergedFrom.Notes == nil {
+			return m, v, partial
+		}
+		partial = append(partial, partialMerge{v, m.MergedFrom.Notes})
+	}
+	return nil, memory.View{}, partial
+}

@@ -1,0 +1,487 @@
+package clone_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/merge"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func (l *lab) patch(ref string, id uuid.UUID, p notes.NotePatch) {
+	l.t.Helper()
+	_, err := l.notes.Patch(l.t.Context(), l.all, ref, id, p, memory.Request{})
+	l.must(err)
+}
+
+func (l *lab) delete(ref string, id uuid.UUID) {
+	l.t.Helper()
+	_, err := l.notes.Delete(l.t.Context(), l.all, ref, id, memory.Request{})
+	l.must(err)
+}
+
+func (l *lab) merge(into, from string, in clone.MergeInput) clone.Merged {
+	l.t.Helper()
+	in.From = from
+	m, err := l.clones.Merge(l.t.Context(), l.all, into, in)
+	l.must(err)
+	return m
+}
+
+// diff returns all pages of a diff as lines.
+func (l *lab) diff(ref string, in clone.DiffInput) string {
+	l.t.Helper()
+	var out []string
+	for in.Limit = 2; ; {
+		d, err := l.clones.Diff(l.t.Context(), l.all, ref, in)
+		l.must(err)
+		for _, n := range d.Notes {
+			show := n.After
+			if show == nil {
+				show = n.Before
+			}
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", n.Change, show.Content, strings.Join(n.Fields, ","))))
+		}
+		for _, x := range d.Links {
+			out = append(out, fmt.Sprintf("%s link %s", x.Change, x.Relation))
+		}
+		if in.After = d.Next; d.Next == uuid.Nil {
+			slices.Sort(out)
+			return strings.Join(out, "; ")
+		}
+	}
+}
+
+func (l *lab) note(ref string, id uuid.UUID) *memory.Note {
+	l.t.Helper()
+	v, err := l.store.OpenView(l.t.Context(), l.all, ref, memory.At{})
+	l.must(err)
+	list, err := l.store.Notes(l.t.Context(), l.all, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
+	l.must(err)
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+func (l *lab) want(what, got, want string) {
+	l.t.Helper()
+	if got != want {
+		l.t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+// family is a base with two forks.
+func family(t *testing.T) (l *lab, one, two, three uuid.UUID) {
+	t.Helper()
+	l = open(t)
+	base := l.collection(notes.CollectionInput{Name: "base"})
+	one, two, three = l.add(base, "one"), l.add(base, "two"), l.add(base, "three")
+	l.clone(l.all, "base", clone.Input{Name: "f"})
+	l.clone(l.all, "base", clone.Input{Name: "g"})
+	return l, one, two, three
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	l, one, two, three := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE"), Tags: nullable.NewNullableWithValue([]string{"x"})})
+	l.delete("f", two)
+	_, err := l.notes.PutLinks(t.Context(), l.all, "f", one, []notes.LinkInput{{Target: three}}, memory.Request{})
+	l.must(err)
+	l.patch("g", three, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
+	all := "added link related; changed ONE content,tags; removed two"
+	l.want("of a fork", l.diff("f", clone.DiffInput{}), all)
+	l.want("of its base", l.diff("base", clone.DiffInput{Against: "f"}), "added two; changed one content,tags; removed link related")
+	l.want("of two forks", l.diff("f", clone.DiffInput{Against: "g"}), "added link related; changed ONE content,tags; changed three category; removed two")
+	l.want("since a revision", l.diff("f", clone.DiffInput{AgainstAt: new(memory.Revision(4))}), "added link related; removed two")
+	l.want("of a kind", l.diff("f", clone.DiffInput{Kinds: []memory.Kind{memory.KindFact}}), "")
+	l.collection(notes.CollectionInput{Name: "other"})
+	for name, in := range map[string]clone.DiffInput{"other": {Against: "f"}, "f": {Against: "f"}, "base": {}} {
+		_, err := l.clones.Diff(t.Context(), l.all, name, in)
+		l.is(err, fault.Invalid)
+	}
+	_, err = l.clones.Diff(t.Context(), l.all, "f", clone.DiffInput{Against: "none"})
+	l.is(err, fault.NotFound)
+	_, err = l.clones.Diff(t.Context(), l.all, "f", clone.DiffInput{At: new(memory.Revision(99))})
+	l.is(err, fault.Invalid)
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	l, one, two, three := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("one\nmore")})
+	l.patch("base", one, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"base"})})
+	l.delete("f", two)
+	made := l.add(memory.Collection{ID: l.id("f")}, "new")
+	_, err := l.notes.PutLinks(t.Context(), l.all, "f", made, []notes.LinkInput{{Target: three}}, memory.Request{})
+	l.must(err)
+
+	before := l.head("base")
+	dry := l.merge("base", "f", clone.MergeInput{DryRun: true})
+	if dry.Notes != 3 || dry.Links != 1 || len(dry.Conflicts) != 0 || l.head("base") != before {
+		t.Errorf("dry run: %+v", dry)
+	}
+	m := l.merge("base", "f", clone.MergeInput{})
+	if m.Notes != 3 || m.Links != 1 || m.Revision != before+1 {
+		t.Errorf("merge: %+v", m)
+	}
+	n := l.note("base", one)
+	l.want("both sides", n.Content+" "+strings.Join(n.Tags, ","), "one\nmore base")
+	if l.note("base", made).Vector == nil || l.note("base", two) != nil {
+		t.Errorf("after the merge: %v", l.contents("base"))
+	}
+	// Neither side has embedded what both made of it.
+	jobs, err := l.store.ListJobs(t.Context(), l.all, memory.JobQuery{Collection: l.id("base")})
+	l.must(err)
+	if n.Vector != nil || len(jobs) != 1 || jobs[0].Note != one || string(jobs[0].Payload) != string(memory.EmbedOnly()) {
+		t.Errorf("jobs: %+v", jobs)
+	}
+	l.want("what differs then", l.diff("f", clone.DiffInput{}), "changed one\nmore tags")
+	if again := l.merge("base", "f", clone.MergeInput{}); again.Revision != m.Revision || again.Notes+again.Links != 0 {
+		t.Errorf("merging again: %+v", again)
+	}
+
+	// From the last merge on: the base's change since is kept, and the fork's next one comes.
+	l.patch("base", one, notes.NotePatch{Content: new("one\nmore\nbase\n")})
+	l.patch("f", one, notes.NotePatch{Content: new("ONE\nmore")})
+	l.merge("base", "f", clone.MergeInput{})
+	l.want("the second merge", l.note("base", one).Content, "ONE\nmore\nbase\n")
+	// The other way round, and back, nothing comes twice.
+	l.merge("f", "base", clone.MergeInput{})
+	l.want("both are equal", l.diff("f", clone.DiffInput{}), "")
+	if m := l.merge("base", "f", clone.MergeInput{}); m.Notes != 0 {
+		t.Errorf("after both ways: %+v", m)
+	}
+}
+
+func (l *lab) id(ref string) uuid.UUID {
+	l.t.Helper()
+	c, err := l.store.ResolveCollection(l.t.Context(), l.all, ref)
+	l.must(err)
+	return c.ID
+}
+
+func (l *lab) head(ref string) memory.Revision {
+	l.t.Helper()
+	c, err := l.store.ResolveCollection(l.t.Context(), l.all, ref)
+	l.must(err)
+	return c.Head
+}
+
+func TestMergeConflicts(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []merge.Strategy{merge.Fail, merge.Ours, merge.Theirs} {
+		l, one, two, three := family(t)
+		l.patch("f", one, notes.NotePatch{Content: new("theirs")})
+		l.patch("base", one, notes.NotePatch{Content: new("ours")})
+		l.delete("f", two)
+		l.patch("base", two, notes.NotePatch{Category: nullable.NewNullableWithValue("kept")})
+		l.delete("base", three)
+		l.patch("f", three, notes.NotePatch{Category: nullable.NewNullableWithValue("kept")})
+		before := l.head("base")
+		m, err := l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Strategy: strategy})
+		var fields []string
+		for _, c := range m.Conflicts {
+			fields = append(fields, c.Field)
+		}
+		l.want("conflicts of "+string(strategy), fmt.Sprint(fields), "[content deleted deleted]")
+		state := l.note("base", one).Content + fmt.Sprint(l.note("base", two) != nil, l.note("base", three) != nil)
+		switch strategy {
+		case merge.Fail:
+			if !errors.Is(err, clone.ErrConflicts) || l.head("base") != before {
+				t.Errorf("fail: %v", err)
+			}
+		case merge.Ours:
+			l.want("ours", state, "ourstrue false")
+		case merge.Theirs:
+			l.want("theirs", state, "theirsfalse true")
+			if m := l.merge("base", "f", clone.MergeInput{}); m.Notes != 0 || len(m.Conflicts) > 0 {
+				t.Errorf("again: %+v", m)
+			}
+		}
+	}
+}
+
+// TestMergeSome: chosen notes are merged, and the others still later.
+func TestMergeSome(t *testing.T) {
+	t.Parallel()
+	l, one, two, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("one\nf")})
+	l.patch("f", two, notes.NotePatch{Content: new("two\nf")})
+	l.merge("base", "f", clone.MergeInput{Notes: []uuid.UUID{one}})
+	l.want("only one", strings.Join(l.contents("base"), "|"), "one\nf|two|three")
+	l.patch("base", one, notes.NotePatch{Content: new("one\nf\nbase\n")})
+	l.patch("f", one, notes.NotePatch{Content: new("ONE\nf")})
+	l.merge("base", "f", clone.MergeInput{})
+	l.want("the rest", strings.Join(l.contents("base"), "|"), "ONE\nf\nbase\n|two\nf|three")
+}
+
+func TestMergeRefused(t *testing.T) {
+	t.Parallel()
+	l, one, _, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("f")})
+	l.collection(notes.CollectionInput{Name: "other"})
+	l.collection(notes.CollectionInput{Name: "amem", Policy: "amem"})
+	for from, code := range map[string]fault.Code{"base": fault.Invalid, "other": fault.Invalid, "amem": fault.Invalid, "none": fault.NotFound} {
+		_, err := l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: from})
+		l.is(err, code)
+	}
+	reader := l.scope(uuid.Nil, tenant.NotesRead)
+	_, err := l.clones.Merge(t.Context(), reader, "base", clone.MergeInput{From: "f"})
+	l.is(err, fault.Forbidden)
+	writer := l.scope(uuid.Nil, tenant.NotesRead, tenant.NotesWrite)
+	_, err = l.clones.Merge(t.Context(), writer, "base", clone.MergeInput{From: "f"})
+	l.is(err, fault.Forbidden)
+	_, err = l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Strategy: "both"})
+	l.is(err, fault.Invalid)
+	fork := l.clone(l.all, "base", clone.Input{Name: "short", TTLSeconds: new(int64(60))})
+	l.now = l.now.Add(time.Hour)
+	for _, pair := range [][2]string{{fork.Collection.ID.String(), "base"}, {"base", fork.Collection.ID.String()}} {
+		_, err = l.clones.Merge(t.Context(), l.all, pair[0], clone.MergeInput{From: pair[1]})
+		l.is(err, fault.NotFound)
+	}
+}
+
+// TestMergeKeys: a note that both sides learned under one key is one note; what else both say under it is a conflict.
+func TestMergeKeys(t *testing.T) {
+	t.Parallel()
+	l, _, _, three := family(t)
+	put := func(ref, key, content string) (id uuid.UUID) {
+		_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			n, err := tx.Put(ctx, memory.Note{Kind: memory.KindFact, Key: key, Content: content, State: memory.StateEvolved, OccurredAt: l.now})
+			id = n.ID
+			return err
+		})
+		l.must(err)
+		return id
+	}
+	put("base", "same", "likes tea")
+	same := put("f", "same", "likes tea")
+	_, err := l.notes.PutLinks(t.Context(), l.all, "f", same, []notes.LinkInput{{Target: three}}, memory.Request{})
+	l.must(err)
+	ours := put("base", "other", "lives in Rome")
+	put("f", "other", "lives in Oslo")
+	m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Theirs})
+	l.want("one of each", strings.Join(l.contents("base"), "|"), "one|two|three|likes tea|lives in Oslo")
+	if m.Links != 1 || len(m.Conflicts) != 1 || m.Conflicts[0].Field != "key" || l.note("base", ours).Content != "lives in Oslo" {
+		t.Errorf("merge: %+v", m)
+	}
+}
+
+// TestManyForksMerge: forks that merge into one base at the same time, beside writers of all, each land whole.
+func TestManyForksMerge(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(notes.CollectionInput{Name: "base"})
+	shared := l.add(base, "shared")
+	const forks, each = 6, 5
+	var group sync.WaitGroup
+	for i := range forks {
+		f := l.clone(l.all, "base", clone.Input{Name: fmt.Sprint("f", i)}).Collection
+		group.Go(func() {
+			for k := range each {
+				tag := fmt.Sprint("t", i, k)
+				l.add(f, tag)
+				l.patch(f.ID.String(), shared, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{tag})})
+				l.merge("base", f.ID.String(), clone.MergeInput{Strategy: merge.Fail})
+			}
+		})
+	}
+	group.Go(func() {
+		for k := range each {
+			l.add(base, fmt.Sprint("base ", k))
+		}
+	})
+	group.Wait()
+	if got := l.contents("base"); len(got) != 1+forks*each+each {
+		t.Errorf("the base has %d notes: %v", len(got), got)
+	}
+	if tags := l.note("base", shared).Tags; len(tags) != forks {
+		t.Errorf("each fork's last tag, once: %v", tags)
+	}
+}
+
+func TestMergeReview(t *testing.T) {
+	t.Parallel()
+	l, one, two, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	l.delete("f", two)
+	made := l.add(memory.Collection{ID: l.id("f")}, "new")
+	proposer := l.scope(uuid.Nil, tenant.NotesRead, tenant.NotesWrite)
+	m, err := l.clones.Merge(t.Context(), proposer, "base", clone.MergeInput{From: "f", Review: true})
+	l.must(err)
+	if m.Review == nil || len(m.Review.Changes) != 3 || m.Review.State != memory.ReviewOpen {
+		t.Fatalf("review: %+v", m)
+	}
+	l.want("nothing is written", strings.Join(l.contents("base"), "|"), "one|two|three")
+	_, err = l.clones.ApproveMerge(t.Context(), proposer, *m.Review, nil, "")
+	l.is(err, fault.Forbidden)
+	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{uuid.New()}, "")
+	l.is(err, fault.Invalid)
+	r, err := l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{one, made}, "only these")
+	l.must(err)
+	l.want("in part", strings.Join(l.contents("base"), "|"), "ONE|two|three|new")
+	if r.State != memory.ReviewApproved || r.Revision != l.head("base") || r.Reason != "only these" || l.note("base", made).Provenance.Actor == "" {
+		t.Errorf("approved: %+v", r)
+	}
+	_, err = l.clones.ApproveMerge(t.Context(), l.all, r, nil, "")
+	l.is(err, fault.Conflict)
+
+	// What has changed since it was shown is not approved.
+	l.patch("f", one, notes.NotePatch{Category: nullable.NewNullableWithValue("f")})
+	m = l.merge("base", "f", clone.MergeInput{Review: true})
+	l.patch("base", one, notes.NotePatch{Category: nullable.NewNullableWithValue("x")})
+	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{one}, "")
+	l.is(err, fault.Conflict)
+}
+
+// TestPromote: what a fork learned goes to the base as far as it is asked for; the gate lets through what is sure.
+func TestPromote(t *testing.T) {
+	t.Parallel()
+	l, one, _, _ := family(t)
+	fact := func(content string, confidence float64) {
+		_, err := l.store.Write(t.Context(), l.all, l.id("f"), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			n := memory.Note{Kind: memory.KindFact, Content: content, State: memory.StateEvolved, OccurredAt: l.now}
+			if confidence > 0 {
+				n.Attributes = map[string]any{"confidence": confidence}
+			}
+			_, err := tx.Put(ctx, n)
+			return err
+		})
+		l.must(err)
+	}
+	fact("sure", .95)
+	fact("likely", .7)
+	fact("doubtful", .2)
+	fact("unstated", 0)
+	l.patch("f", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
+	facts := clone.Select{Kinds: []memory.Kind{memory.KindFact}, MinConfidence: .5}
+	m := l.merge("base", "f", clone.MergeInput{Review: true, Select: facts, ApproveFrom: new(.9)})
+	l.want("at once", strings.Join(l.contents("base"), "|"), "one|two|three|sure")
+	if m.Review == nil || len(m.Review.Changes) != 1 || m.Review.Changes[0].After.Content != "likely" || m.Review.Confidence != .7 {
+		t.Errorf("review: %+v", m.Review)
+	}
+	_, err := l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, "")
+	l.must(err)
+	l.want("after approval", strings.Join(l.contents("base"), "|"), "one|two|three|sure|likely")
+	old := clone.Select{MinAge: time.Hour}
+	if m := l.merge("base", "f", clone.MergeInput{Select: old}); m.Notes != 0 {
+		t.Errorf("too young: %+v", m)
+	}
+	l.now = l.now.Add(2 * time.Hour)
+	l.merge("base", "f", clone.MergeInput{Select: old})
+	l.want("when they are old", fmt.Sprint(len(l.contents("base")), l.note("base", one).Category), "7c")
+}
+
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	l, one, two, three := family(t)
+	_, err := l.notes.PutLinks(t.Context(), l.all, "base", two, []notes.LinkInput{{Target: three}}, memory.Request{})
+	l.must(err)
+	at := l.head("base")
+	l.patch("base", one, notes.NotePatch{Content: new("ONE"), Tags: nullable.NewNullableWithValue([]string{"x"})})
+	l.delete("base", two)
+	l.add(memory.Collection{ID: l.id("base")}, "new")
+	last := l.head("base")
+	out, err := l.clones.Rollback(t.Context(), l.all, "base", at)
+	l.must(err)
+	if out.Changed != 3 || out.Revision != last+1 {
+		t.Errorf("rollback: %+v", out)
+	}
+	l.want("as it was", l.diff("base", clone.DiffInput{AgainstAt: &at}), "")
+	l.want("since", l.diff("base", clone.DiffInput{AgainstAt: &last}), "added link related; added two; changed one content,tags; removed new")
+	again, err := l.clones.Rollback(t.Context(), l.all, "base", at)
+	l.must(err)
+	if again.Changed != 0 || again.Revision != out.Revision {
+		t.Errorf("again: %+v", again)
+	}
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", last)
+	l.must(err)
+	l.want("taken back", l.diff("base", clone.DiffInput{AgainstAt: &last}), "")
+
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", 99)
+	l.is(err, fault.Invalid)
+	f := l.clone(l.all, "base", clone.Input{Mode: clone.Copy, Name: "copy"})
+	l.must(l.clones.RunCopy(t.Context(), l.all, *f.Job, noProgress))
+	_, err = l.clones.Rollback(t.Context(), l.all, "copy", 1)
+	l.is(err, fault.RevisionGone)
+	_, err = l.clones.Rollback(t.Context(), l.scope(uuid.Nil, tenant.NotesWrite), "base", 1)
+	l.is(err, fault.Forbidden)
+}
+
+// TestMergeAfterRollback: a merge that a rollback has taken back may come again.
+func TestMergeAfterRollback(t *testing.T) {
+	t.Parallel()
+	l, one, _, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	at := l.head("base")
+	l.merge("base", "f", clone.MergeInput{})
+	_, err := l.clones.Rollback(t.Context(), l.all, "base", at)
+	l.must(err)
+	l.want("rolled back", l.note("base", one).Content, "one")
+	l.merge("base", "f", clone.MergeInput{})
+	l.want("merged again", l.note("base", one).Content, "ONE")
+}
+
+func TestSnapshotsAndTimes(t *testing.T) {
+	t.Parallel()
+	l, one, _, _ := family(t)
+	ctx := t.Context()
+	made, err := l.clones.Snapshot(ctx, l.all, "base", "before the trip", nil)
+	l.must(err)
+	for _, name := range []string{"", "7", "2026-01-01T00:00:00Z", "a/b", "a\nb", strings.Repeat("a", 101), "-x"} {
+		_, err := l.clones.Snapshot(ctx, l.all, "base", name, nil)
+		l.is(err, fault.Invalid)
+	}
+	l.now = l.now.Add(time.Hour)
+	l.patch("base", one, notes.NotePatch{Content: new("ONE")})
+	for _, at := range []string{"before the trip", "3", l.now.Add(-time.Minute).Format(time.RFC3339)} {
+		r, err := l.clones.RevisionOf(ctx, l.all, "base", "as_of", at)
+		l.must(err)
+		if r == nil || *r != made.Revision {
+			t.Errorf("%s is revision %v, want %d", at, r, made.Revision)
+		}
+	}
+	_, err = l.clones.RevisionOf(ctx, l.all, "base", "as_of", "no such name")
+	l.is(err, fault.Invalid)
+	list, err := l.clones.Snapshots(ctx, l.all, "base")
+	l.must(err)
+	l.must(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"))
+	l.is(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"), fault.NotFound)
+	if len(list) != 1 || list[0].Name != "before the trip" {
+		t.Errorf("snapshots: %+v", list)
+	}
+}
+
+func TestBlame(t *testing.T) {
+	t.Parallel()
+	l, one, _, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"x"})})
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	l.patch("f", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c"), Attributes: nullable.NewNullableWithValue(map[string]any{"mood": "good"})})
+	v, err := l.store.OpenView(t.Context(), l.all, "f", memory.At{})
+	l.must(err)
+	fields, err := l.clones.Blame(t.Context(), l.all, v, one)
+	l.must(err)
+	for field, want := range map[string]memory.Revision{"content": 5, "tags": 4, "category": 6, "attributes.mood": 6, "context": 1, "importance": 1} {
+		if got := fields[field]; got.Revision != want || got.Actor == "" || got.Cause == "" {
+			t.Errorf("%s is of %+v, want revision %d", field, got, want)
+		}
+	}
+	_, err = l.clones.Blame(t.Context(), l.all, v, uuid.New())
+	l.is(err, fault.NotFound)
+}

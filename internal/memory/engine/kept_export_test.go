@@ -1,0 +1,13 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// ListKept lists notes from what is kept; ok is false when the store has to answer.
+func (e *Engine) ListKept(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) (out []memory.Note, ok bool, err error) {
+	return e.listKept(ctx, s, &v, &q)
+}

@@ -1,0 +1,143 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// Lists that are brought up to date from the log are those that the store reads, page by page, after all that was added, changed,
+// deleted and restored meanwhile, also in a fork. A listing of an earlier revision is left to the store.
+func TestKeptListsAreThoseOfTheStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{heuristic: true, policy: memory.PolicyNone})
+	rng := rand.New(rand.NewPCG(3, 4))
+	c := w.c.ID
+	var ids []uuid.UUID
+	step := func(i int) {
+		t.Helper()
+		_, err := w.store.Write(t.Context(), w.s, c, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
+			n := memory.Note{
+				Kind: memory.KindFact, Content: fmt.Sprintf("Fact %d.", i), OccurredAt: tx.Now(), State: memory.StateEvolved,
+				Attributes: map[string]any{"odd": strconv.FormatBool(i%2 == 1)},
+			}
+			if i%3 == 0 {
+				n.Kind, n.Key = memory.KindSession, fmt.Sprintf("key-%d", i)
+			}
+			if len(ids) > 3 {
+				id := ids[rng.IntN(len(ids))]
+				seen, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{})
+				if err != nil {
+					return err
+				}
+				switch {
+				case len(seen) == 0: // it was deleted and comes back
+					n.ID, n.Key = id, ""
+				case rng.IntN(2) == 0:
+					return tx.Delete(ctx, id)
+				default:
+					n = seen[0]
+					n.Content += " Changed."
+					_, err := tx.Put(ctx, n)
+					return err
+				}
+			}
+			put, err := tx.Put(ctx, n)
+			if n.ID == uuid.Nil {
+				ids = append(ids, put.ID)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func() {
+		t.Helper()
+		v := w.view(c)
+		for _, q := range []memory.NoteQuery{
+			{Kinds: []memory.Kind{memory.KindFact}, Limit: 3},
+			{Kinds: []memory.Kind{memory.KindSession}, Limit: 100, Keyed: true},
+			{Kinds: []memory.Kind{memory.KindFact}, Limit: 2, Newest: true},
+			{Kinds: []memory.Kind{memory.KindFact}, Filter: filter.AttributeIs("odd", "true")},
+		} {
+			for range 2 {
+				got, ok, err := w.engine.ListKept(t.Context(), w.s, v, q)
+				if err != nil || !ok {
+					t.Fatalf("%+v: %v, %v", q, ok, err)
+				}
+				want, err := w.store.ListNotes(t.Context(), w.s, v, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got) != len(want) {
+					t.Fatalf("%+v: %d notes, the store has %d", q, len(got), len(want))
+				}
+				for i := range got {
+					if !reflect.DeepEqual(got[i], want[i]) {
+						t.Fatalf("%+v: %+v, the store has %+v", q, got[i], want[i])
+					}
+					got[i].Attributes["odd"] = "changed by a policy"
+				}
+				if len(got) > 0 {
+					q.After = got[len(got)-1].ID
+				}
+			}
+		}
+	}
+	for i := range 60 {
+		step(i)
+		if i%4 == 0 {
+			check()
+		}
+	}
+	early := w.view(c)
+	step(61)
+	check()
+	if _, ok, err := w.engine.ListKept(t.Context(), w.s, early, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}); ok || err != nil {
+		t.Errorf("an earlier revision is answered from what is kept: %v, %v", ok, err)
+	}
+	c = w.fork("kept")
+	for i := range 40 {
+		step(100 + i)
+		if i%4 == 0 {
+			check()
+		}
+	}
+}
+
+// A consolidation that follows from adds looks at what changed since the one before, and embeds what has no vector of it.
+func TestConsolidationsOfAddsLookAtWhatChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: `{"evo_threshold":3}`})
+	w.learn("Bread needs flour, water and salt.")
+	for i := range 9 {
+		w.learn(fmt.Sprintf("Sourdough bread number %d needs a starter.", i))
+	}
+	var looked []int
+	for _, j := range w.jobs(uuid.Nil) {
+		var r struct {
+			Notes int `json:"notes"`
+		}
+		if j.Kind == memory.JobConsolidate {
+			if err := json.Unmarshal(j.Result, &r); err != nil {
+				t.Fatal(err)
+			}
+			looked = append(looked, r.Notes)
+		}
+	}
+	slices.Sort(looked)
+	if len(looked) != 3 || looked[2] > 5 {
+		t.Errorf("consolidations looked at %v notes: the first should be of all four, and the others of what three adds changed", looked)
+	}
+}

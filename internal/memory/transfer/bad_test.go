@@ -1,0 +1,283 @@
+package transfer
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// put writes a file and returns where it is.
+func put(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(at, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// packed returns a zip of files, in order: name, content, …
+func packed(t *testing.T, files ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: files[i], Method: zip.Deflate, Modified: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, files[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return put(t, "export.zip", out.Bytes())
+}
+
+func fixture(t *testing.T, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// What is no export, or only the beginning of one, is refused with a reason, wherever it ends.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json"} {
+		raw := fixture(t, name)
+		for end := 0; end < len(bytes.TrimSpace(raw)); end += 1 + len(raw)/90 {
+			if _, r, err := translate(t, put(t, filepath.Base(name), raw[:end]), Options{}); err == nil {
+				t.Errorf("%s, cut after %d of %d bytes, is %s with %d messages", name, end, len(raw), r.Format, r.Messages)
+			} else if fault.CodeOf(err) == fault.Internal {
+				t.Errorf("%s, cut after %d bytes: %v", name, end, err)
+			}
+		}
+	}
+	whole, err := os.ReadFile(packed(t, "conversations.json", string(fixture(t, "chatgpt/conversations.json"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range map[string][]byte{
+		"one.json": []byte("["), "one.txt": {0}, "half.zip": whole[:len(whole)/2], "rows.json": []byte(`{"rows":[1]}`),
+		"table.csv": []byte("a,b\n1,2\n"), "deep.json": []byte(strings.Repeat("[", 1<<20)), "more.json": []byte(string(fixture(t, "claude/conversations.json")) + "]"),
+	} {
+		if _, r, err := translate(t, put(t, name, raw), Options{}); err == nil {
+			t.Errorf("%s is taken as %s", name, r.Format)
+		}
+	}
+	if _, _, err := translate(t, put(t, "rows.json", []byte(`{"rows":[1]}`)), Options{}); !strings.Contains(fmt.Sprint(err), "whatsapp") {
+		t.Errorf("the refusal does not say what is supported: %v", err)
+	}
+}
+
+// A zip that unpacks to far more than it has is refused, and so is one whose sizes lie; names that point out of it are left out.
+func TestZips(t *testing.T) {
+	t.Parallel()
+	bomb := packed(t, "conversations.json", `[{"title":"x","mapping":{}},`+strings.Repeat(" ", bombSize+(1<<20))+`{"mapping":{}}]`)
+	if _, _, err := translate(t, bomb, Options{}); !fault.Is(err, fault.TooLarge) {
+		t.Errorf("a bomb: %v", err)
+	}
+	said := `{"role":"user","content":"I keep bees.","id":"1"}`
+	tricky := packed(t, "../../evil.jsonl", said, "/etc/evil.jsonl", said, `c:\evil.jsonl`, said, "__MACOSX/x.jsonl", said, ".hidden/x.jsonl", said, "chat.jsonl", said)
+	lines, r, err := translate(t, tricky, Options{})
+	if err != nil || strings.Count(lines, "\n") != 1 || r.Left["files of the zip whose names point out of it"] != 3 {
+		t.Errorf("%s %+v %v", lines, r.Left, err)
+	}
+	if _, _, err := translate(t, packed(t), Options{}); err == nil {
+		t.Error("an empty zip is taken")
+	}
+	// A link out of a folder is not followed.
+	dir := t.TempDir()
+	if err := os.Symlink(put(t, "secret.md", []byte("secret")), filepath.Join(dir, "a.md")); err != nil {
+		t.Fatal(err)
+	}
+	if lines, _, err := translate(t, dir, Options{}); err == nil {
+		t.Errorf("a link out of the folder: %s", lines)
+	}
+}
+
+// Texts in other encodings are read as they are meant.
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	const chat = "[13.03.26, 09:00:00] Zoë: Grüße aus Köln – ça va?\r\n[14.03.26, 09:00:00] Zoë: Ja\r\n"
+	little, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().String(chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	latin, err := charmap.Windows1252.NewEncoder().String(chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := translate(t, put(t, "chat.txt", []byte(chat)), Options{})
+	if err != nil || !strings.Contains(want, "Grüße aus Köln – ça va?") {
+		t.Fatalf("%s %v", want, err)
+	}
+	for name, text := range map[string]string{"BOM": "\uFEFF" + chat, "UTF-16": little, "UTF-16 without a mark": bare, "Windows-1252": latin} {
+		if got, _, err := translate(t, put(t, "chat.txt", []byte(text)), Options{}); err != nil || got != want {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+		if got, _, err := translate(t, packed(t, "chat.txt", text), Options{}); err != nil || got != want {
+			t.Errorf("%s in a zip: %v\n%s", name, err, got)
+		}
+	}
+}
+
+// The whole file decides how its dates are written; where it cannot, it is said.
+func TestDates(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		want  []string // times; none: it is asked
+	}{
+		{"day first", []string{"12/3/26, 09:00 - A: x", "13/3/26, 10:00 - A: x"}, []string{"2026-03-12T09:00:00Z", "2026-03-13T10:00:00Z"}},
+		{"month first", []string{"3/4/26, 9:00 AM - A: x", "3/13/26, 1:00 PM - A: x"}, []string{"2026-03-04T09:00:00Z", "2026-03-13T13:00:00Z"}},
+		{"consecutive days", []string{"3/4/26, 09:00 - A: x", "3/5/26, 09:00 - A: x", "3/6/26, 09:00 - A: x"}, []string{"2026-03-04T09:00:00Z", "2026-03-05T09:00:00Z", "2026-03-06T09:00:00Z"}},
+		{"backwards", []string{"28/2/26, 09:00 - A: x", "01/03/26, 09:00 - A: x", "02/03/26, 08:00 - A: x"}, []string{"2026-02-28T09:00:00Z", "2026-03-01T09:00:00Z", "2026-03-02T08:00:00Z"}},
+		{"one day", []string{"3/4/26, 09:00 - A: x"}, nil},
+		{"dots", []string{"[13.03.26, 09:00:00] A: x"}, []string{"2026-03-13T09:00:00Z"}},
+		{"year first", []string{"2026/3/13 上午9:00 - A: x", "2026/3/13 下午3:00 - A: x"}, []string{"2026-03-13T09:00:00Z", "2026-03-13T15:00:00Z"}},
+		{"Korean", []string{"2026년 3월 13일 오전 9:00, A : x", "2026년 3월 13일 오후 2:44, A : x"}, []string{"2026-03-13T09:00:00Z", "2026-03-13T14:44:00Z"}},
+		{"Arabic", []string{"١٣/٣/٢٠٢٦، ٩:٠٠ ص - A: x", "١٣/٣/٢٠٢٦، ٣:٠٠ م - A: x"}, []string{"2026-03-13T09:00:00Z", "2026-03-13T15:00:00Z"}},
+		{"French", []string{"13/03/2026 à 09:00 - A: x", "14/03/2026 à 21:00 - A: x"}, []string{"2026-03-13T09:00:00Z", "2026-03-14T21:00:00Z"}},
+		{"Spanish", []string{"13/3/26, 12:05 a. m. - A: x", "13/3/26, 9:05 p. m. - A: x"}, []string{"2026-03-13T00:05:00Z", "2026-03-13T21:05:00Z"}},
+		{"Thai years", []string{"13/3/2569 09:00 - A: x"}, []string{"2026-03-13T09:00:00Z"}},
+		{"ahead", []string{"13/3/99, 09:00 - A: x"}, nil},
+		{"Portuguese", []string{"13/03/2026 09:00 - A: x"}, []string{"2026-03-13T09:00:00Z"}},
+	} {
+		lines, _, err := translate(t, put(t, "chat.txt", []byte(strings.Join(tt.lines, "\n"))), Options{Format: "whatsapp"})
+		var got []string
+		for line := range strings.Lines(lines) {
+			_, rest, _ := strings.Cut(line, `"occurred_at":"`)
+			at, _, _ := strings.Cut(rest, `"`)
+			got = append(got, at)
+		}
+		if (err != nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, %v", tt.name, got, err)
+		}
+	}
+	if lines, _, err := translate(t, put(t, "chat.txt", []byte("3/4/26, 09:00 - A: x")), Options{Dates: "dmy"}); err != nil || !strings.Contains(lines, "2026-04-03") {
+		t.Errorf("what the caller says of the order: %s %v", lines, err)
+	}
+}
+
+// Messages without a date are read, all of them once, and a date that cannot be right is none.
+func TestUndated(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	const n = 100_000
+	for i := range n {
+		fmt.Fprintf(&b, "{\"role\":\"user\",\"content\":\"ok %d\"}\n", i%7)
+	}
+	at := put(t, "chat.jsonl", b.Bytes())
+	s, err := Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ids := map[string]bool{}
+	r, err := Read(t.Context(), s, Options{Now: now}, func(l Line) error { ids[l.ID] = true; return nil })
+	if err != nil || r.Messages != n || r.Undated != n || len(ids) != n {
+		t.Errorf("%d messages, %d ids, %d undated, %v", r.Messages, len(ids), r.Undated, err)
+	}
+	for _, date := range []string{"1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "0001-01-01T00:00:00Z"} {
+		lines, r, err := translate(t, put(t, "chat.jsonl", []byte(`{"role":"user","content":"x","occurred_at":"`+date+`"}`)), Options{})
+		if err != nil || r.Undated != 1 || strings.Contains(lines, "occurred_at") {
+			t.Errorf("%s: %s %v", date, lines, err)
+		}
+	}
+}
+
+// A large history is read in the memory of a small one. SLIPBOX_HISTORY_MB says how large.
+func TestConstantMemory(t *testing.T) {
+	megabytes := 24
+	if text := os.Getenv("SLIPBOX_HISTORY_MB"); text != "" {
+		if _, err := fmt.Sscan(text, &megabytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, item := range map[string]func(w io.Writer, i int){
+		"conversations.json": func(w io.Writer, i int) {
+			fmt.Fprintf(w, `{"title":"T%d","create_time":%d,"id":"c-%d","current_node":"n","mapping":{"n":{"message":{"id":"m%d","author":{"role":"user"},"create_time":%d,"content":{"content_type":"text","parts":[%q]}},"parent":null}}},`+"\n",
+				i, 1_600_000_000+i, i, i, 1_600_000_000+i, strings.Repeat("I keep bees. ", 300))
+		},
+		"chat.txt": func(w io.Writer, i int) {
+			at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Hour)
+			fmt.Fprintf(w, "%s - Nora: %s\n", at.Format("02/01/2006, 15:04"), strings.Repeat("I keep bees. ", 300))
+		},
+	} {
+		at := put(t, name, nil)
+		f, err := os.Create(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, size, n := bufio.NewWriter(f), megabytes<<20, 0
+		if strings.HasSuffix(name, ".json") {
+			fmt.Fprint(w, "[")
+		}
+		for ; n < size/3_900; n++ {
+			item(w, n)
+		}
+		if strings.HasSuffix(name, ".json") {
+			fmt.Fprint(w, `{"title":"end","mapping":{}}]`)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		var before, is runtime.MemStats
+		runtime.ReadMemStats(&before)
+		peak, read := uint64(0), 0
+		last := ""
+		_, err = Read(t.Context(), s, Options{Newest: true}, func(l Line) error {
+			if read++; read%500 == 0 {
+				runtime.GC()
+				runtime.ReadMemStats(&is)
+				peak = max(peak, is.HeapAlloc)
+			}
+			if last != "" && l.OccurredAt[:10] > last[:10] {
+				return fmt.Errorf("%s is after %s", l.OccurredAt, last)
+			}
+			last = l.OccurredAt
+			return nil
+		})
+		s.Close()
+		if err != nil || read != n {
+			t.Fatalf("%s: %d of %d messages, %v", name, read, n, err)
+		}
+		const most = 16 << 20
+		if peak > before.HeapAlloc+most {
+			t.Errorf("%s of %d MiB needs %d KiB", name, megabytes, (peak-before.HeapAlloc)>>10)
+		}
+	}
+}

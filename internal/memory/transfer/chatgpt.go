@@ -1,0 +1,196 @@
+package transfer
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// chatGPT reads ChatGPT's export: conversations whose messages are a tree, because answers are made again and questions edited. What
+// is read is the branch that the person saw last.
+type chatGPT struct{ files []string }
+
+type chatGPTConversation struct {
+	ID        string                 `json:"id"`
+	OtherID   string                 `json:"conversation_id"`
+	Title     *string                `json:"title"`
+	CreatedAt *float64               `json:"create_time"`
+	UpdatedAt *float64               `json:"update_time"`
+	Current   *string                `json:"current_node"`
+	Mapping   map[string]chatGPTNode `json:"mapping"`
+}
+
+type chatGPTNode struct {
+	Message  *chatGPTMessage `json:"message"`
+	Parent   *string         `json:"parent"`
+	Children []string        `json:"children"`
+}
+
+type chatGPTMessage struct {
+	ID     string `json:"id"`
+	Author struct {
+		Role string `json:"role"`
+	} `json:"author"`
+	CreatedAt *float64 `json:"create_time"`
+	Content   *struct {
+		Type  string            `json:"content_type"`
+		Parts []json.RawMessage `json:"parts"`
+	} `json:"content"`
+	Recipient *string  `json:"recipient"`
+	Weight    *float64 `json:"weight"`
+	Metadata  struct {
+		Hidden bool `json:"is_visually_hidden_from_conversation"`
+	} `json:"metadata"`
+}
+
+func chatGPTFiles(s *Source) (out []string) {
+	for _, name := range s.files {
+		base := path.Base(name)
+		if strings.HasPrefix(base, "conversations") && strings.HasSuffix(base, ".json") || len(s.files) == 1 && s.zip == nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func isChatGPT(s *Source) bool {
+	files := chatGPTFiles(s)
+	return len(files) > 0 && begins(s.head(files[0]), '[', "mapping", "title")
+}
+
+func (t *chatGPT) index(r *reading) (pieces []piece, err error) {
+	t.files = chatGPTFiles(r.source)
+	for i, name := range t.files {
+		err := list(r, name, func(c *chatGPTConversation, from, to int64) error {
+			at := seconds(c.UpdatedAt)
+			if at.IsZero() {
+				at = seconds(c.CreatedAt)
+			}
+			pieces = append(pieces, piece{unix(at), i, from, to})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return pieces, nil
+}
+
+func (t *chatGPT) read(r *reading, p piece) error {
+	c, err := decodePart[chatGPTConversation](r, t.files[p.file], p)
+	if err != nil {
+		return err
+	}
+	id := c.ID
+	if id == "" {
+		id = c.OtherID
+	}
+	begun, branch := seconds(c.CreatedAt), c.branch()
+	if id == "" && len(branch) > 0 {
+		id = branch[0]
+	}
+	session := sessionOf(deref(c.Title), id, begun)
+	for _, node := range branch {
+		m := c.Mapping[node].Message
+		if m == nil {
+			continue
+		}
+		if m.Author.Role != "user" && m.Author.Role != "assistant" || deref(m.Recipient) != "" && *m.Recipient != "all" {
+			r.left("messages of tools and systems", 1)
+			continue
+		}
+		if m.Metadata.Hidden || m.Weight != nil && *m.Weight == 0 {
+			r.left("messages that the conversation does not show", 1)
+			continue
+		}
+		words, images := m.words()
+		out := message{id: m.ID, role: m.Author.Role, session: session, at: seconds(m.CreatedAt), text: words, attributes: map[string]any{}}
+		if out.id == "" {
+			out.id = id + ":" + node
+		}
+		if out.at.IsZero() {
+			out.at = begun
+		}
+		if images > 0 {
+			out.attributes["images"] = images
+		}
+		if err := r.message(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// branch returns the nodes from the root to the current one. Without one it follows the newest children.
+func (c *chatGPTConversation) branch() (out []string) {
+	seen := map[string]bool{}
+	at := deref(c.Current)
+	if _, ok := c.Mapping[at]; !ok {
+		at = c.newestLeaf()
+	}
+	for at != "" && !seen[at] {
+		seen[at] = true
+		out = append(out, at)
+		at = deref(c.Mapping[at].Parent)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (c *chatGPTConversation) newestLeaf() (leaf string) {
+	newest := time.Time{}
+	for id, node := range c.Mapping {
+		if len(node.Children) > 0 || node.Message == nil {
+			continue
+		}
+		at := seconds(node.Message.CreatedAt)
+		if leaf == "" || at.After(newest) || at.Equal(newest) && id > leaf {
+			leaf, newest = id, at
+		}
+	}
+	return leaf
+}
+
+// words returns what a message says, and how many images and recordings it has.
+func (m *chatGPTMessage) words() (string, int) {
+	if m.Content == nil || m.Content.Type != "text" && m.Content.Type != "multimodal_text" {
+		return "", 0
+	}
+	var said []string
+	images := 0
+	for _, raw := range m.Content.Parts {
+		var text string
+		var part struct {
+			Type string `json:"content_type"`
+			Text string `json:"text"`
+		}
+		switch {
+		case json.Unmarshal(raw, &text) == nil:
+			said = append(said, text)
+		case json.Unmarshal(raw, &part) == nil && part.Text != "":
+			said = append(said, part.Text)
+		default:
+			images++
+		}
+	}
+	return strings.TrimSpace(strings.Join(said, "\n\n")), images
+}
+
+// sessionOf names a conversation so that two of one title stay apart.
+func sessionOf(title, id string, at time.Time) string {
+	title = label(title)
+	short := id[max(0, len(id)-8):]
+	if title == "" && !at.IsZero() {
+		title = at.Format(time.DateOnly)
+	}
+	switch {
+	case title == "":
+		return short
+	case short == "":
+		return title
+	}
+	const room = 180
+	return label(headOf(title, room) + " #" + short)
+}

@@ -1,0 +1,98 @@
+package transfer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// chatLine matches the beginning of a message: three numbers of a date, the time, marks of the clock before or after it, and the rest.
+var chatLine = regexp.MustCompile(`^(\[?)(\pN{1,4})([^\pN\n:,]{1,4})(\pN{1,2})([^\pN\n:,]{1,4})(\pN{1,4})([^\pN\n\[\]]{1,20}?)` +
+	`(\pN{1,2})[:.٫](\pN{2})(?:[:.٫](\pN{2}))?([^\pN\n\]:]{0,16}?)(\] ?| [-–] |, )(.*)$`)
+
+// madeByProgram are the marks before texts that the program wrote itself.
+const madeByProgram = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+
+var (
+	chatEdited   = regexp.MustCompile(`\s*\x{200e}<[^<>\n]{3,80}>$`)
+	chatAttached = regexp.MustCompile(`^\x{200e}?<[^<>:\n]{2,40}: ?([^<>\n]+\.\w{2,5})>$|^\x{200e}?([^\s()]+\.\w{2,5}) \([^()\n]{3,60}\)$`)
+	chatOmitted  = regexp.MustCompile(`^<[^<>\n]{3,60}>$`)
+)
+
+// chatHead is the beginning of a message.
+type chatHead struct {
+	layout string
+	date   [3]int
+	clock  [3]int
+	mark   string // of the half of the day
+	rest   string // author and text
+}
+
+func parseChatLine(line string) (h chatHead, ok bool) {
+	m := chatLine.FindStringSubmatch(strings.TrimLeft(line, madeByProgram+"\ufeff"))
+	if m == nil {
+		return h, false
+	}
+	for i, at := range []int{2, 4, 6} {
+		h.date[i] = number(m[at])
+	}
+	for i, at := range []int{8, 9, 10} {
+		h.clock[i] = number(m[at])
+	}
+	if h.clock[0] > 24 || h.clock[1] > 59 || h.clock[2] > 59 {
+		return h, false
+	}
+	h.mark = letters(m[7] + m[11])
+	h.rest = m[13]
+	h.layout = m[1] + strings.TrimSpace(m[3]) + strings.TrimSpace(m[5]) + strings.TrimSpace(m[12])
+	if m[10] != "" {
+		h.layout += "s"
+	}
+	return h, true
+}
+
+// number returns a number in the digits of any language.
+func number(text string) (n int) {
+	for _, c := range text {
+		for d := range 10 {
+			if unicode.IsDigit(c) && (c-rune(d) == zeroOf(c)) {
+				n = 10*n + d
+			}
+		}
+	}
+	return n
+}
+
+// zeroOf returns the zero of the digits that c belongs to. Digits are ten in a row.
+func zeroOf(c rune) rune {
+	zero := c
+	for unicode.IsDigit(zero-1) && c-zero < 9 {
+		zero--
+	}
+	return zero
+}
+
+func letters(text string) string {
+	return strings.ToLower(strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) || unicode.IsMark(c) {
+			return c
+		}
+		return -1
+	}, text))
+}
+
+// splitAuthor splits author and text; ok is false for a line of the program.
+func splitAuthor(rest string) (author, text string, ok bool) {
+	author, text, ok = strings.Cut(rest, ":")
+	if !ok || text != "" && !strings.HasPrefix(text, " ") {
+		return "", rest, false
+	}
+	author = label(strings.TrimLeft(strings.TrimSpace(author), "~ \u202f"))
+	return author, strings.TrimPrefix(text, " "), author != "" && len(author) < maxLabel
+}
+
+// isMarkOf reports whether a mark of the clock is one of two letters that begins with this one: am and pm, in any spelling.
+func isMarkOf(mark string, half rune) bool {
+	return slices.Contains([]string{string(half) + "m", string(half)}, mark)
+}

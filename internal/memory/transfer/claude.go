@@ -1,0 +1,157 @@
+package transfer
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// claude reads Claude's export: conversations, of which later messages say which one they answer.
+type claude struct{ file, me string }
+
+type claudeConversation struct {
+	ID        string          `json:"uuid"`
+	Name      *string         `json:"name"`
+	CreatedAt string          `json:"created_at"`
+	UpdatedAt string          `json:"updated_at"`
+	Messages  []claudeMessage `json:"chat_messages"`
+}
+
+type claudeMessage struct {
+	ID      string  `json:"uuid"`
+	Parent  *string `json:"parent_message_uuid"`
+	Sender  string  `json:"sender"`
+	Text    *string `json:"text"`
+	Content []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"content"`
+	CreatedAt   string `json:"created_at"`
+	Attachments []struct {
+		Name    string `json:"file_name"`
+		Content string `json:"extracted_content"`
+	} `json:"attachments"`
+	Files []struct {
+		Name string `json:"file_name"`
+	} `json:"files"`
+}
+
+func claudeFile(s *Source) string {
+	if len(s.files) == 1 && s.zip == nil {
+		return s.files[0]
+	}
+	return s.find("conversations.json")
+}
+
+func isClaude(s *Source) bool {
+	name := claudeFile(s)
+	return name != "" && begins(s.head(name), '[', "chat_messages", "uuid")
+}
+
+func (t *claude) index(r *reading) (pieces []piece, err error) {
+	t.file = claudeFile(r.source)
+	if people := path.Join(path.Dir(t.file), "users.json"); r.source.has(t.file, "users.json") {
+		list, err := decodeFile[[]struct {
+			Name string `json:"full_name"`
+		}](r, people)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 1 {
+			t.me = list[0].Name // the account that was exported
+		}
+	}
+	err = list(r, t.file, func(c *claudeConversation, from, to int64) error {
+		at := stamp(c.UpdatedAt)
+		if at.IsZero() {
+			at = stamp(c.CreatedAt)
+		}
+		pieces = append(pieces, piece{unix(at), 0, from, to})
+		return nil
+	})
+	return pieces, err
+}
+
+func (t *claude) read(r *reading, p piece) error {
+	c, err := decodePart[claudeConversation](r, t.file, p)
+	if err != nil {
+		return err
+	}
+	begun := stamp(c.CreatedAt)
+	session := sessionOf(deref(c.Name), c.ID, begun)
+	for _, m := range c.branch() {
+		role := map[string]string{"human": "user", "assistant": "assistant"}[m.Sender]
+		if role == "" {
+			r.left("messages of tools and systems", 1)
+			continue
+		}
+		out := message{id: m.ID, role: role, session: session, at: stamp(m.CreatedAt), text: m.words(), attributes: map[string]any{}}
+		if role == "user" && r.Me == "" {
+			out.name = t.me
+		}
+		if out.at.IsZero() {
+			out.at = begun
+		}
+		if names := m.files(); len(names) > 0 {
+			out.attributes["files"] = names
+		}
+		if err := r.message(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// branch returns the messages up to the last one, where each says what it answers; otherwise all of them.
+func (c *claudeConversation) branch() []*claudeMessage {
+	byID := map[string]*claudeMessage{}
+	var all, out []*claudeMessage
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		byID[m.ID] = m
+		all = append(all, m)
+	}
+	if len(all) == 0 || all[len(all)-1].Parent == nil {
+		return all
+	}
+	for m := all[len(all)-1]; m != nil; m = byID[deref(m.Parent)] {
+		delete(byID, m.ID)
+		out = append(out, m)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (m *claudeMessage) words() string {
+	var said []string
+	for _, part := range m.Content {
+		if part.Type == "text" && part.Text != "" {
+			said = append(said, part.Text)
+		}
+	}
+	if len(said) == 0 {
+		return deref(m.Text)
+	}
+	return strings.Join(said, "\n\n")
+}
+
+func (m *claudeMessage) files() (out []string) {
+	for _, f := range m.Attachments {
+		out = append(out, label(f.Name))
+	}
+	for _, f := range m.Files {
+		out = append(out, label(f.Name))
+	}
+	return slices.DeleteFunc(out, func(name string) bool { return name == "" })
+}
+
+// stamp returns a time of RFC 3339, or one without a zone as UTC; zero: it is none.
+func stamp(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC().Truncate(time.Microsecond)
+		}
+	}
+	return time.Time{}
+}

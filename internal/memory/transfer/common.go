@@ -1,0 +1,68 @@
+package transfer
+
+import (
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
+)
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func headOf(s string, n int) string { return clip.Head(s, n) }
+
+// seconds returns a time of seconds since 1970; zero for none, and for 0, which programs write for none.
+func seconds(n *float64) time.Time {
+	if n == nil || *n == 0 || math.IsNaN(*n) || math.Abs(*n) > 1e11 {
+		return time.Time{}
+	}
+	whole, part := math.Modf(*n)
+	return time.Unix(int64(whole), int64(part*1e6)*1000).UTC()
+}
+
+// unix returns the seconds of a time as pieces have them.
+func unix(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.Unix()
+}
+
+// wrapped makes a list of elements that are cut out of one.
+func wrapped(in io.Reader) io.Reader {
+	return io.MultiReader(strings.NewReader("["), in, strings.NewReader("]"))
+}
+
+// names are the names of people by their ids. Two people of one name are told apart.
+type names struct {
+	byID map[string]string
+	used map[string]int // how many have a name
+}
+
+func newNames() names { return names{map[string]string{}, map[string]int{}} }
+
+// add keeps the first name of an id.
+func (n names) add(id, name string) {
+	if name = label(name); n.byID[id] == "" && name != "" {
+		n.byID[id] = name
+		n.used[strings.ToLower(name)]++
+	}
+}
+
+func (n names) of(id string) string {
+	name := n.byID[id]
+	switch {
+	case name == "":
+		return id
+	case n.used[strings.ToLower(name)] > 1:
+		return name + " (" + id + ")"
+	}
+	return name
+}

@@ -1,0 +1,221 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// lines reads lines of JSON, or a JSON list, of messages ("role" and "content"), of conversations ("messages"), and of notes
+// ("content"): what an export of slipbox has, and what programs write.
+type lines struct {
+	file string
+	list bool
+}
+
+type anyLine struct {
+	ID       json.RawMessage   `json:"id"`
+	Role     string            `json:"role"`
+	Name     string            `json:"name"`
+	Session  json.RawMessage   `json:"session"`
+	Content  json.RawMessage   `json:"content"`
+	Messages []json.RawMessage `json:"messages"`
+	At       string            `json:"occurred_at"`
+	Time     string            `json:"timestamp"`
+	Created  string            `json:"created_at"`
+	Tags     []string          `json:"tags"`
+}
+
+func linesFile(s *Source) string {
+	if len(s.files) == 1 {
+		return s.files[0]
+	}
+	var found []string
+	for _, name := range s.files {
+		if slices.Contains([]string{".jsonl", ".ndjson"}, strings.ToLower(path.Ext(name))) {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// isLines reports whether the first value of a file is an object with one of the members.
+func isLines(s *Source) bool {
+	name := linesFile(s)
+	if name == "" {
+		return false
+	}
+	head := strings.TrimSpace(s.head(name))
+	inner := strings.TrimSpace(strings.TrimPrefix(head, "["))
+	d := json.NewDecoder(strings.NewReader(inner))
+	var members map[string]json.RawMessage
+	if !strings.HasPrefix(inner, "{") {
+		return false
+	}
+	if d.Decode(&members) != nil { // a line that is longer than what was looked at
+		return len(inner) > sniffed/2 && (begins(inner, '{', "role", "content") || begins(inner, '{', "messages", "role"))
+	}
+	_, content := members["content"]
+	messages := bytes.HasPrefix(bytes.TrimSpace(members["messages"]), []byte("["))
+	_, chat := members["name"] // an export of one chat has a name, and is no line
+	return content || messages && !chat
+}
+
+func (t *lines) index(r *reading) ([]piece, error) {
+	t.file = linesFile(r.source)
+	t.list = strings.HasPrefix(strings.TrimSpace(r.source.head(t.file)), "[")
+	// Lines may refer to each other by their places, and have no order but their own.
+	err := t.each(r, func(json.RawMessage) error { return nil })
+	return []piece{{to: -1}}, err
+}
+
+func (t *lines) each(r *reading, do func(raw json.RawMessage) error) error {
+	if t.list {
+		return list(r, t.file, func(raw *json.RawMessage, _, _ int64) error { return do(*raw) })
+	}
+	in, err := r.part(t.file, 0, -1)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	s := newStream(in, t.file)
+	for s.More() {
+		s.meter.n = 0
+		var raw json.RawMessage
+		if err := s.Decode(&raw); err != nil {
+			return s.broken(err)
+		}
+		if err := do(raw); err != nil {
+			return err
+		}
+	}
+	return s.end()
+}
+
+func (t *lines) read(r *reading, _ piece) error {
+	n := 0
+	return t.each(r, func(raw json.RawMessage) error {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		n++
+		var l anyLine
+		if err := json.Unmarshal(raw, &l); err != nil {
+			return fault.New(fault.Invalid, "line %d is no message and no note: an object with content is expected", n)
+		}
+		switch {
+		case len(l.Messages) > 0 && l.Content == nil:
+			return t.conversation(r, &l, n)
+		case l.Role != "":
+			return t.said(r, &l, raw, scalar(l.Session))
+		case l.Content != nil:
+			return t.noted(r, &l, raw)
+		}
+		r.left("lines without content", 1)
+		return nil
+	})
+}
+
+// conversation reads a line that has many messages.
+func (t *lines) conversation(r *reading, c *anyLine, n int) error {
+	session := scalar(c.ID)
+	if session == "" {
+		session = scalar(c.Session)
+	}
+	if session == "" {
+		session = r.source.name + " " + string(mustJSON(n))
+	}
+	for _, raw := range c.Messages {
+		var l anyLine
+		if err := json.Unmarshal(raw, &l); err != nil {
+			return fault.New(fault.Invalid, "line %d has a message that is no object", n)
+		}
+		if l.At+l.Time+l.Created == "" {
+			l.At = c.At + c.Time + c.Created
+		}
+		if err := t.said(r, &l, raw, session); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *anyLine) time(zone *time.Location) time.Time {
+	for _, text := range []string{l.At, l.Time, l.Created} {
+		if at, ok := timeOf(text, zone); ok {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string) error {
+	m := message{role: l.Role, name: l.Name, session: session, at: l.time(r.Zone), text: contentOf(l.Content), id: scalar(l.ID)}
+	var more struct {
+		Attributes map[string]any `json:"attributes"`
+	}
+	if err := json.Unmarshal(raw, &more); err != nil {
+		return fault.New(fault.Invalid, "a message has attributes that are no object")
+	}
+	m.attributes = more.Attributes
+	if m.role == "user" && m.name != "" {
+		m.role = "" // a person, of whom there may be several
+	}
+	return r.message(m)
+}
+
+// noted passes a note on as it is: the importer knows its fields.
+func (t *lines) noted(r *reading, l *anyLine, raw json.RawMessage) error {
+	r.report.Notes++
+	r.report.count(Line{Content: contentOf(l.Content), Tags: l.Tags, OccurredAt: l.At}, l.time(r.Zone))
+	var out bytes.Buffer
+	if err := json.Compact(&out, raw); err != nil {
+		return err
+	}
+	return r.pass(Line{Raw: out.Bytes()})
+}
+
+// contentOf returns a text: a string, or the texts of a list of parts, as OpenAI's programs write them.
+func contentOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(raw, &parts)
+	var said []string
+	for _, p := range parts {
+		if p.Text != "" {
+			said = append(said, p.Text)
+		}
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// scalar returns a text or a number as text.
+func scalar(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil {
+		return n.String()
+	}
+	return ""
+}
+
+func mustJSON(n int) []byte {
+	out, _ := json.Marshal(n) // of a number, which cannot fail
+	return out
+}

@@ -1,0 +1,200 @@
+package transfer
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// telegram reads the result.json of Telegram's desktop program: one chat, or all chats. A day of a chat is a session.
+type telegram struct {
+	file  string
+	chats []string
+	names names
+}
+
+type telegramMessage struct {
+	ID       int64           `json:"id"`
+	Type     string          `json:"type"`
+	Date     string          `json:"date"`
+	Unix     string          `json:"date_unixtime"`
+	From     *string         `json:"from"`
+	FromID   string          `json:"from_id"`
+	Text     json.RawMessage `json:"text"`
+	Media    string          `json:"media_type"`
+	File     string          `json:"file_name"`
+	Photo    string          `json:"photo"`
+	Sticker  string          `json:"sticker_emoji"`
+	ReplyTo  int64           `json:"reply_to_message_id"`
+	Forward  *string         `json:"forwarded_from"`
+	Edited   string          `json:"edited"`
+	Location json.RawMessage `json:"location_information"`
+	Poll     *struct {
+		Question json.RawMessage `json:"question"`
+	} `json:"poll"`
+}
+
+func telegramFile(s *Source) string {
+	if len(s.files) == 1 && s.zip == nil {
+		return s.files[0]
+	}
+	return s.find("result.json")
+}
+
+func isTelegram(s *Source) bool {
+	name := telegramFile(s)
+	if name == "" {
+		return false
+	}
+	head := s.head(name)
+	return begins(head, '{', "name", "type", "messages") && strings.Contains(head, `"date"`) || begins(head, '{', "about", "chats")
+}
+
+func (t *telegram) index(r *reading) (pieces []piece, err error) {
+	t.file, t.names = telegramFile(r.source), newNames()
+	in, err := r.part(t.file, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	s := newStream(in, t.file)
+	if err := t.chat(r, s, &pieces); err != nil {
+		return nil, err
+	}
+	return pieces, s.end()
+}
+
+// chat lists the days of a chat, or of all chats below.
+func (t *telegram) chat(r *reading, s *stream, pieces *[]piece) error {
+	name, id := "", ""
+	return s.members(func(member string) error {
+		switch member {
+		case "name":
+			var text *string // of a deleted account: null
+			err := s.Decode(&text)
+			name = deref(text)
+			return err
+		case "id":
+			var n json.Number
+			err := s.Decode(&n)
+			id = n.String()
+			return err
+		case "chats", "left_chats":
+			return t.chat(r, s, pieces)
+		case "list":
+			return s.elements(func() error { return t.chat(r, s, pieces) })
+		case "messages":
+			t.chats = append(t.chats, sessionOf(name, id, time.Time{}))
+			return t.days(r, s, pieces)
+		}
+		return s.skip()
+	})
+}
+
+// days lists the days of the messages that come next.
+func (t *telegram) days(r *reading, s *stream, pieces *[]piece) error {
+	day, first := "", true
+	return s.elements(func() error {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := s.Decode(&raw); err != nil {
+			return err
+		}
+		var m telegramMessage
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return err
+		}
+		t.names.add(m.FromID, deref(m.From))
+		to := s.InputOffset()
+		if date, _, _ := strings.Cut(m.Date, "T"); date != day || first {
+			day, first = date, false
+			*pieces = append(*pieces, piece{unix(m.at()), len(t.chats) - 1, to - int64(len(raw)), to})
+		}
+		(*pieces)[len(*pieces)-1].to = to
+		return nil
+	})
+}
+
+func (t *telegram) read(r *reading, p piece) error {
+	in, err := r.part(t.file, p.from, p.to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	s := newStream(wrapped(in), t.file)
+	return s.elements(func() error {
+		var m telegramMessage
+		if err := s.Decode(&m); err != nil {
+			return err
+		}
+		if m.Type != "message" {
+			r.left("notices of the program", 1)
+			return nil
+		}
+		at := m.at()
+		out := message{
+			id: t.chats[p.file] + ":" + strconv.FormatInt(m.ID, 10), name: t.names.of(m.FromID), at: at, text: m.words(),
+			session: headOf(t.chats[p.file], 180) + " " + at.Format(time.DateOnly), attributes: map[string]any{},
+		}
+		if m.Forward != nil && *m.Forward != "" {
+			out.attributes["forwarded_from"] = label(*m.Forward)
+		}
+		if file := label(m.File); file != "" {
+			out.attributes["files"] = []string{file}
+		}
+		return r.message(out)
+	})
+}
+
+// at returns when a message was sent, in the zone of the one who exported: Telegram writes both the instant and the local time.
+func (m *telegramMessage) at() time.Time {
+	local := stamp(m.Date)
+	n, err := strconv.ParseInt(m.Unix, 10, 64)
+	if err != nil || n == 0 {
+		return local
+	}
+	at := time.Unix(n, 0).UTC()
+	if offset := int(local.Sub(at).Seconds()); !local.IsZero() && offset%900 == 0 && offset > -16*3600 && offset < 16*3600 && offset != 0 {
+		return at.In(time.FixedZone("", offset))
+	}
+	return at
+}
+
+// words returns what a message says. A text is a string, or a list of strings and of parts with a format.
+func (m *telegramMessage) words() string {
+	if said := telegramText(m.Text); said != "" {
+		return said
+	}
+	if m.Poll != nil {
+		return telegramText(m.Poll.Question)
+	}
+	return m.Sticker
+}
+
+func telegramText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var parts []json.RawMessage
+	_ = json.Unmarshal(raw, &parts)
+	var out strings.Builder
+	for _, raw := range parts {
+		var part struct {
+			Text string `json:"text"`
+			Href string `json:"href"`
+		}
+		if json.Unmarshal(raw, &text) == nil {
+			out.WriteString(text)
+		} else if json.Unmarshal(raw, &part) == nil {
+			out.WriteString(part.Text)
+			if part.Href != "" {
+				out.WriteString(" (" + part.Href + ")")
+			}
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,167 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/wording"
+)
+
+// Options are what a caller knows and a source does not.
+type Options struct {
+	Format string // "": the source is recognized
+	Me     string // the name of the person whose memory it becomes; "": not known
+	// OnePerson is set for a memory of one person: what others say has the role of an assistant.
+	OnePerson bool
+	Zone      *time.Location // of times that have none; nil: UTC
+	Since     time.Time      // what happened before is left out; zero: nothing is
+	Dates     string         // order of the parts of a date, such as DMY; "": the whole file decides
+	Newest    bool           // the newest conversation comes first, not the oldest
+	Now       time.Time      // what is later has no date that can be right; zero: the present
+}
+
+// piece is a part of a source that is read at once: a conversation, a day of a chat, a file.
+type piece struct {
+	at       int64 // seconds since 1970, of its last words; 0: not known
+	file     int   // meaning belongs to the translator
+	from, to int64
+}
+
+// translator reads one format.
+type translator interface {
+	// index returns the pieces of a source, in its order.
+	index(r *reading) ([]piece, error)
+	// read passes the messages and notes of a piece to r.
+	read(r *reading, p piece) error
+}
+
+// format is a format that is recognized.
+type format struct {
+	name, what string
+	detect     func(s *Source) bool
+	open       func() translator
+}
+
+// formats returns the formats, in the order in which they are tried: those that are told by their names and members before
+// those that are told by an ending.
+func formats() []format {
+	return []format{
+		{"slack", "an export of a Slack workspace (zip or folder)", isSlack, func() translator { return &slack{} }},
+		{"chatgpt", "ChatGPT's conversations.json, or the zip with it", isChatGPT, func() translator { return &chatGPT{} }},
+		{"claude", "Claude's conversations.json, or the zip with it", isClaude, func() translator { return &claude{} }},
+		{"telegram", "Telegram's result.json, or the folder with it", isTelegram, func() translator { return &telegram{} }},
+		{"memoryos", "the folder of a user of MemoryOS, or its short_term.json", isMemoryOS, func() translator { return &memoryOS{} }},
+		{"mem0", "a JSON file of memories of mem0", isMem0, func() translator { return &mem0{} }},
+		{"jsonl", "lines of JSON, or a JSON list, of messages or notes", isLines, func() translator { return &lines{} }},
+		{"whatsapp", "a chat that WhatsApp exported (text or zip)", isWhatsApp, func() translator { return &whatsApp{} }},
+		{"markdown", "Markdown and text: a file, a folder, a vault of Obsidian or Logseq", isMarkdown, func() translator { return &markdown{} }},
+	}
+}
+
+// Formats returns the names of the formats.
+func Formats() []string {
+	list := formats()
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].name
+	}
+	return names
+}
+
+// Supported says what can be imported, for people.
+func Supported() string {
+	list := formats()
+	said := make([]string, len(list))
+	for i := range list {
+		said[i] = list[i].name + ": " + list[i].what
+	}
+	return strings.Join(said, "; ")
+}
+
+// Recognize returns the name of the format of a source.
+func Recognize(s *Source) (string, error) {
+	f, err := s.formatOf("")
+	return f.name, err
+}
+
+func (s *Source) formatOf(name string) (format, error) {
+	if len(s.files) == 0 {
+		return format{}, fault.New(fault.Invalid, "%s: there is no file to import. Supported are %s", s.name, Supported())
+	}
+	list := formats()
+	for _, f := range list {
+		if name == f.name || name == "" && f.detect(s) {
+			return f, nil
+		}
+	}
+	if name != "" {
+		return format{}, fault.InvalidField("format", "must be one of %s", wording.Or(Formats()...))
+	}
+	return format{}, fault.New(fault.Invalid, "%s is not recognized, so nothing of it is imported. Supported are %s", s.name, Supported())
+}
+
+// reading is one pass over a source.
+type reading struct {
+	Options
+
+	ctx    context.Context //nolint:containedctx // of the one pass
+	source *Source
+	report Report
+	yield  func(Line) error
+	lines  int // that were yielded
+	seen   map[string]int
+	seenAt string
+	round  int
+}
+
+// Read passes the lines of a source to yield, and returns what it understood. An error of yield ends it.
+func Read(ctx context.Context, s *Source, o Options, yield func(Line) error) (Report, error) {
+	f, err := s.formatOf(o.Format)
+	if err != nil {
+		return Report{}, err
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	o.Now = cmp.Or(o.Now, time.Now())
+	r := &reading{Options: o, ctx: ctx, source: s, yield: yield, seen: map[string]int{}}
+	r.report = Report{Format: f.name, What: f.what, Left: map[string]int{}, people: map[string]int{}}
+	t := f.open()
+	pieces, err := t.index(r)
+	if err != nil {
+		return Report{}, err
+	}
+	if s.strange > 0 {
+		r.left("files of the zip whose names point out of it", s.strange)
+	}
+	r.sort(pieces)
+	for _, p := range pieces {
+		if err := ctx.Err(); err != nil {
+			return Report{}, err
+		}
+		if err := t.read(r, p); err != nil {
+			return Report{}, err
+		}
+	}
+	r.report.finish(o)
+	return r.report, nil
+}
+
+// sort sorts pieces by time. Those without a time are where their neighbors in the source are.
+func (r *reading) sort(pieces []piece) {
+	last := int64(0)
+	for i := range pieces {
+		pieces[i].at = cmp.Or(pieces[i].at, last)
+		last = pieces[i].at
+	}
+	slices.SortStableFunc(pieces, func(a, b piece) int {
+		if r.Newest {
+			return cmp.Compare(b.at, a.at)
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+}

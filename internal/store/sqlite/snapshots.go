@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+)
+
+// ListSnapshots implements store.SnapshotRows.
+func (q *session) ListSnapshots(ctx context.Context, tenantID, collection uuid.UUID) (out []memory.Snapshot, err error) {
+	err = q.each(ctx, "SELECT name, revision, created_at FROM snapshots WHERE tenant = ? AND collection = ? ORDER BY name",
+		[]any{tenantID, collection}, func(rows *sql.Rows) error {
+			n := memory.Snapshot{Collection: collection}
+			err := rows.Scan(&n.Name, &n.Revision, store.Time(&n.CreatedAt))
+			out = append(out, n)
+			return err
+		})
+	return out, err
+}
+
+// InsertSnapshot implements store.SnapshotRows.
+func (q *session) InsertSnapshot(ctx context.Context, tenantID uuid.UUID, n memory.Snapshot) (bool, error) {
+	rows, err := q.exec(ctx, "INSERT OR IGNORE INTO snapshots (tenant, collection, name, revision, created_at) VALUES (?, ?, ?, ?, ?)",
+		tenantID, n.Collection, n.Name, n.Revision, n.CreatedAt)
+	return rows > 0, err
+}
+
+// DeleteSnapshotRow implements store.SnapshotRows.
+func (q *session) DeleteSnapshotRow(ctx context.Context, tenantID, collection uuid.UUID, name string) (bool, error) {
+	n, err := q.exec(ctx, "DELETE FROM snapshots WHERE tenant = ? AND collection = ? AND name = ?", tenantID, collection, name)
+	return n > 0, err
+}
+
+// LastRevision implements store.SnapshotRows.
+func (q *session) LastRevision(ctx context.Context, tenantID uuid.UUID, span memory.Span, at time.Time) (r memory.Revision, ok bool, err error) {
+	ok, err = q.get(ctx, "SELECT revision FROM changesets WHERE tenant = ? AND collection = ? AND revision > ? AND revision <= ? AND at <= ? ORDER BY revision DESC LIMIT 1",
+		[]any{tenantID, span.Layer, span.After, span.To, at}, &r)
+	return r, ok, err
+}

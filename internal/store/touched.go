@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// ScanMerge reads the columns of ScanChangeset and merged_from.
+func ScanMerge(row Scanner) (c memory.Changeset, err error) {
+	var from string
+	if err := row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes, &from); err != nil {
+		return c, err
+	}
+	c.MergedFrom = &memory.MergedFrom{}
+	return c, json.Unmarshal([]byte(from), c.MergedFrom)
+}
+
+// MergedFromText returns the column merged_from; "" of a changeset that was written here.
+func MergedFromText(m *memory.MergedFrom) (string, error) {
+	if m == nil {
+		return "", nil
+	}
+	return Document("merged_from", m)
+}
+
+// endsBatch is how many notes are looked up at a time.
+const endsBatch = 1000
+
+// Touched implements memory.LogReader.
+func (b *Base) Touched(ctx context.Context, s tenant.Scope, x, y memory.View) (t memory.Touched, err error) {
+	for _, v := range []*memory.View{&x, &y} {
+		if err := v.Check(s); err != nil {
+			return t, err
+		}
+	}
+	if _, ok := memory.Ancestor(&x, &y); !ok {
+		return t, fault.New(fault.Internal, "the views share no log")
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		t = memory.Touched{}
+		for _, span := range memory.Spans(&x, &y) {
+			notes, err := q.TouchedNotes(ctx, s.Tenant(), span)
+			if err != nil {
+				return err
+			}
+			links, err := q.TouchedLinks(ctx, s.Tenant(), span)
+			if err != nil {
+				return err
+			}
+			t.Notes, t.Links = append(t.Notes, notes...), append(t.Links, links...)
+		}
+		slices.SortFunc(t.Notes, memory.CompareIDs)
+		t.Notes = slices.Compact(t.Notes)
+		for batch := range slices.Chunk(t.Notes, endsBatch) {
+			more, err := linksOfHidden(ctx, q, s.Tenant(), &x, &y, batch)
+			if err != nil {
+				return err
+			}
+			t.Links = append(t.Links, more...)
+		}
+		slices.SortFunc(t.Links, memory.CompareLinkIDs)
+		t.Links = slices.Compact(t.Links)
+		return nil
+	})
+	return t, err
+}
+
+// linksOfHidden returns the links of those of the notes that only one of the views shows, as that view shows them.
+func linksOfHidden(ctx context.Context, q Session, tenantID uuid.UUID, x, y *memory.View, notes []uuid.UUID) ([]memory.LinkID, error) {
+	inX, err := q.VisibleNotes(ctx, tenantID, x.Layers, notes)
+	if err != nil {
+		return nil, err
+	}
+	inY, err := q.VisibleNotes(ctx, tenantID, y.Layers, notes)
+	if err != nil {
+		return nil, err
+	}
+	var out []memory.LinkID
+	only := func(v *memory.View, in, other map[uuid.UUID]bool) error {
+		var ids []uuid.UUID
+		for _, id := range notes {
+			if in[id] && !other[id] {
+				ids = append(ids, id)
+			}
+		}
+		links, err := q.Links(ctx, tenantID, v.Layers, memory.LinkQuery{Notes: ids, Direction: memory.Both, Limit: allLinks})
+		for i := range links {
+			out = append(out, links[i].LinkID)
+		}
+		return err
+	}
+	if err := only(x, inX, inY); err != nil {
+		return nil, err
+	}
+	return out, only(y, inY, inX)
+}
+
+// allLinks is more links than a collection may have.
+const allLinks = 1 << 30
+
+// Merges implements memory.LogReader.
+func (b *Base) Merges(ctx context.Context, s tenant.Scope, v memory.View) (out []memory.Changeset, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out = nil
+		for _, l := range v.Layers {
+			page, err := q.ListMerges(ctx, s.Tenant(), memory.Span{Layer: l.Collection, To: l.Bound})
+			if err != nil {
+				return err
+			}
+			out = append(out, page...)
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,228 @@
+package bench_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// pages counts what the embedded store reads: each page of the database that a statement looks at, in the cache or not. A
+// statement that looks at all rows of a collection to return one of them looks at all their pages.
+type pages struct {
+	mu    sync.Mutex
+	conns []sqlite.DBStatus
+}
+
+// countPages counts the pages that all connections read which are opened from now on.
+var countPages = sync.OnceValue(func() *pages {
+	p := &pages{}
+	sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
+		if status, ok := c.(sqlite.DBStatus); ok {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.conns = append(p.conns, status)
+		}
+		return nil
+	})
+	return p
+})
+
+// forget drops the connections of stores that are closed.
+func (p *pages) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = nil
+}
+
+// read returns how many pages were read so far. Nothing may be reading meanwhile.
+func (p *pages) read(tb testing.TB) (n int) {
+	tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		for _, op := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
+			some, _, err := c.Status(op, false)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			n += some
+		}
+	}
+	return n
+}
+
+// flatCost is what a message and what a context cost at one size of a collection.
+type flatCost struct {
+	messages             int
+	messagePages         int // of a message, its jobs included
+	contextPages         int
+	messageCPU, contexts time.Duration
+}
+
+// sampled is how many messages and contexts a cost is the mean of. Summaries of mem0 are due at each 20th exchange.
+const sampled = 40
+
+// growing is a collection that grows by what people say.
+type growing struct {
+	g      *gateway
+	c      memory.Collection
+	client eval.Client
+	turns  []said
+	sent   int
+}
+
+func (s *growing) next() eval.Message {
+	m := s.turns[s.sent%len(s.turns)].message
+	m.Name = "" // memoryos remembers one person
+	if s.sent >= len(s.turns) {
+		m.Content += " " + strconv.Itoa(s.sent)
+	}
+	s.sent++
+	return m
+}
+
+// grow adds messages in bulks until there are so many.
+func (s *growing) grow(tb testing.TB, to int) {
+	tb.Helper()
+	for s.sent < to {
+		var part []eval.Message
+		for range min(50, to-s.sent) {
+			part = append(part, s.next())
+		}
+		must[[]string](tb)(s.client.AddMessages(tb.Context(), s.c.ID.String(), part))
+		s.settle(tb)
+	}
+}
+
+// settle waits until no job of the collection is due.
+func (s *growing) settle(tb testing.TB) {
+	tb.Helper()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		open := 0
+		for _, state := range []memory.JobState{memory.JobQueued, memory.JobRunning, memory.JobQueued} {
+			var page struct {
+				Items []json.RawMessage `json:"items"`
+			}
+			req := must[*http.Request](tb)(http.NewRequestWithContext(tb.Context(), http.MethodGet,
+				fmt.Sprintf("%s/v1/jobs?collection=%s&state=%s&limit=1", s.g.URL(), s.c.ID, state), nil))
+			req.Header.Set("Authorization", "Bearer "+s.g.key)
+			resp := must[*http.Response](tb)(http.DefaultClient.Do(req))
+			err := json.NewDecoder(resp.Body).Decode(&page)
+			_ = resp.Body.Close()
+			if err != nil {
+				tb.Fatal(err)
+			}
+			open += len(page.Items)
+		}
+		if open == 0 {
+			return
+		}
+		select {
+		case <-tb.Context().Done():
+			tb.Fatal(tb.Context().Err())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// cost measures messages and contexts at the present size.
+func (s *growing) cost(tb testing.TB) flatCost {
+	tb.Helper()
+	out := flatCost{messages: s.sent}
+	read, used := countPages().read(tb), processorTime(tb)
+	for range sampled {
+		must[[]string](tb)(s.client.AddEvolved(tb.Context(), s.c.ID.String(), []eval.Message{s.next()}))
+	}
+	s.settle(tb)
+	out.messagePages, out.messageCPU = (countPages().read(tb)-read)/sampled, (processorTime(tb)-used)/sampled
+	query := func(i int) string { return s.turns[(i*997)%min(s.sent, len(s.turns))].message.Content }
+	must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(0), 1000, 0)) // its index is up to date then
+	s.settle(tb)
+	read, used = countPages().read(tb), processorTime(tb)
+	for i := range sampled {
+		must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(i), 1000, 0))
+	}
+	out.contextPages, out.contexts = (countPages().read(tb)-read)/sampled, (processorTime(tb)-used)/sampled
+	return out
+}
+
+// costs returns what a policy costs at some sizes.
+func (g *gateway) costs(tb testing.TB, policyName string, turns []said, sizes []int) (out []flatCost) {
+	tb.Helper()
+	s := growing{g: g, c: g.newCollection(tb, policyName), client: eval.Client{BaseURL: g.URL(), Key: g.key}, turns: turns}
+	for _, n := range sizes {
+		s.grow(tb, n)
+		out = append(out, s.cost(tb))
+	}
+	return out
+}
+
+// flatSizes returns the sizes to compare: SLIPBOX_FLAT_SIZES, such as "1000,10000", or those given.
+func flatSizes(tb testing.TB, otherwise ...int) (out []int) {
+	tb.Helper()
+	list := os.Getenv("SLIPBOX_FLAT_SIZES")
+	if list == "" {
+		return otherwise
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		out = append(out, must[int](tb)(strconv.Atoi(part)))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// BenchmarkFlat measures what a message costs until it is handled, and a context, in CPU time and in pages that the store
+// reads, as a collection grows (SLIPBOX_FLAT_SIZES).
+func BenchmarkFlat(b *testing.B) {
+	turns := saidTurns(b)
+	countPages().forget()
+	g := newGateway(b)
+	for _, policyName := range g.Policies.Names() {
+		b.Run(policyName, func(b *testing.B) {
+			for range b.N {
+				for _, c := range g.costs(b, policyName, turns, flatSizes(b, 1000, 10_000)) {
+					at := "-at-" + strconv.Itoa(c.messages)
+					b.ReportMetric(c.messageCPU.Seconds()*1000, "cpu-ms/message"+at)
+					b.ReportMetric(c.contexts.Seconds()*1000, "cpu-ms/context"+at)
+					b.ReportMetric(float64(c.messagePages), "pages/message"+at)
+					b.ReportMetric(float64(c.contextPages), "pages/context"+at)
+				}
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
+
+// A message and a context cost the same in a small collection and in a larger one: the store reads no more pages, for each
+// policy and with all parts of its contexts. "make nightly" compares larger sizes.
+func TestFlat(t *testing.T) {
+	turns := saidTurns(t)
+	countPages().forget()
+	g := newGateway(t)
+	// memoryos looks up how often each of its sessions was read, of which there are mid_capacity at most, and reads their links.
+	perMessage := map[string]int{"memoryos": 4}
+	for _, policyName := range g.Policies.Names() {
+		costs := g.costs(t, policyName, turns, flatSizes(t, 100, 400))
+		small, large := costs[0], costs[len(costs)-1]
+		more := perMessage[policyName] * (min(large.messages, 2500) - small.messages)
+		if limit := 3*small.messagePages/2 + 400 + more; large.messagePages > limit {
+			t.Errorf("%s: a message reads %d pages at %d messages, %d at %d", policyName, small.messagePages, small.messages, large.messagePages, large.messages)
+		}
+		if limit := 3*small.contextPages/2 + 200; large.contextPages > limit {
+			t.Errorf("%s: a context reads %d pages at %d messages, %d at %d", policyName, small.contextPages, small.messages, large.contextPages, large.messages)
+		}
+		t.Logf("%s: %+v %+v", policyName, small, large)
+	}
+}
