@@ -251,9 +251,9 @@ compare: encoder ## Lay all memory systems and baselines side by side over DIALO
 eval/model: encoder ## Measure a model: labeled dialogues, and every call of every policy (MODEL_URL=http://host/v1, MODEL=name DIALOGUES=5 TURNS=0 CALLS=4)
 	@scripts/model-eval.sh
 
-.PHONY: eval/leftout
-eval/leftout: encoder ## Choose weights on all data sets but one, and measure them on that one (EVAL_DATA=folder)
-	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh leftout
+.PHONY: eval/fit
+eval/fit: encoder ## Learn the weights of the ranking, and measure them on data that they were not learned from (EVAL_DATA=folder)
+	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh fit
 
 .PHONY: generate
 generate: ## Generate files

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
-# parts: recall, noise, growth, facts, ablation, leftout, load. EVAL_TRACKS chooses the tracks of recall
+# parts: recall, noise, growth, facts, ablation, fit, load. EVAL_TRACKS chooses the tracks of recall
 # and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SYSTEMS chooses among the
 # memory systems of the tracks systems and sample-systems, EVAL_SIZES the numbers of notes of growth, EVAL_SETS
 # the labeled dialogues of facts and EVAL_POLICIES who is told them (see "eval facts --help"). Each
@@ -34,10 +34,10 @@ for part in "${parts[@]}"; do
 	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
 	facts) flags+=(--write "$work/facts.jsonl" ${EVAL_SETS:+--sets "$EVAL_SETS"} ${EVAL_POLICIES:+--policies "$EVAL_POLICIES"}) ;;
 	esac
-	if [[ $part == leftout ]]; then
+	if [[ $part == fit ]]; then
 		SLIPBOX_KEY=$key "$work/eval" measure --url "$url" --prefix "$part-" --write "$work/measures.jsonl" \
-			--tracks "${EVAL_TRACKS:-locomo,beam,realmem,madial,madial-zh}"
-		"$work/eval" leftout "$work/measures.jsonl"
+			--tracks "${EVAL_TRACKS:-talk-locomo,locomo,talk-beam,realmem,madial,madial-zh,talk-vehicle,talk-corpus}"
+		"$work/eval" fit "$work/measures.jsonl" --write internal/search/weights.tsv
 		continue
 	fi
 	case $part in

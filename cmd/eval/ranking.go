@@ -134,11 +134,18 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 		return err
 	}
 	for _, track := range o.rankingTracks() {
-		d, policy, err := o.dataset(track)
+		data, talk := strings.CutPrefix(track, "talk-")
+		d, policy, err := o.dataset(data)
 		if err != nil {
 			return err
 		}
-		b, err := eval.OpenKept(ctx, client, d, o.prefix+track+"-", policy, o.keep, logf)
+		var b *eval.Bench
+		if talk {
+			d.Name = track
+			b, err = eval.OpenTalk(ctx, client, d, o.prefix+track+"-", eval.Systems()[0], logf)
+		} else {
+			b, err = eval.OpenKept(ctx, client, d, o.prefix+track+"-", policy, o.keep, logf)
+		}
 		if err != nil {
 			return err
 		}
@@ -167,9 +174,11 @@ func tuneCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-func leftOutCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "leftout FILE…", Short: "Choose weights on all data sets but one, from what measure wrote, and measure them on that one", Args: cobra.MinimumNArgs(1),
+func fitCommand() *cobra.Command {
+	var file string
+	var signals []string
+	cmd := &cobra.Command{
+		Use: "fit FILE…", Short: "Learn the weights of the ranking from what measure wrote, and measure them on data that they were not learned from", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {
 			var all []eval.Measured
 			for _, name := range files {
@@ -183,10 +192,26 @@ func leftOutCommand() *cobra.Command {
 				}
 				all = append(all, part...)
 			}
-			return eval.LeftOut(os.Stdout, all)
+			f, err := eval.NewFitting(all, eval.BelievedMeasure, signals)
+			if err != nil {
+				return err
+			}
+			fitted := f.Table()
+			if file != "" {
+				if err := os.WriteFile(file, []byte(fitted.String()), 0o644); err != nil { //nolint:gosec // a part of the source
+					return fmt.Errorf("write: %w", err)
+				}
+			}
+			return f.LeftOut(os.Stdout, &fitted)
 		},
 	}
+	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split(fitSignals, ","), "names of the signals that get weights")
+	cmd.Flags().StringVar(&file, "write", "", "file to write the weights to, such as internal/search/weights.tsv")
+	return cmd
 }
+
+// fitSignals are the signals that the ranking weighs.
+const fitSignals = "lexical,window,session,vector,late,late_lead,late_around,attribute,time,question,reply,opening,names,verbatim,covered,spoken,length"
 
 func measureCommand(o *options) *cobra.Command {
 	var file string
@@ -205,7 +230,7 @@ func measureCommand(o *options) *cobra.Command {
 		},
 	}
 	rankingFlags(o, cmd)
-	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split("late,late_lead,late_around,attribute,time,question,reply,opening,names,verbatim", ","), "names of the signals, as in explanations")
+	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split("late,late_lead,late_around,attribute,time,question,reply,opening,names,verbatim,covered,spoken,length", ","), "names of the signals, as in explanations")
 	cmd.Flags().StringVar(&file, "write", "measures.jsonl", "file to write, a line of JSON for each question")
 	return cmd
 }

@@ -55,6 +55,13 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 		d, err = eval.ReadBEAM(o.data)
 	case "realmem":
 		d, err = eval.ReadRealMem(o.data)
+	case "vehicle":
+		d, err = eval.ReadVehicle(o.data)
+	case "corpus":
+		var dialogues []eval.Labeled
+		if dialogues, err = eval.ReadCorpus(eval.CorpusDir); err == nil {
+			d, err = eval.AsData(dialogues)
+		}
 	case "madial", "madial-zh":
 		d, err = eval.ReadMADial(o.data, track == "madial-zh")
 	case "derived":

@@ -27,6 +27,16 @@ func ReadRealMem(dir string) (*Dataset, error) {
 	return d, nil
 }
 
+// ReadVehicle reads vehicle20.json.gz of a data folder: persons who know each other talk for months, and speak to their car
+// (VehicleMemBench, Y. Chen et al., 2026). A question is a situation and a wish.
+func ReadVehicle(dir string) (*Dataset, error) {
+	d := &Dataset{Name: "vehicle", Budgets: []int{500, 1000, 2000}, Categories: []string{"wish"}, Sessions: true}
+	if err := d.readConverted(dir, "vehicle20.json.gz"); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
 // ReadMADial reads the English or the Chinese part of MADial-Bench (J. He et al., NAACL 2025) of a data
 // folder: memories, and dialogues in which a good assistant recalls some of them.
 func ReadMADial(dir string, chinese bool) (*Dataset, error) {
@@ -84,7 +94,9 @@ func (d *Dataset) readConverted(dir, name string) error {
 				turn.Attributes = map[string]any{"speaker": t.Name, "role": t.Role, "session": t.Session}
 			}
 			turn.Rendered = "[" + t.Time.Format(time.DateOnly) + "] " + turn.Text
-			roles[i] = t.Role
+			if roles[i] = t.Role; t.Role == "assistant" {
+				turn.Role = t.Role
+			}
 			c.Turns = append(c.Turns, turn)
 		}
 		for _, q := range from.Questions {

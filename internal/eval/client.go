@@ -95,7 +95,8 @@ type Hit struct {
 	Note    FoundNote `json:"note"`
 	Score   float64   `json:"score"`
 	Explain struct {
-		Signals []Signal `json:"signals"`
+		Signals []Signal           `json:"signals"`
+		Query   map[string]float64 `json:"query"`
 	} `json:"explain"`
 }
 

@@ -589,7 +589,7 @@ func (u *unit) feedAs(ctx context.Context, p *Part, turns []Turn) (*Loaded, erro
 		probe = u.conversation.Questions[0].Text
 	}
 	began, history, done, since := time.Now(), 0, 0, 0
-	l, err := addTurns(ctx, u.Client, col, turns, u.PerAdd, func(_ *Loaded, messages []Message) ([]string, error) {
+	l, err := addTurns(ctx, u.Client, col, &Conversation{Turns: turns}, u.PerAdd, func(_ *Loaded, messages []Message) ([]string, error) {
 		at := time.Now()
 		ids, err := u.Client.AddEvolved(ctx, col.ID, messages)
 		if err != nil {
@@ -649,7 +649,7 @@ func (u *unit) loadPlain(ctx context.Context) (*Loaded, error) {
 		return nil, err
 	}
 	const bulk = 200
-	l, err := addTurns(ctx, u.Client, col, u.conversation.Turns, bulk, func(_ *Loaded, messages []Message) ([]string, error) {
+	l, err := addTurns(ctx, u.Client, col, &Conversation{Turns: u.conversation.Turns}, bulk, func(_ *Loaded, messages []Message) ([]string, error) {
 		return u.Client.AddMessages(ctx, col.ID, messages)
 	})
 	*u.base = &l

@@ -9,8 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Labeled is a dialogue of the corpus with what a careful reader notes of it. corpus/README.md
@@ -195,6 +199,73 @@ func ReadCorpus(dir string) ([]Labeled, error) {
 		out = append(out, lines...)
 	}
 	return out, nil
+}
+
+// AsData returns dialogues as a data set, a conversation each. A turn at which a companion remembers earlier ones is
+// a question of the category "recall", asked after what came before it.
+func AsData(dialogues []Labeled) (*Dataset, error) {
+	d := &Dataset{Name: "corpus", Budgets: []int{500, 1000, 2000}, Categories: []string{"question", "recall", "word for word", "rare word"}}
+	for i := range dialogues {
+		from := &dialogues[i]
+		c := Conversation{ID: from.ID}
+		for j := range from.Turns {
+			t := &from.Turns[j]
+			at, err := t.At()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", from.ID, err)
+			}
+			turn := Turn{ID: strconv.Itoa(j), Speaker: t.Speaker, Session: at.Format(time.DateOnly), At: at, Text: t.Speaker + ": " + t.Text}
+			if t.Role == "assistant" {
+				turn.Role, turn.Speaker = t.Role, t.Role
+				turn.Text = t.Role + ": " + t.Text
+			}
+			turn.Rendered = "[" + turn.Session + "] " + turn.Text
+			c.Turns = append(c.Turns, turn)
+		}
+		for _, q := range from.Questions {
+			c.Questions = append(c.Questions, Question{Text: q.Text, Category: "question", Answer: q.Answer, Gold: turnIDs(q.Gold)})
+		}
+		for _, r := range from.Recalls {
+			c.Questions = append(c.Questions, Question{Text: from.Turns[r.Turn].Text, Category: "recall", Before: r.Turn, Gold: turnIDs(r.Gold)})
+		}
+		c.Questions = append(c.Questions, ownWords(from)...)
+		d.Conversations = append(d.Conversations, c)
+	}
+	return d, nil
+}
+
+// ownWordsEach is that one turn in so many is asked for in its own words.
+const ownWordsEach = 12
+
+// ownWords returns questions that are a turn, word for word, or one word that no other turn has: a code, a name, a
+// number of an order. A person who asks so wants that turn first.
+func ownWords(d *Labeled) (out []Question) {
+	turns := map[string]int{} // with a word
+	words := make([][]string, len(d.Turns))
+	for i := range d.Turns {
+		words[i] = text.Words(d.Turns[i].Text)
+		for _, w := range slices.Compact(slices.Sorted(slices.Values(words[i]))) {
+			turns[w]++
+		}
+	}
+	for i := range d.Turns {
+		gold := turnIDs([]int{i})
+		if i%ownWordsEach == 0 && len(words[i]) > 3 {
+			out = append(out, Question{Text: d.Turns[i].Text, Category: "word for word", Gold: gold})
+		}
+		rare := slices.IndexFunc(words[i], func(w string) bool { return turns[w] == 1 && utf8.RuneCountInString(w) > 5 })
+		if i%ownWordsEach == ownWordsEach/2 && rare >= 0 {
+			out = append(out, Question{Text: words[i][rare], Category: "rare word", Gold: gold})
+		}
+	}
+	return out
+}
+
+func turnIDs(turns []int) (out []string) {
+	for _, t := range turns {
+		out = append(out, strconv.Itoa(t))
+	}
+	return out
 }
 
 // readLines reads a JSON value of each line of a file.

@@ -56,12 +56,7 @@ func (l *Loaded) Turns(hits []Hit) ([]string, error) {
 func Load(ctx context.Context, c *Client, name, policy string, conversation *Conversation, progress func(written, jobs int)) (Loaded, error) {
 	start := time.Now()
 	turns := conversation.Turns
-	cuts := map[int]bool{} // numbers of turns after which a question is asked
-	for i := range conversation.Questions {
-		if n := conversation.Questions[i].Before; n > 0 {
-			cuts[n] = true
-		}
-	}
+	cuts := conversation.cuts()
 	col, err := c.CreateCollection(ctx, name, policy)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
@@ -100,14 +95,9 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 			out.IDs[l.ID] = part[i].ID
 		}
 		if cuts[end] {
-			if err := Drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
+			if out.Revisions[end], err = headAfter(ctx, c, col.ID, len(out.IDs), progress); err != nil {
 				return out, err
 			}
-			head, err := c.Collection(ctx, col.ID)
-			if err != nil {
-				return out, fmt.Errorf("read collection %s: %w", name, err)
-			}
-			out.Revisions[end] = head.HeadRevision
 		}
 		if progress != nil {
 			progress(len(out.IDs), -1)
@@ -123,6 +113,29 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 	}
 	out.Notes, out.Links, out.Pending = col.Counts.Notes, col.Counts.Links, col.Counts.Pending
 	return out, nil
+}
+
+// cuts returns the numbers of turns after which a question is asked.
+func (c *Conversation) cuts() map[int]bool {
+	out := map[int]bool{}
+	for i := range c.Questions {
+		if n := c.Questions[i].Before; n > 0 {
+			out[n] = true
+		}
+	}
+	return out
+}
+
+// headAfter waits until the jobs have ended, and returns the revision of the head.
+func headAfter(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) (int64, error) {
+	if err := Drain(ctx, c, collection, written, progress); err != nil {
+		return 0, err
+	}
+	head, err := c.Collection(ctx, collection)
+	if err != nil {
+		return 0, fmt.Errorf("read the head: %w", err)
+	}
+	return head.HeadRevision, nil
 }
 
 // Drain waits until a collection has no open jobs. progress is told of them; nil: nobody is.

@@ -11,16 +11,17 @@ import (
 // Measured holds the measures of one question's candidates. With them, any weights can be tried
 // without a gateway.
 type Measured struct {
-	Track        string         `json:"track"`
-	Conversation string         `json:"conversation"`
-	Category     string         `json:"category"`
-	Question     int            `json:"question"` // index in the conversation
-	Text         string         `json:"text"`
-	Dialogue     bool           `json:"dialogue"` // asked with the dialogue
-	Gold         []string       `json:"gold"`
-	GoldSessions []string       `json:"gold_sessions"`
-	Found        []string       `json:"found"` // the first turns as the gateway ranks by itself
-	Notes        []MeasuredNote `json:"notes"` // in no useful order
+	Track        string             `json:"track"`
+	Conversation string             `json:"conversation"`
+	Category     string             `json:"category"`
+	Question     int                `json:"question"` // index in the conversation
+	Text         string             `json:"text"`
+	Dialogue     bool               `json:"dialogue"` // asked with the dialogue
+	Gold         []string           `json:"gold"`
+	GoldSessions []string           `json:"gold_sessions"`
+	Found        []string           `json:"found"` // the first turns as the gateway ranks by itself
+	Features     map[string]float64 `json:"features"`
+	Notes        []MeasuredNote     `json:"notes"` // in no useful order
 }
 
 // MeasuredNote holds the measures of one candidate.
@@ -91,7 +92,7 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 	if m.Dialogue {
 		query.Text, query.Messages = "", q.Dialogue
 	}
-	own := Query{Text: query.Text, Messages: query.Messages, Mode: Hybrid, K: leftOutHits, Fields: idsOnly, AsOf: asOf}
+	own := Query{Text: query.Text, Messages: query.Messages, Mode: Hybrid, K: fitHits, Fields: idsOnly, AsOf: asOf}
 	ranked, err := b.Client.Search(ctx, l.Collection, own)
 	if err != nil {
 		return err
@@ -109,6 +110,7 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 	}
 	for i, h := range found.Hits {
 		t := turns[ids[i]]
+		m.Features = h.Explain.Query
 		n := MeasuredNote{
 			Turn: t.ID, Session: t.Session, Words: len(strings.Fields(t.Text)), Values: map[string]float64{},
 			Assistant: strings.HasPrefix(t.Text, "assistant: ") || t.Attributes["role"] == "assistant",

@@ -132,7 +132,7 @@ func call(tool string, arguments map[string]any) (c chatCall) {
 	return c
 }
 
-func search(query string, page int) chatCall {
+func searchCall(query string, page int) chatCall {
 	return call("archival_search", map[string]any{"query": query, "page": page, "request_heartbeat": true})
 }
 
@@ -193,18 +193,18 @@ func contents(result string) (texts []string, last bool) {
 // nextOfKeys follows keys: a page on which the key occurs in no passage, or the last one, shows that it is none.
 func nextOfKeys(first, key, result string, page int) chatCall {
 	if key == "" {
-		return search(first, 1)
+		return searchCall(first, 1)
 	}
 	texts, last := contents(result)
 	occurs := false
 	for _, text := range texts {
 		if pair := keyValue.FindStringSubmatch(text); len(pair) > 0 && pair[1] == key {
-			return search(pair[2], 1)
+			return searchCall(pair[2], 1)
 		}
 		occurs = occurs || strings.Contains(text, key)
 	}
 	if occurs && !last {
-		return search(key, page+1)
+		return searchCall(key, page+1)
 	}
 	return say(key)
 }
@@ -212,7 +212,7 @@ func nextOfKeys(first, key, result string, page int) chatCall {
 // nextOfDocuments reads pages about a topic until a passage says how something is called.
 func nextOfDocuments(topic, what, query, result string, page int) chatCall {
 	if query == "" {
-		return search(topic, 1)
+		return searchCall(topic, 1)
 	}
 	texts, last := contents(result)
 	for _, text := range texts {
@@ -224,5 +224,5 @@ func nextOfDocuments(topic, what, query, result string, page int) chatCall {
 	if last {
 		return say("I do not know.")
 	}
-	return search(topic, page+1)
+	return searchCall(topic, page+1)
 }

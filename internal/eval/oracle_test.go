@@ -18,7 +18,7 @@ func TestOracle(t *testing.T) {
 	question := fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("What is the value of the key %q? %s", first, lastQuestion))
 	documents := `{"role":"user","content":"In the documents about \"the mill\": what is the lost wheel called?"}`
 	searched := func(query string, page int, result string) string {
-		c := search(query, page)
+		c := searchCall(query, page)
 		return fmt.Sprintf(`,{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":%q,"arguments":%q}}]},{"role":"tool","content":%q}`,
 			c.Function.Name, c.Function.Arguments, result)
 	}

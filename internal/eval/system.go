@@ -101,6 +101,9 @@ func countStored(ctx context.Context, c *Client, collection string) (Stored, err
 // messagesPerAdd is the number of turns of a session per request: one of each person.
 const messagesPerAdd = 2
 
+// messagesAtOnce is the same for a system whose memories do not depend on it.
+const messagesAtOnce = 50
+
 // OpenTalk adds conversations to a memory system, two turns of a session per request, all in the
 // role user. It waits until all jobs have ended, including deferred ones.
 func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s System, logf func(format string, args ...any)) (*Bench, error) {
@@ -109,7 +112,7 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 	for i := range d.Conversations {
 		conversation := &d.Conversations[i]
 		at := time.Now()
-		l, err := addConversation(ctx, c, prefix+conversation.ID, s, conversation.Turns)
+		l, err := addConversation(ctx, c, prefix+conversation.ID, s, conversation)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
 		}
@@ -129,12 +132,16 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 }
 
 // addConversation creates a collection and adds the turns.
-func addConversation(ctx context.Context, c *Client, name string, s System, turns []Turn) (Loaded, error) {
+func addConversation(ctx context.Context, c *Client, name string, s System, conversation *Conversation) (Loaded, error) {
 	col, err := c.CreateConfigured(ctx, name, s.Policy, s.Config)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
-	return addTurns(ctx, c, col, turns, messagesPerAdd, func(out *Loaded, messages []Message) ([]string, error) {
+	perAdd := messagesPerAdd
+	if !s.Step {
+		perAdd = messagesAtOnce
+	}
+	return addTurns(ctx, c, col, conversation, perAdd, func(out *Loaded, messages []Message) ([]string, error) {
 		ids, err := c.AddMessages(ctx, col.ID, messages)
 		if err == nil && s.Step {
 			err = Drain(ctx, c, col.ID, len(out.IDs), nil)
@@ -145,12 +152,13 @@ func addConversation(ctx context.Context, c *Client, name string, s System, turn
 
 // addTurns adds the turns of a conversation, up to perAdd of a session at a time, and waits until all jobs
 // have ended, including deferred ones. add sends the messages and returns the ids of their notes.
-func addTurns(ctx context.Context, c *Client, col Collection, turns []Turn, perAdd int, add func(out *Loaded, messages []Message) ([]string, error)) (Loaded, error) {
+func addTurns(ctx context.Context, c *Client, col Collection, conversation *Conversation, perAdd int, add func(out *Loaded, messages []Message) ([]string, error)) (Loaded, error) {
 	start := time.Now()
-	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns))}
+	turns, cuts := conversation.Turns, conversation.cuts()
+	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns)), Revisions: map[int]int64{}}
 	for len(turns) > 0 {
 		n := 1
-		for n < min(perAdd, len(turns)) && turns[n].Session == turns[0].Session {
+		for n < min(perAdd, len(turns)) && turns[n].Session == turns[0].Session && !cuts[len(out.IDs)+n] {
 			n++
 		}
 		messages := make([]Message, n)
@@ -165,6 +173,11 @@ func addTurns(ctx context.Context, c *Client, col Collection, turns []Turn, perA
 			out.IDs[id] = turns[i].ID
 		}
 		turns = turns[n:]
+		if cuts[len(out.IDs)] {
+			if out.Revisions[len(out.IDs)], err = headAfter(ctx, c, col.ID, len(out.IDs), nil); err != nil {
+				return out, err
+			}
+		}
 	}
 	if err := Drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
 		return out, err

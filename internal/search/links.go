@@ -140,7 +140,7 @@ func (r *Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
 	})
 	if r.ranked.reserved >= 0 {
 		note := r.ranked.found[r.ranked.reserved].Note
-		moveReserved(order, func(n *linkedNote) bool { return n.c.Note == note })
+		moveReserved(order, r.ranked.place, func(n *linkedNote) bool { return n.c.Note == note })
 	}
 	hits := make([]Hit, 0, min(r.options.K, len(order)))
 	for _, n := range order[:min(max(r.options.K, 0), len(order))] {

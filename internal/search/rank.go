@@ -19,8 +19,8 @@ const minDepth = 200
 const LateDepth = 200
 
 // reservedPlace is where a note that only words found is ranked at the latest: the best by words of those
-// without a vector, or the best by words of all, if it is not among the [Depth] nearest. The place does
-// not depend on k, so k never changes an order.
+// without a vector, or the best by words of all, if it is not among the [Depth] nearest. A note that alone has
+// every word of the query is first. The place does not depend on k, so k never changes an order.
 const reservedPlace = 5
 
 // Depth returns how many candidates to ask of each signal for k hits.
@@ -207,6 +207,7 @@ type ranking struct {
 	places  []int // indexes into found: the best that were asked for, best first, then the others
 
 	reserved int // index into found of the note with a reserved place; -1: none has one
+	place    int // of that note at the latest, from 1
 }
 
 // order ranks the candidates that the mode can find, the n best of them in their order. bySession says that
@@ -258,8 +259,36 @@ func (r *ranking) repeat(i int) float64 {
 	return r.factors[i]
 }
 
-// reserveLexical reserves a place for the best note by words, if only words found it.
+// reserveLexical reserves a place for the note that alone has every word of the query, else for the best note by words, if
+// only words found it.
 func (r *ranking) reserveLexical() {
+	if r.reserved, r.place = r.onlyCovering(), 1; r.reserved < 0 {
+		r.reserved, r.place = r.bestByWords(), reservedPlace
+	}
+	if best := r.reserved; best >= 0 {
+		moveReserved(r.places, r.place, func(i int) bool { return i == best })
+	}
+}
+
+// allWords is the least share of the query's words that counts as all of them: sums of weights are not exact.
+const allWords = 0.999
+
+// onlyCovering returns the index of the only note that has every word of the query; -1: none has, or several.
+func (r *ranking) onlyCovering() int {
+	only := -1
+	for i := range r.found {
+		if r.found[i].Values[Covered] >= allWords {
+			if only >= 0 {
+				return -1
+			}
+			only = i
+		}
+	}
+	return only
+}
+
+// bestByWords returns the index of the best note by words, if only words found it; else -1.
+func (r *ranking) bestByWords() int {
 	best := -1 // of the notes without a vector, and of those with one that are the best of all
 	for i := range r.found {
 		c := &r.found[i]
@@ -272,9 +301,7 @@ func (r *ranking) reserveLexical() {
 			}
 		}
 	}
-	if r.reserved = best; best >= 0 {
-		moveReserved(r.places, func(i int) bool { return i == best })
-	}
+	return best
 }
 
 // Weighs reports whether a signal has a weight.
@@ -347,9 +374,7 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 		case r.config.Mem0:
 			x = mem0Measure(Signal(j), x, o.Terms)
 		case table[j].norm == byMaximum:
-			if x = 0; s.highest[j] > 0 {
-				x = min(max(c.Values[j]/s.highest[j], 0), 1)
-			}
+			x = share(x, s.highest[j])
 		}
 		if parts != nil {
 			*parts = append(*parts, Part{table[j].name, c.Values[j], x, w})
@@ -376,13 +401,12 @@ func (r *Ranker) newHit(c Candidate, o Options, s *scale, repeat float64) Hit {
 
 // moveReserved moves the note with the reserved place there, if it is ranked behind it. Without it,
 // mediocre cosines would displace the one note that has the rare word.
-func moveReserved[H any](ranked []H, reserved func(H) bool) {
-	const at = reservedPlace - 1
-	for i := reservedPlace; i < len(ranked); i++ {
+func moveReserved[H any](ranked []H, place int, reserved func(H) bool) {
+	for i := place; i < len(ranked); i++ {
 		if reserved(ranked[i]) {
 			h := ranked[i]
-			copy(ranked[at+1:i+1], ranked[at:i])
-			ranked[at] = h
+			copy(ranked[place:i+1], ranked[place-1:i])
+			ranked[place-1] = h
 		}
 	}
 }

@@ -29,6 +29,9 @@ const (
 	Opening                  // 1 when it is the first of its session
 	Names                    // capitalized words inside its sentences, up to 3
 	Verbatim                 // how far it has the query word for word, 0..1; see [Wording]
+	Covered                  // share of the query's words that its best passage has, by their weights
+	Spoken                   // 1 when an assistant said it
+	Length                   // ln(1 + its terms) / 5
 	Pooled                   // mean of how its session's best notes match, 0..1; see session.go
 	Entity                   // link to an entity that the query names, 0..1; see [EntityBoost]
 	signals
@@ -66,11 +69,14 @@ var table = [signals]property{
 	Time:       {"time", asIs, true, 1, 1, 1, 0},
 	Recency:    {"recency", asIs, true, 0, 0, 0, 0},
 	Importance: {"importance", asIs, true, 0, 0, 0, 0},
-	Question:   {"question", asIs, true, 0, -.4, 0, 0},
-	Reply:      {"reply", asIs, true, 0, .4, 0, 0},
+	Question:   {"question", asIs, false, 0, -.4, 0, 0},
+	Reply:      {"reply", asIs, false, 0, .4, 0, 0},
 	Opening:    {"opening", asIs, false, 1, .5, 1, 0},
-	Names:      {"names", asIs, true, 0, .2, 0, 0},
+	Names:      {"names", asIs, false, 0, .2, 0, 0},
 	Verbatim:   {"verbatim", asIs, true, .5, .5, .5, 0},
+	Covered:    {"covered", asIs, true, 0, 0, 0, 0},
+	Spoken:     {"spoken", asIs, false, 0, 0, 0, 0},
+	Length:     {"length", asIs, false, 0, 0, 0, 0},
 	Pooled:     {"pooled", asIs, false, 0, 0, 10, 0},
 	Entity:     {"entity", asIs, false, 0, 0, 0, .5},
 }
@@ -90,7 +96,8 @@ func signalNames() []string {
 // Profile is a set of weights.
 type Profile string
 
-// The profiles. Auto selects one of the others by what the view holds; package recall does that.
+// The profiles. Auto has weights that depend on the query and the view; see [FittedConfig]. Where no meaning is compared, it
+// selects one of the others by what the view holds; package recall does that.
 const (
 	Auto    Profile = "auto"
 	General Profile = "default"

@@ -1270,11 +1270,12 @@ type ContextRequest struct {
 	// Order `time` orders each part from oldest to newest, `relevance` by rank. The notes are selected by relevance in either case.
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -3090,11 +3091,12 @@ type PurposeCost struct {
 	Purpose string `json:"purpose"`
 }
 
-// RankingProfile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-// sessions. `mem0` ranks by
-// similarity as mem0 does. `auto` chooses among the first three by the content of the
-// collection; the answer names the one that was used.
+// RankingProfile Weights of the ranking. With `auto` they depend on the query and on what the collection
+// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+// chooses one of the first three by the content of the collection; the answer names what was used.
 type RankingProfile string
 
 // Readiness defines model for Readiness.
@@ -3475,11 +3477,12 @@ type SearchQuery struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -3546,11 +3549,12 @@ type SearchRequest struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Queries A batch. What its queries ask for is bounded together: 422 says which part to reduce.
@@ -3586,11 +3590,12 @@ type SearchResult struct {
 	Degraded *string    `json:"degraded,omitempty"`
 	Mode     SearchMode `json:"mode"`
 
-	// Profile Weights of the ranking: `default`; `people` for two or more persons who talk to each
-	// other without an assistant; `assistant` where an assistant speaks, which spreads hits over
-	// sessions. `mem0` ranks by
-	// similarity as mem0 does. `auto` chooses among the first three by the content of the
-	// collection; the answer names the one that was used.
+	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
+	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
+	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
+	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
+	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
+	// chooses one of the first three by the content of the collection; the answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision That was read; absent where several collections were.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -18,9 +20,26 @@ import (
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
-// ranker returns the ranking that suits the collection's embedder and the contents of the view, with
-// the caller's profile and weights.
+// ranker returns the ranking that suits the query, the collection's embedder and the contents of the view, with
+// the caller's profile and weights. The hints must have been read.
 func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
+	cfg := sr.rankerConfig()
+	err := cfg.Weights.Override(sr.q.Weights)
+	if err == nil {
+		ranker, err = search.New(cfg)
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
+	}
+	return ranker, nil
+}
+
+func (sr *searchRun) rankerConfig() search.Config {
+	if sr.q.Profile == search.Auto && sr.mode == Hybrid && len(sr.queryTokens) > 0 {
+		sr.usedProfile = search.Auto
+		f := sr.features()
+		return search.FittedConfig(&f)
+	}
 	profile := sr.chooseProfile()
 	cfg := search.DefaultConfig(profile)
 	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
@@ -30,14 +49,7 @@ func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
 			cfg.Weights[search.Opening], cfg.Weights[search.Pooled] = 0, 0
 		}
 	}
-	err := cfg.Weights.Override(sr.q.Weights)
-	if err == nil {
-		ranker, err = search.New(cfg)
-	}
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
-	}
-	return ranker, nil
+	return cfg
 }
 
 // A view counts as a conversation between people when no assistant speaks in it, two persons have
@@ -88,6 +100,35 @@ func isConversation(v *index.View) bool {
 		}
 	}
 	return n >= minSpeakers
+}
+
+// features returns what the weights of the ranking depend on. The hints must have been read.
+func (sr *searchRun) features() (f search.Features) {
+	if sr.index == nil {
+		return f
+	}
+	last := sr.words
+	if sr.q.Messages != nil {
+		last = lastUtterance(sr.q.Messages)
+	}
+	f[search.Always] = 1
+	f[search.Asks] = boolToFloat(strings.ContainsAny(lastRune(last), "?？؟;՞፧"))
+	f[search.NamesOne] = boolToFloat(len(sr.namedAttributes) > 0)
+	f[search.QueryLength] = search.LogLength(float64(sr.indexQuery.Terms()))
+	notes := max(float64(sr.index.Len()), 1)
+	f[search.AssistantPart] = float64(sr.index.Roles()[index.Assistant]) / notes
+	f[search.NoteLength] = search.LogLength(sr.index.MeanLength())
+	if n, _ := sr.index.Sessions(); n > 0 && sr.index.HasSessions() {
+		f[search.SessionLength] = search.LogLength(notes / float64(n))
+	}
+	return f
+}
+
+// lastRune returns the last character of a text that is no space.
+func lastRune(s string) string {
+	s = strings.TrimRightFunc(s, unicode.IsSpace)
+	_, size := utf8.DecodeLastRuneInString(s)
+	return s[len(s)-size:]
 }
 
 // retellingPeriod is how long after a day people still tell what happened on it.
@@ -299,7 +340,8 @@ func (sr *searchRun) toCandidates(found []index.Signals) []search.Candidate {
 				search.Importance: s.Record.Importance, search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),
 				search.Opening: boolToFloat(s.Opens), search.Names: float64(s.Names),
 				search.Time: boolToFloat(sr.matchesTime(s.Record.OccurredAt)), search.Attribute: boolToFloat(sr.matchesAttributes(s.Record.Attributes)),
-				search.Verbatim: search.Wording(s.Covered), search.Entity: sr.boosts[s.Note],
+				search.Verbatim: search.Wording(s.Covered), search.Covered: s.Covered,
+				search.Spoken: boolToFloat(s.Role == index.Assistant), search.Length: search.LogLength(float64(s.Length)), search.Entity: sr.boosts[s.Note],
 			},
 		}
 	}

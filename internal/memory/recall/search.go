@@ -148,6 +148,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.mode == Lexical {
 		sr.indexQuery.AddParts(words)
 	}
+	sr.readHints()
 	ranker, err := sr.ranker()
 	if err != nil {
 		return nil, err
@@ -160,7 +161,6 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.q.Formula != nil {
 		return sr.byFormula(ctx, ranker, o)
 	}
-	sr.readHints()
 	o.Terms = sr.indexQuery.Terms()
 	sr.unmatched = o.Terms > 0 && !sr.indexQuery.Matches()
 	if ranker.Weighs(search.Entity) && sr.mode == Hybrid {
@@ -410,6 +410,10 @@ func (sr *searchRun) bestPassage(n *NoteView) *text.Span {
 
 func (sr *searchRun) explain(h *search.Hit, tokens int) *Explain {
 	e := &Explain{Signals: h.Explain, Tokens: tokens}
+	if sr.indexQuery != nil {
+		f := sr.features()
+		e.Query = f.Named()
+	}
 	if v, ok := sr.version(h.Note); ok {
 		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
 	}

@@ -23,6 +23,9 @@ const (
 	// leastScore is the part of the score of a group's best hit below which another says too little about the query to be
 	// put before it.
 	leastScore = 1.0 / 3
+	// leastCovered is the same for the share of the query's words: what the best hit alone has of them, such as the number of
+	// an order, is what is asked for.
+	leastCovered = 1.0 / 3
 )
 
 // together puts statements about the same thing together, the newest event first. Only the best hits are compared, and
@@ -59,7 +62,8 @@ func (sr *searchRun) together(ctx context.Context, hits []search.Hit) ([]search.
 	groups := search.Together(states, func(a, b int) bool {
 		x := near[b][a]
 		oneTalk := pool[a].Session != 0 && pool[a].Session == pool[b].Session // its turns answer each other
-		return !oneTalk && pool[b].Score >= leastScore*pool[a].Score && x >= least && x+shared(a, b) >= enough
+		fits := pool[b].Score >= leastScore*pool[a].Score && pool[b].Values[search.Covered] >= leastCovered*pool[a].Values[search.Covered]
+		return !oneTalk && fits && x >= least && x+shared(a, b) >= enough
 	})
 	out := make([]search.Hit, 0, len(hits))
 	for _, group := range groups {

@@ -121,6 +121,8 @@ type Explain struct {
 	Hops    int           `json:"hops,omitempty"`    // links from a direct hit
 	Tokens  int           `json:"tokens,omitempty"`  // of its text; with a token budget only
 	Version string        `json:"version,omitempty"` // of the note that was scored
+	// Query holds what the weights depend on, by [search.Feature].
+	Query map[string]float64 `json:"query,omitempty"`
 }
 
 // Result answers one query.
