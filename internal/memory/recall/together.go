@@ -25,7 +25,7 @@ const (
 	leastScore = 1.0 / 3
 	// leastCovered is the same for the share of the query's words: what the best hit alone has of them, such as the number of
 	// an order, is what is asked for.
-	leastCovered = 1.0 / 3
+	leastCovered = 0.25
 )
 
 // together puts statements about the same thing together, the newest event first. Only the best hits are compared, and
