@@ -1,11 +1,9 @@
 package recall_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -51,22 +49,3 @@ func hitsInOrder(out recall.Result) []string {
 	}
 	return ids
 }
-
-// A word that one note alone has, such as the number of an order, finds it first among notes that are alike and newer.
-func TestOwnWordStaysFirst(t *testing.T) {
-	t.Parallel()
-	r := open(t, recall.Config{})
-	c := r.collection("orders")
-	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	for i := range 40 {
-		r.addTurn(c, start.AddDate(0, 0, i), fmt.Sprintf("Our baker ordered the copper kettle for the kitchen, number %s.", orderNumber(i)), nil)
-	}
-	for i := range 40 {
-		hits := r.search(c, recall.Query{Text: orderNumber(i), Internal: true}).Hits
-		if !strings.Contains(hits[0].Note.Content, orderNumber(i)) {
-			t.Errorf("%s finds %q first", orderNumber(i), hits[0].Note.Content)
-		}
-	}
-}
-
-func orderNumber(i int) string { return fmt.Sprintf("kx%dq", 7013+i*37) }
