@@ -70,7 +70,7 @@ var chinese = []exchange{
 }
 
 // A sentence that is asked for word for word is the first hit, on either side, in both languages and with
-// both profiles. Each session opens with a greeting, which is no answer to anything else.
+// every profile. Each session opens with a greeting, which is no answer to anything else.
 func TestWordForWord(t *testing.T) {
 	t.Parallel()
 	for _, language := range []struct {
@@ -123,7 +123,7 @@ func TestWordForWord(t *testing.T) {
 			for i, id := range ids {
 				content[id] = messages[i].Content
 			}
-			for _, profile := range []string{eval.ProfileDefault, eval.ProfilePeople} {
+			for _, profile := range []string{"auto", eval.ProfileDefault, eval.ProfilePeople} {
 				first := map[string]int{}
 				ask := func(who, sentence string) {
 					found, err := client.Search(t.Context(), col.ID, eval.Query{Text: sentence, Mode: eval.Hybrid, K: 10, Profile: profile, Fields: []string{"id"}})
@@ -147,5 +147,39 @@ func TestWordForWord(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A word that one note alone has, such as the number of an order, finds that note first among others that say nearly the
+// same later, and that an embedder holds to be about the same thing.
+func TestOwnWordIsFirst(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
+	client := &eval.Client{BaseURL: g.url, Key: g.key}
+	col, err := client.CreateCollection(t.Context(), "orders", "none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	number := func(i int) string { return fmt.Sprintf("qx%dz", 7013+i*37) }
+	what := []string{"the copper kettle", "an old barometer", "the orchard wall", "three green lanterns"}
+	notes := make([]eval.Note, 80)
+	for i := range notes {
+		notes[i] = eval.Note{
+			Content: fmt.Sprintf("The harbor office: our baker paid for %s, %s.", what[i%len(what)], number(i)), OccurredAt: new(at.AddDate(0, 0, i)), Infer: new(false),
+		}
+	}
+	lines, err := client.AddNotes(t.Context(), col.ID, notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range lines {
+		found, err := client.Search(t.Context(), col.ID, eval.Query{Text: number(i), Mode: eval.Hybrid, K: 10, Fields: []string{"id"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.Hits) == 0 || found.Hits[0].Note.ID != line.ID {
+			t.Errorf("%s is not first", number(i))
+		}
 	}
 }
