@@ -150,7 +150,7 @@ func Map() []Package {
 		{"migrations", LayerLeaf, "numbered SQL", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
 
-		{eval, LayerTool, "measuring through the public API", []string{"internal/clip", "internal/search", "internal/text"}, false},
+		{eval, LayerTool, "measuring by the API", []string{"internal/clip", "internal/search", "internal/text"}, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
 		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/said", "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},

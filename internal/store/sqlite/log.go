@@ -130,7 +130,8 @@ func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memor
 }
 
 // begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether
-// what they are of was live before, which rows e of the same key in the layers tell; and its arguments. guard is the condition of the index.
+// what they are of was live before, which rows e of the same key in the layers tell; and its arguments. guard is the
+// condition of the index.
 func begun(tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, table, index, guard, key, same string, n int) (string, []any) {
 	var before strings.Builder
 	var args []any
