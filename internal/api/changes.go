@@ -75,7 +75,7 @@ func (h *core) streamChanges(c *gin.Context, v memory.View, after memory.Revisio
 			})
 		}, nil)
 		if ctx.Err() != nil || fault.Is(err, fault.NotFound) {
-			return nil
+			return nil //nolint:nilerr // the client left, or the collection did: the stream ends
 		}
 		return err
 	})

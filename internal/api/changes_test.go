@@ -14,14 +14,15 @@ import (
 )
 
 func summary(ch *wire.Change) string {
-	out := fmt.Sprint(ch.Revision, " ", ch.Cause)
+	var out strings.Builder
+	fmt.Fprint(&out, ch.Revision, " ", ch.Cause)
 	for _, n := range ch.Notes {
-		out += " " + string(n.Change)
+		out.WriteString(" " + string(n.Change))
 	}
 	for _, l := range ch.Links {
-		out += " link " + string(l.Change)
+		out.WriteString(" link " + string(l.Change))
 	}
-	return out
+	return out.String()
 }
 
 func changeList(t *testing.T, a response) (out wire.ChangeList) {

@@ -78,7 +78,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		panic(http.ErrAbortHandler)
 	case "/fails-first":
 		if tries == 1 {
-			http.Error(w, "no", http.StatusInternalServerError)
+			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}
 }

@@ -98,9 +98,7 @@ func (i *importing) homeOf(ctx context.Context) (h home, err error) {
 			config, h.exchanges = p.Defaults, p.Exchanges
 		}
 	}
-	for key, value := range c.Config {
-		config[key] = value
-	}
+	maps.Copy(config, c.Config)
 	h.onePerson = config["persons"] == "one"
 	h.zone, _ = config["timezone"].(string)
 	return h, nil

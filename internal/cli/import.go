@@ -222,7 +222,7 @@ func (i *importing) recognize(ctx context.Context, arg string) ([]file, error) {
 
 // isBank reports whether a file begins as a memory of MemoryBank.
 func isBank(at string) bool {
-	f, err := os.Open(at) //nolint:gosec // the person names it
+	f, err := os.Open(at)
 	if err != nil {
 		return false
 	}

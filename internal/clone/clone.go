@@ -161,7 +161,7 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	}
 	v, err := c.store.OpenView(ctx, s, ref, memory.At{AsOf: in.AtRevision})
 	if err != nil {
-		return Result{}, nil, renameField(err, "as_of", "at_revision")
+		return Result{}, nil, renameField(err, "at_revision")
 	}
 	if v.Collection.State == memory.CollectionCopying {
 		return Result{}, nil, fault.New(fault.Conflict, "the collection is still being copied")
@@ -217,7 +217,7 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	}
 	made, err := c.createNamed(ctx, s, src.Name, ask)
 	if err != nil {
-		return Result{}, nil, renameField(err, "as_of", "at_revision")
+		return Result{}, nil, renameField(err, "at_revision")
 	}
 	if made.Replay != nil {
 		return Result{}, made.Replay, nil
@@ -340,9 +340,10 @@ func (c *Service) result(ctx context.Context, s tenant.Scope, id uuid.UUID) (Res
 	return Result{Collection: v.Collection, Counts: &counts}, nil
 }
 
-// renameField renames a field in a fault, to the name that it has in the body of this
+// renameField renames the field as_of in a fault, to the name that it has in the body of this
 // request.
-func renameField(err error, from, to string) error {
+func renameField(err error, to string) error {
+	const from = "as_of"
 	f, ok := asFault(err)
 	if !ok {
 		return err

@@ -65,7 +65,7 @@ func (c *Service) Diff(ctx context.Context, s tenant.Scope, ref string, in DiffI
 	}
 	to, err := c.store.OpenView(ctx, s, ref, memory.At{AsOf: in.At})
 	if err != nil {
-		return Diff{}, renameField(err, "as_of", "at")
+		return Diff{}, renameField(err, "at")
 	}
 	against, err := in.against(&to.Collection)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Service) Diff(ctx context.Context, s tenant.Scope, ref string, in DiffI
 	}
 	from, err := c.store.OpenView(ctx, s, against, memory.At{AsOf: in.AgainstAt})
 	if err != nil {
-		return Diff{}, renameField(err, "as_of", "against_at")
+		return Diff{}, renameField(err, "against_at")
 	}
 	if from.Collection.ID == to.Collection.ID && in.At == nil && in.AgainstAt == nil {
 		return Diff{}, fault.InvalidField("against", "is the collection itself; name another one, or an earlier revision of it")
@@ -83,7 +83,8 @@ func (c *Service) Diff(ctx context.Context, s tenant.Scope, ref string, in DiffI
 		return Diff{}, unrelated("against")
 	}
 	d := Diff{From: from, To: to, Base: base}
-	return d, c.fill(ctx, s, &d, in)
+	err = c.fill(ctx, s, &d, in)
+	return d, err
 }
 
 func (in *DiffInput) against(c *memory.Collection) (string, error) {

@@ -134,7 +134,7 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 		return nil, err
 	}
 	if p.theirs, err = c.store.OpenView(ctx, s, in.From, memory.At{AsOf: in.At}); err != nil {
-		return nil, renameField(err, "as_of", "at")
+		return nil, renameField(err, "at")
 	}
 	if err := checkMergeable(&p.ours.Collection, &p.theirs.Collection); err != nil {
 		return nil, err
@@ -288,9 +288,9 @@ func (p *mergePlan) decideNote(h head, d *decision, id uuid.UUID) error {
 	}
 	out, conflicts := merge.Notes(p.base[id], ours, theirs, p.strategy)
 	d.conflicts = append(d.conflicts, conflicts...)
-	switch {
-	case out == ours:
-	case out == nil:
+	switch out {
+	case ours:
+	case nil:
 		d.deletes = append(d.deletes, id)
 	default:
 		d.puts = append(d.puts, p.attributed(*out))

@@ -50,7 +50,7 @@ func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, to m
 	}
 	then, err := c.store.OpenView(ctx, s, now.Collection.ID.String(), memory.At{AsOf: &to})
 	if err != nil {
-		return RolledBack{}, renameField(err, "as_of", "revision")
+		return RolledBack{}, renameField(err, "revision")
 	}
 	touched, err := c.store.Touched(ctx, s, now, then)
 	if err != nil {

@@ -30,7 +30,7 @@ func ClaimedKinds(stage memory.Stage) (of memory.Stage, condition string) {
 		return stage, "j.kind NOT" + list
 	case memory.StageUpkeep:
 		return memory.StageTask, "j.kind" + list
-	case memory.StagePrepare, memory.StageDecide:
+	case memory.StagePrepare, memory.StageDecide, memory.StageSend:
 	}
 	return stage, ""
 }

@@ -205,7 +205,7 @@ func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 		}
 		for i := range rows {
 			p.After, p.Since = rows[i].ID, rows[i].OccurredAt
-			if !rows[i].Note.Matches(p.Filter) || !p.derived(&rows[i].Note) {
+			if !rows[i].Matches(p.Filter) || !p.derived(&rows[i].Note) {
 				continue
 			}
 			if out = append(out, rows[i].Note); wanted > 0 && len(out) == wanted {

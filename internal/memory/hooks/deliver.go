@@ -92,9 +92,9 @@ func messageID(webhook, collection uuid.UUID, c *memory.Change, event string) (i
 	copy(id[:], h[:])
 	ms := c.At.UnixMilli()
 	for i := range 6 {
-		id[i] = byte(ms >> (40 - 8*i))
+		id[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // one byte of it
 	}
-	id[6], id[7], id[8] = byte(c.Revision>>8)&0x0f|0x70, byte(c.Revision), id[8]&0x3f|0x80
+	id[6], id[7], id[8] = byte(c.Revision>>8)&0x0f|0x70, byte(c.Revision), id[8]&0x3f|0x80 //nolint:gosec // bytes of it
 	return id
 }
 

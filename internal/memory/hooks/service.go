@@ -171,7 +171,7 @@ func (v *Service) change(s tenant.Scope, w *memory.Webhook, c Change, hosts outb
 	if len(old) > 0 {
 		kept = append(kept, signing{Secret: old[0].Secret, Until: now.Add(overlap)})
 	}
-	plain, err := json.Marshal(kept)
+	plain, err := json.Marshal(kept) //nolint:gosec // they are sealed
 	if err != nil {
 		return "", fault.Wrap(err, fault.Internal, "encode the secrets of a webhook")
 	}

@@ -30,7 +30,7 @@ func put(t *testing.T, name string, content []byte) string {
 	return at
 }
 
-// packed returns a zip of files, in order: name, content, …
+// packed returns a zip of files, which are names and contents in turn.
 func packed(t *testing.T, files ...string) string {
 	t.Helper()
 	var out bytes.Buffer

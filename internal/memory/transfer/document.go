@@ -111,7 +111,7 @@ var (
 	reference = regexp.MustCompile(`(?m)(?:^|[:,\[{-])\s*[&*][\pL\pN_]`)
 	// property matches a line of Logseq's properties.
 	property = regexp.MustCompile(`^(?:- )?([\pL\pN_-]{1,64}):: (.+)$`)
-	fenced   = regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)|`[^`\n]*`")
+	fenced   = regexp.MustCompile("(?ms)^(```|~~~).*?\n(```|~~~)|`[^`\n]*`")
 )
 
 func withoutCode(text string) string { return fenced.ReplaceAllString(text, " ") }

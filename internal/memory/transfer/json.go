@@ -180,7 +180,8 @@ func decodePart[T any](r *reading, name string, p piece) (v T, err error) {
 	}
 	defer func() { _ = in.Close() }()
 	s := newStream(in, name)
-	return v, s.broken(s.Decode(&v))
+	err = s.broken(s.Decode(&v))
+	return v, err
 }
 
 // decodeFile decodes a small file; one that does not exist decodes to nothing.

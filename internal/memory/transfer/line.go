@@ -66,11 +66,10 @@ type Report struct {
 	// AskMe is set where the memory is of one person, and nothing says who that is.
 	AskMe bool `json:"ask_me"`
 
-	people   map[string]int
-	first    time.Time
-	last     time.Time
-	session  string
-	sessions int
+	people  map[string]int
+	first   time.Time
+	last    time.Time
+	session string
 }
 
 // Person is somebody who speaks in a source.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -215,7 +216,4 @@ func scalar(raw json.RawMessage) string {
 	return ""
 }
 
-func mustJSON(n int) []byte {
-	out, _ := json.Marshal(n) // of a number, which cannot fail
-	return out
-}
+func mustJSON(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }

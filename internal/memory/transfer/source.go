@@ -51,7 +51,7 @@ func Open(at string) (*Source, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		f, err := os.Open(at) //nolint:gosec // the person names it
+		f, err := os.Open(at)
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +261,7 @@ func (shared) Close() error { return nil }
 // open opens a file as text in UTF-8. What is packed or in another encoding is copied beside the system's temporary files first.
 func (s *Source) open(name string) (text, error) {
 	if at := s.ready[name]; at != "" {
-		return os.Open(at) //nolint:gosec // a name that this package made
+		return os.Open(at)
 	}
 	from, err := s.raw(name)
 	if err != nil {

@@ -93,7 +93,7 @@ func (n *nearest) find(ctx context.Context, q *session, args []any, ask int64) (
 			var vec pgvector.HalfVector
 			err = r.Scan(&note.ID, &note.Layer, &note.From, &vec, &last)
 			note.Vector = vec.Slice()
-		} else if note, err = n.scan(r, &last); err == nil && !note.Note.Matches(n.query.Filter) {
+		} else if note, err = n.scan(r, &last); err == nil && !note.Matches(n.query.Filter) {
 			return nil
 		}
 		if err != nil {

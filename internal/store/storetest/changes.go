@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -40,14 +41,15 @@ func (w *world) feed(v memory.View, after memory.Revision) []memory.Change {
 }
 
 func said(c memory.Change) string {
-	out := fmt.Sprint(c.Revision, " ", c.Cause)
+	var out strings.Builder
+	fmt.Fprint(&out, c.Revision, " ", c.Cause)
 	for _, n := range c.Notes {
-		out += " " + string(n.Change)
+		out.WriteString(" " + string(n.Change))
 	}
 	for _, l := range c.Links {
-		out += " link " + string(l.Change)
+		out.WriteString(" link " + string(l.Change))
 	}
-	return out
+	return out.String()
 }
 
 func changesOneByOne(_ *testing.T, w *world) {
@@ -103,7 +105,7 @@ func changesFold(_ *testing.T, w *world) {
 	rng := rand.New(rand.NewPCG(7, 35)) //nolint:gosec // reproducible
 	trees := []uuid.UUID{w.collection("root").ID}
 	var notes []uuid.UUID
-	any := func() uuid.UUID { return notes[rng.IntN(len(notes))] }
+	anyNote := func() uuid.UUID { return notes[rng.IntN(len(notes))] }
 	for i := range 120 {
 		c := trees[rng.IntN(len(trees))]
 		if i%20 == 19 {
@@ -121,13 +123,13 @@ func changesFold(_ *testing.T, w *world) {
 					made, err = tx.Put(w.ctx, memory.Note{Content: fmt.Sprint(i)})
 					notes = append(notes, made.ID)
 				case n == 2:
-					_, err = tx.Put(w.ctx, memory.Note{ID: any(), Content: fmt.Sprint(i)})
+					_, err = tx.Put(w.ctx, memory.Note{ID: anyNote(), Content: fmt.Sprint(i)})
 				case n == 3:
-					err = tx.Delete(w.ctx, any())
+					err = tx.Delete(w.ctx, anyNote())
 				case n == 4:
-					_, err = tx.Link(w.ctx, memory.Link{LinkID: memory.LinkID{Source: any(), Target: any(), Relation: memory.RelatedTo}, Confidence: rng.Float64()})
+					_, err = tx.Link(w.ctx, memory.Link{LinkID: memory.LinkID{Source: anyNote(), Target: anyNote(), Relation: memory.RelatedTo}, Confidence: rng.Float64()})
 				default:
-					_, err = tx.Unlink(w.ctx, memory.LinkID{Source: any(), Target: any(), Relation: memory.RelatedTo})
+					_, err = tx.Unlink(w.ctx, memory.LinkID{Source: anyNote(), Target: anyNote(), Relation: memory.RelatedTo})
 				}
 				if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid) {
 					return err
