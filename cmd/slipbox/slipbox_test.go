@@ -210,7 +210,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"a name that is taken", nil, "", []string{"fork", "diary"}, 1, []string{"diary", "another name"}},
 		{"an unknown note", nil, "", []string{"history", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"slipbox search"}},
 		{"an unknown job", nil, "", []string{"watch", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"`slipbox watch`"}},
-		{"a collection to import into", nil, "", []string{"import", "-c", "dairy", "slipbox_test.go"}, 3, []string{"diary", "--create"}},
+		{"a collection to import into", nil, "", []string{"import", "-c", "dairy", "../../README.md"}, 3, []string{"diary", "--create"}},
 		{"an empty note", nil, "", []string{"add", " "}, 1, []string{"empty", "pipe"}},
 		{"the link of the console", nil, "", []string{"login", p.url + "/console#key=x"}, 1, []string{p.url + ";", "/console", "asks for the key"}},
 		{"a folder as a memory", nil, "", []string{"import", "memorybank", t.TempDir()}, 1, []string{"MemoryBank's format"}},

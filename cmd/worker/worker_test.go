@@ -36,7 +36,7 @@ func TestRefusals(t *testing.T) {
 		"no database":    {[]string{wrapping, somewhere[2]}, nil, []string{"DATABASE_URL", "REDIS_URL", "gateway serve"}},
 		"nobody there":   {somewhere, nil, []string{"cannot be reached"}},
 		"a taken port":   {somewhere, []string{"--addr", taken.Addr().String()}, []string{taken.Addr().String(), "--addr"}},
-		"unknown stage":  {somewhere, []string{"--stages", "decide,dance"}, []string{"dance", "prepare, decide or task"}},
+		"unknown stage":  {somewhere, []string{"--stages", "decide,dance"}, []string{"dance", "prepare, decide, task or send"}},
 		"too many":       {somewhere, []string{"--tasks", "5000"}, []string{"jobs.tasks", "1024"}},
 		"an argument":    {somewhere, []string{"now"}, []string{`"now"`, "worker --help"}},
 		"a mistyped one": {somewhere, []string{"--stage", "task"}, []string{"--stage", "worker --help"}},

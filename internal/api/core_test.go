@@ -252,6 +252,9 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 		s := grant.Job(d.Tenant, uuid.New())
 		jobs, err := b.store.ClaimJobs(ctx, s, d.Collection, stage, uuid.New(), b.clock().Add(time.Minute), 10)
+		if fault.Is(err, fault.NotFound) {
+			return tries, nil // a job has removed it
+		}
 		if err != nil {
 			return tries, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
+	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -30,7 +31,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{}, Layers: &layers.Service{}, Tiers: &tiers.Service{},
+			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Hooks: &hooks.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{}, Layers: &layers.Service{}, Tiers: &tiers.Service{},
 			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Letta: &letta.Service{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
 			Policies: memory.PolicySet{}, Embedders: &llm.Registry{},

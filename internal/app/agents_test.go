@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
@@ -98,6 +99,7 @@ func TestAgentsWithModelsOfTheirOwn(t *testing.T) {
 		c.Models = map[string]config.Model{"small": {BaseURL: small.URL(), Model: "gpt-4o-mini"}, "routed": {BaseURL: small.URL(), Model: "meta/llama-3"}}
 	})
 	block := g.call(http.StatusCreated, http.MethodPost, "/v1/blocks", object{"label": "organization", "value": "Nothing yet."})["id"]
+	var agents []string // ids
 	for _, agent := range []struct{ name, model, embedder string }{
 		{"supervisor", "", "hash-384-v2"}, {"worker", "small", "words@256"}, {"planner", "openai/gpt-4o", "words@256"}, {"counter", "openai/gpt-4o-mini", "hash-384-v2"}, {"router", "meta/llama-3", "words@256"},
 	} {
@@ -107,6 +109,7 @@ func TestAgentsWithModelsOfTheirOwn(t *testing.T) {
 		if made["embedder"] != agent.embedder {
 			t.Errorf("the embedder of %s is %v", agent.name, made["embedder"])
 		}
+		agents = append(agents, made["id"].(string))
 	}
 	said := func(agent, want string) {
 		t.Helper()
@@ -129,6 +132,13 @@ func TestAgentsWithModelsOfTheirOwn(t *testing.T) {
 	said("router", "Counted.")
 	if main.Calls(llmtest.Tool) != 3 || small.Calls(llmtest.Tool) != 3 {
 		t.Errorf("the main model was asked %d times, the others %d times", main.Calls(llmtest.Tool), small.Calls(llmtest.Tool))
+	}
+	client := &eval.Client{BaseURL: g.url, Key: g.key}
+	for _, id := range agents {
+		g.until("the jobs of the agents are done", func() bool {
+			n, err := client.OpenJobs(t.Context(), id)
+			return err == nil && n == 0
+		})
 	}
 	// What each keeps has vectors of its own embedder.
 	for _, agent := range []string{"supervisor", "worker"} {

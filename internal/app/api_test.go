@@ -74,14 +74,14 @@ func TestWholeAPI(t *testing.T) {
 			`{"content":"one more","infer":false}`+"\n"+`{"content":""}`+"\n"); status != http.StatusOK {
 			t.Errorf("bulk: status %d", status)
 		}
-		imported := g.post("/v1/collections/copy/import", "application/x-ndjson", `{"id":"`+id+`","content":"kept"}`+"\n"+`{"content":"no id"}`+"\n")
+		imported := g.post("/v1/collections/copy/import", "application/x-ndjson", `{"id":"`+id+`","content":"kept"}`+"\n"+`{"content":"no id, so it is new"}`+"\n")
 		job := imported["job"].(object)["id"].(string)
 		ended(job)
 		if status, _ := g.try(http.MethodGet, "/v1/jobs/"+job+"/results", nil); status != http.StatusOK {
 			t.Errorf("results of the import: status %d", status)
 		}
-		if n := counts("copy"); n != 4 {
-			t.Errorf("the copy holds %v notes, want 4", n)
+		if n := counts("copy"); n != 5 {
+			t.Errorf("the copy holds %v notes, want 5", n)
 		}
 		ended(g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/copy/consolidate", nil)["job"].(object)["id"].(string))
 

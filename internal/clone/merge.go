@@ -20,7 +20,7 @@ const (
 	// maxReviewed is how many notes one review may show.
 	maxReviewed = 500
 	// mergeTries is how often a merge begins again because another one was written meanwhile.
-	mergeTries = 10
+	mergeTries = 100
 )
 
 // MergeInput asks for the changes of another collection.

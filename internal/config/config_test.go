@@ -167,7 +167,7 @@ func TestServersSettings(t *testing.T) {
 		"prefix":      {func(c *Config) { c.Redis.Prefix = "a*b" }, []string{"redis.prefix"}},
 		"cache":       {func(c *Config) { c.Cache.Bytes, c.Redis.CacheTTL, c.Redis.Timeout = -1, 0, time.Minute }, []string{"cache.bytes", "redis.cache_ttl", "redis.timeout"}},
 		"jobs": {func(c *Config) { c.Jobs.Decides, c.Jobs.Tasks, c.Jobs.Stages = -1, 0, []string{"dance"} }, []string{
-			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide or task",
+			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide, task or send",
 		}},
 		"no stage":       {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
 		"worker address": {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},

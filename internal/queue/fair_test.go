@@ -52,7 +52,7 @@ func TestOneTenantCannotStarveAnother(t *testing.T) {
 			o := &outbox{}
 			h := newWorker(o, func(context.Context, memory.Job) error { pass(100 * time.Millisecond); return nil })
 			flood(o, stage, 300, 5)
-			r, stop := start(t, h, Config{Prepares: 4, Decides: 4, Tasks: 4})
+			r, stop := start(t, h, Config{Prepares: 4, Decides: 4, Tasks: 4, Sends: 4})
 			defer stop()
 			pass(5050 * time.Millisecond)
 			late := newRef()

@@ -182,6 +182,9 @@ func (im *Importer) decodeNew(raw []byte) (*newLine, error) {
 	if r.usage != (importUsage{}) || r.history != nil || !r.created.IsZero() {
 		r.Addf("id", "is required for a note with usage, history or created_at")
 	}
+	if k := r.in.Kind; k != "" && k != memory.KindNote && k != memory.KindMessage {
+		r.Addf("id", "is required for a note of the kind %s", k)
+	}
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
