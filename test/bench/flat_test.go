@@ -208,6 +208,11 @@ func BenchmarkFlat(b *testing.B) {
 // A message and a context cost the same in a small collection and in a larger one: the store reads no more pages, for each
 // policy and with all parts of its contexts. "make nightly" compares larger sizes.
 func TestFlat(t *testing.T) {
+	// The driver's counters are read beside the store's own statements, which is safe only while none runs; a gateway may
+	// write at any time.
+	if os.Getenv("SLIPBOX_FLAT_SIZES") == "" {
+		t.Skip("make nightly runs it, in a process of its own")
+	}
 	turns := saidTurns(t)
 	countPages().forget()
 	g := newGateway(t)
