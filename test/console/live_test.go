@@ -46,7 +46,7 @@ func TestLive(t *testing.T) {
 
 	lines = make([]string, 600)
 	for i := range lines {
-		lines[i] = fmt.Sprintf(`{"content":"Comb %d was weighed.","infer":false}`, i)
+		lines[i] = fmt.Sprintf(`{"id":"%d","content":"A line that is refused."}`, i)
 	}
 	g.lines(t, "/v1/collections/"+id+"/import", strings.Join(lines, "\n"))
 	b.step("a job moves nothing while it runs", watchShifts(), chromedp.Navigate(g.url+"/console#/c/"+id+"/jobs"), text("import"),
