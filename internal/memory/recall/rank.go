@@ -37,8 +37,7 @@ func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
 func (sr *searchRun) rankerConfig() search.Config {
 	if sr.q.Profile == search.Auto && sr.mode == Hybrid && len(sr.queryTokens) > 0 {
 		sr.usedProfile = search.Auto
-		f := sr.features()
-		return search.FittedConfig(&f)
+		return search.FittedConfig(&sr.features)
 	}
 	profile := sr.chooseProfile()
 	cfg := search.DefaultConfig(profile)
@@ -102,11 +101,8 @@ func isConversation(v *index.View) bool {
 	return n >= minSpeakers
 }
 
-// features returns what the weights of the ranking depend on. The hints must have been read.
-func (sr *searchRun) features() (f search.Features) {
-	if sr.index == nil {
-		return f
-	}
+// readFeatures returns what the weights of the ranking depend on. The hints must have been read.
+func (sr *searchRun) readFeatures() (f search.Features) {
 	last := sr.words
 	if sr.q.Messages != nil {
 		last = lastUtterance(sr.q.Messages)

@@ -42,6 +42,7 @@ type searchRun struct {
 	times           []when.Range          // that the query names
 	namedAttributes map[string]string     // values that the query names, by key
 	boosts          map[uuid.UUID]float64 // of notes linked to entities that the query names
+	features        search.Features       // what its weights depend on
 	usedProfile     search.Profile
 
 	// What was found.
@@ -149,6 +150,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		sr.indexQuery.AddParts(words)
 	}
 	sr.readHints()
+	sr.features = sr.readFeatures()
 	ranker, err := sr.ranker()
 	if err != nil {
 		return nil, err
@@ -411,8 +413,7 @@ func (sr *searchRun) bestPassage(n *NoteView) *text.Span {
 func (sr *searchRun) explain(h *search.Hit, tokens int) *Explain {
 	e := &Explain{Signals: h.Explain, Tokens: tokens}
 	if sr.indexQuery != nil {
-		f := sr.features()
-		e.Query = f.Named()
+		e.Query = sr.features.Named()
 	}
 	if v, ok := sr.version(h.Note); ok {
 		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
