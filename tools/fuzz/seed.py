@@ -207,6 +207,42 @@ def seed_runs(settings, paged):
     return asking
 
 
+def seed_forks(settings):
+    """Creates a base, a fork of it that learned something, and snapshots to delete."""
+    base = collection("trunk", policy="none")
+    add(base, "Rosa repairs bicycles.")
+    fork = call("POST", f"/v1/collections/{base}/clone", {"name": "branch"})["id"]
+    add(fork, "She repairs violins too.")
+    for n in range(EACH):
+        call("POST", f"/v1/collections/{base}/snapshots", {"name": f"brief-{n}"})
+    settings.dictionary("trunk", [base, "trunk"])
+    settings.dictionary("branch", [fork, "branch"])
+    settings.dictionary("heads", [1, 2])
+    settings.dictionary("snapshots_to_delete", [f"brief-{n}" for n in range(EACH)])
+    settings.operation("diffCollection", path_collection="branch", query_against="trunk", query_at="heads", query_against_at="heads")
+    settings.operation("mergeCollection", probability=1, path_collection="trunk", body_from="branch")
+    settings.operation("deleteSnapshot", probability=1, path_collection="trunk", path_snapshot="snapshots_to_delete")
+
+
+def seed_webhooks(settings):
+    """Creates webhooks, whose receiver does not answer, and messages that were tried."""
+    watched = collection("watched", policy="none")
+    hook = call("POST", "/v1/webhooks", {"url": "http://127.0.0.1:9/", "collection": watched})["id"]
+    add(watched, "Rosa repairs bicycles.")
+
+    def deliveries():
+        return call("GET", f"/v1/webhooks/{hook}/deliveries")["items"]
+
+    wait_for("a message to a webhook", deliveries)
+    settings.dictionary("webhooks", [hook])
+    settings.everywhere("path.webhook", "webhooks")
+    settings.dictionary("deliveries", [d["id"] for d in deliveries()])
+    settings.operation("retryDelivery", path_delivery="deliveries")
+    brief = [call("POST", "/v1/webhooks", {"url": "http://127.0.0.1:9/", "collection": watched})["id"] for _ in range(EACH)]
+    settings.dictionary("webhooks_to_delete", brief)
+    settings.operation("deleteWebhook", path_webhook="webhooks_to_delete")
+
+
 def seed_external(settings):
     """Creates collections with ids of an application: with every set of the ids of the dictionaries, so that a call finds one."""
     ids = {"user": "nora@example.com", "agent": "auth0|x", "app": "a/b", "run": "\u65e5\u672c"}
@@ -294,7 +330,7 @@ def seed_tenant(settings):
     for note in linked:
         call("PUT", f"/v1/collections/fuzz/notes/{note}/links", {"links": [{"target": n} for n in notes]})
     settings.dictionary("notes_to_unlink", linked)
-    settings.operation("deleteLinks", path_collection="shared", path_note="notes_to_unlink", query_target="notes")
+    settings.operation("deleteLinks", probability=1, path_collection="shared", path_note="notes_to_unlink", query_target="notes")
 
     # A note with a version at every revision of the dictionary.
     old = collection("restored", policy="none")
@@ -347,6 +383,8 @@ def seed_tenant(settings):
 
     settings.dictionary("model_names", ["slipbox", "down", "slipbox@fuzz"])
     settings.operation("getModel", path_model="model_names")
+    seed_forks(settings)
+    seed_webhooks(settings)
     seed_external(settings)
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)
