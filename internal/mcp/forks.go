@@ -170,8 +170,10 @@ type conflict struct {
 // UnmarshalJSON reads values of any kind as texts.
 func (x *conflict) UnmarshalJSON(raw []byte) error {
 	var got struct {
-		Note, Field  string
-		Ours, Theirs json.RawMessage
+		Note   string          `json:"note"`
+		Field  string          `json:"field"`
+		Ours   json.RawMessage `json:"ours"`
+		Theirs json.RawMessage `json:"theirs"`
 	}
 	if err := json.Unmarshal(raw, &got); err != nil {
 		return err
