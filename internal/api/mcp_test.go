@@ -216,8 +216,8 @@ func (b *system) useTools(t *testing.T, c mcpClient) {
 	}
 }
 
-// A memory is forked, compared with its fork and merged, by its name or by the ids of an application. Conflicts are named, whatever
-// kind of value they are about.
+// A memory is forked, compared with its fork and merged, by its name or by the ids of an application. Conflicts are named, for
+// values of any kind.
 func TestMCPForks(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
