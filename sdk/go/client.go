@@ -261,7 +261,8 @@ func (c *Client) MergeCollection(ctx context.Context, ref CollectionRef, in Merg
 }
 
 // FollowChanges yields the changes after a revision: those that there are, then each new one. A stream that ends or breaks off is
-// opened again after the last change, until the gateway refuses or cannot be reached: none is missed, and none comes twice. To continue in another process, keep the revision of the last change.
+// opened again after the last change, until the gateway refuses or cannot be reached: none is missed, and none comes twice. To
+// continue in another process, keep the revision of the last change.
 func (c *Client) FollowChanges(ctx context.Context, ref CollectionRef, after int64, options ...Option) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for {
