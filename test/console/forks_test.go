@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A fork stands below its base with how far both have gone. It is compared, merged with a conflict that a person decides, proposed for
+// A fork is listed below its base with how far both have gone. It is compared, merged with a conflict that a person decides, proposed for
 // review, and the base is rolled back to a snapshot.
 func TestForks(t *testing.T) {
 	g := start(t)
