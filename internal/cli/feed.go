@@ -147,7 +147,7 @@ const webhooks = "/v1/webhooks"
 func (c *cli) webhook() *cobra.Command {
 	group := command.Group("webhook", "Tell programs of changes: addresses that are called, signed and in order",
 		c.listWebhooks(), c.createWebhook(), c.rotateWebhook(), c.deleteWebhook(), c.deliveries(), c.retryDelivery())
-	group.Long = group.Short + ".\nThe key needs the scope admin. docs/forks.md has the messages and how they are checked."
+	group.Long = group.Short + ".\nThe key needs the scope admin. The guide (docs/guide.md) has the messages and how they are checked."
 	return group
 }
 
