@@ -118,7 +118,6 @@ func TestRecallOfPublishedData(t *testing.T) {
 		runs := checkRuns(t, locomo, llm.EmbedEnglish)
 		checkRuns(t, eval.Pooled(locomo), llm.EmbedEnglish)
 		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.626, "nDCG@10": 0.489}) // BM25 over stems
-		reaches(t, runs[eval.DefaultNoAttribute], map[string]float64{"recall@10": 0.80, "nDCG@10": 0.62})
 		reaches(t, runs[eval.ProfileDefault], map[string]float64{"recall@10": 0.825, "nDCG@10": 0.66})
 		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.85, "nDCG@10": 0.66})
 		hybridBeatsLexical(t, runs, slices.Sorted(maps.Keys(runs[eval.Lexical].Groups))...)
@@ -127,7 +126,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		t.Parallel()
 		runs := checkRuns(t, beam, llm.EmbedEnglish)
 		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.418, "nDCG@10": 0.313}) // BM25 over stems
-		for _, same := range []string{eval.DefaultNoAttribute, eval.ProfileDefault, eval.Hybrid} {
+		for _, same := range []string{eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[same], map[string]float64{"recall@10": 0.62, "recall@2000t": 0.66})
 		}
 		// An ability has at most 28 questions; 0.005 is a seventh of one question.
@@ -174,7 +173,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 	t.Run("hashed", func(t *testing.T) {
 		t.Parallel()
 		runs := checkRuns(t, locomo, llm.EmbedHash)
-		for _, profile := range []string{eval.DefaultNoAttribute, eval.ProfileDefault, eval.Hybrid} {
+		for _, profile := range []string{eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[profile], map[string]float64{"recall@10": 0.72, "nDCG@10": 0.55})
 		}
 		hybridBeatsLexical(t, runs, slices.Sorted(maps.Keys(runs[eval.Lexical].Groups))...)
@@ -191,7 +190,7 @@ func checkRuns(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runs(t, b, eval.DefaultNoAttribute, eval.Context)
+	return runs(t, b, eval.NoAttribute, eval.Context)
 }
 
 // runs asks a loaded gateway in every way and compares with the committed results, which must
