@@ -187,7 +187,14 @@ func checkRuns(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runs(t, b, eval.NoAttribute, eval.Context)
+	out := runs(t, b, eval.NoAttribute, eval.Context)
+	for _, part := range []string{eval.Lexical, eval.Vector} {
+		was, is := out[part].Overall.Metrics["recall@10"].Mean, out[eval.Hybrid].Overall.Metrics["recall@10"].Mean
+		if is < was-0.02 {
+			t.Errorf("%s: hybrid recall@10 is %.4f, %s %.4f", d.Name, is, part, was)
+		}
+	}
+	return out
 }
 
 // runs asks a loaded gateway in every way and compares with the committed results, which must
