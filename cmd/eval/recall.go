@@ -30,7 +30,7 @@ func recallCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for), or "+pagingTrack+" alone")
-	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, mem0, dialogue, auto, context (default: all that the gateway offers, but auto)")
+	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, mem0, dialogue, auto, context (default: all that the gateway offers, but auto)")
 	f.StringSliceVar(&o.systems, "systems", nil, "of messages, layered, mem0, mem0g, memorybank, memoryos: what the tracks systems and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
 	f.StringVar(&o.oracle, "oracle", "", "address at which the track "+pagingTrack+" serves the model that the gateway asks")

@@ -123,7 +123,7 @@ func TestWordForWord(t *testing.T) {
 			for i, id := range ids {
 				content[id] = messages[i].Content
 			}
-			for _, profile := range []string{"auto", eval.ProfileDefault, eval.ProfilePeople} {
+			for _, profile := range []string{"auto", eval.ProfileDefault} {
 				first := map[string]int{}
 				ask := func(who, sentence string) {
 					found, err := client.Search(t.Context(), col.ID, eval.Query{Text: sentence, Mode: eval.Hybrid, K: 10, Profile: profile, Fields: []string{"id"}})

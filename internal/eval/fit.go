@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -86,7 +87,7 @@ func (f *Fitting) Table() search.Table { return fitTable(f.learned(""), f.used) 
 // other data. What is only believed is measured with the table.
 func (f *Fitting) LeftOut(w io.Writer, fitted *search.Table) error {
 	var out strings.Builder
-	out.WriteString("| recall@10 | questions | as it is | weights of all sets | weights of other data |\n|---|---|---|---|---|\n")
+	out.WriteString("| recall@10 | questions | as it is | weights of all sets | weights of other data | openings, hits and gold | assistant's |\n|---|---|---|---|---|---|---|\n")
 	var means [3]float64
 	for i := range f.sets {
 		s := &f.sets[i]
@@ -95,12 +96,15 @@ func (f *Fitting) LeftOut(w io.Writer, fitted *search.Table) error {
 			left = fitTable(others, f.used)
 		}
 		row := [3]float64{s.asIs(), s.recall(fitted), s.recall(&left)}
-		fmt.Fprintf(&out, "| %s | %d | %.3f | %.3f | %.3f |\n", s.name, len(s.questions), row[0], row[1], row[2])
+		opens, golden := s.shares(fitted, search.Opening)
+		spoken, goldenSpoken := s.shares(fitted, search.Spoken)
+		fmt.Fprintf(&out, "| %s | %d | %.3f | %.3f | %.3f | %.2f, %.2f | %.2f, %.2f |\n",
+			s.name, len(s.questions), row[0], row[1], row[2], opens, golden, spoken, goldenSpoken)
 		for j := range row {
 			means[j] += row[j] / float64(len(f.sets))
 		}
 	}
-	fmt.Fprintf(&out, "| mean, each once | | %.3f | %.3f | %.3f |\n", means[0], means[1], means[2])
+	fmt.Fprintf(&out, "| mean, each once | | %.3f | %.3f | %.3f | | |\n", means[0], means[1], means[2])
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -171,23 +175,42 @@ func (s *fitSet) recall(t *search.Table) (sum float64) {
 }
 
 func (q *fitQuestion) recall(t *search.Table) float64 {
-	scores := q.scores(t)
 	found := 0
-	for n, gold := range q.gold {
-		if !gold {
-			continue
-		}
-		before := 0
-		for o, score := range scores {
-			if score > scores[n] || score == scores[n] && o < n {
-				before++
-			}
-		}
-		if before < fitHits {
+	for _, n := range q.hits(t) {
+		if q.gold[n] {
 			found++
 		}
 	}
 	return float64(found) / float64(q.golds)
+}
+
+// hits returns the places of the first candidates by a table.
+func (q *fitQuestion) hits(t *search.Table) []int {
+	scores := q.scores(t)
+	places := make([]int, len(scores))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	return places[:min(fitHits, len(places))]
+}
+
+// shares returns the mean of a signal that is 0 or 1 over the hits of a table, and over the gold among the candidates. A ranking
+// that prefers a form shows here.
+func (s *fitSet) shares(t *search.Table, of search.Signal) (hits, gold float64) {
+	var nHits, nGold float64
+	for i := range s.questions {
+		q := &s.questions[i]
+		for _, n := range q.hits(t) {
+			hits, nHits = hits+q.values[n][of], nHits+1
+		}
+		for n, is := range q.gold {
+			if is {
+				gold, nGold = gold+q.values[n][of], nGold+1
+			}
+		}
+	}
+	return hits / max(nHits, 1), gold / max(nGold, 1)
 }
 
 func (q *fitQuestion) scores(t *search.Table) []float64 {

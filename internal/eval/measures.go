@@ -31,7 +31,6 @@ type MeasuredNote struct {
 	Assistant bool               `json:"assistant"`
 	Words     int                `json:"words"`  // of its text
 	Values    map[string]float64 `json:"values"` // by signal; those that are 0 may be missing
-	Prior     float64            `json:"prior"`  // by what its score is multiplied
 }
 
 // measuredK is how many candidates are measured, the most that a search returns.
@@ -115,13 +114,8 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 			Turn: t.ID, Session: t.Session, Words: len(strings.Fields(t.Text)), Values: map[string]float64{},
 			Assistant: strings.HasPrefix(t.Text, "assistant: ") || t.Attributes["role"] == "assistant",
 		}
-		sum := 0.0
 		for _, s := range h.Explain.Signals {
 			n.Values[s.Name] = s.Raw
-			sum += s.Normalized * s.Weight
-		}
-		if n.Prior = 1; sum > 0 {
-			n.Prior = h.Score / sum
 		}
 		m.Notes = append(m.Notes, n)
 	}

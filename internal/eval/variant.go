@@ -18,14 +18,10 @@ const (
 	Hybrid  = "hybrid"
 	// NoAttribute is Hybrid without the boost for attribute values in the query.
 	NoAttribute = "no-attribute"
-	// ProfileDefault and ProfilePeople are Hybrid with a fixed ranking profile. Otherwise the
-	// gateway chooses one by the content of the collection.
+	// ProfileDefault is Hybrid with fixed weights.
 	ProfileDefault = "default"
-	ProfilePeople  = "people"
 	// ProfileMem0 is Hybrid with the ranking of Mem0.
 	ProfileMem0 = "mem0"
-	// DefaultNoAttribute is ProfileDefault without that boost.
-	DefaultNoAttribute = "default-no-attribute"
 	// ByDialogue is Hybrid with the dialogue as the query, for data that has dialogues.
 	ByDialogue = "dialogue"
 	// Auto is Hybrid with as many hits as score clearly above the rest: its recall@50 is that of all its hits, its tokens@50 are theirs.
@@ -46,8 +42,6 @@ func variants() []Variant {
 		{Name: Lexical, Mode: Lexical}, {Name: Vector, Mode: Vector}, {Name: Hybrid, Mode: Hybrid},
 		{Name: NoAttribute, Mode: Hybrid, Weights: map[string]float64{attributeSignal: 0}},
 		{Name: ProfileDefault, Mode: Hybrid, Profile: "default"},
-		{Name: DefaultNoAttribute, Mode: Hybrid, Profile: "default", Weights: map[string]float64{attributeSignal: 0}},
-		{Name: ProfilePeople, Mode: Hybrid, Profile: "people"},
 		{Name: ProfileMem0, Mode: Hybrid, Profile: "mem0"},
 		{Name: ByDialogue, Mode: Hybrid, Dialogue: true},
 		{Name: Auto, Mode: Hybrid, Auto: true},
@@ -81,7 +75,7 @@ func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	if b.mayBeDerived() {
 		out = []string{Hybrid}
 	} else if search := schema(contract, "SearchQuery"); strings.Contains(search, " weights:") && strings.Contains(search, " profile:") {
-		out = append(out, NoAttribute, ProfileDefault, DefaultNoAttribute, ProfilePeople)
+		out = append(out, NoAttribute, ProfileDefault)
 	}
 	if strings.Contains(schema(contract, "RankingProfile"), "mem0") {
 		out = append(out, ProfileMem0)

@@ -21,8 +21,7 @@ type Signals struct {
 	Window  float64   // BM25 of the note and of two on either side of it in its session
 	Session float64   // BM25 of the whole session
 
-	InSession    int32 // number of its session in the view, from 1; 0 without one
-	SessionNotes int   // visible notes of that session
+	InSession int32 // number of its session in the view, from 1; 0 without one
 
 	Dense  bool    // note and query have vectors, so Vector is valid
 	Vector float64 // cosine
@@ -102,7 +101,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	}
 	s.Asks, s.Names = e.marks&endsWithQuestion != 0, int(e.marks&nameMask)
 	if n := c.session[g]; n != none {
-		s.InSession, s.SessionNotes = n+1, v.stack.sessions.tallies[n].notes
+		s.InSession = n + 1
 	}
 	if p := c.prev[g]; p != none {
 		s.Replies = v.entry(uint32(p)).marks&hasQuestion != 0 //nolint:gosec // not none

@@ -173,14 +173,19 @@ type Embedders interface {
 	Names() []string
 }
 
-// EmbedText returns the text that is embedded for a note: content, context,
-// keywords and tags as labeled parts in that order (A-MEM). It leaves the date
-// out: dates are found by words, and a note whose date changes keeps its vector. Of a
-// quotation it is what was said, which often has a vector already: that of the message.
+// EmbedText returns the text that is embedded for a note: content, context, keywords and tags as labeled parts in that order
+// (A-MEM). What a message says stands behind the name of its speaker, who is asked for. It leaves the date out: dates are found
+// by words, and a note whose date changes keeps its vector. Of a quotation it is what was said, which often has a vector
+// already: that of the message.
 func EmbedText(n *Note) string {
 	content := n.Content
-	if n.Kind == KindFact {
+	switch n.Kind {
+	case KindFact:
 		content = quote.Said(content)
+	case KindMessage:
+		name, _ := n.Attributes[AttrName].(string)
+		content = quote.Spoken(name, content)
+	default:
 	}
 	b := make([]byte, 0, len(content)+len(n.Context)+128)
 	b = append(b, content...)

@@ -17,17 +17,14 @@
 //
 // # Score
 //
-// score = prior · repeat · Σ weight · measure, over the signals that some candidate of the search has; their
+// score = Σ weight · measure, over the signals that some candidate of the search has; their
 // positive weights are scaled to the sum 1. The table of signals in signal.go is the only place
 // that defines their names, their weights in each fixed profile, and how they become comparable: BM25 and
 // cosine are divided by the largest of the candidates, with negatives as 0; the others are used as
-// they are. [defaultPrior] holds the constants of the prior. docs/recall.md describes how all of
-// them were chosen and what each adds.
-//
-// Where an assistant speaks, sessions are ranked and their notes after that: see session.go.
+// they are. docs/recall.md describes how all of them were chosen and what each adds.
 //
 // In the profile auto, hybrid mode with late interaction, a weight is a sum over features of the query and the view, whose
-// numbers were learned: see weigh.go and weights.tsv. It has no prior: who said a note and its length are signals.
+// numbers were learned: see weigh.go and weights.tsv.
 //
 // A search by vector alone is not fused: its score is the cosine. The profile mem0 ranks as Mem0's
 // code does, with other candidates and measures: see mem0.go.

@@ -95,14 +95,13 @@ func (r *Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
 	all := make(map[ID]*linkedNote, len(linkedNotes))
 	for i := range r.ranked.found {
 		c := &r.ranked.found[i]
-		all[c.Note] = &linkedNote{c: c, found: true, own: r.ranked.scores[i], score: r.ranked.scores[i], repeat: r.ranked.repeat(i)}
+		all[c.Note] = &linkedNote{c: c, found: true, own: r.ranked.scores[i], score: r.ranked.scores[i]}
 	}
 	for i := range linkedNotes {
 		c := &linkedNotes[i]
 		if all[c.Note] == nil {
-			c.Values[Pooled] = r.ranked.pools.of(c)
-			own, _ := r.ranker.score(c, &r.options, &r.ranked.scale, nil)
-			all[c.Note] = &linkedNote{c: c, own: own, score: own, repeat: 1}
+			own := r.ranker.score(c, &r.options, &r.ranked.scale, nil)
+			all[c.Note] = &linkedNote{c: c, own: own, score: own}
 		}
 	}
 	// A path's score is at most that of the note before it, so the best paths have no cycles, and each
@@ -147,7 +146,7 @@ func (r *Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
 		if r.options.MinScore != nil && n.score < *r.options.MinScore {
 			continue
 		}
-		h := r.ranker.newHit(*n.c, r.options, &r.ranked.scale, n.repeat)
+		h := r.ranker.newHit(*n.c, r.options, &r.ranked.scale)
 		h.IsNeighbor, h.Via = n.link != nil && !direct[h.Note], n.by
 		if h.IsNeighbor {
 			h.Via = cmp.Or(n.by, n.link)
@@ -169,7 +168,6 @@ type linkedNote struct {
 	found      bool    // by the query
 	link       *Linked // the first one to it; nil for none
 	own, score float64 // by itself; the better of that and its best path's
-	repeat     float64 // factor of its own
 
 	by           *Linked // the last link of that path; nil when its own score is better
 	weight, from float64 // of that link: its weight, and the score before it

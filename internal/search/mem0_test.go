@@ -80,7 +80,7 @@ func TestMem0Score(t *testing.T) {
 		{"at the threshold", []Candidate{cand(1, Mem0Threshold, 0)}, map[int]float64{1: .1}},
 		{"below the threshold, with any words", []Candidate{cand(1, .8, 0), linked(2, .0999, 50, 1)}, map[int]float64{1: .8}},
 		{"far by vector, or without one", []Candidate{cand(1, .8, 0), {Note: id(2), Dense: true, Values: Values{Vector: .7, Lexical: 9}}, word(3, 9)}, map[int]float64{1: .8}},
-		{"other signals and the prior do not count", []Candidate{{Note: id(1), Dense: true, ByVector: true, Assistant: true, Terms: 900, Values: Values{Vector: .6, Late: 1, Window: 9, Attribute: 1}}}, map[int]float64{1: .6}},
+		{"other signals do not count", []Candidate{{Note: id(1), Dense: true, ByVector: true, Values: Values{Vector: .6, Late: 1, Window: 9, Attribute: 1}}}, map[int]float64{1: .6}},
 	} {
 		hits := r.Rank(c.in, Options{Mode: ModeHybrid, K: 5, Terms: 2}).Hits
 		if len(hits) != len(c.want) {

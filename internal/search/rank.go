@@ -41,17 +41,12 @@ type Config struct {
 	Weights   Values
 	HalfLife  time.Duration
 	LinkShare float64 // 0..1
-	Prior     Prior
-	Mem0      bool // candidates and measures of [Mem0]
+	Mem0      bool    // candidates and measures of [Mem0]
 }
 
 // DefaultConfig returns the documented defaults of a profile.
 func DefaultConfig(p Profile) Config {
-	c := Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: defaultPrior}
-	if p == Mem0 {
-		c.Mem0, c.Prior = true, noPrior
-	}
-	return c
+	return Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Mem0: p == Mem0}
 }
 
 // Ranker ranks candidates by one configuration.
@@ -67,24 +62,17 @@ func New(c Config) (*Ranker, error) {
 	if !(c.LinkShare >= 0 && c.LinkShare <= 1) || c.HalfLife <= 0 {
 		return nil, fmt.Errorf("search: link share %v or half-life %v out of range", c.LinkShare, c.HalfLife)
 	}
-	if err := c.Prior.check(); err != nil {
-		return nil, err
-	}
 	return &Ranker{config: c}, nil
 }
 
 // Candidate is a note with its measures, found by any signal.
 type Candidate struct {
-	Note      ID
-	Values    Values // Recency is computed from At
-	Dense     bool   // it has a cosine
-	ByVector  bool   // it is among the best by vector
-	At        time.Time
-	Assistant bool // an assistant's message
-	Terms     int  // length in terms
-
-	Session      int32 // number of its session; 0 without one
-	SessionNotes int   // notes of that session, found or not
+	Note     ID
+	Values   Values // Recency is computed from At
+	Dense    bool   // it has a cosine
+	ByVector bool   // it is among the best by vector
+	At       time.Time
+	Session  int32 // number of its session; 0 without one
 }
 
 // Options are the options of one search.
@@ -108,7 +96,7 @@ const (
 )
 
 // Part explains one part of a score: its signal, the raw measure, the normalized measure, and its
-// weight. A hit's score is the sum of normalized × weight, times its prior and its repeat.
+// weight. A hit's score is the sum of normalized × weight.
 type Part struct {
 	Name       string  `json:"signal"`
 	Raw        float64 `json:"raw"`
@@ -122,8 +110,6 @@ const partLink = "link"
 type Hit struct {
 	Candidate
 	Score      float64
-	Prior      float64 // a factor of the score
-	Repeat     float64 // another one, below 1 when better hits are of its session
 	Sources    []Source
 	IsNeighbor bool    // among the hits only because of a link
 	Via        *Linked // the link that raised its score or led to it
@@ -160,7 +146,7 @@ type Result struct {
 // cannot find: in lexical mode those without a word, in vector mode those without a vector. Each
 // note may occur once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
-	ranked := r.order(candidates, o, max(o.K, LinkedFrom), o.Mode == ModeHybrid && r.Weighs(Pooled))
+	ranked := r.order(candidates, o, max(o.K, LinkedFrom))
 	if o.Mode == ModeHybrid && !r.config.Mem0 {
 		ranked.reserveLexical()
 	}
@@ -169,7 +155,7 @@ func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	res.Hits = make([]Hit, 0, len(best))
 	for _, p := range best {
 		if o.MinScore == nil || ranked.scores[p] >= *o.MinScore {
-			res.Hits = append(res.Hits, r.newHit(ranked.found[p], o, &res.ranked.scale, ranked.repeat(p)))
+			res.Hits = append(res.Hits, r.newHit(ranked.found[p], o, &res.ranked.scale))
 		}
 	}
 	return res
@@ -189,7 +175,7 @@ func (r *Result) Best(n int) []ID {
 // Best returns up to n notes that would be ranked first, best first. It selects the notes for
 // measures that are too expensive to take of all candidates.
 func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
-	ranked := r.order(candidates, o, n, false)
+	ranked := r.order(candidates, o, n)
 	out := make([]ID, min(n, len(ranked.places)))
 	for i := range out {
 		out[i] = ranked.found[ranked.places[i]].Note
@@ -199,20 +185,17 @@ func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
 
 // ranking is a list of candidates and their order.
 type ranking struct {
-	found   []Candidate
-	scale   scale
-	scores  []float64 // of found
-	factors []float64 // of found, by repeats; nil is none
-	pools   pools
-	places  []int // indexes into found: the best that were asked for, best first, then the others
+	found  []Candidate
+	scale  scale
+	scores []float64 // of found
+	places []int     // indexes into found: the best that were asked for, best first, then the others
 
 	reserved int // index into found of the note with a reserved place; -1: none has one
 	place    int // of that note at the latest, from 1
 }
 
-// order ranks the candidates that the mode can find, the n best of them in their order. bySession says that
-// sessions count, as session.go describes.
-func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool) ranking {
+// order ranks the candidates that the mode can find, the n best of them in their order.
+func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 	found := candidates
 	if r.Weighs(Recency) || slices.ContainsFunc(candidates, func(c Candidate) bool { return !r.isCandidate(&c, o.Mode) }) {
 		found = make([]Candidate, 0, len(candidates))
@@ -224,23 +207,10 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool)
 			}
 		}
 	}
-	var shared pools
-	var groups sessionGroups
-	if bySession {
-		found = slices.Clone(found)
-		groups = groupBySession(found)
-		shared = pool(found, groups)
-	}
-	out := ranking{found: found, pools: shared, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found)), reserved: -1}
+	out := ranking{found: found, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found)), reserved: -1}
 	for i := range found {
-		out.scores[i], _ = r.score(&found[i], &o, &out.scale, nil)
+		out.scores[i] = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
-	}
-	if bySession {
-		out.factors = repeats(found, groups, out.scores)
-		for i, f := range out.factors {
-			out.scores[i] *= f
-		}
 	}
 	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(out.scores[b], out.scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:]))
@@ -249,14 +219,6 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool)
 	Select(out.places, n, compare)
 	slices.SortFunc(out.places[:n], compare)
 	return out
-}
-
-// repeat returns the factor of a candidate by its index.
-func (r *ranking) repeat(i int) float64 {
-	if r.factors == nil {
-		return 1
-	}
-	return r.factors[i]
 }
 
 // reserveLexical reserves a place for the note that alone has every word of the query, else for the best note by words, if
@@ -356,14 +318,14 @@ func (r *Ranker) newScale(found []Candidate, mode Mode) scale {
 	return s
 }
 
-// score returns the score of a candidate and its prior. Unless parts is nil, it appends the parts
+// score returns the score of a candidate. Unless parts is nil, it appends the parts
 // of the score. A search by vector alone is not fused: its score is the cosine.
-func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score, prior float64) {
+func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score float64) {
 	if o.Mode == ModeVector {
 		if parts != nil {
 			*parts = []Part{{table[Vector].name, c.Values[Vector], c.Values[Vector], 1}}
 		}
-		return c.Values[Vector], 1
+		return c.Values[Vector]
 	}
 	for j, w := range s.weights {
 		if w == 0 {
@@ -381,21 +343,19 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 		}
 		score += w * x
 	}
-	prior = r.config.Prior.factor(c)
-	return score * prior, prior
+	return score
 }
 
 // newHit returns the hit of a candidate.
-func (r *Ranker) newHit(c Candidate, o Options, s *scale, repeat float64) Hit {
-	h := Hit{Candidate: c, Repeat: repeat}
+func (r *Ranker) newHit(c Candidate, o Options, s *scale) Hit {
+	h := Hit{Candidate: c}
 	if c.ByVector && c.Dense && o.Mode != ModeLexical {
 		h.Sources = append(h.Sources, SourceVector)
 	}
 	if c.Values[Lexical] > 0 && o.Mode != ModeVector {
 		h.Sources = append(h.Sources, SourceLexical)
 	}
-	h.Score, h.Prior = r.score(&c, &o, s, &h.Explain)
-	h.Score *= repeat
+	h.Score = r.score(&c, &o, s, &h.Explain)
 	return h
 }
 

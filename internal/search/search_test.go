@@ -313,7 +313,7 @@ func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"infinite": func(c *Config) { c.Weights[Recency] = math.Inf(1) }, "nan": func(c *Config) { c.Weights[Vector] = math.NaN() },
-		"share": func(c *Config) { c.LinkShare = 2 }, "prior": func(c *Config) { c.Prior.Assistant = 0 }, "half-life": func(c *Config) { c.HalfLife = 0 },
+		"share": func(c *Config) { c.LinkShare = 2 }, "half-life": func(c *Config) { c.HalfLife = 0 },
 	} {
 		c := DefaultConfig(General)
 		change(&c)
@@ -326,13 +326,9 @@ func TestNewRefuses(t *testing.T) {
 // genCandidates draws candidates, some without a vector.
 var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
 	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
-	sessions := rapid.IntRange(0, 5).Draw(t, "sessions")
 	out := make([]Candidate, rapid.IntRange(0, 30).Draw(t, "n"))
 	for i := range out {
-		c := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Assistant: rapid.Bool().Draw(t, "assistant"), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
-		if c.Session = int32(rapid.IntRange(0, sessions).Draw(t, "session")); c.Session > 0 {
-			c.SessionNotes = 41
-		}
+		c := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense")}
 		c.Values[Lexical] = 10 * score.Draw(t, "lexical")
 		if c.Dense {
 			c.Values[Vector], c.ByVector = 1.5*score.Draw(t, "vector")-.4, rapid.Bool().Draw(t, "near")
@@ -342,10 +338,9 @@ var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
 	return out
 })
 
-// drawRanker draws one of the profiles that auto chooses.
-func drawRanker(t *rapid.T) *Ranker {
-	p := rapid.SampledFrom([]Profile{General, People, AssistantTalk}).Draw(t, "profile")
-	r, err := New(DefaultConfig(p))
+// generalRanker has fixed weights.
+func generalRanker(t *rapid.T) *Ranker {
+	r, err := New(DefaultConfig(General))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +352,7 @@ func drawRanker(t *rapid.T) *Ranker {
 func TestRankProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawRanker(t)
+		r := generalRanker(t)
 		in := genCandidates.Draw(t, "candidates")
 		k := rapid.IntRange(1, 12).Draw(t, "k")
 		hits := r.Rank(in, Options{Mode: ModeHybrid, K: k}).Hits
@@ -392,7 +387,7 @@ func TestRankProperties(t *testing.T) {
 func TestLinksForAnyK(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawRanker(t)
+		r := generalRanker(t)
 		in := genCandidates.Draw(t, "candidates")
 		edges := make([]Edge, rapid.IntRange(0, 40).Draw(t, "edges"))
 		for i := range edges {

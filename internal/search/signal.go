@@ -32,7 +32,6 @@ const (
 	Covered                  // share of the query's words that its best passage has, by their weights
 	Spoken                   // 1 when an assistant said it
 	Length                   // ln(1 + its terms) / 5
-	Pooled                   // mean of how its session's best notes match, 0..1; see session.go
 	Entity                   // link to an entity that the query names, 0..1; see [EntityBoost]
 	signals
 )
@@ -53,32 +52,31 @@ type property struct {
 	norm  norm
 	words bool // counts in a search by words alone
 
-	general, people, assistant, mem0 float64
+	general, mem0 float64
 }
 
 // table defines the name of each signal, how it is normalized, and its weight in each profile.
 var table = [signals]property{
-	Lexical:    {"lexical", byMaximum, true, .5, .5, .5, 1},
-	Window:     {"window", byMaximum, true, .5, 1, 0, 0},
-	Session:    {"session", byMaximum, true, .5, .5, .5, 0},
-	Vector:     {"vector", byMaximum, false, 2, 1, 1.5, 1},
-	Late:       {"late", asIs, false, 2, 2, 2, 0},
-	LateLead:   {"late_lead", asIs, false, 4, 4, 0, 0},
-	LateAround: {"late_around", asIs, false, 2, 3, 0, 0},
-	Attribute:  {"attribute", asIs, true, 1, 1.5, 1, 0},
-	Time:       {"time", asIs, true, 1, 1, 1, 0},
-	Recency:    {"recency", asIs, true, 0, 0, 0, 0},
-	Importance: {"importance", asIs, true, 0, 0, 0, 0},
-	Question:   {"question", asIs, false, 0, -.4, 0, 0},
-	Reply:      {"reply", asIs, false, 0, .4, 0, 0},
-	Opening:    {"opening", asIs, false, 1, .5, 1, 0},
-	Names:      {"names", asIs, false, 0, .2, 0, 0},
-	Verbatim:   {"verbatim", asIs, true, .5, .5, .5, 0},
-	Covered:    {"covered", asIs, true, 0, 0, 0, 0},
-	Spoken:     {"spoken", asIs, false, 0, 0, 0, 0},
-	Length:     {"length", asIs, false, 0, 0, 0, 0},
-	Pooled:     {"pooled", asIs, false, 0, 0, 10, 0},
-	Entity:     {"entity", asIs, false, 0, 0, 0, .5},
+	Lexical:    {"lexical", byMaximum, true, .5, 1},
+	Window:     {"window", byMaximum, true, .5, 0},
+	Session:    {"session", byMaximum, true, .5, 0},
+	Vector:     {"vector", byMaximum, false, 2, 1},
+	Late:       {"late", asIs, false, 2, 0},
+	LateLead:   {"late_lead", asIs, false, 4, 0},
+	LateAround: {"late_around", asIs, false, 2, 0},
+	Attribute:  {"attribute", asIs, true, 1, 0},
+	Time:       {"time", asIs, true, 1, 0},
+	Recency:    {"recency", asIs, true, 0, 0},
+	Importance: {"importance", asIs, true, 0, 0},
+	Question:   {"question", asIs, false, 0, 0},
+	Reply:      {"reply", asIs, false, 0, 0},
+	Opening:    {"opening", asIs, false, .5, 0},
+	Names:      {"names", asIs, false, 0, 0},
+	Verbatim:   {"verbatim", asIs, true, .5, 0},
+	Covered:    {"covered", asIs, true, 0, 0},
+	Spoken:     {"spoken", asIs, false, 0, 0},
+	Length:     {"length", asIs, false, 0, 0},
+	Entity:     {"entity", asIs, false, 0, .5},
 }
 
 // String returns the name that explanations and requests use.
@@ -96,31 +94,20 @@ func signalNames() []string {
 // Profile is a set of weights.
 type Profile string
 
-// The profiles. Auto has weights that depend on the query and the view; see [FittedConfig]. Where no meaning is compared, it
-// selects one of the others by what the view holds; package recall does that.
+// The profiles. Auto has weights that depend on the query and the view, see [FittedConfig], and those of General where no
+// meaning is compared.
 const (
 	Auto    Profile = "auto"
 	General Profile = "default"
-	People  Profile = "people" // two or more persons talk, without an assistant
-	// AssistantTalk is for views in which an assistant speaks. What it said before a message is long and about
-	// many things, and its tokens say nothing of the message.
-	AssistantTalk Profile = "assistant"
-	Mem0          Profile = "mem0" // as Mem0 ranks; see mem0.go
+	Mem0    Profile = "mem0" // as Mem0 ranks; see mem0.go
 )
 
 // Weights returns the weights of a profile; Auto has those of General.
 func (p Profile) Weights() Values {
 	var w Values
 	for i := range table {
-		switch p {
-		case People:
-			w[i] = table[i].people
-		case AssistantTalk:
-			w[i] = table[i].assistant
-		case Mem0:
+		if w[i] = table[i].general; p == Mem0 {
 			w[i] = table[i].mem0
-		case General, Auto:
-			w[i] = table[i].general
 		}
 	}
 	return w

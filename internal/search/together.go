@@ -7,7 +7,7 @@ import (
 )
 
 // TogetherOf is how many of the best hits are compared with each other, for any k, so k never changes an order.
-const TogetherOf = 20
+const TogetherOf = 10
 
 // Statement is a hit as it is compared with others.
 type Statement struct {

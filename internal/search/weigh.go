@@ -114,11 +114,10 @@ func must(t Table, err error) Table {
 	return t
 }
 
-// FittedConfig returns the constants of ranking for the features of a query, as they were learned: who said a note and
-// how long it is are signals there, and no prior.
+// FittedConfig returns the constants of ranking for the features of a query, as they were learned.
 func FittedConfig(f *Features) Config {
 	c := DefaultConfig(Auto)
-	c.Weights, c.Prior = fitted.Weights(f), noPrior
+	c.Weights = fitted.Weights(f)
 	return c
 }
 

@@ -294,11 +294,9 @@ const (
 
 // Defines values for RankingProfile.
 const (
-	RankingProfileAssistant RankingProfile = "assistant"
-	RankingProfileAuto      RankingProfile = "auto"
-	RankingProfileDefault   RankingProfile = "default"
-	RankingProfileMem0      RankingProfile = "mem0"
-	RankingProfilePeople    RankingProfile = "people"
+	RankingProfileAuto    RankingProfile = "auto"
+	RankingProfileDefault RankingProfile = "default"
+	RankingProfileMem0    RankingProfile = "mem0"
 )
 
 // Defines values for ReadinessStatus.
@@ -1156,10 +1154,8 @@ type ContextRequest struct {
 
 	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
 	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
-	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
-	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
-	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
-	// chooses one of the first three by the content of the collection; the answer names what was used.
+	// others are fixed: `default`, which `auto` uses where no meaning is compared, such as in
+	// `mode: lexical`, and `mem0`, which ranks by similarity as mem0 does. The answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -2976,10 +2972,8 @@ type PurposeCost struct {
 
 // RankingProfile Weights of the ranking. With `auto` they depend on the query and on what the collection
 // holds (`query` in `explain` has what counts), as they were learned from judged searches. The
-// others are fixed: `default`; `people` for two or more persons who talk to each other without an
-// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
-// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
-// chooses one of the first three by the content of the collection; the answer names what was used.
+// others are fixed: `default`, which `auto` uses where no meaning is compared, such as in
+// `mode: lexical`, and `mem0`, which ranks by similarity as mem0 does. The answer names what was used.
 type RankingProfile string
 
 // Readiness defines model for Readiness.
@@ -3362,10 +3356,8 @@ type SearchQuery struct {
 
 	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
 	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
-	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
-	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
-	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
-	// chooses one of the first three by the content of the collection; the answer names what was used.
+	// others are fixed: `default`, which `auto` uses where no meaning is compared, such as in
+	// `mode: lexical`, and `mem0`, which ranks by similarity as mem0 does. The answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Keywords or a question, at most 64 KiB.
@@ -3434,10 +3426,8 @@ type SearchRequest struct {
 
 	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
 	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
-	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
-	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
-	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
-	// chooses one of the first three by the content of the collection; the answer names what was used.
+	// others are fixed: `default`, which `auto` uses where no meaning is compared, such as in
+	// `mode: lexical`, and `mem0`, which ranks by similarity as mem0 does. The answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Queries A batch. What its queries ask for is bounded together: 422 says which part to reduce.
@@ -3475,10 +3465,8 @@ type SearchResult struct {
 
 	// Profile Weights of the ranking. With `auto` they depend on the query and on what the collection
 	// holds (`query` in `explain` has what counts), as they were learned from judged searches. The
-	// others are fixed: `default`; `people` for two or more persons who talk to each other without an
-	// assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
-	// by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
-	// chooses one of the first three by the content of the collection; the answer names what was used.
+	// others are fixed: `default`, which `auto` uses where no meaning is compared, such as in
+	// `mode: lexical`, and `mem0`, which ranks by similarity as mem0 does. The answer names what was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision That was read; absent where several collections were.

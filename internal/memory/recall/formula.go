@@ -120,7 +120,6 @@ func (f *formulaRun) score(s *index.Signals) (h search.Hit, ok bool) {
 	add("confidence", w.Confidence, confidence)
 	add("relation", w.Relation, boolToFloat(relation != "" && slices.Contains(f.q.Aim.Relations, relation)))
 	add("object", w.Object, boolToFloat(objectNamed))
-	h.Prior, h.Repeat = 1, 1
 	if s.Dense {
 		h.Sources = append(h.Sources, search.SourceVector)
 	}

@@ -69,9 +69,9 @@ func (q *Query) check(rerank bool) (words string, err error) {
 	switch q.Profile {
 	case "":
 		q.Profile = Auto
-	case Auto, General, People, AssistantTalk, Mem0:
+	case Auto, General, Mem0:
 	default:
-		return "", fault.InvalidField("profile", "must be auto, default, people, assistant or mem0")
+		return "", fault.InvalidField("profile", "must be auto, default or mem0")
 	}
 	weights := q.Profile.Weights()
 	if err := weights.Override(q.Weights); err != nil {

@@ -35,70 +35,21 @@ func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
 }
 
 func (sr *searchRun) rankerConfig() search.Config {
-	if sr.q.Profile == search.Auto && sr.mode == Hybrid && len(sr.queryTokens) > 0 {
-		sr.usedProfile = search.Auto
-		return search.FittedConfig(&sr.features)
+	if sr.usedProfile = sr.q.Profile; sr.usedProfile == search.Auto {
+		if sr.mode == Hybrid && len(sr.queryTokens) > 0 {
+			return search.FittedConfig(&sr.features)
+		}
+		sr.usedProfile = search.General
 	}
-	profile := sr.chooseProfile()
-	cfg := search.DefaultConfig(profile)
+	cfg := search.DefaultConfig(sr.usedProfile)
 	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
-		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() && profile != search.Mem0 {
+		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() && sr.usedProfile != search.Mem0 {
 			cfg.Weights[search.Vector] = search.SpellingVector
-			// Without meaning, words are most of a score, and these would be much of it.
-			cfg.Weights[search.Opening], cfg.Weights[search.Pooled] = 0, 0
+			// Without meaning, words are most of a score, and this would be much of it.
+			cfg.Weights[search.Opening] = 0
 		}
 	}
 	return cfg
-}
-
-// A view counts as a conversation between people when no assistant speaks in it, two persons have
-// said at least minSpeakerNotes things each, and these are short. Only the signals of the profile
-// people depend on it: they harm other collections (docs/recall.md).
-const (
-	minSpeakers     = 2
-	minSpeakerNotes = 20
-	maxMeanTerms    = 60 // mean length of notes
-)
-
-// assistantShare: an assistant speaks in a view when one in so many notes is its, or more. In chats it is every second.
-const assistantShare = 10
-
-// chooseProfile returns the profile of the query, or the one that suits the view.
-func (sr *searchRun) chooseProfile() search.Profile {
-	sr.usedProfile = sr.q.Profile
-	if sr.usedProfile == search.Auto {
-		sr.usedProfile = search.General
-		switch {
-		case sr.index == nil:
-		case assistantShare*sr.index.Roles()[index.Assistant] >= sr.index.Len() && sr.index.Len() > 0:
-			sr.usedProfile = search.AssistantTalk
-		case isConversation(sr.index):
-			sr.usedProfile = search.People
-		}
-	}
-	return sr.usedProfile
-}
-
-func isConversation(v *index.View) bool {
-	roles := v.Roles()
-	if !v.HasSessions() || roles[index.Assistant] > 0 || v.MeanLength() > maxMeanTerms {
-		return false
-	}
-	speaker := "speaker"
-	if roles[index.User] > 0 { // messages have an attribute of their own for the speaker
-		speaker = memory.AttrName
-	}
-	speakers := v.Facets()[speaker]
-	if speakers == nil {
-		return false
-	}
-	n := 0
-	for _, notes := range speakers.Values {
-		if notes >= minSpeakerNotes {
-			n++
-		}
-	}
-	return n >= minSpeakers
 }
 
 // readFeatures returns what the weights of the ranking depend on. The hints must have been read.
@@ -315,7 +266,7 @@ func (sr *searchRun) selection() *index.Selection {
 
 // usesLate reports whether late interaction has a weight.
 func usesLate(r *search.Ranker) bool {
-	return r.Weighs(search.Pooled) || r.Weighs(search.Late) || r.Weighs(search.LateLead) || r.Weighs(search.LateAround)
+	return r.Weighs(search.Late) || r.Weighs(search.LateLead) || r.Weighs(search.LateAround)
 }
 
 // indexOfNote finds a note in the signals of the index, which are in order of note id.
@@ -329,8 +280,7 @@ func (sr *searchRun) toCandidates(found []index.Signals) []search.Candidate {
 	for i := range found {
 		s := &found[i]
 		out[i] = search.Candidate{
-			Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt, Assistant: s.Role == index.Assistant, Terms: s.Length,
-			Session: s.InSession, SessionNotes: s.SessionNotes,
+			Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt, Session: s.InSession,
 			Values: search.Values{
 				search.Lexical: s.Words, search.Window: s.Window, search.Session: s.Session, search.Vector: s.Vector,
 				search.Importance: s.Record.Importance, search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),

@@ -11,7 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/search"
 )
 
 // addTurn adds a turn of a conversation.
@@ -33,8 +32,7 @@ func signalsOf(h *recall.Hit) map[string]float64 {
 	return out
 }
 
-// A conversation of two people is ranked as one, and times and attributes that the query names raise
-// the notes that have them. Both can be switched off.
+// Times and attributes that the query names raise the notes that have them. Both can be switched off.
 func TestWhatAQueryNames(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -50,7 +48,7 @@ func TestWhatAQueryNames(t *testing.T) {
 		return r.search(c, q)
 	}
 	out := ask(recall.Query{Text: "What did Bo say of the garden?"})
-	if out.Profile != recall.People || signalsOf(&out.Hits[0])["attribute"] != 1 || !strings.HasPrefix(out.Hits[0].Note.Content, "Bo") {
+	if out.Profile != recall.General || signalsOf(&out.Hits[0])["attribute"] != 1 || !strings.HasPrefix(out.Hits[0].Note.Content, "Bo") {
 		t.Errorf("%s: %+v", out.Profile, signalsOf(&out.Hits[0]))
 	}
 	out = ask(recall.Query{Text: "What did Bo say of the garden?", Profile: recall.General, Weights: map[string]float64{"attribute": 0}})
@@ -65,42 +63,8 @@ func TestWhatAQueryNames(t *testing.T) {
 			t.Errorf("%q found what happened at %v: %v", text, first, signalsOf(&out.Hits[0]))
 		}
 	}
-	// With one message of an assistant it is no conversation between people.
-	r.addTurn(c, start, "assistant: a garden is a plot of land", nil)
-	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.General {
-		t.Errorf("with an assistant the profile is %s", out.Profile)
-	}
-	for i := range 6 { // when a tenth is said by an assistant, it is a talk with one
-		r.addTurn(c, start, fmt.Sprintf("assistant: a garden is a plot of land, said for the time %d", i), nil)
-	}
-	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.AssistantTalk || signalsOf(&out.Hits[0])["late_lead"] != 0 {
-		t.Errorf("with more of an assistant the profile is %s", out.Profile)
-	}
 	if out = ask(recall.Query{Text: "garden", Mode: recall.Vector}); out.Profile != "" {
 		t.Errorf("a search by meaning alone has the profile %s", out.Profile)
-	}
-}
-
-// Messages of people without an assistant are ranked as their conversation, too. They name the
-// speaker in the attribute "name".
-func TestPeopleInMessages(t *testing.T) {
-	t.Parallel()
-	r := open(t, recall.Config{})
-	c := r.collection("messages")
-	start := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
-	for i := range 50 {
-		r.addTurn(c, start.AddDate(0, 0, i), fmt.Sprintf("the garden needs water, said for the time %d", i),
-			map[string]any{"role": "user", "name": []string{"Ada", "Bo"}[i%2], "session": i / 10})
-	}
-	ask := func() search.Profile {
-		return r.search(c, recall.Query{Text: "What did Bo say of the garden?", Internal: true}).Profile
-	}
-	if got := ask(); got != recall.People {
-		t.Errorf("the profile is %s", got)
-	}
-	r.addTurn(c, start, "a garden is a plot of land", map[string]any{"role": "assistant", "session": 1})
-	if got := ask(); got != recall.General {
-		t.Errorf("with an assistant the profile is %s", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func (sr *searchRun) together(ctx context.Context, hits []search.Hit) ([]search.
 	for i := range pool {
 		h := &pool[i]
 		ids[i] = h.Note
-		states[i] = search.Statement{At: h.At, States: !h.Assistant && h.Values[search.Question] == 0}
+		states[i] = search.Statement{At: h.At, States: h.Values[search.Spoken] == 0 && h.Values[search.Question] == 0}
 	}
 	near, least, enough := sr.nearness(sr.index.Cosines(ids))
 	nearOnes := map[int]bool{}

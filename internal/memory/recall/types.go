@@ -26,11 +26,9 @@ type Profile = search.Profile
 
 // The profiles.
 const (
-	Auto          = search.Auto
-	General       = search.General
-	People        = search.People
-	AssistantTalk = search.AssistantTalk
-	Mem0          = search.Mem0
+	Auto    = search.Auto
+	General = search.General
+	Mem0    = search.Mem0
 )
 
 // Rerank selects what decides the final order.

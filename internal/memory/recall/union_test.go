@@ -83,7 +83,7 @@ func TestUnionRanksAsOne(t *testing.T) {
 		first := r.openAll(divided["the first part"]...)
 		for _, q := range []recall.Query{
 			{Text: "Where did Nora leave the tandem?"}, {Text: "frost"}, {Text: "What did Tomas say about honey and the hive on 3 March 2026?"}, {Text: "violin concert", Mode: recall.Lexical},
-			{Text: "the ferry to the island in a storm", Mode: recall.Vector}, {Text: "clay bowls from the kiln", Profile: recall.People, Explain: true}, {Text: "seeds and compost", Profile: recall.General, K: 50},
+			{Text: "the ferry to the island in a storm", Mode: recall.Vector}, {Text: "clay bowls from the kiln", Profile: recall.Mem0, Explain: true}, {Text: "seeds and compost", Profile: recall.General, K: 50},
 			{Messages: []recall.Message{{Role: "user", Content: "I repaired the saddle."}, {Role: "assistant", Content: "And the chain?"}}, K: 20},
 		} {
 			want := r.hitsOf(one, q)

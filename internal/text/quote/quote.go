@@ -86,16 +86,26 @@ func Words(s string) string {
 	return s
 }
 
-// Said returns the words that a text quotes, behind what they answer, or the text if it is no quotation.
+// Said returns the words that a text quotes, behind who said them, and before that what they answer, or the text if it is no
+// quotation.
 func Said(s string) string {
 	q, ok := Parse(s)
-	switch {
-	case !ok:
+	if !ok {
 		return s
-	case q.Before == "":
-		return q.Words
 	}
-	return q.Before + " " + q.Words
+	said := Spoken(q.Speaker, q.Words)
+	if q.Before != "" {
+		said = q.Before + " " + said
+	}
+	return said
+}
+
+// Spoken returns words behind the name of who said them; "" is not known.
+func Spoken(name, words string) string {
+	if name == "" {
+		return words
+	}
+	return name + ": " + words
 }
 
 // WithoutDay returns a text for a place that shows the day of an event beside it: a quotation of that day loses its date.

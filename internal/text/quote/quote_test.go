@@ -17,18 +17,18 @@ func TestQuotation(t *testing.T) {
 	}{
 		"Nora, 2026-06-01: “I live in Berlin.”": {
 			quote.Quotation{Speaker: "Nora", Day: "2026-06-01", Words: "I live in Berlin."},
-			"I live in Berlin.", "Nora: “I live in Berlin.”", "Nora, 2026-06-01: “I live in Berlin.”",
+			"Nora: I live in Berlin.", "Nora: “I live in Berlin.”", "Nora, 2026-06-01: “I live in Berlin.”",
 		},
 		"“How often?” – Rory, 2026-06-01: “Every six weeks.”": {
 			quote.Quotation{Before: "How often?", Speaker: "Rory", Day: "2026-06-01", Words: "Every six weeks."},
-			"How often? Every six weeks.", "“How often?” – Rory: “Every six weeks.”", "“How often?” – Rory, 2026-06-01: “Every six weeks.”",
+			"How often? Rory: Every six weeks.", "“How often?” – Rory: “Every six weeks.”", "“How often?” – Rory, 2026-06-01: “Every six weeks.”",
 		},
 		"2026-06-01: “我住在北京。”": {
 			quote.Quotation{Day: "2026-06-01", Words: "我住在北京。"}, "我住在北京。", "“我住在北京。”", "2026-06-01: “我住在北京。”",
 		},
 		"Ann, 2026-06-01: “He said: “No.””": {
 			quote.Quotation{Speaker: "Ann", Day: "2026-06-01", Words: "He said: “No.”"},
-			"He said: “No.”", "Ann: “He said: “No.””", "Ann, 2026-06-01: “He said: “No.””",
+			"Ann: He said: “No.”", "Ann: “He said: “No.””", "Ann, 2026-06-01: “He said: “No.””",
 		},
 	} {
 		got, ok := quote.Parse(line)

@@ -2647,10 +2647,8 @@ class SearchResult(Model):
     """
     Weights of the ranking. With `auto` they depend on the query and on what the collection
     holds (`query` in `explain` has what counts), as they were learned from judged searches. The
-    others are fixed: `default`; `people` for two or more persons who talk to each other without an
-    assistant; `assistant` where an assistant speaks, which spreads hits over sessions; `mem0` ranks
-    by similarity as mem0 does. Where no meaning is compared, such as in `mode: lexical`, `auto`
-    chooses one of the first three by the content of the collection; the answer names what was used.
+    others are fixed: `default`, which `auto` uses where no meaning is compared, such as in
+    `mode: lexical`, and `mem0`, which ranks by similarity as mem0 does. The answer names what was used.
 
     """
     degraded: str | None = None

@@ -491,7 +491,7 @@ class Message(TypedDict):
     assistant: NotRequired[str]
 
 
-RankingProfile: TypeAlias = Literal["auto", "default", "people", "assistant", "mem0"]
+RankingProfile: TypeAlias = Literal["auto", "default", "mem0"]
 
 
 TokenEncoding: TypeAlias = Literal["o200k_base", "estimate"]
