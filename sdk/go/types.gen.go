@@ -1896,8 +1896,12 @@ type HistoryList struct {
 // Hit defines model for Hit.
 type Hit struct {
 	// Collection That it was found in; only where several were searched.
-	Collection *string                `json:"collection,omitempty"`
-	Explain    map[string]interface{} `json:"explain,omitempty"`
+	Collection *string `json:"collection,omitempty"`
+
+	// Exchange All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+	// where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+	Exchange []HitNote              `json:"exchange,omitempty"`
+	Explain  map[string]interface{} `json:"explain,omitempty"`
 
 	// IsNeighbor Found through a link only.
 	IsNeighbor *bool `json:"is_neighbor,omitempty"`

@@ -2014,8 +2014,12 @@ type Hit struct {
 	Note any `json:"note"`
 
 	// Collection That it was found in; only where several were searched.
-	Collection *uuid.UUID             `json:"collection,omitempty"`
-	Explain    map[string]interface{} `json:"explain,omitempty"`
+	Collection *uuid.UUID `json:"collection,omitempty"`
+
+	// Exchange All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+	// where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+	Exchange []HitNote              `json:"exchange,omitempty"`
+	Explain  map[string]interface{} `json:"explain,omitempty"`
 
 	// IsNeighbor Found through a link only.
 	IsNeighbor *bool `json:"is_neighbor,omitempty"`

@@ -5813,6 +5813,11 @@ export interface components {
             /** @description Found through a link only. */
             is_neighbor?: boolean;
             passage?: components["schemas"]["Passage"];
+            /**
+             * @description All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+             *     where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+             */
+            exchange?: components["schemas"]["HitNote"][];
             explain?: {
                 [key: string]: unknown;
             };

@@ -2430,6 +2430,12 @@ class Hit(Model):
     Found through a link only.
     """
     passage: Passage | None = None
+    exchange: list[HitNote] | None = None
+    """
+    All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+    where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+
+    """
     explain: dict[str, Any] | None = None
 
 
