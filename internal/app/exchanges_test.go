@@ -65,6 +65,16 @@ func TestExchangesAreHits(t *testing.T) {
 		if got := textOf(t, g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/search", mine)); strings.Contains(got, "Skutt") {
 			t.Errorf("what the filter leaves out is shown: %s", got)
 		}
+		// Persons who talk to each other are recalled message by message.
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "two", "policy": "memorybank", "policy_config": object{"persons": "several"}})
+		g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/two/messages?wait=evolved", object{"messages": []object{
+			{"role": "user", "name": "Nora", "content": "The kiln is hot."}, {"role": "user", "name": "Tom", "content": "Then open the kiln."},
+		}})
+		for _, h := range g.call(http.StatusOK, http.MethodPost, "/v1/collections/two/search", object{"query": "kiln"})["hits"].([]any) {
+			if h.(object)["exchange"] != nil {
+				t.Errorf("messages of two persons are one hit: %v", h)
+			}
+		}
 		g.checkExchangesElsewhere(ids["Which kiln should I buy?"], ids["The Skutt 818 fires stoneware and fits in a shed."])
 	})
 }

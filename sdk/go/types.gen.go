@@ -1899,7 +1899,8 @@ type Hit struct {
 	Collection *string `json:"collection,omitempty"`
 
 	// Exchange All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
-	// where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+	// where the policy recalls whole exchanges of a person and an assistant (`memorybank`). `note` is then the
+	// one that fits the query best.
 	Exchange []HitNote              `json:"exchange,omitempty"`
 	Explain  map[string]interface{} `json:"explain,omitempty"`
 

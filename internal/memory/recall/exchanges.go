@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,10 +18,15 @@ import (
 // exchangeOf is how many of the ranked notes are read for each hit that is asked for, where hits of one exchange are one.
 const exchangeOf = 4
 
-// exchanges are the messages of the exchanges that hits belong to, oldest first, by the note of the hit.
+// longestExchange is how many messages an exchange has at most that is recalled as one. Talk of several persons without an
+// assistant, and what a group said before one spoke, are recalled message by message.
+const longestExchange = 8
+
+// exchanges are the messages of the exchanges that hits belong to, oldest first, by the note of the hit. Only those of a
+// person and an assistant are there.
 type exchanges map[uuid.UUID][]uuid.UUID
 
-// allOf returns hits and the other messages of their exchanges, each once.
+// allOf returns hits and the other messages of their exchanges.
 func (e exchanges) allOf(hits []search.Hit) []search.Hit {
 	out := slices.Clone(hits)
 	for _, h := range hits {
@@ -33,112 +39,102 @@ func (e exchanges) allOf(hits []search.Hit) []search.Hit {
 	return out
 }
 
-// turnOf returns the id of a message's exchange; "" if it has none.
-func turnOf(n *memory.Note) string {
-	turn, _ := n.Attributes[memory.AttrTurn].(string)
-	if n.Kind != memory.KindMessage {
-		return ""
-	}
-	return turn
-}
-
-// mergeExchanges leaves of the hits of one exchange the best one.
-func (sr *searchRun) mergeExchanges(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
-	if !sr.exchanges || len(hits) == 0 {
-		return hits, nil
-	}
-	turns, err := sr.turnsOf(ctx, hits)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
+// merge leaves of the hits of one exchange the best one.
+func (e exchanges) merge(hits []search.Hit) []search.Hit {
+	seen := map[uuid.UUID]bool{} // first messages of exchanges
 	return slices.DeleteFunc(hits, func(h search.Hit) bool {
-		turn := turns[h.Note]
-		if turn == "" || !seen[turn] {
-			seen[turn] = true
+		all := e[h.Note]
+		if len(all) == 0 || !seen[all[0]] {
+			if len(all) > 0 {
+				seen[all[0]] = true
+			}
 			return false
 		}
 		return true
-	}), nil
+	})
 }
 
-func (sr *searchRun) turnsOf(ctx context.Context, hits []search.Hit) (map[uuid.UUID]string, error) {
+// said is a message of an exchange.
+type said struct {
+	note uuid.UUID
+	role memory.Role
+	at   time.Time
+}
+
+// inOne returns the messages of an exchange in their order; nil if it is not recalled as one.
+func inOne(list []said) []uuid.UUID {
+	of := func(role memory.Role) bool {
+		return slices.ContainsFunc(list, func(m said) bool { return m.role == role })
+	}
+	if len(list) > longestExchange || !of(memory.RoleUser) || !of(memory.RoleAssistant) {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b said) int { return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.note[:], b.note[:])) })
+	out := make([]uuid.UUID, len(list))
+	for i := range list {
+		out[i] = list[i].note
+	}
+	return out
+}
+
+// findExchanges finds the messages of the exchanges that hits belong to, as far as they match the query's filter.
+func (sr *searchRun) findExchanges(ctx context.Context, hits []search.Hit) (exchanges, error) {
+	if !sr.exchanges || len(hits) == 0 {
+		return nil, nil
+	}
 	notes, err := sr.readNotes(ctx, hits, false)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]string, len(notes))
+	out, wanted := exchanges{}, map[string][]said{}
 	for i := range notes {
-		out[notes[i].ID] = turnOf(&notes[i])
-	}
-	return out, nil
-}
-
-// messagesOfExchanges finds the messages of the exchanges that hits belong to, as far as they match the query's filter.
-func (sr *searchRun) messagesOfExchanges(ctx context.Context, hits []search.Hit) (exchanges, error) {
-	if !sr.exchanges || sr.q.Internal || sr.q.IDsOnly || len(hits) == 0 {
-		return nil, nil
-	}
-	turns, err := sr.turnsOf(ctx, hits)
-	if err != nil {
-		return nil, err
-	}
-	if sr.index == nil {
-		return sr.exchangesInStore(ctx, hits)
-	}
-	type message struct {
-		note uuid.UUID
-		r    *filter.Record
-	}
-	wanted := map[string][]message{}
-	for _, turn := range turns {
-		if turn != "" {
+		if turn := turnOf(notes[i].Attributes); turn != "" && notes[i].Kind == memory.KindMessage {
 			wanted[turn] = nil
 		}
 	}
-	sr.index.SelectFunc(func(id index.ID, _ int64, r *filter.Record) bool {
-		turn, _ := r.Attributes[memory.AttrTurn].(string)
-		if _, ok := wanted[turn]; ok && r.Kind == string(memory.KindMessage) && sr.q.matches(r) {
-			wanted[turn] = append(wanted[turn], message{note: id, r: r})
-		}
-		return false
-	})
-	out := exchanges{}
-	for _, h := range hits {
-		said := wanted[turns[h.Note]]
-		slices.SortFunc(said, func(a, b message) int {
-			return cmp.Or(a.r.OccurredAt.Compare(b.r.OccurredAt), bytes.Compare(a.note[:], b.note[:]))
+	if sr.index == nil {
+		err = sr.exchangesInStore(ctx, notes, wanted)
+	} else {
+		sr.index.SelectFunc(func(id index.ID, _ int64, r *filter.Record) bool {
+			turn := turnOf(r.Attributes)
+			if _, ok := wanted[turn]; ok && r.Kind == string(memory.KindMessage) && sr.q.matches(r) {
+				role, _ := r.Attributes[memory.AttrRole].(string)
+				wanted[turn] = append(wanted[turn], said{note: id, role: memory.Role(role), at: r.OccurredAt})
+			}
+			return false
 		})
-		if len(said) < 2 {
-			continue
-		}
-		for _, m := range said {
-			out[h.Note] = append(out[h.Note], m.note)
+	}
+	for i := range notes {
+		if all := inOne(wanted[turnOf(notes[i].Attributes)]); notes[i].Kind == memory.KindMessage && len(all) > 0 {
+			out[notes[i].ID] = all
 		}
 	}
-	return out, nil
+	return out, err
 }
 
-// exchangesInStore is messagesOfExchanges while the index is loading.
-func (sr *searchRun) exchangesInStore(ctx context.Context, hits []search.Hit) (exchanges, error) {
-	notes, err := sr.readNotes(ctx, hits, false)
-	if err != nil {
-		return nil, err
-	}
-	out := exchanges{}
+// turnOf returns the id of an exchange; "" if there is none.
+func turnOf(attributes map[string]any) string {
+	turn, _ := attributes[memory.AttrTurn].(string)
+	return turn
+}
+
+// exchangesInStore reads the messages of exchanges from the store while the index is loading.
+func (sr *searchRun) exchangesInStore(ctx context.Context, notes []memory.Note, wanted map[string][]said) error {
 	for i := range notes {
-		if turnOf(&notes[i]) == "" {
+		turn := turnOf(notes[i].Attributes)
+		if known, ok := wanted[turn]; !ok || len(known) > 0 {
 			continue
 		}
 		around, at, err := sr.service.messagesAround(ctx, sr.scope, sr.view, sr.q.Filter, &notes[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		low, high := growPiece(around, at, 0)
-		for j := low; j < high && high-low > 1; j++ {
-			out[notes[i].ID] = append(out[notes[i].ID], around[j].ID)
-			sr.nearest[around[j].ID] = around[j].Version()
+		for j := low; j < high; j++ {
+			m := &around[j]
+			wanted[turn] = append(wanted[turn], said{note: m.ID, role: memory.UtteranceOf(m).Role, at: m.OccurredAt})
+			sr.nearest[m.ID] = m.Version()
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -76,7 +76,7 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 		return Result{}, err
 	}
 	sr := &searchRun{
-		service: r, scope: s, view: v, q: q, words: words, mode: q.Mode, exchanges: rd.PieceChars > 0 && !q.Halves && q.Formula == nil,
+		service: r, scope: s, view: v, q: q, words: words, mode: q.Mode, exchanges: rd.PieceChars > 0 && !q.Halves,
 	}
 	hits, err := sr.run(ctx)
 	if err != nil {
@@ -85,17 +85,15 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if q.AutoK {
 		hits = hits[:search.Leading(hits[:min(len(hits), sr.q.K)])]
 	}
-	if hits, err = sr.mergeExchanges(ctx, hits); err != nil {
+	beside, err := sr.findExchanges(ctx, hits)
+	if err != nil {
 		return Result{}, err
 	}
+	hits = beside.merge(hits)
 	if hits, err = sr.together(ctx, hits); err != nil {
 		return Result{}, err
 	}
 	hits = hits[:min(len(hits), sr.q.K)]
-	beside, err := sr.messagesOfExchanges(ctx, hits)
-	if err != nil {
-		return Result{}, err
-	}
 	out := Result{Revision: v.At, Mode: q.Mode, Answerable: sr.answerable}
 	if sr.mode != Vector {
 		out.Profile = sr.usedProfile

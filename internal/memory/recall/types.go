@@ -111,7 +111,7 @@ type Hit struct {
 	IsNeighbor bool      // found by a link only
 	About      uuid.UUID // the best hit that is about the same thing, which may be this one; zero: no other is
 	Explain    *Explain
-	Exchange   []NoteView // all messages of its exchange, oldest first, where the policy recalls exchanges; nil: it is alone
+	Exchange   []NoteView // all messages of its exchange, oldest first, where the policy recalls exchanges; nil: it is recalled alone
 	Collection uuid.UUID  // that it was found in, where several are searched; zero: one is
 	Passage    *text.Span // the best passage by words; nil if the content is one passage or no word matches
 }

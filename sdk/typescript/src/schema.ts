@@ -5815,7 +5815,8 @@ export interface components {
             passage?: components["schemas"]["Passage"];
             /**
              * @description All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
-             *     where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+             *     where the policy recalls whole exchanges of a person and an assistant (`memorybank`). `note` is then the
+             *     one that fits the query best.
              */
             exchange?: components["schemas"]["HitNote"][];
             explain?: {

@@ -2433,7 +2433,8 @@ class Hit(Model):
     exchange: list[HitNote] | None = None
     """
     All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
-    where the policy recalls whole exchanges (`memorybank`): `note` is then the one that fits the query best.
+    where the policy recalls whole exchanges of a person and an assistant (`memorybank`). `note` is then the
+    one that fits the query best.
 
     """
     explain: dict[str, Any] | None = None
