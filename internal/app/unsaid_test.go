@@ -10,7 +10,7 @@ import (
 )
 
 // Thinking of a model and encoded data are stored at no door: messages in each form, notes, imports, mem0, MCP, both forms of
-// OpenAI, chats, items of layers, and events of agents. What stands around them is.
+// OpenAI, chats, items of layers, and events of agents. The words around them are.
 func TestWhatWasNotSaidIsStoredAtNoDoor(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)
