@@ -2856,7 +2856,7 @@ type Profile struct {
 	// Meta What callers or an import say about the person and the companion, such as `name`, `hobbies`, `speaking_style`.
 	Meta map[string]interface{} `json:"meta,omitempty"`
 
-	// Notes Notes of the portrait and of `meta`.
+	// Notes Notes of the portrait, of `meta`, and of what is known.
 	Notes []string `json:"notes,omitempty"`
 
 	// Portrait What the person is like, over all days.
@@ -2871,7 +2871,7 @@ type Profile struct {
 	// Stale What it was derived from has changed, and it is not written again yet.
 	Stale *bool `json:"stale,omitempty"`
 
-	// Text The profile as text (`memoryos`).
+	// Text The profile as text (`memoryos`), or what is known of the person, a line for each statement with the day since which it holds (`layered`).
 	Text *string `json:"text,omitempty"`
 
 	// UpdatedAt When the policy last wrote the profile.

@@ -4118,7 +4118,7 @@ export interface components {
             portrait?: string;
             /** @description How to answer such a person. */
             reply_strategy?: string;
-            /** @description The profile as text (`memoryos`). */
+            /** @description The profile as text (`memoryos`), or what is known of the person, a line for each statement with the day since which it holds (`layered`). */
             text?: string;
             /** @description Findings over a catalog of dimensions (`memoryos`); one without evidence is absent. */
             dimensions?: components["schemas"]["ProfileDimension"][];
@@ -4135,7 +4135,7 @@ export interface components {
             meta?: {
                 [key: string]: unknown;
             };
-            /** @description Notes of the portrait and of `meta`. */
+            /** @description Notes of the portrait, of `meta`, and of what is known. */
             notes?: string[];
             revision: components["schemas"]["Revision"];
         };

@@ -2002,7 +2002,7 @@ class Profile(Model):
     """
     text: str | None = None
     """
-    The profile as text (`memoryos`).
+    The profile as text (`memoryos`), or what is known of the person, a line for each statement with the day since which it holds (`layered`).
     """
     dimensions: list[ProfileDimension] | None = None
     """
@@ -2026,7 +2026,7 @@ class Profile(Model):
     """
     notes: list[str] | None = None
     """
-    Notes of the portrait and of `meta`.
+    Notes of the portrait, of `meta`, and of what is known.
     """
     revision: int
     """
