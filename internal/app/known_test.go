@@ -17,7 +17,7 @@ func TestLayeredProfile(t *testing.T) {
 		model := llmtest.New(t)
 		findTriples(t, model, map[string]stated{
 			"I live in Rotterdam.":        {triples: [][2]string{{"place", "Rotterdam"}}},
-			"我很喜欢喝茶。":                    {triples: [][2]string{{"likes", "喝茶"}}},
+			"我很喜欢喝茶。":                     {triples: [][2]string{{"likes", "喝茶"}}},
 			"Eva lives in Bergen.":        {triples: [][2]string{{"Eva lives in", "Bergen"}}},
 			"Our boxes are in Copenhagen": {triples: [][2]string{{"place", "Copenhagen"}}, ends: []string{"Rotterdam"}},
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// The mood of a day is a judgment: without a model there is none, nor traits nor a way to answer, in any language and whatever
-// words were said. With a model, a day of good and bad is asked for both and shows both.
+// The mood of a day is a judgment: without a model there is none, nor traits nor a way to answer, in any language and with any
+// words. With a model, a day of good and bad is asked for both and shows both.
 func TestMoodsOfDays(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)

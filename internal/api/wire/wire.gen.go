@@ -4053,7 +4053,7 @@ type Tiers struct {
 		// Assistant Entries of knowledge about the assistant.
 		Assistant int `json:"assistant"`
 
-		// Capacity Entries of each kind of knowledge.
+		// Capacity Entries of each kind of knowledge: ten times `knowledge_capacity` while most are quotations.
 		Capacity int `json:"capacity"`
 
 		// Profile There is a profile.

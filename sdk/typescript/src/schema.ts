@@ -3952,7 +3952,7 @@ export interface components {
                 assistant: number;
                 /** @description There is a profile. */
                 profile: boolean;
-                /** @description Entries of each kind of knowledge. */
+                /** @description Entries of each kind of knowledge: ten times `knowledge_capacity` while most are quotations. */
                 capacity: number;
             };
             revision: components["schemas"]["Revision"];

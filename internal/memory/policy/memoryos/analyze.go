@@ -446,8 +446,8 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 	return nil
 }
 
-// quotedAs is how many quotations take the room of one entry by a model, which says what several messages do.
-const quotedAs = 10
+// QuotedAs is how many quotations take the room of one entry by a model, which says what several messages do.
+const QuotedAs = 10
 
 // filled returns how much of the capacity entries take.
 func filled(known []memory.Note) int {
@@ -457,7 +457,7 @@ func filled(known []memory.Note) int {
 			quoted++
 		}
 	}
-	return len(known) - quoted + (quoted+quotedAs-1)/quotedAs
+	return len(known) - quoted + (quoted+QuotedAs-1)/QuotedAs
 }
 
 // knowledge returns the entries of one kind, oldest first, as they are after what was decided so far.

@@ -701,7 +701,7 @@ class Long(Model):
     """
     capacity: int
     """
-    Entries of each kind of knowledge.
+    Entries of each kind of knowledge: ten times `knowledge_capacity` while most are quotations.
     """
 
 
