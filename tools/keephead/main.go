@@ -365,9 +365,9 @@ var (
 func fit(train []example) *model {
 	m := &model{form: make([]float64, len(train[0].form)), words: make([]float64, len(said.Head{}.Words))}
 	gForm, gWords := make([]float64, len(m.form)), make([]float64, len(m.words))
-	order := make([]int, len(train))
-	for i := range order {
-		order[i] = i
+	var order []int
+	for i := range train {
+		order = append(order, i)
 	}
 	for i := range train {
 		for range *plainTimes - 1 {

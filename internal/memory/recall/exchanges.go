@@ -80,7 +80,7 @@ func inOne(list []said) []uuid.UUID {
 // findExchanges finds the messages of the exchanges that hits belong to, as far as they match the query's filter.
 func (sr *searchRun) findExchanges(ctx context.Context, hits []search.Hit) (exchanges, error) {
 	if !sr.exchanges || len(hits) == 0 {
-		return nil, nil
+		return exchanges{}, nil
 	}
 	notes, err := sr.readNotes(ctx, hits, false)
 	if err != nil {
