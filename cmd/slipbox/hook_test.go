@@ -177,6 +177,42 @@ func TestHookRemembers(t *testing.T) {
 	}
 }
 
+// Thinking and encoded data of a turn, however long, become marks before it is cut to what the gateway takes, so the words
+// behind them are kept, and the next recall has room for them.
+func TestHookLeavesOutWhatWasNotSaid(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	picture := strings.Repeat("iVBORw0KGgoAAAANSUhEUg4A", 4000)
+	for program, reply := range map[string]string{
+		"claude-code": "<think>secretplan</think>\n![kiln](data:image/png;base64," + picture + ")\nThe kiln stands in Oslo.",
+		"codex":       "secretplan, then\n</think>\n" + picture + "\nThe kiln stands in Oslo.",
+	} {
+		hook := func(action, in string, more ...string) string {
+			t.Helper()
+			out, problems, code := p.run(t, in, append([]string{"hook", program, action, "--user", program}, more...)...)
+			if code != 0 || problems != "" {
+				t.Fatalf("%s: exit %d, %s", action, code, problems)
+			}
+			return out
+		}
+		hook("recall", hookJSON(t, map[string]any{"session_id": "s1", "prompt": "Where is the kiln? It looks like data:image/png;base64," + picture + " and hums."}))
+		hook("capture", hookJSON(t, map[string]any{"session_id": "s1", "last_assistant_message": reply}), "--wait")
+		said := hookJSON(t, map[string]any{"said": p.messages(t, program)})
+		if strings.Contains(said, "secretplan") || strings.Contains(said, picture[:48]) || !strings.Contains(said, "and hums.") || !strings.Contains(said, "stands in Oslo.") ||
+			!strings.Contains(said, "[left out: thinking]") || !strings.Contains(said, "[left out: image/png, 96 kB]") {
+			t.Errorf("%s: stored: %.1500s", program, said)
+		}
+		var out string
+		for ended := time.Now().Add(time.Minute); out == "" && time.Now().Before(ended); { // a recall gives up soon on a busy machine
+			out = hook("recall", hookJSON(t, map[string]any{"session_id": "s2", "prompt": "Where does the kiln stand?"}))
+		}
+		if !strings.Contains(out, "stands in Oslo") || len(out) > 4000 {
+			t.Errorf("%s: recalled %d bytes: %.600s", program, len(out), out)
+		}
+	}
+}
+
 // A turn is stored with its own prompt, also when the session has other prompts before it ends: those that the assistant
 // wrote to an agent that does part of the work, the end of a task, and the next one of the person. The input is that of
 // Claude Code 2.1 and Codex 0.169.

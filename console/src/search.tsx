@@ -47,9 +47,13 @@ export function Search({ collection: c, route, go }: { collection: Schemas['Coll
 function Hit({ hit, collection }: { hit: Schemas['Hit']; collection: string }) {
   const note = hit.note as Schemas['Note']
   const bars = barsOf(hit.explain)
+  const beside = (hit.exchange ?? []).filter(m => m.id !== note.id) as Schemas['Note'][]
   return (
     <li class="card">
       <a class="cover" href={formatRoute({ collection, note: note.id })}><Text most={300} still>{note.content}</Text></a>
+      {beside.map(m => (
+        <p key={m.id} class="small"><span class="soft">in the same exchange: </span><a href={formatRoute({ collection, note: m.id })}><Text most={300} still>{m.content}</Text></a></p>
+      ))}
       <div class="row small soft">
         <span>score {hit.score.toFixed(3)}</span><span>{note.kind}</span><State of={note.state} /><span>{formatTime(note.occurred_at ?? note.created_at)}</span>
         {hit.is_neighbor && <span class="tag">by a link</span>}

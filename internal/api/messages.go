@@ -399,7 +399,7 @@ func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.Recall.Search(c.Request.Context(), scope(c), v, recall.Query{Text: text, K: pageLimit(c), Filter: expr})
+	found, err := h.Recall.Search(c.Request.Context(), scope(c), v, recall.Query{Text: text, K: pageLimit(c), Filter: expr, Halves: true})
 	if err != nil {
 		return err
 	}

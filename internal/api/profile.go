@@ -85,6 +85,23 @@ func profileMeta(n *memory.Note) map[string]any {
 	return out
 }
 
+// knownText returns what is known of a person, a line for each statement, with the day since which it holds.
+func knownText(known []memory.Note) string {
+	lines := make([]string, len(known))
+	for i := range known {
+		lines[i] = known[i].Content + " (since " + memory.Day(known[i].OccurredAt) + ")"
+	}
+	return strings.Join(lines, "\n")
+}
+
+func idsOfNotes(list []memory.Note) []uuid.UUID {
+	ids := make([]uuid.UUID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids
+}
+
 // putProfile replaces what callers say about the person.
 func (h *core) putProfile(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
@@ -141,6 +158,13 @@ func (h *core) getProfile(c *gin.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	known, err := h.Recall.Known(c.Request.Context(), scope(c), v)
+	if err != nil {
+		return err
+	}
+	if len(known) > 0 {
+		out.Text, out.Notes = new(knownText(known)), append(out.Notes, idsOfNotes(known)...)
 	}
 	slices.SortFunc(out.Days, func(a, b wire.ProfileDay) int { return strings.Compare(b.Date, a.Date) })
 	out.Days = out.Days[:min(len(out.Days), pageLimit(c))]

@@ -356,6 +356,13 @@ func wireResult(r *recall.Result, q *recall.Query, fields noteFields) (wire.Sear
 				return out, err
 			}
 			w.Note = raw
+			for j := range hit.Exchange {
+				one, err := fields.render(new(wireNoteView(&hit.Exchange[j], q.Embedding)))
+				if err != nil {
+					return out, err
+				}
+				w.Exchange = append(w.Exchange, one)
+			}
 			w.IsNeighbor = &hit.IsNeighbor
 			w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
 			for _, source := range hit.Sources {

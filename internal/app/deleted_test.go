@@ -204,6 +204,50 @@ func (z *zoo) askFor(look func(method, path string, body any), policy, query str
 	rpc("resources/read", object{"uri": "slipbox://collections/" + policy})
 }
 
+// keepPast keeps what a collection holds now: as a snapshot and as a fork.
+func (z *zoo) keepPast() {
+	z.t.Helper()
+	for _, policy := range z.policyNames() {
+		z.call(http.StatusCreated, http.MethodPost, "/v1/collections/"+policy+"/snapshots", object{"name": "then"})
+		z.call(http.StatusCreated, http.MethodPost, "/v1/collections/"+policy+"/clone", object{"name": policy + "-fork"})
+	}
+	z.settle()
+}
+
+// seenInPast returns the doors of the lineage of a collection behind which a word is seen: its feed, differences, the snapshot, the
+// fork, merges of the two, and the history of a note.
+func (z *zoo) seenInPast(policy, word string) (out []string) {
+	z.t.Helper()
+	at, fork := "/v1/collections/"+policy, "/v1/collections/"+policy+"-fork"
+	look := func(method, path string, body any) {
+		header, text := "", ""
+		if body != nil {
+			header, text = "application/json", textOf(z.t, body)
+		}
+		if status, _, answer := z.raw(method, path, header, text); strings.Contains(strings.ToLower(answer), word) {
+			out = append(out, fmt.Sprintf("%s %s %.200s: %d %.800s", method, path, text, status, answer))
+		}
+	}
+	note := "/notes/" + z.saved[policy+word]
+	for _, of := range []string{at, fork} {
+		for _, path := range []string{
+			"/changes?limit=200", "/snapshots", "/diff?against_at=1", "/diff?against_at=1&at=then", "/diff?against_at=then", "/notes?limit=200", "/messages?limit=200", note, note + "/history", note + "/blame",
+		} {
+			look(http.MethodGet, of+path, nil)
+		}
+		look(http.MethodPost, of+"/search", object{"query": word + " statue", "k": 20})
+		look(http.MethodPost, of+"/context", object{"query": word + " statue"})
+	}
+	look(http.MethodGet, fork+"/diff", nil)
+	look(http.MethodGet, at+"/diff?against="+policy+"-fork", nil)
+	for _, way := range [][2]string{{at, policy + "-fork"}, {fork, policy}} {
+		look(http.MethodPost, way[0]+"/merge", object{"from": way[1], "dry_run": true})
+		look(http.MethodPost, way[0]+"/merge", object{"from": way[1], "strategy": "ours", "review": true})
+	}
+	look(http.MethodGet, "/v1/reviews", nil)
+	return out
+}
+
 // hidden checks that a word is seen nowhere, nor sent to the model.
 func (z *zoo) hidden(word, why string) {
 	z.t.Helper()
@@ -318,9 +362,13 @@ func TestDeletedBehindEveryDoor(t *testing.T) {
 	inEachZoo(t, func(t *testing.T, z *zoo) {
 		t.Helper()
 		z.fill("quokka", "axolotl")
+		z.keepPast()
 		for _, policy := range z.policyNames() {
 			if doors := z.seen(policy, "quokka"); len(doors) < 10 {
 				t.Errorf("%s: it is seen behind %d doors: %s", policy, len(doors), doors)
+			}
+			if doors := z.seenInPast(policy, "quokka"); len(doors) < 8 {
+				t.Errorf("%s: it is seen behind %d doors of the past: %s", policy, len(doors), doors)
 			}
 		}
 		for _, policy := range z.policyNames() {
@@ -335,6 +383,13 @@ func TestDeletedBehindEveryDoor(t *testing.T) {
 		}
 		z.settle()
 		z.hidden("axolotl", "erased")
+		for _, word := range []string{"axolotl", "quokka"} {
+			for _, policy := range z.policyNames() {
+				for _, door := range z.seenInPast(policy, word) {
+					t.Errorf("%s, erased: %s", policy, door)
+				}
+			}
+		}
 		if z.owner == "" {
 			z.stop()
 		}
@@ -344,4 +399,58 @@ func TestDeletedBehindEveryDoor(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a policy derived and a caller deletes is seen behind no door, of which some read what it was derived from; where the answer
+// names sources that say it still, it is seen behind none once they are deleted by the offered call. Summaries that are made
+// again do not bring it back.
+func TestDeletedDerivedBehindEveryDoor(t *testing.T) {
+	t.Parallel()
+	inEachZoo(t, func(t *testing.T, z *zoo) {
+		t.Helper()
+		z.fill("quokka")
+		for _, policy := range z.policyNames() {
+			at := "/v1/collections/" + policy + "/notes"
+			z.deleteDerived(at, "quokka")
+			z.settle()
+			z.deleteDerived(at, "quokka") // what was made again of sources that were kept
+		}
+		z.settle()
+		z.hidden("quokka", "what was derived is deleted")
+		for _, policy := range z.policyNames() { // more talk makes summaries again
+			z.tell(policy, policy+"after", object{"messages": []object{{"role": "user", "name": "Nora", "content": "The boathouse needs a new door this spring."}, {"role": "assistant", "content": "I see."}}})
+		}
+		z.settle()
+		z.hidden("quokka", "and more was said since")
+	})
+}
+
+// deleteDerived deletes the notes that a policy derived and that have a word, with the sources that only name it, and the message
+// where nothing was derived.
+func (z *zoo) deleteDerived(at, word string) {
+	z.t.Helper()
+	var derived, messages []string
+	for _, n := range z.call(http.StatusOK, http.MethodGet, at+"?limit=200", nil)["items"].([]any) {
+		switch n := n.(object); {
+		case !strings.Contains(strings.ToLower(textOf(z.t, n)), word):
+		case n["kind"] == "message" || n["kind"] == "note":
+			messages = append(messages, n["id"].(string))
+		default:
+			derived = append(derived, n["id"].(string))
+		}
+	}
+	if len(derived) == 0 {
+		derived = messages
+	}
+	for _, id := range derived {
+		status, header, answer := z.raw(http.MethodDelete, at+"/"+id, "", "")
+		if status != http.StatusNoContent && status != http.StatusNotFound {
+			z.t.Errorf("delete %s: %d %s", id, status, answer)
+		}
+		if named := header.Get("Slipbox-Sources"); named != "" {
+			for source := range strings.SplitSeq(named, ",") {
+				z.raw(http.MethodDelete, at+"/"+source, "", "")
+			}
+		}
+	}
 }

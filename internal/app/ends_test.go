@@ -124,14 +124,18 @@ func TestLayeredEndsOfOthers(t *testing.T) {
 		"Eva's flat is empty: she moved to Oslo.": {triples: [][2]string{{"Eva lives in", "Oslo"}}, ends: []string{"Bergen", "Bergen op Zoom", "fish"}},
 		"王芳搬到上海了。":                                {triples: [][2]string{{"王芳 住在", "上海"}}, ends: []string{"北京", "fish"}},
 		"Nobody is named here.":                   {ends: []string{"fish", "Bergen op Zoom", "上海"}},
+		// Whom a pronoun means is said before, and a call has one message: what it states is kept beside the rest.
+		"Er ist nach Bern gezogen.": {ends: []string{"fish", "Bergen op Zoom", "Oslo"}},
+		"他搬到伯尔尼了。":                  {ends: []string{"fish", "Bergen op Zoom", "上海"}},
 	})
 	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "layered"})
 	for i, said := range []string{
-		"Eva lives in Bergen.", "My cat Mo eats fish.", "王芳住在北京。", "Piet lives in Bergen op Zoom", "I live in Rome.", "Eva's flat is empty: she moved to Oslo.", "王芳搬到上海了。", "Nobody is named here.",
+		"Eva lives in Bergen.", "My cat Mo eats fish.", "王芳住在北京。", "Piet lives in Bergen op Zoom", "I live in Rome.", "Eva's flat is empty: she moved to Oslo.", "王芳搬到上海了。", "Nobody is named here.", "Er ist nach Bern gezogen.",
 	} {
 		g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": said, "role": "user", "occurred_at": "2026-03-0" + string(rune('1'+i)) + "T09:00:00Z"})
 	}
+	g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": "他搬到伯尔尼了。", "role": "user", "occurred_at": "2026-03-10T09:00:00Z"})
 	for query, want := range map[string]string{"": "Bergen op Zoom,Oslo,Rome,fish,上海", "&valid=false": "Bergen,北京"} {
 		var got []string
 		for _, f := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/facts?limit=50"+query, nil)["items"].([]any) {

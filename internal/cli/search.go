@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,19 +18,36 @@ import (
 
 // found is what is shown of a search.
 type found struct {
-	Hits []struct {
-		Note struct {
-			ID         uuid.UUID  `json:"id"`
-			Content    string     `json:"content"`
-			OccurredAt *time.Time `json:"occurred_at"`
-		} `json:"note"`
-		Score      float64 `json:"score"`
-		IsNeighbor bool    `json:"is_neighbor"`
-		Explain    struct {
-			Signals []signal `json:"signals"`
-		} `json:"explain"`
-	} `json:"hits"`
-	Degraded string `json:"degraded"`
+	Hits     []foundHit `json:"hits"`
+	Degraded string     `json:"degraded"`
+}
+
+type foundHit struct {
+	Note       foundNote   `json:"note"`
+	Exchange   []foundNote `json:"exchange"`
+	Score      float64     `json:"score"`
+	IsNeighbor bool        `json:"is_neighbor"`
+	Explain    struct {
+		Signals []signal `json:"signals"`
+	} `json:"explain"`
+}
+
+// text returns the content of a hit, or of all messages of its exchange.
+func (h *foundHit) text() string {
+	if len(h.Exchange) == 0 {
+		return h.Note.Content
+	}
+	texts := make([]string, len(h.Exchange))
+	for i := range h.Exchange {
+		texts[i] = h.Exchange[i].Content
+	}
+	return strings.Join(texts, "\n")
+}
+
+type foundNote struct {
+	ID         uuid.UUID  `json:"id"`
+	Content    string     `json:"content"`
+	OccurredAt *time.Time `json:"occurred_at"`
 }
 
 func (c *cli) search() *cobra.Command {
@@ -98,7 +116,7 @@ func (c *cli) show(raw json.RawMessage, got found) error {
 	}
 	for i, h := range got.Hits {
 		head := fmt.Sprintf("%2d ", i+1)
-		if err := c.out.text(head, h.Note.Content); err != nil {
+		if err := c.out.text(head, h.text()); err != nil {
 			return err
 		}
 		values := []string{strconv.FormatFloat(h.Score, 'f', 2, 64), when(h.Note.OccurredAt), h.Note.ID.String()}

@@ -92,9 +92,10 @@ type Created struct {
 
 // Hit is a ranked note. It has only its id unless the query asks for more fields.
 type Hit struct {
-	Note    FoundNote `json:"note"`
-	Score   float64   `json:"score"`
-	Explain struct {
+	Note     FoundNote   `json:"note"`
+	Exchange []FoundNote `json:"exchange"` // of memorybank
+	Score    float64     `json:"score"`
+	Explain  struct {
 		Signals []Signal           `json:"signals"`
 		Query   map[string]float64 `json:"query"`
 	} `json:"explain"`

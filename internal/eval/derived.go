@@ -88,10 +88,18 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 		texts := make([]string, len(found.Hits))
 		covers := make([][]string, len(found.Hits))
 		for i, h := range found.Hits {
-			if covers[i], err = origins.Turns(ctx, h.Note); err != nil {
-				return r, nil, nil, err
+			shown := h.Exchange
+			if len(shown) == 0 {
+				shown = []FoundNote{h.Note}
 			}
-			texts[i] = h.Note.rendered()
+			for j := range shown {
+				turns, err := origins.Turns(ctx, shown[j])
+				if err != nil {
+					return r, nil, nil, err
+				}
+				covers[i] = append(covers[i], turns...)
+				texts[i] += shown[j].rendered()
+			}
 		}
 		scores := [2]Score{}
 		for i, gold := range [][]string{q.Gold, q.Audited} {

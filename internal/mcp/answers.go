@@ -239,6 +239,14 @@ type hit struct {
 	OccurredAt string  `json:"occurred_at,omitempty"`
 	Collection string  `json:"collection,omitempty"`
 	Cut        bool    `json:"cut,omitempty"`
+	Exchange   []said  `json:"exchange,omitempty"` // the other messages of its exchange
+}
+
+// said is a message beside a hit.
+type said struct {
+	Content string `json:"content"`
+	Note    string `json:"note"`
+	Cut     bool   `json:"cut,omitempty"`
 }
 
 // maxHit is the length of one of several hits, in characters.
@@ -251,8 +259,17 @@ func shortenHits(hits *[]hit, leftOut *int) bool {
 		if h := &(*hits)[i]; len(*hits) > 1 && utf8.RuneCountInString(h.Content) > maxHit+1 {
 			h.Content, h.Cut, cut = clip.Runes(h.Content, maxHit), true, true
 		}
+		for j := range (*hits)[i].Exchange {
+			if m := &(*hits)[i].Exchange[j]; utf8.RuneCountInString(m.Content) > maxHit+1 {
+				m.Content, m.Cut, cut = clip.Runes(m.Content, maxHit), true, true
+			}
+		}
 	}
 	if cut || dropLast(hits, leftOut) {
+		return true
+	}
+	if len(*hits) == 1 && len((*hits)[0].Exchange) > 0 {
+		(*hits)[0].Exchange = nil
 		return true
 	}
 	if len(*hits) == 1 && halve(&(*hits)[0].Content) {
@@ -273,6 +290,9 @@ func writeHits(b *strings.Builder, hits []hit) {
 		}
 		if h.Collection != "" {
 			b.WriteString(", collection: " + h.Collection)
+		}
+		for _, m := range h.Exchange {
+			fmt.Fprintf(b, "\n   in the same exchange: %s\n   note: %s", asData(m.Content), m.Note)
 		}
 	}
 }

@@ -31,7 +31,7 @@ const (
 const (
 	outNote       = `{"type":"object","required":["note"],"properties":{"note":` + outNoteBody + `,"revision":{"type":"integer"},"job":{"type":"string","description":"Analyzes the note; absent if none does."},"redacted":{"type":"string","description":"Kinds of secrets that were taken out."}}}`
 	outNoteBody   = `{"type":"object","required":["content","id"],"properties":{"content":{"type":"string"},"id":{"type":"string"},"kind":{"type":"string"},"context":{"type":"string"},"occurred_at":{"type":"string"},"revision":{"type":"integer"},"cut":{"type":"boolean","description":"Parts are left out; read the resource for all."}}}`
-	outHits       = `{"type":"object","required":["hits"],"properties":{"hits":{"type":"array","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"},"occurred_at":{"type":"string"},"collection":{"type":"string"},"cut":{"type":"boolean"}}}},"answerable":{"type":"number","description":"How well the hits fit the question, 0 to 1."},"left_out":{"type":"integer","description":"Hits that did not fit."}}}`
+	outHits       = `{"type":"object","required":["hits"],"properties":{"hits":{"type":"array","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"},"occurred_at":{"type":"string"},"collection":{"type":"string"},"cut":{"type":"boolean"},"exchange":{"type":"array","description":"The other messages of its exchange.","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"cut":{"type":"boolean"}}}}}}},"answerable":{"type":"number","description":"How well the hits fit the question, 0 to 1."},"left_out":{"type":"integer","description":"Hits that did not fit."}}}`
 	outContext    = `{"type":"object","required":["text","notes"],"properties":{"text":{"type":"string"},"notes":{"type":"array","items":{"type":"string"},"description":"Ids of the notes of the marks [1], [2], …"},"answerable":{"type":"number"},"left_out":{"type":"integer"}}}`
 	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}}}}`
 	outLinks      = `{"type":"object","required":["links"],"properties":{"links":{"type":"array","items":{"type":"object","properties":{"target":{"type":"string"},"relation":{"type":"string"},"confidence":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
@@ -212,21 +212,30 @@ func buildContext(c *call) (answer, error) {
 // found is an answer of a search.
 type found struct {
 	Hits []struct {
-		Note struct {
-			Content    string `json:"content"`
-			ID         string `json:"id"`
-			OccurredAt string `json:"occurred_at"`
-		} `json:"note"`
-		Score      float64 `json:"score"`
-		Collection string  `json:"collection"`
+		Note       hitNote   `json:"note"`
+		Score      float64   `json:"score"`
+		Collection string    `json:"collection"`
+		Exchange   []hitNote `json:"exchange"`
 	} `json:"hits"`
 	Answerable *float64 `json:"answerable"`
+}
+
+// hitNote is what a search shows of a note.
+type hitNote struct {
+	Content    string `json:"content"`
+	ID         string `json:"id"`
+	OccurredAt string `json:"occurred_at"`
 }
 
 func (f *found) list() []hit {
 	out := make([]hit, len(f.Hits))
 	for i, h := range f.Hits {
 		out[i] = hit{Content: h.Note.Content, Note: h.Note.ID, Score: h.Score, OccurredAt: h.Note.OccurredAt, Collection: h.Collection}
+		for _, m := range h.Exchange {
+			if m.ID != h.Note.ID {
+				out[i].Exchange = append(out[i].Exchange, said{Content: m.Content, Note: m.ID})
+			}
+		}
 	}
 	return out
 }

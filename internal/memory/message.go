@@ -167,13 +167,14 @@ func UtteranceOf(n *Note) Utterance {
 	return u
 }
 
-// LeaveOut replaces what was not said in a message, such as the thinking of a model and encoded data, by marks. The messages
-// of an agent's run stay as they are: its calls are in them. It reports whether it changed the note.
+// LeaveOut replaces what was not said in a message, such as the thinking of a model and encoded data, by marks. What an
+// agent and its tools say in a run stays as it is: its calls are in it. It reports whether it changed the note.
 func LeaveOut(n *Note) (changed bool) {
-	if n.Kind != KindMessage || n.Attributes[AttrRun] != nil {
+	role := UtteranceOf(n).Role
+	if n.Kind != KindMessage || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
 		return false
 	}
-	said := unsaid.Mark(n.Content, n.Attributes[AttrRole] == string(RoleAssistant))
+	said := unsaid.Mark(n.Content, role == RoleAssistant)
 	changed, n.Content = said != n.Content, said
 	return changed
 }

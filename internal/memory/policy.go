@@ -96,8 +96,8 @@ type Reading struct {
 	Messages bool
 	// ExpandLinks is how far contexts follow links from their hits, 0..2.
 	ExpandLinks int
-	// PieceChars shows a message that a context found with its exchange, and merges the exchanges beside
-	// it up to so many characters; 0: alone.
+	// PieceChars makes exchanges of a person and an assistant the pieces that are recalled: messages of one exchange are one
+	// hit, which shows all of it, and a context merges the exchanges beside it up to so many characters; 0: a message is a piece.
 	PieceChars int
 	// OnePerson is set where the memory is of one person: messages of a user with another name
 	// are refused.

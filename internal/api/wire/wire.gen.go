@@ -2010,8 +2010,13 @@ type Hit struct {
 	Note any `json:"note"`
 
 	// Collection That it was found in; only where several were searched.
-	Collection *uuid.UUID             `json:"collection,omitempty"`
-	Explain    map[string]interface{} `json:"explain,omitempty"`
+	Collection *uuid.UUID `json:"collection,omitempty"`
+
+	// Exchange All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+	// where the policy recalls whole exchanges of a person and an assistant (`memorybank`). `note` is then the
+	// one that fits the query best.
+	Exchange []HitNote              `json:"exchange,omitempty"`
+	Explain  map[string]interface{} `json:"explain,omitempty"`
 
 	// IsNeighbor Found through a link only.
 	IsNeighbor *bool `json:"is_neighbor,omitempty"`
@@ -2964,7 +2969,7 @@ type Profile struct {
 	// Meta What callers or an import say about the person and the companion, such as `name`, `hobbies`, `speaking_style`.
 	Meta map[string]interface{} `json:"meta,omitempty"`
 
-	// Notes Notes of the portrait and of `meta`.
+	// Notes Notes of the portrait, of `meta`, and of what is known.
 	Notes []uuid.UUID `json:"notes,omitempty"`
 
 	// Portrait What the person is like, over all days.
@@ -2979,7 +2984,7 @@ type Profile struct {
 	// Stale What it was derived from has changed, and it is not written again yet.
 	Stale *bool `json:"stale,omitempty"`
 
-	// Text The profile as text (`memoryos`).
+	// Text The profile as text (`memoryos`), or what is known of the person, a line for each statement with the day since which it holds (`layered`).
 	Text *string `json:"text,omitempty"`
 
 	// UpdatedAt When the policy last wrote the profile.
@@ -4036,7 +4041,7 @@ type Tiers struct {
 		// Assistant Entries of knowledge about the assistant.
 		Assistant int `json:"assistant"`
 
-		// Capacity Entries of each kind of knowledge.
+		// Capacity Entries of each kind of knowledge: ten times `knowledge_capacity` while most are quotations.
 		Capacity int `json:"capacity"`
 
 		// Profile There is a profile.

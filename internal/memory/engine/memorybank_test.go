@@ -124,7 +124,9 @@ func (w *world) act(name, key, args string, apply bool) (memory.Revision, map[st
 }
 
 func found(hits []recall.Hit, id uuid.UUID) bool {
-	return slices.ContainsFunc(hits, func(h recall.Hit) bool { return h.ID == id })
+	return slices.ContainsFunc(hits, func(h recall.Hit) bool {
+		return h.ID == id || slices.ContainsFunc(h.Exchange, func(n recall.NoteView) bool { return n.ID == id })
+	})
 }
 
 // TestBankLayers: turns in order with their times (C092), summaries of events (C094), analyses of

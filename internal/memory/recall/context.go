@@ -264,6 +264,26 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 	return err
 }
 
+// Known returns the knowledge that each context of a collection shows: what its policy knows of the person. It is empty where the
+// policy shows none (notes:read).
+func (r *Service) Known(ctx context.Context, s tenant.Scope, v memory.View) (out []memory.Note, err error) {
+	if err := checkRead(s, &v); err != nil {
+		return nil, err
+	}
+	rd := r.readingOf(&v.Collection)
+	for _, pin := range rd.Pinned {
+		if pin.Kind != memory.KindKnowledge {
+			continue
+		}
+		notes, err := r.pinned(ctx, s, v, pin)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, notes...)
+	}
+	return nameCollections(&v, out), nil
+}
+
 // maxPinned is how many notes one pin shows at most.
 const maxPinned = 200
 

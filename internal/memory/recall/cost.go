@@ -132,6 +132,9 @@ func (b *Batch) Found(r *Result) error {
 		if n := r.Hits[i].Note; n != nil {
 			b.bytes += len(n.Content) + len(n.Context)
 		}
+		for j := range r.Hits[i].Exchange {
+			b.bytes += len(r.Hits[i].Exchange[j].Content) + len(r.Hits[i].Exchange[j].Context)
+		}
 	}
 	if b.bytes > MaxBatchText {
 		return refuseBatch(

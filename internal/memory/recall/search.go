@@ -51,6 +51,7 @@ type searchRun struct {
 
 	triplePaths map[uuid.UUID]search.Linked // to triples near entities that the query names
 
+	exchanges  bool // hits of one exchange are one
 	unmatched  bool // the query has words, and no note of the view has one
 	answerable *float64
 	degraded   string // see Result
@@ -74,7 +75,9 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err != nil {
 		return Result{}, err
 	}
-	sr := &searchRun{service: r, scope: s, view: v, q: q, words: words, mode: q.Mode}
+	sr := &searchRun{
+		service: r, scope: s, view: v, q: q, words: words, mode: q.Mode, exchanges: rd.PieceChars > 0 && !q.Halves,
+	}
 	hits, err := sr.run(ctx)
 	if err != nil {
 		return Result{}, err
@@ -82,6 +85,11 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if q.AutoK {
 		hits = hits[:search.Leading(hits[:min(len(hits), sr.q.K)])]
 	}
+	beside, err := sr.findExchanges(ctx, hits)
+	if err != nil {
+		return Result{}, err
+	}
+	hits = beside.merge(hits)
 	if hits, err = sr.together(ctx, hits); err != nil {
 		return Result{}, err
 	}
@@ -90,20 +98,34 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if sr.mode != Vector {
 		out.Profile = sr.usedProfile
 	}
-	if out.Hits, err = sr.toHits(ctx, hits); err != nil {
+	if out.Hits, err = sr.toHits(ctx, hits, beside); err != nil {
 		return Result{}, err
 	}
 	out.Degraded = sr.degraded
 	if !q.Internal {
-		found := make([]memory.Version, len(out.Hits))
-		for i := range out.Hits {
-			found[i], _ = sr.version(out.Hits[i].ID)
-			found[i].Note = out.Hits[i].ID
-		}
-		r.countShown(ctx, s, &v, &rd, found)
+		r.countShown(ctx, s, &v, &rd, sr.shown(out.Hits))
 	}
 	out.Took = time.Since(start)
 	return out, nil
+}
+
+// shown returns the versions of the notes that hits show.
+func (sr *searchRun) shown(hits []Hit) []memory.Version {
+	out := make([]memory.Version, 0, len(hits))
+	for i := range hits {
+		ids := []uuid.UUID{hits[i].ID}
+		for j := range hits[i].Exchange {
+			if id := hits[i].Exchange[j].ID; id != hits[i].ID {
+				ids = append(ids, id)
+			}
+		}
+		for _, id := range ids {
+			v, _ := sr.version(id)
+			v.Note = id
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // run returns the ranked hits, best first: as many as are put together, or K if that is more.
@@ -176,6 +198,9 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	}
 	_, ranked := sr.service.spans.start(ctx, spanRank)
 	o.K = max(o.K, search.TogetherOf)
+	if sr.exchanges {
+		o.K = max(o.K, exchangeOf*sr.q.K)
+	}
 	result := ranker.Rank(found, o)
 	ranked(nil)
 	leave() // what follows reads the store, or asks a model
@@ -342,11 +367,11 @@ func (sr *searchRun) version(note uuid.UUID) (memory.Version, bool) {
 	return visibleVersion(sr.index, &sr.view, note)
 }
 
-// toHits reads the notes of the hits and applies the token budget.
-func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, error) {
+// toHits reads the notes of the hits and of their exchanges, and applies the token budget.
+func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit, beside exchanges) ([]Hit, error) {
 	views := map[uuid.UUID]*NoteView{}
 	if !sr.q.IDsOnly || sr.q.TokenBudget > 0 {
-		notes, err := sr.readNotes(ctx, hits, sr.q.Embedding)
+		notes, err := sr.readNotes(ctx, beside.allOf(hits), sr.q.Embedding)
 		if err != nil {
 			return nil, err
 		}
@@ -363,7 +388,13 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, erro
 		for id, v := range views {
 			tokens[id] = search.EstimateTokens(memory.EmbedText(&v.Note))
 		}
-		hits, _ = search.Budget(hits, sr.q.TokenBudget, func(h search.Hit) int { return tokens[h.Note] })
+		hits, _ = search.Budget(hits, sr.q.TokenBudget, func(h search.Hit) int {
+			sum := 0
+			for _, one := range beside.allOf([]search.Hit{h}) {
+				sum += tokens[one.Note]
+			}
+			return sum
+		})
 	}
 	out := make([]Hit, 0, len(hits))
 	for _, h := range hits {
@@ -376,6 +407,11 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, erro
 				return nil, fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)
 			}
 			hit.Passage = sr.bestPassage(hit.Note)
+			for _, id := range beside[hit.ID] {
+				if one, ok := views[id]; ok {
+					hit.Exchange = append(hit.Exchange, *one)
+				}
+			}
 		}
 		if sr.q.Explain {
 			hit.Explain = sr.explain(&h, tokens[hit.ID])

@@ -68,6 +68,7 @@ type Query struct {
 	Hidden      bool // find also what the policy hides, such as evicted messages
 	Bare        bool // leave out the links and the use of notes
 	Embedding   bool // fill Note.Vector
+	Halves      bool // each message is a hit of its own, also where a policy recalls whole exchanges
 
 	// Formula ranks instead of a profile: hits are those that it scores, and links, graph and Rerank are
 	// not used. Aim is what the query asks for in its terms. nil: the profile ranks.
@@ -108,6 +109,7 @@ type Hit struct {
 	IsNeighbor bool      // found by a link only
 	About      uuid.UUID // the best hit that is about the same thing, which may be this one; zero: no other is
 	Explain    *Explain
+	Exchange   []NoteView // all messages of its exchange, oldest first, where the policy recalls exchanges; nil: it is recalled alone
 	Collection uuid.UUID  // that it was found in, where several are searched; zero: one is
 	Passage    *text.Span // the best passage by words; nil if the content is one passage or no word matches
 }

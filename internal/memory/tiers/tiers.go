@@ -230,7 +230,7 @@ func (t *Service) pages(ctx context.Context, s tenant.Scope, v memory.View, list
 type State struct {
 	Pairs, ShortCapacity               int // of the short tier; pairs whose job has not ended may be more
 	Sessions, Pages, MidCapacity       int
-	User, Assistant, KnowledgeCapacity int // entries of knowledge
+	User, Assistant, KnowledgeCapacity int // entries of knowledge; the capacity is that of quotations where most are
 	Profile                            bool
 }
 
@@ -244,7 +244,7 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 		return t.Store.ListNotes(ctx, s, v, q)
 	}
-	turns := map[string]bool{}
+	turns, quoted := map[string]bool{}, 0
 	kinds := []memory.Kind{memory.KindSession, memory.KindKnowledge, memory.KindProfile}
 	count := func(n *memory.Note) error {
 		switch n.Kind { //nolint:exhaustive // others were not asked for
@@ -257,6 +257,9 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 				out.Pages += int(state.Pages)
 			}
 		case memory.KindKnowledge:
+			if n.Analyst == memory.AnalystHeuristic {
+				quoted++
+			}
 			if n.Attributes[memoryos.AttrOf] == memoryos.OfAssistant {
 				out.Assistant++
 			} else {
@@ -275,6 +278,9 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 		return State{}, err
 	}
 	out.Pairs = len(turns)
+	if 2*quoted > out.User+out.Assistant {
+		out.KnowledgeCapacity *= memoryos.QuotedAs
+	}
 	return out, nil
 }
 

@@ -3952,7 +3952,7 @@ export interface components {
                 assistant: number;
                 /** @description There is a profile. */
                 profile: boolean;
-                /** @description Entries of each kind of knowledge. */
+                /** @description Entries of each kind of knowledge: ten times `knowledge_capacity` while most are quotations. */
                 capacity: number;
             };
             revision: components["schemas"]["Revision"];
@@ -4118,7 +4118,7 @@ export interface components {
             portrait?: string;
             /** @description How to answer such a person. */
             reply_strategy?: string;
-            /** @description The profile as text (`memoryos`). */
+            /** @description The profile as text (`memoryos`), or what is known of the person, a line for each statement with the day since which it holds (`layered`). */
             text?: string;
             /** @description Findings over a catalog of dimensions (`memoryos`); one without evidence is absent. */
             dimensions?: components["schemas"]["ProfileDimension"][];
@@ -4135,7 +4135,7 @@ export interface components {
             meta?: {
                 [key: string]: unknown;
             };
-            /** @description Notes of the portrait and of `meta`. */
+            /** @description Notes of the portrait, of `meta`, and of what is known. */
             notes?: string[];
             revision: components["schemas"]["Revision"];
         };
@@ -5813,6 +5813,12 @@ export interface components {
             /** @description Found through a link only. */
             is_neighbor?: boolean;
             passage?: components["schemas"]["Passage"];
+            /**
+             * @description All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+             *     where the policy recalls whole exchanges of a person and an assistant (`memorybank`). `note` is then the
+             *     one that fits the query best.
+             */
+            exchange?: components["schemas"]["HitNote"][];
             explain?: {
                 [key: string]: unknown;
             };

@@ -431,7 +431,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: entry, Event: memory.LearnedAdd, Note: n.ID})
 		r.out.Knowledge.Added++
 	}
-	for len(known) > r.c.KnowledgeCapacity {
+	for filled(known) > r.c.KnowledgeCapacity {
 		old := known[0]
 		known = known[1:]
 		r.out.Knowledge.Removed++
@@ -444,6 +444,20 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: old.Content, Event: memory.LearnedDelete, Note: old.ID})
 	}
 	return nil
+}
+
+// QuotedAs is how many quotations take the room of one entry by a model, which says what several messages do.
+const QuotedAs = 10
+
+// filled returns how much of the capacity entries take.
+func filled(known []memory.Note) int {
+	quoted := 0
+	for i := range known {
+		if known[i].Analyst == memory.AnalystHeuristic {
+			quoted++
+		}
+	}
+	return len(known) - quoted + (quoted+QuotedAs-1)/QuotedAs
 }
 
 // knowledge returns the entries of one kind, oldest first, as they are after what was decided so far.

@@ -92,7 +92,7 @@ func settings() []policy.Setting[Config] {
 		policy.ChoiceSetting("migrate", "what leaves a full short tier for the middle tier. one: the oldest exchange; all: all but the newest, at most 16 at once, whose themes are found together",
 			[]string{migrateOne, migrateAll}, func(c *Config) any { return &c.Migrate }),
 		number("mid_capacity", "sessions of the middle tier", 1, 20_000, func(c *Config) any { return &c.MidCapacity }),
-		number("knowledge_capacity", "entries about the user, and as many about the assistant", 1, 10_000, func(c *Config) any { return &c.KnowledgeCapacity }),
+		number("knowledge_capacity", "entries about the user, and as many about the assistant; without a model they are quotations, of which ten count as one", 1, 10_000, func(c *Config) any { return &c.KnowledgeCapacity }),
 		number("heat_threshold", "heat from which a session is analyzed", 0, 1e6, func(c *Config) any { return &c.HeatThreshold }),
 		number("merge_threshold", "match, 0 to 1 plus keyword_weight, from which a theme joins a session", 0, 11, func(c *Config) any { return &c.MergeThreshold }),
 		number("keyword_weight", "of shared keywords in a match", 0, 10, func(c *Config) any { return &c.KeywordWeight }),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -289,10 +290,23 @@ func (p *packer) showBeginning(it *item, fits func() bool) (bool, error) {
 		err := p.showText(it, 0, truncate(content, n))
 		return fits(), err
 	})
-	if err != nil || most == 0 {
+	shown := truncate(content, most)
+	if err != nil || most == 0 || letters(shown) < leastLetters && letters(shown) < letters(content) {
 		return false, err
 	}
-	return true, p.showText(it, 0, truncate(content, most))
+	return true, p.showText(it, 0, shown)
+}
+
+// leastLetters is how many letters a beginning has at least. What is cut to less, such as to its date, says nothing.
+const leastLetters = 6
+
+func letters(s string) (n int) {
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *packer) showText(it *item, n int, shown string) error {

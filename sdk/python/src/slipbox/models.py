@@ -701,7 +701,7 @@ class Long(Model):
     """
     capacity: int
     """
-    Entries of each kind of knowledge.
+    Entries of each kind of knowledge: ten times `knowledge_capacity` while most are quotations.
     """
 
 
@@ -2002,7 +2002,7 @@ class Profile(Model):
     """
     text: str | None = None
     """
-    The profile as text (`memoryos`).
+    The profile as text (`memoryos`), or what is known of the person, a line for each statement with the day since which it holds (`layered`).
     """
     dimensions: list[ProfileDimension] | None = None
     """
@@ -2026,7 +2026,7 @@ class Profile(Model):
     """
     notes: list[str] | None = None
     """
-    Notes of the portrait and of `meta`.
+    Notes of the portrait, of `meta`, and of what is known.
     """
     revision: int
     """
@@ -2430,6 +2430,13 @@ class Hit(Model):
     Found through a link only.
     """
     passage: Passage | None = None
+    exchange: list[HitNote] | None = None
+    """
+    All messages of the exchange that the hit belongs to, oldest first, with what `note` has of each; only
+    where the policy recalls whole exchanges of a person and an assistant (`memorybank`). `note` is then the
+    one that fits the query best.
+
+    """
     explain: dict[str, Any] | None = None
 
 
