@@ -88,7 +88,7 @@ func wireDiff(d *clone.Diff) wire.Diff {
 		return wire.ViewRef{Collection: v.Collection.ID, Revision: int64(v.At)}
 	}
 	out := wire.Diff{
-		From: ref(&d.From), To: ref(&d.To), Base: wire.ViewRef{Collection: d.Base.Layers[0].Collection, Revision: int64(d.Base.At)},
+		From: ref(&d.From), To: ref(&d.To), Base: wire.ViewRef{Collection: d.Base.Collection, Revision: int64(d.Base.Bound)},
 		Items: make([]wire.NoteChange, 0, len(d.Notes)), Links: make([]wire.LinkChange, 0, len(d.Links)),
 	}
 	note := func(n *memory.Note) *wire.Note {

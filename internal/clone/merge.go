@@ -472,6 +472,9 @@ func (p *mergePlan) apply(ctx context.Context, tx memory.Tx, d *decision) error 
 			return err
 		}
 	}
+	if err := d.unlinkRevived(ctx, tx); err != nil {
+		return err
+	}
 	for _, l := range d.links {
 		l.Layer, l.From = uuid.Nil, 0
 		if _, err := tx.Link(ctx, l); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid) {
@@ -482,6 +485,28 @@ func (p *mergePlan) apply(ctx context.Context, tx memory.Tx, d *decision) error 
 		return err
 	}
 	return p.c.refresh(ctx, tx, d)
+}
+
+// unlinkRevived removes the links that come back with a note that was deleted here. Those that the merge brings are linked again.
+func (d *decision) unlinkRevived(ctx context.Context, tx memory.Tx) error {
+	var added []uuid.UUID
+	for i := range d.puts {
+		if id := d.puts[i].ID; d.ours[id] == nil {
+			added = append(added, id)
+		}
+	}
+	for batch := range slices.Chunk(added, readBatch) {
+		links, err := tx.Links(ctx, memory.LinkQuery{Notes: batch, Direction: memory.Both, Limit: allLinks})
+		if err != nil {
+			return err
+		}
+		for i := range links {
+			if _, err := tx.Unlink(ctx, links[i].LinkID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // put writes a note, with the use that it has had, and lets it be embedded when it has no vector.
@@ -589,10 +614,11 @@ type partialMerge struct {
 // mergeBase returns the view from which both sides differ: the later of the fork point and the last merge between them, either
 // way. partial are later merges of some notes from the other side, oldest first.
 func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *memory.View) (base memory.View, partial []partialMerge, err error) {
-	base, ok := memory.Ancestor(ours, theirs)
+	shared, ok := memory.Shared(ours, theirs)
 	if !ok {
 		return base, nil, unrelated("from")
 	}
+	base = ours.Upto(shared.Bound)
 	into, err := c.store.Merges(ctx, s, *ours)
 	if err != nil {
 		return base, nil, err
@@ -605,7 +631,7 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 	if last != nil {
 		base = view
 	}
-	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 && (last == nil || view.Holds(last.Collection, last.Revision)) {
+	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 && (last == nil || view.At >= last.Revision) {
 		base = view
 	}
 	slices.Reverse(partial)
@@ -625,10 +651,10 @@ func lastMerge(log []memory.Changeset, other *memory.View) (last *memory.Changes
 			upto = m.MergedFrom.Revision
 			continue
 		}
-		v, ok := other.Upto(m.MergedFrom.Collection, m.MergedFrom.Revision)
-		if !ok {
+		if !other.Reads(m.MergedFrom.Collection, m.MergedFrom.Revision) {
 			continue
 		}
+		v := other.Upto(m.MergedFrom.Revision)
 		if m.MergedFrom.Notes == nil {
 			return m, v, partial
 		}

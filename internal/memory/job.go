@@ -22,6 +22,7 @@ const (
 	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
 	JobRefresh     JobKind = "refresh"     // a model takes up what was answered without one; payload RefreshJob
 	JobImport      JobKind = "import"
+	JobFlatten     JobKind = "flatten" // copy what a deep lineage shows into fewer layers
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
 	JobReembed     JobKind = "reembed" // vectors of another embedder
 	JobErase       JobKind = "erase"   // earlier versions of summaries that had to be made again; payload EraseJob
@@ -65,7 +66,9 @@ const (
 const StageUpkeep Stage = "upkeep"
 
 // UpkeepKinds are the kinds of tasks that no caller waits for: what a collection does for itself, however often.
-func UpkeepKinds() []JobKind { return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh} }
+func UpkeepKinds() []JobKind {
+	return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh, JobFlatten}
+}
 
 // Lanes returns the stages that claims name for a stage.
 func (s Stage) Lanes() []Stage {

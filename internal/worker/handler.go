@@ -66,7 +66,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.StepDeadline
 	case memory.JobConsolidate, memory.JobRefresh:
 		return h.cfg.ConsolidateDeadline
-	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase, memory.JobWebhook:
+	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase, memory.JobWebhook, memory.JobFlatten:
 		return h.cfg.LongDeadline
 	}
 	return h.cfg.LongDeadline
@@ -141,6 +141,8 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.finish(ctx, s, j, h.clone.RunCopy(ctx, s, j, progress))
 	case memory.JobRemove:
 		return h.finish(ctx, s, j, h.clone.RunRemove(ctx, s, j, progress))
+	case memory.JobFlatten:
+		return h.finish(ctx, s, j, h.clone.RunFlatten(ctx, s, j))
 	case memory.JobErase:
 		return h.finish(ctx, s, j, h.engine.RunErase(ctx, s, j))
 	case memory.JobImport:

@@ -6194,7 +6194,7 @@ export interface components {
         };
         /**
          * @description The state does not allow it (`conflict`, `already_exists`, `ambiguous_name`,
-         *     `lineage_too_deep`, `has_forks`, `idempotency_reuse`).
+         *     `has_forks`, `idempotency_reuse`).
          */
         Conflict: {
             headers: {
