@@ -397,13 +397,13 @@ func (d *decision) merged(at memory.Revision) Merged {
 
 // write decides and writes under the lock of the collection, so that no other write comes between.
 func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
-	from := memory.MergedFrom{Collection: p.theirs.Collection.ID, Revision: p.theirs.At}
+	from := memory.MergedFrom{Collection: p.theirs.Wrote(), Revision: p.theirs.At}
 	if p.chosen {
 		from.Notes = p.ids
 	}
 	o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
 		Action: "collection.merge", Target: p.ours.Collection.ID.String(),
-		Detail: map[string]any{"from": from.Collection.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
+		Detail: map[string]any{"from": p.theirs.Collection.ID.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
 	}}}
 	var out Merged
 	w, err := p.c.store.Write(ctx, p.s, p.ours.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {

@@ -397,7 +397,8 @@ func mergedTags(base, ours, theirs string) string {
 func (tr *trees) rollback() {
 	b := tr.pick()
 	to := tr.revision(b)
-	for name, r := range b.snapshots {
+	for _, name := range slices.Sorted(maps.Keys(b.snapshots)) {
+		r := b.snapshots[name]
 		got, err := tr.clones.RevisionOf(tr.t.Context(), tr.lab.all, b.id.String(), "at", name)
 		tr.check(err)
 		if *got != r {
@@ -482,7 +483,7 @@ func (tr *trees) erase() {
 	for id := range b.now().notes {
 		delete(ever, id)
 	}
-	for id := range ever {
+	for _, id := range slices.SortedFunc(maps.Keys(ever), memory.CompareIDs) {
 		_, err := tr.store.EraseNotes(tr.t.Context(), tr.lab.all, b.id, []uuid.UUID{id}, nil, memory.AuditEntry{})
 		tr.check(err)
 		tr.did("erase %s from %s", id, b.name)

@@ -42,6 +42,16 @@ func (v *View) Logs() []Ancestor {
 	return out
 }
 
+// Wrote returns the collection that wrote the revision of the view: an ancestor while the collection has written nothing itself.
+func (v *View) Wrote() uuid.UUID {
+	logs := v.Logs()
+	i := len(logs) - 1
+	for i > 0 && logs[i].Bound < v.At {
+		i--
+	}
+	return logs[i].Collection
+}
+
 // Shared returns the newest log that two views share, and the revision up to which. Revisions of a fork continue those of its
 // parent, so all up to this one are the same in both views, and all after it are not. ok is false when they share no log.
 func Shared(a, b *View) (at Ancestor, ok bool) {
