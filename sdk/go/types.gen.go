@@ -569,6 +569,11 @@ type ApprovalList struct {
 	Items []Approval `json:"items"`
 }
 
+// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+//
+// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+type AsOf = any
+
 // Attributes Free JSON, at most 16 KiB.
 type Attributes map[string]interface{}
 
@@ -910,8 +915,10 @@ type CloneRequest struct {
 	// Agent Owner of the clone; default the caller's agent, or else shared.
 	Agent *Ref `json:"agent,omitempty"`
 
-	// AtRevision Default the head.
-	AtRevision *Revision `json:"at_revision,omitempty"`
+	// AtRevision The fork point: a revision, a time (RFC 3339) or the name of a snapshot. Default the head.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AtRevision *AsOf `json:"at_revision,omitempty"`
 
 	// BatchSize Notes per step of a copy.
 	BatchSize *int `json:"batch_size,omitempty"`
@@ -1107,8 +1114,10 @@ type ContextPart struct {
 //
 // Examples: {"query":"where does Ada live","token_budget":500}
 type ContextRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
@@ -3015,8 +3024,10 @@ type RecallAnswer struct {
 
 // RecallInput Examples: {"query":"What is my name?"}, {"combined":true,"k":8,"query":"Which framework should I use?"}
 type RecallInput struct {
-	// AsOf Read this revision.
-	AsOf *Revision `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Combined One list over all layers.
 	Combined *bool `json:"combined,omitempty"`
@@ -3391,8 +3402,10 @@ type SearchQuery struct {
 //
 // Examples: {"expand_links":1,"k":5,"query":"where does Ada live"}
 type SearchRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`

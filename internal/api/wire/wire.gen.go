@@ -685,6 +685,11 @@ type ApprovalList struct {
 	Items []Approval `json:"items"`
 }
 
+// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+//
+// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+type AsOf = any
+
 // Attributes Free JSON, at most 16 KiB.
 type Attributes map[string]interface{}
 
@@ -1026,8 +1031,10 @@ type CloneRequest struct {
 	// Agent Owner of the clone; default the caller's agent, or else shared.
 	Agent *Ref `json:"agent,omitempty"`
 
-	// AtRevision Default the head.
-	AtRevision *Revision `json:"at_revision,omitempty"`
+	// AtRevision The fork point: a revision, a time (RFC 3339) or the name of a snapshot. Default the head.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AtRevision *AsOf `json:"at_revision,omitempty"`
 
 	// BatchSize Notes per step of a copy.
 	BatchSize *int `json:"batch_size,omitempty"`
@@ -1223,8 +1230,10 @@ type ContextPart struct {
 //
 // Examples: {"query":"where does Ada live","token_budget":500}
 type ContextRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
@@ -3132,8 +3141,10 @@ type RecallAnswer struct {
 
 // RecallInput Examples: {"query":"What is my name?"}, {"combined":true,"k":8,"query":"Which framework should I use?"}
 type RecallInput struct {
-	// AsOf Read this revision.
-	AsOf *Revision `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Combined One list over all layers.
 	Combined *bool `json:"combined,omitempty"`
@@ -3508,8 +3519,10 @@ type SearchQuery struct {
 //
 // Examples: {"expand_links":1,"k":5,"query":"where does Ada live"}
 type SearchRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
@@ -4267,9 +4280,6 @@ type AgentPath = string
 // APIKeyPath defines model for apiKeyPath.
 type APIKeyPath = string
 
-// AsOf defines model for asOf.
-type AsOf = int64
-
 // BlockPath defines model for blockPath.
 type BlockPath = uuid.UUID
 
@@ -4627,7 +4637,8 @@ type ListBlocksParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4642,7 +4653,8 @@ type DeleteBlockParams struct {
 
 // GetBlockParams defines parameters for GetBlock.
 type GetBlockParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4728,7 +4740,8 @@ type CloneCollectionParams struct {
 
 // GetMainContextParams defines parameters for GetMainContext.
 type GetMainContextParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4811,7 +4824,8 @@ type ListFactsParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4835,7 +4849,8 @@ type GetGraphParams struct {
 	// Limit At most this many notes.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4862,7 +4877,8 @@ type ListKnowledgeParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4874,7 +4890,8 @@ type ListKnowledgeParamsOf string
 
 // ListLayersParams defines parameters for ListLayers.
 type ListLayersParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4907,7 +4924,8 @@ type ListMessagesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4951,7 +4969,8 @@ type ListNotesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5019,7 +5038,8 @@ type DeleteNoteParamsSources string
 
 // GetNoteParams defines parameters for GetNote.
 type GetNoteParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5040,7 +5060,8 @@ type PatchNoteParams struct {
 
 // BlameNoteParams defines parameters for BlameNote.
 type BlameNoteParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5055,7 +5076,8 @@ type GetNoteHistoryParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5076,7 +5098,8 @@ type DeleteLinksParams struct {
 
 // ListLinksParams defines parameters for ListLinks.
 type ListLinksParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5109,7 +5132,8 @@ type GetProfileParams struct {
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5156,7 +5180,8 @@ type ListSessionsParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5174,7 +5199,8 @@ type GetSessionParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5204,7 +5230,8 @@ type ListSummariesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5213,7 +5240,8 @@ type ListSummariesParams struct {
 
 // GetTiersParams defines parameters for GetTiers.
 type GetTiersParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.

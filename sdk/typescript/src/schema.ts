@@ -3202,8 +3202,8 @@ export interface components {
              * @enum {string}
              */
             mode?: "fork" | "copy";
-            /** @description Default the head. */
-            at_revision?: components["schemas"]["Revision"];
+            /** @description The fork point: a revision, a time (RFC 3339) or the name of a snapshot. Default the head. */
+            at_revision?: components["schemas"]["AsOf"];
             ttl_seconds?: components["schemas"]["TTL"];
             /**
              * @description Notes per step of a copy.
@@ -3748,8 +3748,7 @@ export interface components {
              * @default false
              */
             explain?: boolean;
-            /** @description Read this revision. */
-            as_of?: components["schemas"]["Revision"];
+            as_of?: components["schemas"]["AsOf"];
             /** @description Wait, for a short time, until the collection has this revision. */
             min_revision?: components["schemas"]["Revision"];
         };
@@ -5373,6 +5372,13 @@ export interface components {
             revision: components["schemas"]["Revision"];
         };
         /**
+         * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+         * @example 42
+         * @example 2026-01-31T12:00:00Z
+         * @example before the trip
+         */
+        AsOf: number | string;
+        /**
          * @description A revision, a time (RFC 3339) or the name of a snapshot.
          * @example before the trip
          */
@@ -5754,11 +5760,7 @@ export interface components {
             collections?: components["schemas"]["Ref"][];
             /** @description All collections that have these ids of an application. Only where the path has none. */
             external?: components["schemas"]["External"];
-            /**
-             * Format: int64
-             * @description Read at this revision instead of the head.
-             */
-            as_of?: number;
+            as_of?: components["schemas"]["AsOf"];
             /**
              * Format: int64
              * @description Wait, for a limited time, until the index has this revision.
@@ -5905,11 +5907,7 @@ export interface components {
             collections?: components["schemas"]["Ref"][];
             /** @description All collections that have these ids of an application. Only where the path has none. */
             external?: components["schemas"]["External"];
-            /**
-             * Format: int64
-             * @description Read at this revision instead of the head.
-             */
-            as_of?: number;
+            as_of?: components["schemas"]["AsOf"];
             /**
              * Format: int64
              * @description Wait, for a limited time, until the index has this revision.
@@ -6357,8 +6355,11 @@ export interface components {
         limit: number;
         /** @description The `next_cursor` of the previous page. */
         cursor: string;
-        /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
-        asOf: number;
+        /**
+         * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+         *     is 422, one below the floor is 410.
+         */
+        asOf: components["schemas"]["AsOf"];
         /** @description Wait, for a limited time, until this revision can be read. */
         minRevision: number;
         /** @description Id of the session. */
@@ -7993,7 +7994,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8183,7 +8187,10 @@ export interface operations {
     listLayers: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8231,7 +8238,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8277,7 +8287,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8327,7 +8340,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8369,7 +8385,10 @@ export interface operations {
     getTiers: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8469,7 +8488,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8561,7 +8583,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8605,7 +8630,10 @@ export interface operations {
             query?: {
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8855,7 +8883,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8941,7 +8972,10 @@ export interface operations {
     getBlock: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11290,7 +11324,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11463,7 +11500,10 @@ export interface operations {
     getNote: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11627,7 +11667,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11671,7 +11714,10 @@ export interface operations {
     blameNote: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11769,7 +11815,10 @@ export interface operations {
     listLinks: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11919,7 +11968,10 @@ export interface operations {
                 depth?: number;
                 /** @description At most this many notes. */
                 limit?: number;
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -12108,7 +12160,10 @@ export interface operations {
     getMainContext: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
