@@ -69,6 +69,24 @@ func TestForks(t *testing.T) {
 	b.call(t, "one", "DELETE", c+"/snapshots/"+url.PathEscape("before the merge"), "").want(http.StatusNoContent)
 }
 
+// TestForksInBackground: a merge and a rollback are jobs when the caller does not wait.
+func TestForksInBackground(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "base")
+	b.call(t, "one", "POST", c+"/clone", `{"name":"f"}`).want(http.StatusCreated)
+	b.call(t, "one", "POST", "/v1/collections/f/notes", `{"content":"new","infer":false}`).want(http.StatusCreated)
+	merged := b.call(t, "one", "POST", c+"/merge", `{"from":"f","wait":"none"}`).want(http.StatusAccepted)
+	if merged.text("job.kind") != "merge" || merged.text("job.state") != "queued" || merged.number("merged.notes") != 0 {
+		t.Errorf("merge: %s", merged.Body)
+	}
+	b.call(t, "reader", "GET", "/v1/jobs/"+merged.text("job.id"), "").want(http.StatusOK)
+	back := b.call(t, "one", "POST", c+"/rollback", `{"revision":0,"wait":"none"}`).want(http.StatusAccepted)
+	if back.text("job.kind") != "rollback" {
+		t.Errorf("rollback: %s", back.Body)
+	}
+}
+
 // TestAsOf: wherever a revision can be read, it can be named by its number, by a time, and by a snapshot.
 func TestAsOf(t *testing.T) {
 	t.Parallel()
@@ -145,7 +163,8 @@ func TestForksRefused(t *testing.T) {
 		"rollback to the future":  {"POST", "/rollback", `{"revision":99}`, 422, fault.Invalid, "revision"},
 		"a name like a number":    {"POST", "/snapshots", `{"name":"7"}`, 422, fault.Invalid, "name"},
 		"a name like a time":      {"POST", "/snapshots", `{"name":"2026-01-01"}`, 422, fault.Invalid, "name"},
-		"two places to return to": {"POST", "/rollback", `{"revision":1,"snapshot":"x"}`, 422, fault.Invalid, ""},
+		"two places to return to": {"POST", "/rollback", `{"revision":1,"snapshot":"x"}`, 422, fault.Invalid, "revision"},
+		"no place to return to":   {"POST", "/rollback", `{"wait":"none"}`, 422, fault.Invalid, "revision"},
 		"no such name":            {"DELETE", "/snapshots/none", "", 404, fault.NotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func open(t *testing.T) *lab {
 	l.clones, err = clone.New(clone.Deps{
 		Store: store.NotifyOnCommit(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock,
 		Forget: func(_, id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
-	}, clone.Config{RemoveBatch: 20})
+	}, clone.Config{RemoveBatch: 20, MaxInline: 30})
 	l.must(err)
 	return l
 }

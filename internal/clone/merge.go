@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxMerged is how many notes one merge may change.
-	maxMerged = 10_000
+	// maxShown is how many notes a dry run may show.
+	maxShown = 10_000
 	// maxReviewed is how many notes one review may show.
 	maxReviewed = 500
 	// mergeTries is how often a merge begins again because another one was written meanwhile.
@@ -36,8 +36,26 @@ type MergeInput struct {
 	// ApproveFrom is the confidence from which on an added note needs no review; nil: none is approved at once.
 	ApproveFrom *float64
 
-	closes *memory.Review // approve it with the merge
-	reason string
+	// Background makes a job of the merge. One that touches more than Config.MaxInline notes always is.
+	Background bool
+
+	closes   *memory.Review // approve it with the merge
+	reason   string
+	job      uuid.UUID // that runs the merge; zero: the caller waits for it
+	progress memory.ReportProgress
+}
+
+// inline reports whether the caller waits for a merge or rollback that touches so many notes.
+func (c *Service) inline(background bool, job uuid.UUID, touched int) bool {
+	return job != uuid.Nil || !background && touched <= c.cfg.MaxInline
+}
+
+// report records the progress of the job that runs a merge, if there is one.
+func report(ctx context.Context, progress memory.ReportProgress, done, total int) error {
+	if progress == nil {
+		return nil
+	}
+	return progress(ctx, memory.Progress{Done: int64(done), Total: int64(total)})
 }
 
 // Select selects notes of the other collection. Its zero value selects all.
@@ -66,6 +84,7 @@ type Merged struct {
 	Notes, Links int             // that the merge changes
 	Conflicts    []merge.Conflict
 	Review       *memory.Review // what waits for approval; nil: nothing does
+	Job          *memory.Job    // that merges; nil: it is done
 }
 
 // ErrConflicts is the cause of the fault for a merge with conflicts that is to fail on them. The outcome lists them.
@@ -98,6 +117,13 @@ func (c *Service) merge(ctx context.Context, s tenant.Scope, ref string, in *Mer
 	if err != nil {
 		return Merged{}, err
 	}
+	if at, ok, err := c.landed(ctx, s, p.ours, in.job); ok || err != nil {
+		return Merged{Revision: at}, err
+	}
+	if p.later {
+		job, err := c.background(ctx, s, &p.ours, memory.JobMerge, mergeJob{p.theirs.Collection.ID, p.theirs.At, in.Strategy, in.Notes, in.Select})
+		return Merged{Revision: p.ours.At, Job: job}, err
+	}
 	if in.DryRun {
 		return p.dryRun(ctx)
 	}
@@ -120,6 +146,7 @@ type mergePlan struct {
 	strategy     merge.Strategy
 	ids          []uuid.UUID // of the notes to merge
 	links        []memory.LinkID
+	later        bool // a job is to do it: nothing else was read
 	chosen       bool // only some of what the other side has changed
 	base, other  map[uuid.UUID]*memory.Note
 	baseLinks    map[memory.LinkID]memory.Link
@@ -148,13 +175,19 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 		return nil, err
 	}
 	p.ids, p.links = touched.Notes, touched.Links
+	if p.later = !in.DryRun && !in.Review && in.closes == nil && !c.inline(in.Background, in.job, len(p.ids)); p.later {
+		return p, nil
+	}
+	if in.DryRun && len(p.ids) > maxShown {
+		return nil, fault.InvalidField("dry_run", "the merge changes %d notes; a dry run shows at most %d: compare the collections with a diff", len(p.ids), maxShown)
+	}
+	if err := report(ctx, in.progress, 0, len(p.ids)); err != nil {
+		return nil, err
+	}
 	if err := p.readBase(ctx, &base, partial); err != nil {
 		return nil, err
 	}
 	p.choose(in)
-	if len(p.ids) > maxMerged {
-		return nil, fault.InvalidField("from", "changes %d notes; one merge changes at most %d: choose some with notes", len(p.ids), maxMerged)
-	}
 	if p.usage, err = c.store.Usage(ctx, s, p.theirs, p.ids); err != nil {
 		return nil, err
 	}
@@ -401,7 +434,7 @@ func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
 	if p.chosen {
 		from.Notes = p.ids
 	}
-	o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: memory.CauseMerge, Job: in.job, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
 		Action: "collection.merge", Target: p.ours.Collection.ID.String(),
 		Detail: map[string]any{"from": p.theirs.Collection.ID.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
 	}}}
@@ -433,7 +466,7 @@ func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
 		return Merged{}, err
 	}
 	out.Revision = w.Revision
-	return out, nil
+	return out, report(ctx, in.progress, len(p.ids), len(p.ids))
 }
 
 func (p *mergePlan) checkQuota(ctx context.Context, d *decision) error {

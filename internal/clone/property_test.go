@@ -408,7 +408,7 @@ func (tr *trees) rollback() {
 		break
 	}
 	tr.did("rollback %s at %d to %d", b.name, b.head, to)
-	got, err := tr.clones.Rollback(tr.t.Context(), tr.lab.all, b.id.String(), to)
+	got, err := tr.clones.Rollback(tr.t.Context(), tr.lab.all, b.id.String(), clone.RollbackInput{To: to})
 	tr.check(err)
 	if next := b.at[to].clone(); !next.equal(b.now()) {
 		b.write(next)

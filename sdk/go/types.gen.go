@@ -213,6 +213,12 @@ const (
 	MergeRequestStrategyTheirs MergeRequestStrategy = "theirs"
 )
 
+// Defines values for MergeRequestWait.
+const (
+	MergeRequestWaitDone MergeRequestWait = "done"
+	MergeRequestWaitNone MergeRequestWait = "none"
+)
+
 // Defines values for MessageRole.
 const (
 	MessageRoleAssistant MessageRole = "assistant"
@@ -325,6 +331,12 @@ const (
 	ReviewStateOpen     ReviewState = "open"
 	ReviewStateRejected ReviewState = "rejected"
 	ReviewStateUndone   ReviewState = "undone"
+)
+
+// Defines values for RollbackRequestWait.
+const (
+	RollbackRequestWaitDone RollbackRequestWait = "done"
+	RollbackRequestWaitNone RollbackRequestWait = "none"
 )
 
 // Defines values for RunState.
@@ -2332,14 +2344,21 @@ type MergeRequest struct {
 
 	// Strategy Whose value holds where both changed one field.
 	Strategy *MergeRequestStrategy `json:"strategy,omitempty"`
+
+	// Wait `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+	Wait *MergeRequestWait `json:"wait,omitempty"`
 }
 
 // MergeRequestStrategy Whose value holds where both changed one field.
 type MergeRequestStrategy string
 
+// MergeRequestWait `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+type MergeRequestWait string
+
 // MergeResult defines model for MergeResult.
 type MergeResult struct {
 	Conflicts []MergeConflict `json:"conflicts"`
+	Job       *Job            `json:"job,omitempty"`
 	Merged    struct {
 		Links int `json:"links"`
 		Notes int `json:"notes"`
@@ -3214,12 +3233,19 @@ type RollbackRequest struct {
 	// Revision A position in a collection's log.
 	Revision *Revision `json:"revision,omitempty"`
 	Snapshot *string   `json:"snapshot,omitempty"`
+
+	// Wait `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+	Wait *RollbackRequestWait `json:"wait,omitempty"`
 }
+
+// RollbackRequestWait `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+type RollbackRequestWait string
 
 // RollbackResult defines model for RollbackResult.
 type RollbackResult struct {
 	// Changed Notes that were restored, changed back or deleted.
-	Changed int `json:"changed"`
+	Changed int  `json:"changed"`
+	Job     *Job `json:"job,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`

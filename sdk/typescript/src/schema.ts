@@ -5474,6 +5474,12 @@ export interface components {
              */
             review?: boolean;
             /**
+             * @description `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+             * @default done
+             * @enum {string}
+             */
+            wait?: "none" | "done";
+            /**
              * Format: double
              * @description With `review`: new notes whose attribute `confidence` is at least this are merged at once.
              */
@@ -5504,8 +5510,15 @@ export interface components {
             };
             conflicts: components["schemas"]["MergeConflict"][];
             review?: components["schemas"]["Review"];
+            job?: components["schemas"]["Job"];
         };
         RollbackRequest: {
+            /**
+             * @description `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+             * @default done
+             * @enum {string}
+             */
+            wait?: "none" | "done";
             revision?: components["schemas"]["Revision"];
             /** Format: date-time */
             at?: string;
@@ -5515,6 +5528,7 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description Notes that were restored, changed back or deleted. */
             changed: number;
+            job?: components["schemas"]["Job"];
         };
         SnapshotRequest: {
             /** @description Begins with a letter; without a slash. */
@@ -7586,7 +7600,7 @@ export interface operations {
                     "application/json": components["schemas"]["MergeResult"];
                 };
             };
-            /** @description The review that waits for approval. */
+            /** @description The review that waits for approval, or the job that merges; its result says what `merged` and `conflicts` do here. */
             202: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
@@ -7632,6 +7646,16 @@ export interface operations {
         responses: {
             /** @description What was changed. */
             200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RollbackResult"];
+                };
+            };
+            /** @description The job that returns to the revision. */
+            202: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
                     [name: string]: unknown;

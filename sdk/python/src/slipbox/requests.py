@@ -414,12 +414,14 @@ MergeRequest = TypedDict(
         "min_age_seconds": NotRequired[int],
         "dry_run": NotRequired[bool],
         "review": NotRequired[bool],
+        "wait": NotRequired[Literal["none", "done"]],
         "approve_from": NotRequired[float],
     },
 )
 
 
 class RollbackRequest(TypedDict):
+    wait: NotRequired[Literal["none", "done"]]
     revision: NotRequired[int]
     at: NotRequired[str]
     snapshot: NotRequired[str]
