@@ -47,8 +47,10 @@ func TestLargeMerge(t *testing.T) {
 	end, reported := l.runMerge(*m.Job)
 	l.want("progress", reported, "0/41 41/41")
 	var got struct {
-		Revision memory.Revision
-		Merged   struct{ Notes int }
+		Revision memory.Revision `json:"revision"`
+		Merged   struct {
+			Notes int `json:"notes"`
+		} `json:"merged"`
 	}
 	l.must(json.Unmarshal(end.Result, &got))
 	if end.State != memory.JobDone || got.Merged.Notes != 41 || got.Revision != before+1 || l.view("base").At != before+1 {

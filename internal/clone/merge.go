@@ -60,9 +60,9 @@ func report(ctx context.Context, progress memory.ReportProgress, done, total int
 
 // Select selects notes of the other collection. Its zero value selects all.
 type Select struct {
-	Kinds         []memory.Kind
-	MinConfidence float64 // of the attribute "confidence"; a note without one has none
-	MinAge        time.Duration
+	Kinds         []memory.Kind `json:"kinds,omitempty"`
+	MinConfidence float64       `json:"min_confidence,omitempty"` // of the attribute "confidence"; a note without one has none
+	MinAge        time.Duration `json:"min_age,omitempty"`
 }
 
 func (f *Select) isZero() bool { return len(f.Kinds) == 0 && f.MinConfidence == 0 && f.MinAge == 0 }

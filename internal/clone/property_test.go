@@ -45,7 +45,7 @@ func TestRandomTrees(t *testing.T) {
 	for round := range propertySteps(t) / perTree {
 		t.Run(fmt.Sprint("tree ", round), func(t *testing.T) {
 			t.Parallel()
-			tr := plant(open(t), uint64(round)) //nolint:gosec // not negative
+			tr := plant(open(t), uint64(round))
 			for range perTree {
 				tr.step()
 			}
@@ -136,7 +136,7 @@ type trees struct {
 }
 
 func plant(l *lab, seed uint64) *trees {
-	tr := &trees{lab: l, rnd: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a reproducible sequence
+	tr := &trees{lab: l, rnd: rand.New(rand.NewPCG(seed, 1))}
 	for range 2 {
 		b := &branch{name: tr.name(), at: map[memory.Revision]*shown{0: {map[uuid.UUID]leaf{}, map[memory.LinkID]bool{}}}, snapshots: map[string]memory.Revision{}}
 		b.id, b.root = l.collection(notes.CollectionInput{Name: b.name}).ID, b
@@ -154,7 +154,7 @@ func (tr *trees) revision(b *branch) memory.Revision {
 	return memory.Revision(tr.rnd.Int64N(int64(b.head) + 1))
 }
 
-func (tr *trees) did(format string, args ...any) {
+func (tr *trees) didf(format string, args ...any) {
 	tr.log = append(tr.log, fmt.Sprintf(format, args...))
 }
 
@@ -198,7 +198,7 @@ func (tr *trees) write(b *branch) {
 	if w.Logged {
 		b.write(next)
 	}
-	tr.did("write %s: %d", b.name, b.head)
+	tr.didf("write %s: %d", b.name, b.head)
 }
 
 // change makes one change of a note or link that is there, or adds a note.
@@ -257,7 +257,7 @@ func (tr *trees) forkOf(b *branch) *branch {
 	f := &branch{name: tr.name(), root: b.root, head: at, at: map[memory.Revision]*shown{}, snapshots: map[string]memory.Revision{}}
 	in := clone.Input{Name: f.name, AtRevision: &at}
 	if tr.rnd.IntN(4) == 0 {
-		f.expires = tr.lab.now.Add(time.Hour)
+		f.expires = tr.now.Add(time.Hour)
 		in.TTLSeconds = new(int64(3600))
 	}
 	f.id = tr.clone(tr.lab.all, b.id.String(), in).Collection.ID
@@ -272,11 +272,11 @@ func (tr *trees) forkOf(b *branch) *branch {
 		}
 	}
 	tr.all = append(tr.all, f)
-	tr.did("fork %s of %s at %d", f.name, b.name, at)
+	tr.didf("fork %s of %s at %d", f.name, b.name, at)
 	return f
 }
 
-// flatten forks forks until a job flattens them.
+// flatten makes a lineage too deep, and runs the job that flattens it.
 func (tr *trees) flatten() {
 	b := tr.pick()
 	if tr.rnd.IntN(3) > 0 {
@@ -291,7 +291,7 @@ func (tr *trees) flatten() {
 		tr.write(b)
 	}
 	tr.check(tr.clones.RunFlatten(tr.t.Context(), tr.lab.all, memory.Job{Collection: b.id, Kind: memory.JobFlatten}))
-	tr.did("flatten %s", b.name)
+	tr.didf("flatten %s", b.name)
 	for r := memory.Revision(0); r <= b.head; r++ {
 		tr.compare(b, r)
 	}
@@ -325,7 +325,7 @@ func (tr *trees) merge() {
 		}
 		return
 	}
-	tr.did("merge %s at %d into %s at %d, %s", theirs.name, theirs.head, ours.name, ours.head, strategy)
+	tr.didf("merge %s at %d into %s at %d, %s", theirs.name, theirs.head, ours.name, ours.head, strategy)
 	tr.check(err)
 	next := merged(from, ours.now(), theirs.now(), strategy == merge.Theirs)
 	if !next.equal(ours.now()) {
@@ -397,7 +397,8 @@ func mergedTags(base, ours, theirs string) string {
 func (tr *trees) rollback() {
 	b := tr.pick()
 	to := tr.revision(b)
-	for _, name := range slices.Sorted(maps.Keys(b.snapshots)) {
+	if names := slices.Sorted(maps.Keys(b.snapshots)); len(names) > 0 {
+		name := names[tr.rnd.IntN(len(names))]
 		r := b.snapshots[name]
 		got, err := tr.clones.RevisionOf(tr.t.Context(), tr.lab.all, b.id.String(), "at", name)
 		tr.check(err)
@@ -405,9 +406,8 @@ func (tr *trees) rollback() {
 			tr.failf("the snapshot %s is revision %d, want %d", name, *got, r)
 		}
 		to = r
-		break
 	}
-	tr.did("rollback %s at %d to %d", b.name, b.head, to)
+	tr.didf("rollback %s at %d to %d", b.name, b.head, to)
 	got, err := tr.clones.Rollback(tr.t.Context(), tr.lab.all, b.id.String(), clone.RollbackInput{To: to})
 	tr.check(err)
 	if next := b.at[to].clone(); !next.equal(b.now()) {
@@ -426,7 +426,7 @@ func (tr *trees) snapshot() {
 	_, err := tr.clones.Snapshot(tr.t.Context(), tr.lab.all, b.id.String(), name, &at)
 	tr.check(err)
 	b.snapshots[name] = at
-	tr.did("snapshot %s of %s at %d", name, b.name, at)
+	tr.didf("snapshot %s of %s at %d", name, b.name, at)
 }
 
 func (tr *trees) delete() {
@@ -437,7 +437,7 @@ func (tr *trees) delete() {
 	_, err := tr.store.DeleteCollection(tr.t.Context(), tr.lab.all, b.id, true, memory.AuditEntry{})
 	tr.check(err)
 	tr.remove(b)
-	tr.did("delete %s", b.name)
+	tr.didf("delete %s", b.name)
 }
 
 func (tr *trees) remove(b *branch) {
@@ -447,11 +447,11 @@ func (tr *trees) remove(b *branch) {
 
 // expire moves the clock, and sweeps what has expired.
 func (tr *trees) expire() {
-	tr.lab.now = tr.lab.now.Add(20 * time.Minute)
-	due, err := tr.store.ExpiredCollections(tr.t.Context(), tr.lab.now, 100)
+	tr.now = tr.now.Add(20 * time.Minute)
+	due, err := tr.store.ExpiredCollections(tr.t.Context(), tr.now, 100)
 	tr.check(err)
 	for _, b := range slices.Clone(tr.all) {
-		if b.expires.IsZero() || b.expires.After(tr.lab.now) {
+		if b.expires.IsZero() || b.expires.After(tr.now) {
 			continue
 		}
 		_, err := tr.clones.Merge(tr.t.Context(), tr.lab.all, b.id.String(), clone.MergeInput{From: tr.all[0].id.String()})
@@ -462,9 +462,9 @@ func (tr *trees) expire() {
 		if i < 0 {
 			tr.failf("%s is not listed as expired", b.name)
 		}
-		tr.check(tr.clones.Expire(tr.t.Context(), tr.lab.all, due[i], tr.lab.now))
+		tr.check(tr.clones.Expire(tr.t.Context(), tr.lab.all, due[i], tr.now))
 		tr.remove(b)
-		tr.did("expire %s", b.name)
+		tr.didf("expire %s", b.name)
 	}
 }
 
@@ -486,7 +486,7 @@ func (tr *trees) erase() {
 	for _, id := range slices.SortedFunc(maps.Keys(ever), memory.CompareIDs) {
 		_, err := tr.store.EraseNotes(tr.t.Context(), tr.lab.all, b.id, []uuid.UUID{id}, nil, memory.AuditEntry{})
 		tr.check(err)
-		tr.did("erase %s from %s", id, b.name)
+		tr.didf("erase %s from %s", id, b.name)
 		for _, o := range tr.all {
 			if o.root != b {
 				continue

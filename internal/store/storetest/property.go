@@ -279,7 +279,7 @@ func (m *model) fork(rt *rapid.T, p *modelCollection) {
 	m.add(f, p, history)
 }
 
-// flatten forks forks until the lineage is too deep, and flattens it.
+// flatten makes a lineage too deep, and flattens it.
 func (m *model) flatten(rt *rapid.T) {
 	if len(m.all) > 20 {
 		return
