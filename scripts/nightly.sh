@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/steps.sh
 
 GOFLAGS=$(make -s goflags)
-export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 KILL_ROUNDS=20 SLIPBOX_HOSTILE=full SLIPBOX_POOLER_MODES=all
+export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_FORK_STEPS=100000 KILL_ROUNDS=20 SLIPBOX_HOSTILE=full SLIPBOX_POOLER_MODES=all
 
 run() { make --no-print-directory "$@"; }
 

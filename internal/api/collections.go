@@ -133,8 +133,8 @@ func (h *core) cloneCollection(c *gin.Context) error {
 		Blocks:   clone.Blocks(valueOr(body.Blocks, wire.CloneRequestBlocks(clone.CopyBlocks))),
 		External: external(body.External),
 	}
-	if body.AtRevision != nil {
-		in.AtRevision = new(memory.Revision(*body.AtRevision))
+	if in.AtRevision, err = h.revisionOf(c, ref, "at_revision", valueOr(body.AtRevision, nil)); err != nil {
+		return err
 	}
 	out, err := h.Clone.Clone(c.Request.Context(), scope(c), ref, in, conditions(c))
 	if err != nil {

@@ -88,7 +88,7 @@ func wireDiff(d *clone.Diff) wire.Diff {
 		return wire.ViewRef{Collection: v.Collection.ID, Revision: int64(v.At)}
 	}
 	out := wire.Diff{
-		From: ref(&d.From), To: ref(&d.To), Base: wire.ViewRef{Collection: d.Base.Layers[0].Collection, Revision: int64(d.Base.At)},
+		From: ref(&d.From), To: ref(&d.To), Base: wire.ViewRef{Collection: d.Base.Collection, Revision: int64(d.Base.Bound)},
 		Items: make([]wire.NoteChange, 0, len(d.Notes)), Links: make([]wire.LinkChange, 0, len(d.Links)),
 	}
 	note := func(n *memory.Note) *wire.Note {
@@ -122,7 +122,7 @@ func (h *core) mergeCollection(c *gin.Context) error {
 	}
 	in := clone.MergeInput{
 		From: body.From, Strategy: merge.Strategy(valueOr(body.Strategy, "")), Notes: body.Notes, DryRun: valueOr(body.DryRun, false),
-		Review: valueOr(body.Review, false), ApproveFrom: body.ApproveFrom,
+		Review: valueOr(body.Review, false), ApproveFrom: body.ApproveFrom, Background: valueOr(body.Wait, "") == wire.MergeRequestWaitNone,
 		Select: clone.Select{MinConfidence: valueOr(body.MinConfidence, 0), MinAge: time.Duration(valueOr(body.MinAgeSeconds, 0)) * time.Second},
 	}
 	for _, k := range body.Kinds {
@@ -138,10 +138,14 @@ func (h *core) mergeCollection(c *gin.Context) error {
 	out := wire.MergeResult{Revision: int64(m.Revision), Conflicts: wireConflicts(m.Conflicts)}
 	out.Merged.Notes, out.Merged.Links = m.Notes, m.Links
 	setRevision(c, m.Revision)
-	if m.Review == nil {
+	switch {
+	case m.Review != nil:
+		out.Review = new(wireReview(m.Review))
+	case m.Job != nil:
+		out.Job = new(wireJob(m.Job, h.now()))
+	default:
 		return reply(c, http.StatusOK, out)
 	}
-	out.Review = new(wireReview(m.Review))
 	return reply(c, http.StatusAccepted, out)
 }
 
@@ -171,6 +175,15 @@ func (h *core) rollbackCollection(c *gin.Context) error {
 		return err
 	}
 	ctx, s := c.Request.Context(), scope(c)
+	given := 0
+	for _, is := range []bool{body.Revision != nil, body.At != nil, body.Snapshot != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return fault.InvalidField("revision", "give exactly one of revision, at and snapshot")
+	}
 	var to *memory.Revision
 	switch {
 	case body.Revision != nil:
@@ -185,15 +198,17 @@ func (h *core) rollbackCollection(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if to == nil {
-		return fault.InvalidField("revision", "is required, or at, or snapshot")
-	}
-	out, err := h.Clone.Rollback(ctx, s, ref, *to)
+	out, err := h.Clone.Rollback(ctx, s, ref, clone.RollbackInput{To: *to, Background: valueOr(body.Wait, "") == wire.RollbackRequestWaitNone})
 	if err != nil {
 		return err
 	}
 	setRevision(c, out.Revision)
-	return reply(c, http.StatusOK, wire.RollbackResult{Revision: int64(out.Revision), Changed: out.Changed})
+	shown := wire.RollbackResult{Revision: int64(out.Revision), Changed: out.Changed}
+	if out.Job == nil {
+		return reply(c, http.StatusOK, shown)
+	}
+	shown.Job = new(wireJob(out.Job, h.now()))
+	return reply(c, http.StatusAccepted, shown)
 }
 
 func (h *core) listSnapshots(c *gin.Context) error {

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -67,6 +69,76 @@ func TestForks(t *testing.T) {
 	b.call(t, "one", "DELETE", c+"/snapshots/"+url.PathEscape("before the merge"), "").want(http.StatusNoContent)
 }
 
+// TestForksInBackground: a merge and a rollback are jobs when the caller does not wait.
+func TestForksInBackground(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "base")
+	b.call(t, "one", "POST", c+"/clone", `{"name":"f"}`).want(http.StatusCreated)
+	b.call(t, "one", "POST", "/v1/collections/f/notes", `{"content":"new","infer":false}`).want(http.StatusCreated)
+	merged := b.call(t, "one", "POST", c+"/merge", `{"from":"f","wait":"none"}`).want(http.StatusAccepted)
+	if merged.text("job.kind") != "merge" || merged.text("job.state") != "queued" || merged.number("merged.notes") != 0 {
+		t.Errorf("merge: %s", merged.Body)
+	}
+	b.call(t, "reader", "GET", "/v1/jobs/"+merged.text("job.id"), "").want(http.StatusOK)
+	back := b.call(t, "one", "POST", c+"/rollback", `{"revision":0,"wait":"none"}`).want(http.StatusAccepted)
+	if back.text("job.kind") != "rollback" {
+		t.Errorf("rollback: %s", back.Body)
+	}
+}
+
+// TestAsOf: wherever a revision can be read, it can be named by its number, by a time, and by a snapshot.
+func TestAsOf(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "base")
+	id := b.call(t, "one", "POST", c+"/notes", `{"content":"first ferry","infer":false}`).text("note.id")
+	b.call(t, "one", "POST", c+"/snapshots", `{"name":"before"}`).want(http.StatusCreated)
+	at := int(b.call(t, "one", "GET", c+"/notes/"+id, "").number("revision"))
+	b.call(t, "one", "PATCH", c+"/notes/"+id, `{"content":"second ferry"}`).want(http.StatusOK)
+	b.call(t, "one", "POST", c+"/notes", `{"content":"later ferry","infer":false}`).want(http.StatusCreated)
+	for asOf, want := range map[string]string{
+		fmt.Sprint(at): "first ferry", "before": "first ferry", "2099-01-01T00:00:00Z": "second ferry", "2099-01-01T02:00:00+02:00": "second ferry",
+	} {
+		q := "?as_of=" + url.QueryEscape(asOf)
+		if got := b.call(t, "reader", "GET", c+"/notes/"+id+q, "").want(http.StatusOK); got.text("content") != want {
+			t.Errorf("%s: %s", asOf, got.Body)
+		}
+		list := b.call(t, "reader", "GET", c+"/notes"+q+"&limit=1", "").want(http.StatusOK)
+		if list.text("items.0.content") != want {
+			t.Errorf("%s: %s", asOf, list.Body)
+		}
+		if next := list.at("next_cursor"); next != nil {
+			b.call(t, "reader", "GET", c+"/notes"+q+"&cursor="+url.QueryEscape(list.text("next_cursor")), "").want(http.StatusOK)
+		}
+		b.call(t, "reader", "GET", c+"/graph"+q, "").want(http.StatusOK)
+		b.call(t, "reader", "GET", c+"/notes/"+id+"/blame"+q, "").want(http.StatusOK)
+		if got := b.call(t, "reader", "POST", c+"/search", `{"query":"first second ferry","as_of":"`+asOf+`"}`).want(http.StatusOK); !strings.Contains(got.Body.String(), want) {
+			t.Errorf("search at %s: %s", asOf, got.Body)
+		}
+		if got := b.call(t, "reader", "POST", c+"/context", `{"query":"ferry","as_of":"`+asOf+`"}`).want(http.StatusOK); !strings.Contains(got.Body.String(), want) {
+			t.Errorf("context at %s: %s", asOf, got.Body)
+		}
+		fork := b.call(t, "one", "POST", c+"/clone", `{"at_revision":"`+asOf+`"}`).want(http.StatusCreated).text("id")
+		if got := b.call(t, "one", "GET", "/v1/collections/"+fork+"/notes/"+id, "").want(http.StatusOK); got.text("content") != want {
+			t.Errorf("a fork at %s: %s", asOf, got.Body)
+		}
+	}
+	if got := b.call(t, "reader", "GET", c+"/notes?as_of=2000-01-01T00:00:00Z", "").want(http.StatusOK); got.length("items") != 0 {
+		t.Errorf("before all: %s", got.Body)
+	}
+	b.call(t, "reader", "POST", c+"/search", fmt.Sprintf(`{"query":"ferry","as_of":%d}`, at)).want(http.StatusOK)
+	for _, bad := range []string{"never", "-1", "1.5", "2026-13-01T00:00:00Z", "99999999999999999999", "before "} {
+		b.call(t, "reader", "GET", c+"/notes?as_of="+url.QueryEscape(bad), "").refused(422, fault.Invalid, "as_of")
+		b.call(t, "reader", "POST", c+"/search", `{"query":"a","as_of":"`+bad+`"}`).refused(422, fault.Invalid, "as_of")
+		b.call(t, "one", "POST", c+"/clone", `{"at_revision":"`+bad+`"}`).refused(422, fault.Invalid, "at_revision")
+	}
+	for _, bad := range []string{"-1", "1.5", "1e30", "999", "null", "[1]", "true"} {
+		b.call(t, "reader", "POST", c+"/search", `{"query":"a","as_of":`+bad+`}`).refused(422, fault.Invalid, "as_of")
+	}
+	b.call(t, "two", "GET", c+"/notes?as_of=before", "").refused(404, fault.NotFound, "")
+}
+
 func TestForksRefused(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -91,7 +163,8 @@ func TestForksRefused(t *testing.T) {
 		"rollback to the future":  {"POST", "/rollback", `{"revision":99}`, 422, fault.Invalid, "revision"},
 		"a name like a number":    {"POST", "/snapshots", `{"name":"7"}`, 422, fault.Invalid, "name"},
 		"a name like a time":      {"POST", "/snapshots", `{"name":"2026-01-01"}`, 422, fault.Invalid, "name"},
-		"two places to return to": {"POST", "/rollback", `{"revision":1,"snapshot":"x"}`, 422, fault.Invalid, ""},
+		"two places to return to": {"POST", "/rollback", `{"revision":1,"snapshot":"x"}`, 422, fault.Invalid, "revision"},
+		"no place to return to":   {"POST", "/rollback", `{"wait":"none"}`, 422, fault.Invalid, "revision"},
 		"no such name":            {"DELETE", "/snapshots/none", "", 404, fault.NotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

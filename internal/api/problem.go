@@ -34,7 +34,6 @@ var statuses = map[fault.Code]int{
 	fault.Conflict:         http.StatusConflict,
 	fault.Exists:           http.StatusConflict,
 	fault.Ambiguous:        http.StatusConflict,
-	fault.LineageTooDeep:   http.StatusConflict,
 	fault.HasForks:         http.StatusConflict,
 	fault.IdempotencyReuse: http.StatusConflict,
 	fault.RevisionGone:     http.StatusGone,

@@ -82,9 +82,10 @@ func (h *core) search(c *gin.Context) error {
 
 // asked is what a body says of what is to be read.
 type asked struct {
-	collections       []string
-	external          *wire.External
-	asOf, minRevision *int64
+	collections []string
+	external    *wire.External
+	asOf        *wire.AsOf
+	minRevision *int64
 }
 
 // viewOf opens the view that a request selects: the collection of the path at a revision, or at the head once it has
@@ -102,9 +103,9 @@ func (h *core) viewOf(c *gin.Context, a *asked) (memory.View, error) {
 	if err != nil {
 		return memory.View{}, err
 	}
-	var at *memory.Revision
-	if a.asOf != nil {
-		at = new(memory.Revision(*a.asOf))
+	at, err := h.revisionOf(c, ref, "as_of", valueOr(a.asOf, nil))
+	if err != nil {
+		return memory.View{}, err
 	}
 	return h.Recall.Open(c.Request.Context(), scope(c), ref, at, memory.Revision(valueOr(a.minRevision, 0)))
 }

@@ -2,7 +2,9 @@ package api
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -26,7 +28,31 @@ func (h *core) view(c *gin.Context) (memory.View, error) {
 	if least > 0 {
 		endTurn(c)
 	}
-	return h.Recall.Open(c.Request.Context(), scope(c), ref, queryRevision(c, "as_of"), least)
+	at, err := h.asOf(c, ref)
+	if err != nil {
+		return memory.View{}, err
+	}
+	return h.Recall.Open(c.Request.Context(), scope(c), ref, at, least)
+}
+
+// asOf returns the revision of the parameter as_of; nil: the head.
+func (h *core) asOf(c *gin.Context, ref string) (*memory.Revision, error) {
+	return h.revisionOf(c, ref, "as_of", query(c).Get("as_of"))
+}
+
+// revisionOf returns the revision that a field of a request names, as the contract's AsOf has it; nil: the head.
+func (h *core) revisionOf(c *gin.Context, ref, field string, at any) (*memory.Revision, error) {
+	text := ""
+	switch at := at.(type) {
+	case string:
+		text = at
+	case json.Number:
+		text = at.String()
+		if n, err := at.Float64(); err == nil && strings.ContainsAny(text, ".eE") {
+			text = strconv.FormatFloat(n, 'f', -1, 64) // a whole number, which may be written as 1e1
+		}
+	}
+	return h.Clone.RevisionOf(c.Request.Context(), scope(c), ref, field, text)
 }
 
 // pageView opens the collection of the path for a listing. Later pages read the revision of the
@@ -44,7 +70,11 @@ func (h *core) pageView(c *gin.Context) (memory.View, *cursor, error) {
 	if err != nil {
 		return memory.View{}, nil, err
 	}
-	if asOf := queryRevision(c, "as_of"); asOf != nil && *asOf != cur.Revision {
+	asOf, err := h.asOf(c, ref)
+	if err != nil {
+		return memory.View{}, nil, err
+	}
+	if asOf != nil && *asOf != cur.Revision {
 		return memory.View{}, nil, badCursor("belongs to another revision than as_of")
 	}
 	ctx, s := c.Request.Context(), scope(c)

@@ -40,7 +40,7 @@ func (c *cli) fork() *cobra.Command {
 				ask.Agent = &owner
 			}
 			if cmd.Flags().Changed("at") {
-				ask.AtRevision = &at
+				ask.AtRevision = new(any(at))
 			}
 			if ttl != 0 {
 				seconds := int64(ttl / time.Second)

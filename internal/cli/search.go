@@ -78,7 +78,7 @@ func (c *cli) search() *cobra.Command {
 				ask.K = &many
 			}
 			if cmd.Flags().Changed("as-of") {
-				ask.AsOf = &asOf
+				ask.AsOf = new(any(asOf))
 			}
 			if links > 0 {
 				ask.ExpandLinks = &links

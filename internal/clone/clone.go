@@ -47,6 +47,7 @@ type Deps struct {
 type Config struct {
 	BatchSize   int // notes per step of a copy; default 1,000
 	RemoveBatch int // rows per step of a removal; default 5,000
+	MaxInline   int // notes that a merge or a rollback may touch while its caller waits; default 10,000
 	// EphemeralTTL is the default time to live of a clone of an ephemeral collection; 0: none,
 	// as for other collections.
 	EphemeralTTL time.Duration
@@ -114,6 +115,9 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	if cfg.RemoveBatch == 0 {
 		cfg.RemoveBatch = 5_000
+	}
+	if cfg.MaxInline == 0 {
+		cfg.MaxInline = 10_000
 	}
 	if cfg.BatchSize < 1 || cfg.BatchSize > maxBatchSize || cfg.RemoveBatch < 1 {
 		return nil, fault.New(fault.Internal, "clone: batch size must be 1..%d, remove batch at least 1", maxBatchSize)

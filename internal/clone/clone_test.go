@@ -66,7 +66,7 @@ func open(t *testing.T) *lab {
 	l.clones, err = clone.New(clone.Deps{
 		Store: store.NotifyOnCommit(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock,
 		Forget: func(_, id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
-	}, clone.Config{RemoveBatch: 20})
+	}, clone.Config{RemoveBatch: 20, MaxInline: 30})
 	l.must(err)
 	return l
 }
@@ -406,8 +406,6 @@ func TestForkOfThePastAndDepth(t *testing.T) {
 	if got := l.contents(ref); len(got) != 2+memory.MaxLineage-1 {
 		t.Errorf("the eighth layer shows %v", got)
 	}
-	_, err := l.clones.Clone(t.Context(), l.all, ref, clone.Input{}, memory.Request{})
-	l.is(err, fault.LineageTooDeep)
 	// A copy of the deepest fork has one layer.
 	made := l.clone(l.all, ref, clone.Input{Mode: clone.Copy, Name: "flat"})
 	l.must(l.clones.RunCopy(t.Context(), l.all, *made.Job, noProgress))

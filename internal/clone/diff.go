@@ -51,7 +51,7 @@ type DiffInput struct {
 // Diff is a page of what leads from one view to another, in the order of ids: of a note, or of the source of a link.
 type Diff struct {
 	From, To memory.View
-	Base     memory.View // that both descend from
+	Base     memory.Ancestor // that both descend from
 	Notes    []NoteChange
 	Links    []LinkChange
 	Next     uuid.UUID // zero: this is the last page
@@ -78,7 +78,7 @@ func (c *Service) Diff(ctx context.Context, s tenant.Scope, ref string, in DiffI
 	if from.Collection.ID == to.Collection.ID && in.At == nil && in.AgainstAt == nil {
 		return Diff{}, fault.InvalidField("against", "is the collection itself; name another one, or an earlier revision of it")
 	}
-	base, ok := memory.Ancestor(&from, &to)
+	base, ok := memory.Shared(&from, &to)
 	if !ok {
 		return Diff{}, unrelated("against")
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxMerged is how many notes one merge may change.
-	maxMerged = 10_000
+	// maxShown is how many notes a dry run may show.
+	maxShown = 10_000
 	// maxReviewed is how many notes one review may show.
 	maxReviewed = 500
 	// mergeTries is how often a merge begins again because another one was written meanwhile.
@@ -36,15 +36,33 @@ type MergeInput struct {
 	// ApproveFrom is the confidence from which on an added note needs no review; nil: none is approved at once.
 	ApproveFrom *float64
 
-	closes *memory.Review // approve it with the merge
-	reason string
+	// Background makes a job of the merge. One that touches more than Config.MaxInline notes always is.
+	Background bool
+
+	closes   *memory.Review // approve it with the merge
+	reason   string
+	job      uuid.UUID // that runs the merge; zero: the caller waits for it
+	progress memory.ReportProgress
+}
+
+// inline reports whether the caller waits for a merge or rollback that touches so many notes.
+func (c *Service) inline(background bool, job uuid.UUID, touched int) bool {
+	return job != uuid.Nil || !background && touched <= c.cfg.MaxInline
+}
+
+// report records the progress of the job that runs a merge, if there is one.
+func report(ctx context.Context, progress memory.ReportProgress, done, total int) error {
+	if progress == nil {
+		return nil
+	}
+	return progress(ctx, memory.Progress{Done: int64(done), Total: int64(total)})
 }
 
 // Select selects notes of the other collection. Its zero value selects all.
 type Select struct {
-	Kinds         []memory.Kind
-	MinConfidence float64 // of the attribute "confidence"; a note without one has none
-	MinAge        time.Duration
+	Kinds         []memory.Kind `json:"kinds,omitempty"`
+	MinConfidence float64       `json:"min_confidence,omitempty"` // of the attribute "confidence"; a note without one has none
+	MinAge        time.Duration `json:"min_age,omitempty"`
 }
 
 func (f *Select) isZero() bool { return len(f.Kinds) == 0 && f.MinConfidence == 0 && f.MinAge == 0 }
@@ -66,6 +84,7 @@ type Merged struct {
 	Notes, Links int             // that the merge changes
 	Conflicts    []merge.Conflict
 	Review       *memory.Review // what waits for approval; nil: nothing does
+	Job          *memory.Job    // that merges; nil: it is done
 }
 
 // ErrConflicts is the cause of the fault for a merge with conflicts that is to fail on them. The outcome lists them.
@@ -98,6 +117,13 @@ func (c *Service) merge(ctx context.Context, s tenant.Scope, ref string, in *Mer
 	if err != nil {
 		return Merged{}, err
 	}
+	if at, ok, err := c.landed(ctx, s, p.ours, in.job); ok || err != nil {
+		return Merged{Revision: at}, err
+	}
+	if p.later {
+		job, err := c.background(ctx, s, &p.ours, memory.JobMerge, mergeJob{p.theirs.Collection.ID, p.theirs.At, in.Strategy, in.Notes, in.Select})
+		return Merged{Revision: p.ours.At, Job: job}, err
+	}
 	if in.DryRun {
 		return p.dryRun(ctx)
 	}
@@ -120,6 +146,7 @@ type mergePlan struct {
 	strategy     merge.Strategy
 	ids          []uuid.UUID // of the notes to merge
 	links        []memory.LinkID
+	later        bool // a job is to do it: nothing else was read
 	chosen       bool // only some of what the other side has changed
 	base, other  map[uuid.UUID]*memory.Note
 	baseLinks    map[memory.LinkID]memory.Link
@@ -148,13 +175,19 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 		return nil, err
 	}
 	p.ids, p.links = touched.Notes, touched.Links
+	if p.later = !in.DryRun && !in.Review && in.closes == nil && !c.inline(in.Background, in.job, len(p.ids)); p.later {
+		return p, nil
+	}
+	if in.DryRun && len(p.ids) > maxShown {
+		return nil, fault.InvalidField("dry_run", "the merge changes %d notes; a dry run shows at most %d: compare the collections with a diff", len(p.ids), maxShown)
+	}
+	if err := report(ctx, in.progress, 0, len(p.ids)); err != nil {
+		return nil, err
+	}
 	if err := p.readBase(ctx, &base, partial); err != nil {
 		return nil, err
 	}
 	p.choose(in)
-	if len(p.ids) > maxMerged {
-		return nil, fault.InvalidField("from", "changes %d notes; one merge changes at most %d: choose some with notes", len(p.ids), maxMerged)
-	}
 	if p.usage, err = c.store.Usage(ctx, s, p.theirs, p.ids); err != nil {
 		return nil, err
 	}
@@ -397,13 +430,13 @@ func (d *decision) merged(at memory.Revision) Merged {
 
 // write decides and writes under the lock of the collection, so that no other write comes between.
 func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
-	from := memory.MergedFrom{Collection: p.theirs.Collection.ID, Revision: p.theirs.At}
+	from := memory.MergedFrom{Collection: p.theirs.Wrote(), Revision: p.theirs.At}
 	if p.chosen {
 		from.Notes = p.ids
 	}
-	o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: memory.CauseMerge, Job: in.job, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
 		Action: "collection.merge", Target: p.ours.Collection.ID.String(),
-		Detail: map[string]any{"from": from.Collection.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
+		Detail: map[string]any{"from": p.theirs.Collection.ID.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
 	}}}
 	var out Merged
 	w, err := p.c.store.Write(ctx, p.s, p.ours.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
@@ -433,7 +466,7 @@ func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
 		return Merged{}, err
 	}
 	out.Revision = w.Revision
-	return out, nil
+	return out, report(ctx, in.progress, len(p.ids), len(p.ids))
 }
 
 func (p *mergePlan) checkQuota(ctx context.Context, d *decision) error {
@@ -472,6 +505,9 @@ func (p *mergePlan) apply(ctx context.Context, tx memory.Tx, d *decision) error 
 			return err
 		}
 	}
+	if err := d.unlinkRevived(ctx, tx); err != nil {
+		return err
+	}
 	for _, l := range d.links {
 		l.Layer, l.From = uuid.Nil, 0
 		if _, err := tx.Link(ctx, l); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid) {
@@ -482,6 +518,28 @@ func (p *mergePlan) apply(ctx context.Context, tx memory.Tx, d *decision) error 
 		return err
 	}
 	return p.c.refresh(ctx, tx, d)
+}
+
+// unlinkRevived removes the links that come back with a note that was deleted here. Those that the merge brings are linked again.
+func (d *decision) unlinkRevived(ctx context.Context, tx memory.Tx) error {
+	var added []uuid.UUID
+	for i := range d.puts {
+		if id := d.puts[i].ID; d.ours[id] == nil {
+			added = append(added, id)
+		}
+	}
+	for batch := range slices.Chunk(added, readBatch) {
+		links, err := tx.Links(ctx, memory.LinkQuery{Notes: batch, Direction: memory.Both, Limit: allLinks})
+		if err != nil {
+			return err
+		}
+		for i := range links {
+			if _, err := tx.Unlink(ctx, links[i].LinkID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // put writes a note, with the use that it has had, and lets it be embedded when it has no vector.
@@ -589,10 +647,11 @@ type partialMerge struct {
 // mergeBase returns the view from which both sides differ: the later of the fork point and the last merge between them, either
 // way. partial are later merges of some notes from the other side, oldest first.
 func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *memory.View) (base memory.View, partial []partialMerge, err error) {
-	base, ok := memory.Ancestor(ours, theirs)
+	shared, ok := memory.Shared(ours, theirs)
 	if !ok {
 		return base, nil, unrelated("from")
 	}
+	base = ours.Upto(shared.Bound)
 	into, err := c.store.Merges(ctx, s, *ours)
 	if err != nil {
 		return base, nil, err
@@ -605,7 +664,7 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 	if last != nil {
 		base = view
 	}
-	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 && (last == nil || view.Holds(last.Collection, last.Revision)) {
+	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 && (last == nil || view.At >= last.Revision) {
 		base = view
 	}
 	slices.Reverse(partial)
@@ -625,10 +684,10 @@ func lastMerge(log []memory.Changeset, other *memory.View) (last *memory.Changes
 			upto = m.MergedFrom.Revision
 			continue
 		}
-		v, ok := other.Upto(m.MergedFrom.Collection, m.MergedFrom.Revision)
-		if !ok {
+		if !other.Reads(m.MergedFrom.Collection, m.MergedFrom.Revision) {
 			continue
 		}
+		v := other.Upto(m.MergedFrom.Revision)
 		if m.MergedFrom.Notes == nil {
 			return m, v, partial
 		}

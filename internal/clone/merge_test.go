@@ -397,29 +397,29 @@ func TestRollback(t *testing.T) {
 	l.delete("base", two)
 	l.add(memory.Collection{ID: l.id("base")}, "new")
 	last := l.head("base")
-	out, err := l.clones.Rollback(t.Context(), l.all, "base", at)
+	out, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
 	l.must(err)
 	if out.Changed != 3 || out.Revision != last+1 {
 		t.Errorf("rollback: %+v", out)
 	}
 	l.want("as it was", l.diff("base", clone.DiffInput{AgainstAt: &at}), "")
 	l.want("since", l.diff("base", clone.DiffInput{AgainstAt: &last}), "added link related; added two; changed one content,tags; removed new")
-	again, err := l.clones.Rollback(t.Context(), l.all, "base", at)
+	again, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
 	l.must(err)
 	if again.Changed != 0 || again.Revision != out.Revision {
 		t.Errorf("again: %+v", again)
 	}
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", last)
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: last})
 	l.must(err)
 	l.want("taken back", l.diff("base", clone.DiffInput{AgainstAt: &last}), "")
 
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", 99)
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 99})
 	l.is(err, fault.Invalid)
 	f := l.clone(l.all, "base", clone.Input{Mode: clone.Copy, Name: "copy"})
 	l.must(l.clones.RunCopy(t.Context(), l.all, *f.Job, noProgress))
-	_, err = l.clones.Rollback(t.Context(), l.all, "copy", 1)
+	_, err = l.clones.Rollback(t.Context(), l.all, "copy", clone.RollbackInput{To: 1})
 	l.is(err, fault.RevisionGone)
-	_, err = l.clones.Rollback(t.Context(), l.scope(uuid.Nil, tenant.NotesWrite), "base", 1)
+	_, err = l.clones.Rollback(t.Context(), l.scope(uuid.Nil, tenant.NotesWrite), "base", clone.RollbackInput{To: 1})
 	l.is(err, fault.Forbidden)
 }
 
@@ -430,7 +430,7 @@ func TestMergeAfterRollback(t *testing.T) {
 	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
 	at := l.head("base")
 	l.merge("base", "f", clone.MergeInput{})
-	_, err := l.clones.Rollback(t.Context(), l.all, "base", at)
+	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
 	l.must(err)
 	l.want("rolled back", l.note("base", one).Content, "one")
 	l.merge("base", "f", clone.MergeInput{})

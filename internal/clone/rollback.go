@@ -21,24 +21,35 @@ import (
 type RolledBack struct {
 	Revision memory.Revision // of the changeset, or the head when nothing differed
 	Changed  int             // notes that were restored, changed back or deleted
+	Job      *memory.Job     // that returns to the revision; nil: it is done
+}
+
+// RollbackInput asks for an earlier state.
+type RollbackInput struct {
+	To memory.Revision
+	// Background makes a job of the rollback. One that touches more than Config.MaxInline notes always is.
+	Background bool
+
+	job      uuid.UUID // that runs the rollback; zero: the caller waits for it
+	progress memory.ReportProgress
 }
 
 // Rollback writes one changeset after which a collection shows what it showed at a revision. What came between stays in the log,
 // and a rollback to just before this changeset takes it back. It needs notes:write, and base:write on a shared base. A write
 // that comes between is a conflict; then it begins again.
-func (c *Service) Rollback(ctx context.Context, s tenant.Scope, ref string, to memory.Revision) (RolledBack, error) {
+func (c *Service) Rollback(ctx context.Context, s tenant.Scope, ref string, in RollbackInput) (RolledBack, error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
 		return RolledBack{}, err
 	}
 	for try := 1; ; try++ {
-		out, err := c.rollback(ctx, s, ref, to)
+		out, err := c.rollback(ctx, s, ref, &in)
 		if !errors.Is(err, memory.ErrMoved) || try == mergeTries {
 			return out, err
 		}
 	}
 }
 
-func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, to memory.Revision) (RolledBack, error) {
+func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, in *RollbackInput) (RolledBack, error) {
 	now, err := c.store.OpenView(ctx, s, ref, memory.At{})
 	if err != nil {
 		return RolledBack{}, err
@@ -48,17 +59,23 @@ func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, to m
 			return RolledBack{}, err
 		}
 	}
-	then, err := c.store.OpenView(ctx, s, now.Collection.ID.String(), memory.At{AsOf: &to})
+	then, err := c.store.OpenView(ctx, s, now.Collection.ID.String(), memory.At{AsOf: &in.To})
 	if err != nil {
 		return RolledBack{}, renameField(err, "revision")
+	}
+	if at, ok, err := c.landed(ctx, s, now, in.job); ok || err != nil {
+		return RolledBack{Revision: at}, err
 	}
 	touched, err := c.store.Touched(ctx, s, now, then)
 	if err != nil {
 		return RolledBack{}, err
 	}
-	if len(touched.Notes) > maxMerged {
-		return RolledBack{}, fault.InvalidField("revision", "%d notes have changed since; one rollback changes at most %d: fork the collection at that revision instead",
-			len(touched.Notes), maxMerged)
+	if !c.inline(in.Background, in.job, len(touched.Notes)) {
+		job, err := c.background(ctx, s, &now, memory.JobRollback, rollbackJob{in.To})
+		return RolledBack{Revision: now.At, Job: job}, err
+	}
+	if err := report(ctx, in.progress, 0, len(touched.Notes)); err != nil {
+		return RolledBack{}, err
 	}
 	p := &mergePlan{c: c, s: s, ours: now, theirs: then, strategy: merge.Theirs, ids: touched.Notes, links: touched.Links}
 	if err := p.readBase(ctx, &now, nil); err != nil {
@@ -69,8 +86,8 @@ func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, to m
 	}
 	p.choose(&MergeInput{})
 	o := memory.WriteOptions{
-		Cause: memory.CauseRollback, MergedFrom: &memory.MergedFrom{Collection: now.Collection.ID, Revision: to}, Read: now.At,
-		Audit: []memory.AuditEntry{{Action: "collection.rollback", Target: now.Collection.ID.String(), Detail: map[string]any{"revision": int64(to)}}},
+		Cause: memory.CauseRollback, Job: in.job, MergedFrom: &memory.MergedFrom{Collection: now.Collection.ID, Revision: in.To}, Read: now.At,
+		Audit: []memory.AuditEntry{{Action: "collection.rollback", Target: now.Collection.ID.String(), Detail: map[string]any{"revision": int64(in.To)}}},
 	}
 	var out RolledBack
 	w, err := c.store.Write(ctx, s, now.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
@@ -85,7 +102,10 @@ func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, to m
 		return p.apply(ctx, tx, d)
 	})
 	out.Revision = w.Revision
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, report(ctx, in.progress, len(touched.Notes), len(touched.Notes))
 }
 
 // unfinished makes an earlier version ready to be written again: no review waits for it, and its error is past.

@@ -101,6 +101,15 @@ func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job,
 	}
 }
 
+// RunFlatten runs a flatten job. Each layer that it copies is a transaction of its own, and an interrupted job finds it done.
+func (c *Service) RunFlatten(ctx context.Context, s tenant.Scope, job memory.Job) error {
+	err := c.store.FlattenLineage(ctx, s, job.Collection)
+	if fault.Is(err, fault.NotFound) {
+		return nil // it was deleted
+	}
+	return err
+}
+
 // Expire deletes an expired collection, or an ephemeral one at the end of the process.
 // Forks of it are made independent first. A collection that no longer exists is not an
 // error. now is the time of the sweep, for the audit row.

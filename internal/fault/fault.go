@@ -27,7 +27,6 @@ const (
 	Conflict         Code = "conflict"           // 409: the state does not allow it
 	Exists           Code = "already_exists"     // 409: the name or key is taken
 	Ambiguous        Code = "ambiguous_name"     // 409: several collections have the name
-	LineageTooDeep   Code = "lineage_too_deep"   // 409: the lineage would have nine layers
 	HasForks         Code = "has_forks"          // 409: forks still read this base
 	IdempotencyReuse Code = "idempotency_reuse"  // 409: the same key with another body
 	RevisionGone     Code = "revision_gone"      // 410: below the oldest revision that is kept
@@ -48,7 +47,7 @@ const (
 // Codes returns all codes, so tests can check that tables are complete.
 func Codes() []Code {
 	return []Code{
-		Malformed, Unauthenticated, Forbidden, NotFound, Conflict, Exists, Ambiguous, LineageTooDeep, HasForks,
+		Malformed, Unauthenticated, Forbidden, NotFound, Conflict, Exists, Ambiguous, HasForks,
 		IdempotencyReuse, RevisionGone, Precondition, TooLarge, Invalid, RateLimited, QuotaExceeded, Internal,
 		ModelFailed, Unavailable, StorageFull, Timeout, Unsupported, NotAllowed,
 	}

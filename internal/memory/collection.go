@@ -72,6 +72,18 @@ type Layer struct {
 	Collection uuid.UUID
 	Bound      Revision
 	EraseEpoch int64
+	Flattened  []Ancestor // whose logs it holds itself, nearest first; it does not read them
+}
+
+// Equal reports whether two layers show the same.
+func (l Layer) Equal(o Layer) bool {
+	return l.Collection == o.Collection && l.Bound == o.Bound && l.EraseEpoch == o.EraseEpoch
+}
+
+// Ancestor is a collection of a lineage, with the revision up to which its log is part of it.
+type Ancestor struct {
+	Collection uuid.UUID `json:"collection"`
+	Bound      Revision  `json:"bound"`
 }
 
 // View is a collection read at a revision: ownership was checked, lineage and

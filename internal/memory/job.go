@@ -22,13 +22,16 @@ const (
 	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
 	JobRefresh     JobKind = "refresh"     // a model takes up what was answered without one; payload RefreshJob
 	JobImport      JobKind = "import"
-	JobRemove      JobKind = "remove"  // rows of a deleted collection
-	JobReembed     JobKind = "reembed" // vectors of another embedder
-	JobErase       JobKind = "erase"   // earlier versions of summaries that had to be made again; payload EraseJob
-	JobFile        JobKind = "file"    // the text of an uploaded file; Note is the file
-	JobStep        JobKind = "step"    // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
-	JobWebhook     JobKind = "webhook" // tell a webhook of the changes of a collection; payload WebhookJob
-	JobFlush       JobKind = "flush"   // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
+	JobFlatten     JobKind = "flatten"  // copy what a deep lineage shows into fewer layers
+	JobMerge       JobKind = "merge"    // bring what another collection of the lineage has changed
+	JobRollback    JobKind = "rollback" // return to an earlier revision
+	JobRemove      JobKind = "remove"   // rows of a deleted collection
+	JobReembed     JobKind = "reembed"  // vectors of another embedder
+	JobErase       JobKind = "erase"    // earlier versions of summaries that had to be made again; payload EraseJob
+	JobFile        JobKind = "file"     // the text of an uploaded file; Note is the file
+	JobStep        JobKind = "step"     // a run of an agent, a step at each lease; Note is its event. Stage decide, in order
+	JobWebhook     JobKind = "webhook"  // tell a webhook of the changes of a collection; payload WebhookJob
+	JobFlush       JobKind = "flush"    // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
 )
 
 // ExchangeJob is the payload of a job of kind exchange.
@@ -65,7 +68,9 @@ const (
 const StageUpkeep Stage = "upkeep"
 
 // UpkeepKinds are the kinds of tasks that no caller waits for: what a collection does for itself, however often.
-func UpkeepKinds() []JobKind { return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh} }
+func UpkeepKinds() []JobKind {
+	return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh, JobFlatten}
+}
 
 // Lanes returns the stages that claims name for a stage.
 func (s Stage) Lanes() []Stage {

@@ -29,83 +29,64 @@ type Touched struct {
 	Links []LinkID
 }
 
-// Ancestor returns the newest view from which both views descend. ok is false when they share no log. The common layer and all
-// behind it are read up to the lower of both bounds.
-func Ancestor(a, b *View) (v View, ok bool) {
-	i, j, ok := commonLayer(a, b)
-	if !ok {
-		return View{}, false
+// Logs returns the collections whose logs make up the view, nearest first, each with the revision up to which. Flattening a
+// collection changes its layers, and not this.
+func (v *View) Logs() []Ancestor {
+	out := make([]Ancestor, 0, len(v.Layers))
+	for _, l := range v.Layers {
+		out = append(out, Ancestor{l.Collection, l.Bound})
+		for _, f := range l.Flattened {
+			out = append(out, Ancestor{f.Collection, min(f.Bound, l.Bound)})
+		}
 	}
-	v = *a
-	v.Layers = nil
-	for ; i < len(a.Layers) && j < len(b.Layers) && a.Layers[i].Collection == b.Layers[j].Collection; i, j = i+1, j+1 {
-		l := a.Layers[i]
-		l.Bound = min(l.Bound, b.Layers[j].Bound)
-		v.Layers = append(v.Layers, l)
-	}
-	v.At = v.Layers[0].Bound
-	return v, true
+	return out
 }
 
-func commonLayer(a, b *View) (i, j int, ok bool) {
-	for i = range a.Layers {
-		for j = range b.Layers {
-			if a.Layers[i].Collection == b.Layers[j].Collection {
-				return i, j, true
+// Wrote returns the collection that wrote the revision of the view: an ancestor while the collection has written nothing itself.
+func (v *View) Wrote() uuid.UUID {
+	logs := v.Logs()
+	i := len(logs) - 1
+	for i > 0 && logs[i].Bound < v.At {
+		i--
+	}
+	return logs[i].Collection
+}
+
+// Shared returns the newest log that two views share, and the revision up to which. Revisions of a fork continue those of its
+// parent, so all up to this one are the same in both views, and all after it are not. ok is false when they share no log.
+func Shared(a, b *View) (at Ancestor, ok bool) {
+	others := b.Logs()
+	for _, x := range a.Logs() {
+		for _, y := range others {
+			if x.Collection == y.Collection {
+				return Ancestor{x.Collection, min(x.Bound, y.Bound)}, true
 			}
 		}
 	}
-	return 0, 0, false
+	return Ancestor{}, false
 }
 
-// Upto returns the part of the view's lineage that begins with a layer, read up to a revision. ok is false when the view does not
-// read that far.
-func (v *View) Upto(layer uuid.UUID, at Revision) (out View, ok bool) {
-	for i, l := range v.Layers {
-		if l.Collection != layer {
-			continue
-		}
-		if l.Bound < at {
-			return View{}, false
-		}
-		out = *v
-		out.At, out.Layers = at, slices.Clone(v.Layers[i:])
-		for k := range out.Layers {
-			out.Layers[k].Bound = min(out.Layers[k].Bound, at)
-		}
-		return out, true
+// Upto returns the view as it was at an earlier revision.
+func (v *View) Upto(at Revision) View {
+	out := *v
+	out.At, out.Layers = min(v.At, at), slices.Clone(v.Layers)
+	for i := range out.Layers {
+		out.Layers[i].Bound = min(out.Layers[i].Bound, at)
 	}
-	return View{}, false
+	return out
 }
 
-// Holds reports whether the view reads a revision of a layer.
-func (v *View) Holds(layer uuid.UUID, at Revision) bool {
-	return slices.ContainsFunc(v.Layers, func(l Layer) bool { return l.Collection == layer && l.Bound >= at })
+// Reads reports whether the view reads a revision of a log.
+func (v *View) Reads(log uuid.UUID, at Revision) bool {
+	return slices.ContainsFunc(v.Logs(), func(l Ancestor) bool { return l.Collection == log && l.Bound >= at })
 }
 
-// Spans returns the stretches of logs that only one of two views reads.
-func Spans(a, b *View) []Span {
+// Spans returns the stretches of layers that a view reads after a revision.
+func (v *View) Spans(after Revision) []Span {
 	var out []Span
-	bound := func(v *View, layer uuid.UUID) Revision {
-		for _, l := range v.Layers {
-			if l.Collection == layer {
-				return l.Bound
-			}
-		}
-		return 0
-	}
-	add := func(layer uuid.UUID) {
-		x, y := bound(a, layer), bound(b, layer)
-		if x != y {
-			out = append(out, Span{Layer: layer, After: min(x, y), To: max(x, y)})
-		}
-	}
-	for _, l := range a.Layers {
-		add(l.Collection)
-	}
-	for _, l := range b.Layers {
-		if !slices.ContainsFunc(a.Layers, func(o Layer) bool { return o.Collection == l.Collection }) {
-			add(l.Collection)
+	for _, l := range v.Layers {
+		if l.Bound > after {
+			out = append(out, Span{Layer: l.Collection, After: after, To: l.Bound})
 		}
 	}
 	return out

@@ -201,7 +201,8 @@ const (
 	MaxAttributesBytes = 16 << 10
 	MaxKeyBytes        = 512
 	MaxRelationBytes   = 128
-	MaxLineage         = 8 // layers
+	MaxLineage         = 8              // layers that a fork may have before a job flattens it
+	DeepestLineage     = 4 * MaxLineage // layers of a collection that may be forked before the job is done
 )
 
 // EarliestEvent is the earliest event time that is accepted.

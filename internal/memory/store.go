@@ -50,7 +50,7 @@ type CollectionWriter interface {
 	// CreateCollection inserts one row and, for a fork, one adopt job when the parent's view holds raw or
 	// pending notes. The store sets ID, Head, State and CreatedAt. Exists when the owner has another
 	// collection of that name, or the tenant another one with the same External. With Parent set, the parent is
-	// checked for reach, floor and depth (LineageTooDeep).
+	// checked for reach and floor. A fork of more than MaxLineage layers gets one flatten job.
 	CreateCollection(ctx context.Context, s tenant.Scope, c NewCollection) (CollectionCreated, error)
 	// UpdateCollection changes DisplayName, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
 	// Another PolicyConfig gets a changeset of cause config. fn may fill in audit.Detail.
@@ -72,6 +72,9 @@ type CollectionUpkeep interface {
 	// and floor are the view's revision, and its counts are right; if raw or pending notes were copied,
 	// an adopt job is enqueued. Repeating a step changes nothing.
 	CopyRows(ctx context.Context, s tenant.Scope, v View, target uuid.UUID, cursor string, limit int) (n int, next string, err error)
+	// FlattenLineage copies what a lineage of more than MaxLineage layers shows into fewer layers. What is read at any revision stays
+	// the same, and Logs do: the collection stays related to all that it was related to.
+	FlattenLineage(ctx context.Context, s tenant.Scope, collection uuid.UUID) error
 	// ExpiredCollections lists collections past ExpiresAt, ids only; it crosses tenants.
 	ExpiredCollections(ctx context.Context, now time.Time, limit int) ([]Due, error)
 	// EphemeralCollections lists the ephemeral collections, ids only; it crosses tenants.
@@ -285,8 +288,8 @@ type Writer interface {
 	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o WriteOptions, fn func(ctx context.Context, tx Tx) error) (Written, error)
 	// EraseNotes removes every version of notes that are not visible in the collection, and all but the current one of
 	// the notes in past, with their vectors, links, use, jobs and reviews: from the collection's own layer and from all
-	// forks below it, whose ever they are. Other jobs lose the result that names one of them. The collection's log keeps
-	// its revisions, without what was in them. Conflict when a note of notes is visible.
+	// forks below it, whose ever they are, and from what holds a copy of its log. Other jobs lose the result that names one
+	// of them. The collection's log keeps its revisions, without what was in them. Conflict when a note of notes is visible.
 	EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes, past []uuid.UUID, audit AuditEntry) (Erased, error)
 	// AddVectors stores further vectors of versions that the view's layers hold, of another embedder
 	// than that of their collections; SetEmbedder switches a collection to them. It writes no changeset

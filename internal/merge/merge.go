@@ -20,10 +20,12 @@ const (
 
 // Conflict is a field that both sides changed, each to another value.
 type Conflict struct {
-	Note  uuid.UUID
-	Field string // Deleted: one side deleted what the other one changed
+	Note  uuid.UUID `json:"note"`
+	Field string    `json:"field"` // Deleted: one side deleted what the other one changed
 	// The values of the field; nil where there is none. Of Deleted, true where the note is deleted.
-	Base, Ours, Theirs any
+	Base   any `json:"base"`
+	Ours   any `json:"ours"`
+	Theirs any `json:"theirs"`
 }
 
 // merging merges the fields of one note into out, which begins as ours.

@@ -18,6 +18,8 @@ import (
 type CollectionRow struct {
 	memory.Collection
 	Tenant     uuid.UUID
+	Reads      memory.Ancestor // whose layer comes after its own; Parent may be one that it has flattened
+	Flattened  []memory.Ancestor
 	Origin     memory.Revision // the changesets of its own log begin after it
 	EraseEpoch int64
 }
@@ -97,10 +99,12 @@ type CollectionRemoval interface {
 	// Forks lists the collections that read c through their lineage and are not being deleted: its
 	// children. An expired one counts only while a child of its own still reads through it.
 	Forks(ctx context.Context, c CollectionRow, now time.Time) ([]CollectionRow, error)
-	// Flatten makes a fork independent: everything that its lineage ever showed it is copied into its
-	// own layer, at the revisions where it was visible, and the changesets with it. What is read at
-	// any revision stays the same.
-	Flatten(ctx context.Context, r CollectionRow) error
+	// Holders lists the collections that hold what they read of c before they were flattened, and are not being deleted.
+	Holders(ctx context.Context, c CollectionRow) ([]CollectionRow, error)
+	// Flatten makes a fork independent of the nearest layers of its lineage, those before layers[keep]: what they ever showed it
+	// is copied into its own layer, at the revisions where it was visible, and the changesets with it. What is
+	// read at any revision stays the same. The layers are those at its head, which is locked.
+	Flatten(ctx context.Context, r CollectionRow, layers []memory.Layer, keep int) error
 	// MarkCollectionDeleted marks a collection as deleting and cancels its jobs.
 	MarkCollectionDeleted(ctx context.Context, r CollectionRow, now time.Time) error
 	// DeleteCollectionRows deletes up to limit rows of a collection, and the collection after its last

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,12 +74,22 @@ func (b *Base) CreateCollection(ctx context.Context, s tenant.Scope, n memory.Ne
 	if err := checkNewCollection(s, &n); err != nil {
 		return out, err
 	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = createCollection(ctx, q, s, n, b.now())
-		return err
-	})
-	return out, err
+	for {
+		err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+			out, err = createCollection(ctx, q, s, n, b.now())
+			return err
+		})
+		if !errors.Is(err, errDeep) {
+			return out, err
+		}
+		if err := b.FlattenLineage(ctx, s, n.Parent); err != nil {
+			return out, err
+		}
+	}
 }
+
+// errDeep is returned for a fork of a collection that no job has flattened yet, and that must be flattened first.
+var errDeep = errors.New("the lineage is too deep")
 
 func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.NewCollection, now time.Time) (out memory.CollectionCreated, err error) {
 	if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
@@ -162,9 +173,9 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 		return c, err
 	}
 	h := Head{Counted: true}
-	adopt := false
+	var jobs []memory.JobKind
 	if c.Parent != uuid.Nil {
-		if h, adopt, err = forkPoint(ctx, q, s, &c, now); err != nil {
+		if h, jobs, err = forkPoint(ctx, q, s, &c, now); err != nil {
 			return c, err
 		}
 	} else {
@@ -173,10 +184,12 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 	if err := q.InsertCollection(ctx, s.Tenant(), c, h); err != nil {
 		return c, err
 	}
-	if adopt {
-		_, err = enqueue(ctx, q, s.Tenant(), memory.Job{Collection: c.ID, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
+	for _, kind := range jobs {
+		if _, err := enqueue(ctx, q, s.Tenant(), memory.Job{Collection: c.ID, Kind: kind, Stage: memory.StageTask}, now); err != nil {
+			return c, err
+		}
 	}
-	return c, err
+	return c, nil
 }
 
 // seed writes the first notes of a collection as its first changeset, and enqueues the jobs that embed
@@ -269,34 +282,40 @@ func NameTaken(name string) error {
 	return fault.New(fault.Exists, "a collection with the name %q exists", name)
 }
 
-// forkPoint checks the parent of a fork. It returns the counts that the fork starts with, and
-// whether it inherits notes that no policy has finished. The parent is held against its deletion,
+// forkPoint checks the parent of a fork. It returns the counts that the fork starts with, and the jobs that it needs: one when it
+// inherits notes that no policy has finished, one when its lineage is deep. The parent is held against its deletion,
 // not against its writers: a fork never waits for them, and what they write meanwhile lies beyond
 // its revision.
-func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Collection, now time.Time) (h Head, adopt bool, err error) {
+func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Collection, now time.Time) (h Head, jobs []memory.JobKind, err error) {
 	q.HoldCollections(s.Tenant(), fork.Parent)
 	p, err := ReachVisible(ctx, q, s, fork.Parent, now)
 	if err != nil {
-		return h, false, err
+		return h, nil, err
 	}
 	if err := checkFork(fork, &p.Collection); err != nil {
-		return h, false, err
+		return h, nil, err
 	}
 	layers, err := q.Layers(ctx, p, fork.ParentRevision)
 	if err != nil {
-		return h, false, err
+		return h, nil, err
 	}
-	if len(layers) >= memory.MaxLineage {
-		return h, false, fault.New(fault.LineageTooDeep, "the lineage would pass %d layers", memory.MaxLineage)
+	if len(layers) > memory.DeepestLineage {
+		return h, nil, errDeep
 	}
 	if h, err = q.Head(ctx, s.Tenant(), p.ID); err != nil {
-		return h, false, err
+		return h, nil, err
 	}
 	if h.Revision != fork.ParentRevision {
 		h = Head{} // of another revision: the fork has no counts yet
 	}
-	adopt, err = needsAdoption(ctx, q, s.Tenant(), fork.Policy, &h, layers)
-	return h, adopt, err
+	adopt, err := needsAdoption(ctx, q, s.Tenant(), fork.Policy, &h, layers)
+	if adopt {
+		jobs = append(jobs, memory.JobAdopt)
+	}
+	if len(layers) >= memory.MaxLineage {
+		jobs = append(jobs, memory.JobFlatten)
+	}
+	return h, jobs, err
 }
 
 // needsAdoption reports whether layers hold notes that an adopt job of a collection with the policy must

@@ -41,11 +41,19 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 			}
 		}
 		for tree := []CollectionRow{r}; len(tree) > 0; tree = tree[1:] {
+			if slices.Contains(out.Layers, tree[0].ID) {
+				continue
+			}
+			q.LockCollection(s.Tenant(), tree[0].ID) // waits for those who copy what it holds
 			forks, err := q.Forks(ctx, tree[0], b.now())
 			if err != nil {
 				return err
 			}
-			tree = append(tree, forks...)
+			holders, err := q.Holders(ctx, tree[0])
+			if err != nil {
+				return err
+			}
+			tree = append(append(tree, forks...), holders...)
 			if err := eraseFrom(ctx, q, tree[0], notes, past, &out); err != nil {
 				return err
 			}

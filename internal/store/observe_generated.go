@@ -292,6 +292,13 @@ func (ob *observed) ExpiredCollections(ctx context.Context, now time.Time, limit
 	return ob.Store.ExpiredCollections(ctx, now, limit)
 }
 
+// FlattenLineage implements Store.
+func (ob *observed) FlattenLineage(ctx context.Context, s tenant.Scope, collection uuid.UUID) (err error) {
+	ctx, finish := ob.begin(ctx, "FlattenLineage", s.Tenant(), collection)
+	defer finish(&err)
+	return ob.Store.FlattenLineage(ctx, s, collection)
+}
+
 // HTTPTool implements Store.
 func (ob *observed) HTTPTool(ctx context.Context, s tenant.Scope, ref string) (out1 memory.HTTPTool, err error) {
 	ctx, finish := ob.begin(ctx, "HTTPTool", s.Tenant(), uuid.Nil)

@@ -75,14 +75,19 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 		return job, false, fault.New(fault.HasForks, "%d forks read this collection; make them independent with forks=materialise", len(forks))
 	}
 	q.LockHead(s.Tenant(), forks[0].ID)
+	q.LockCollection(s.Tenant(), forks[0].ID)
 	fork, ok, err := q.Collection(ctx, s.Tenant(), forks[0].ID)
 	if err != nil {
 		return job, false, err
 	}
-	if !ok || fork.State == memory.CollectionDeleting || fork.Parent != r.ID {
+	if !ok || fork.State == memory.CollectionDeleting || fork.Reads.Collection != r.ID {
 		return job, true, ErrRollback // it was deleted while its writer was waited for
 	}
-	return job, true, q.Flatten(ctx, fork)
+	layers, err := q.Layers(ctx, fork, fork.Head)
+	if err != nil {
+		return job, false, err
+	}
+	return job, true, q.Flatten(ctx, fork, layers, 2)
 }
 
 // RemoveRows implements memory.CollectionStore. The job that removes is kept until it is

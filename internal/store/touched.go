@@ -40,12 +40,13 @@ func (b *Base) Touched(ctx context.Context, s tenant.Scope, x, y memory.View) (t
 			return t, err
 		}
 	}
-	if _, ok := memory.Ancestor(&x, &y); !ok {
+	shared, ok := memory.Shared(&x, &y)
+	if !ok {
 		return t, fault.New(fault.Internal, "the views share no log")
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		t = memory.Touched{}
-		for _, span := range memory.Spans(&x, &y) {
+		for _, span := range slices.Concat(x.Spans(shared.Bound), y.Spans(shared.Bound)) {
 			notes, err := q.TouchedNotes(ctx, s.Tenant(), span)
 			if err != nil {
 				return err

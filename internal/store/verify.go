@@ -64,16 +64,16 @@ func VerifyCollection(ctx context.Context, q Session, r CollectionRow) (out []Pr
 // brokenLineage returns the collection at which a lineage breaks or passes its depth; zero: it is
 // whole.
 func brokenLineage(ctx context.Context, q CollectionRows, r CollectionRow) (uuid.UUID, error) {
-	next := r.Parent
+	next := r.Reads.Collection
 	for depth := 0; next != uuid.Nil; depth++ {
 		p, ok, err := q.Collection(ctx, r.Tenant, next)
 		if err != nil {
 			return uuid.Nil, err
 		}
-		if !ok || depth > memory.MaxLineage {
+		if !ok || depth > memory.DeepestLineage {
 			return next, nil
 		}
-		next = p.Parent
+		next = p.Reads.Collection
 	}
 	return uuid.Nil, nil
 }

@@ -66,7 +66,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.StepDeadline
 	case memory.JobConsolidate, memory.JobRefresh:
 		return h.cfg.ConsolidateDeadline
-	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase, memory.JobWebhook:
+	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed, memory.JobFile, memory.JobErase, memory.JobWebhook, memory.JobFlatten, memory.JobMerge, memory.JobRollback:
 		return h.cfg.LongDeadline
 	}
 	return h.cfg.LongDeadline
@@ -141,6 +141,14 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.finish(ctx, s, j, h.clone.RunCopy(ctx, s, j, progress))
 	case memory.JobRemove:
 		return h.finish(ctx, s, j, h.clone.RunRemove(ctx, s, j, progress))
+	case memory.JobMerge:
+		end, err := h.clone.RunMerge(ctx, s, j, progress)
+		return h.end(ctx, s, j, end, err)
+	case memory.JobRollback:
+		end, err := h.clone.RunRollback(ctx, s, j, progress)
+		return h.end(ctx, s, j, end, err)
+	case memory.JobFlatten:
+		return h.finish(ctx, s, j, h.clone.RunFlatten(ctx, s, j))
 	case memory.JobErase:
 		return h.finish(ctx, s, j, h.engine.RunErase(ctx, s, j))
 	case memory.JobImport:
@@ -177,10 +185,16 @@ func (h *handler) follow(j memory.Job) func(ctx context.Context) (follow context
 // finish ends a job that succeeded. A job that ended itself, or was deleted with its collection,
 // has nothing left to end.
 func (h *handler) finish(ctx context.Context, s tenant.Scope, j memory.Job, err error) error {
+	return h.end(ctx, s, j, memory.JobEnd{State: memory.JobDone, Stage: j.Stage}, err)
+}
+
+// end is finish for a job that ends with a result.
+func (h *handler) end(ctx context.Context, s tenant.Scope, j memory.Job, end memory.JobEnd, err error) error {
 	if err != nil {
 		return err
 	}
-	err = h.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage, Attempts: j.Attempts})
+	end.Attempts = j.Attempts
+	err = h.store.ReleaseJob(ctx, s, j.ID, j.Lease, end)
 	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -465,6 +466,60 @@ func TestCloneJobs(t *testing.T) {
 	if n := p.note(fork.Collection.ID, waiting.Note.ID); n.State != memory.StateEvolved || n.Layer != fork.Collection.ID {
 		t.Errorf("the fork shows %q in %s", n.State, n.Layer)
 	}
+}
+
+// Jobs that flatten, merge and roll back run without a request.
+func TestForkJobs(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	out := p.add("The archive holds glass plates of the southern sky.")
+	p.ended(out.Job.ID)
+	before := p.view(p.c.ID).At
+	last := p.c.ID
+	for range memory.MaxLineage {
+		r, err := p.clone.Clone(t.Context(), p.s, last.String(), clone.Input{}, memory.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r.Collection.ID
+	}
+	jobs, err := p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: last, Limit: 10})
+	if err != nil || len(jobs) != 1 || jobs[0].Kind != memory.JobFlatten {
+		t.Fatalf("the deep fork has jobs %+v, %v", jobs, err)
+	}
+	p.ended(jobs[0].ID)
+	if n := len(p.view(last).Layers); n != 2 {
+		t.Errorf("it has %d layers", n)
+	}
+	if _, err := p.store.Write(t.Context(), p.s, last, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, memory.Note{Content: "learned in the fork", State: memory.StateEvolved})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := p.clone.Merge(t.Context(), p.s, p.c.ID.String(), clone.MergeInput{From: last.String(), Background: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := p.ended(m.Job.ID); j.State != memory.JobDone || !strings.Contains(string(j.Result), `"notes":1`) || j.Progress == nil || j.Progress.Done != 1 {
+		t.Errorf("the merge ended as %+v: %s", j, j.Result)
+	}
+	back, err := p.clone.Rollback(t.Context(), p.s, p.c.ID.String(), clone.RollbackInput{To: before, Background: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := p.ended(back.Job.ID); j.State != memory.JobDone || !strings.Contains(string(j.Result), `"changed":1`) {
+		t.Errorf("the rollback ended as %+v: %s", j, j.Result)
+	}
+}
+
+func (p *plant) view(id uuid.UUID) memory.View {
+	p.t.Helper()
+	v, err := p.store.OpenView(p.t.Context(), p.s, id.String(), memory.At{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return v
 }
 
 // C323: a clone with a time to live is deleted when it ends.

@@ -213,6 +213,12 @@ const (
 	MergeRequestStrategyTheirs MergeRequestStrategy = "theirs"
 )
 
+// Defines values for MergeRequestWait.
+const (
+	MergeRequestWaitDone MergeRequestWait = "done"
+	MergeRequestWaitNone MergeRequestWait = "none"
+)
+
 // Defines values for MessageRole.
 const (
 	MessageRoleAssistant MessageRole = "assistant"
@@ -323,6 +329,12 @@ const (
 	ReviewStateOpen     ReviewState = "open"
 	ReviewStateRejected ReviewState = "rejected"
 	ReviewStateUndone   ReviewState = "undone"
+)
+
+// Defines values for RollbackRequestWait.
+const (
+	RollbackRequestWaitDone RollbackRequestWait = "done"
+	RollbackRequestWaitNone RollbackRequestWait = "none"
 )
 
 // Defines values for RunState.
@@ -566,6 +578,11 @@ type ApprovalDecision struct {
 type ApprovalList struct {
 	Items []Approval `json:"items"`
 }
+
+// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+//
+// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+type AsOf = any
 
 // Attributes Free JSON, at most 16 KiB.
 type Attributes map[string]interface{}
@@ -908,8 +925,10 @@ type CloneRequest struct {
 	// Agent Owner of the clone; default the caller's agent, or else shared.
 	Agent *Ref `json:"agent,omitempty"`
 
-	// AtRevision Default the head.
-	AtRevision *Revision `json:"at_revision,omitempty"`
+	// AtRevision The fork point: a revision, a time (RFC 3339) or the name of a snapshot. Default the head.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AtRevision *AsOf `json:"at_revision,omitempty"`
 
 	// BatchSize Notes per step of a copy.
 	BatchSize *int `json:"batch_size,omitempty"`
@@ -1105,8 +1124,10 @@ type ContextPart struct {
 //
 // Examples: {"query":"where does Ada live","token_budget":500}
 type ContextRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
@@ -2324,14 +2345,21 @@ type MergeRequest struct {
 
 	// Strategy Whose value holds where both changed one field.
 	Strategy *MergeRequestStrategy `json:"strategy,omitempty"`
+
+	// Wait `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+	Wait *MergeRequestWait `json:"wait,omitempty"`
 }
 
 // MergeRequestStrategy Whose value holds where both changed one field.
 type MergeRequestStrategy string
 
+// MergeRequestWait `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+type MergeRequestWait string
+
 // MergeResult defines model for MergeResult.
 type MergeResult struct {
 	Conflicts []MergeConflict `json:"conflicts"`
+	Job       *Job            `json:"job,omitempty"`
 	Merged    struct {
 		Links int `json:"links"`
 		Notes int `json:"notes"`
@@ -3014,8 +3042,10 @@ type RecallAnswer struct {
 
 // RecallInput Examples: {"query":"What is my name?"}, {"combined":true,"k":8,"query":"Which framework should I use?"}
 type RecallInput struct {
-	// AsOf Read this revision.
-	AsOf *Revision `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Combined One list over all layers.
 	Combined *bool `json:"combined,omitempty"`
@@ -3202,12 +3232,19 @@ type RollbackRequest struct {
 	// Revision A position in a collection's log.
 	Revision *Revision `json:"revision,omitempty"`
 	Snapshot *string   `json:"snapshot,omitempty"`
+
+	// Wait `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+	Wait *RollbackRequestWait `json:"wait,omitempty"`
 }
+
+// RollbackRequestWait `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+type RollbackRequestWait string
 
 // RollbackResult defines model for RollbackResult.
 type RollbackResult struct {
 	// Changed Notes that were restored, changed back or deleted.
-	Changed int `json:"changed"`
+	Changed int  `json:"changed"`
+	Job     *Job `json:"job,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
@@ -3388,8 +3425,10 @@ type SearchQuery struct {
 //
 // Examples: {"expand_links":1,"k":5,"query":"where does Ada live"}
 type SearchRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`

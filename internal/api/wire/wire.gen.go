@@ -214,6 +214,12 @@ const (
 	MergeRequestStrategyTheirs MergeRequestStrategy = "theirs"
 )
 
+// Defines values for MergeRequestWait.
+const (
+	MergeRequestWaitDone MergeRequestWait = "done"
+	MergeRequestWaitNone MergeRequestWait = "none"
+)
+
 // Defines values for MessageRole.
 const (
 	MessageRoleAssistant MessageRole = "assistant"
@@ -324,6 +330,12 @@ const (
 	ReviewStateOpen     ReviewState = "open"
 	ReviewStateRejected ReviewState = "rejected"
 	ReviewStateUndone   ReviewState = "undone"
+)
+
+// Defines values for RollbackRequestWait.
+const (
+	RollbackRequestWaitDone RollbackRequestWait = "done"
+	RollbackRequestWaitNone RollbackRequestWait = "none"
 )
 
 // Defines values for RunState.
@@ -683,6 +695,11 @@ type ApprovalList struct {
 	Items []Approval `json:"items"`
 }
 
+// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+//
+// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+type AsOf = any
+
 // Attributes Free JSON, at most 16 KiB.
 type Attributes map[string]interface{}
 
@@ -1024,8 +1041,10 @@ type CloneRequest struct {
 	// Agent Owner of the clone; default the caller's agent, or else shared.
 	Agent *Ref `json:"agent,omitempty"`
 
-	// AtRevision Default the head.
-	AtRevision *Revision `json:"at_revision,omitempty"`
+	// AtRevision The fork point: a revision, a time (RFC 3339) or the name of a snapshot. Default the head.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AtRevision *AsOf `json:"at_revision,omitempty"`
 
 	// BatchSize Notes per step of a copy.
 	BatchSize *int `json:"batch_size,omitempty"`
@@ -1221,8 +1240,10 @@ type ContextPart struct {
 //
 // Examples: {"query":"where does Ada live","token_budget":500}
 type ContextRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
@@ -2441,14 +2462,21 @@ type MergeRequest struct {
 
 	// Strategy Whose value holds where both changed one field.
 	Strategy *MergeRequestStrategy `json:"strategy,omitempty"`
+
+	// Wait `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+	Wait *MergeRequestWait `json:"wait,omitempty"`
 }
 
 // MergeRequestStrategy Whose value holds where both changed one field.
 type MergeRequestStrategy string
 
+// MergeRequestWait `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+type MergeRequestWait string
+
 // MergeResult defines model for MergeResult.
 type MergeResult struct {
 	Conflicts []MergeConflict `json:"conflicts"`
+	Job       *Job            `json:"job,omitempty"`
 	Merged    struct {
 		Links int `json:"links"`
 		Notes int `json:"notes"`
@@ -3131,8 +3159,10 @@ type RecallAnswer struct {
 
 // RecallInput Examples: {"query":"What is my name?"}, {"combined":true,"k":8,"query":"Which framework should I use?"}
 type RecallInput struct {
-	// AsOf Read this revision.
-	AsOf *Revision `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Combined One list over all layers.
 	Combined *bool `json:"combined,omitempty"`
@@ -3319,12 +3349,19 @@ type RollbackRequest struct {
 	// Revision A position in a collection's log.
 	Revision *Revision `json:"revision,omitempty"`
 	Snapshot *string   `json:"snapshot,omitempty"`
+
+	// Wait `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+	Wait *RollbackRequestWait `json:"wait,omitempty"`
 }
+
+// RollbackRequestWait `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+type RollbackRequestWait string
 
 // RollbackResult defines model for RollbackResult.
 type RollbackResult struct {
 	// Changed Notes that were restored, changed back or deleted.
-	Changed int `json:"changed"`
+	Changed int  `json:"changed"`
+	Job     *Job `json:"job,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
@@ -3505,8 +3542,10 @@ type SearchQuery struct {
 //
 // Examples: {"expand_links":1,"k":5,"query":"where does Ada live"}
 type SearchRequest struct {
-	// AsOf Read at this revision instead of the head.
-	AsOf *int64 `json:"as_of,omitempty"`
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	AsOf *AsOf `json:"as_of,omitempty"`
 
 	// Collections Ids or names of the collections. Only where the path has none.
 	Collections []Ref `json:"collections,omitempty"`
@@ -4260,9 +4299,6 @@ type AgentPath = string
 // APIKeyPath defines model for apiKeyPath.
 type APIKeyPath = string
 
-// AsOf defines model for asOf.
-type AsOf = int64
-
 // BlockPath defines model for blockPath.
 type BlockPath = uuid.UUID
 
@@ -4620,7 +4656,8 @@ type ListBlocksParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4635,7 +4672,8 @@ type DeleteBlockParams struct {
 
 // GetBlockParams defines parameters for GetBlock.
 type GetBlockParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4721,7 +4759,8 @@ type CloneCollectionParams struct {
 
 // GetMainContextParams defines parameters for GetMainContext.
 type GetMainContextParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4804,7 +4843,8 @@ type ListFactsParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4828,7 +4868,8 @@ type GetGraphParams struct {
 	// Limit At most this many notes.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4855,7 +4896,8 @@ type ListKnowledgeParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4867,7 +4909,8 @@ type ListKnowledgeParamsOf string
 
 // ListLayersParams defines parameters for ListLayers.
 type ListLayersParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4900,7 +4943,8 @@ type ListMessagesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -4944,7 +4988,8 @@ type ListNotesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5012,7 +5057,8 @@ type DeleteNoteParamsSources string
 
 // GetNoteParams defines parameters for GetNote.
 type GetNoteParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5033,7 +5079,8 @@ type PatchNoteParams struct {
 
 // BlameNoteParams defines parameters for BlameNote.
 type BlameNoteParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5048,7 +5095,8 @@ type GetNoteHistoryParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5069,7 +5117,8 @@ type DeleteLinksParams struct {
 
 // ListLinksParams defines parameters for ListLinks.
 type ListLinksParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5102,7 +5151,8 @@ type GetProfileParams struct {
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5149,7 +5199,8 @@ type ListSessionsParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5167,7 +5218,8 @@ type GetSessionParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5197,7 +5249,8 @@ type ListSummariesParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
@@ -5206,7 +5259,8 @@ type ListSummariesParams struct {
 
 // GetTiersParams defines parameters for GetTiers.
 type GetTiersParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// MinRevision Wait, for a limited time, until this revision can be read.

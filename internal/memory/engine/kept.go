@@ -89,7 +89,7 @@ func (e *Engine) listKept(ctx context.Context, s tenant.Scope, v *memory.View, q
 // continues reports whether lists can be brought up to date for a view from the log of its nearest layer.
 func (l *keptLists) continues(v *memory.View) bool {
 	a, b := l.of.Layers, v.Layers
-	return len(a) > 0 && len(a) == len(b) && a[0].Collection == b[0].Collection && a[0].EraseEpoch == b[0].EraseEpoch && slices.Equal(a[1:], b[1:]) &&
+	return len(a) > 0 && len(a) == len(b) && a[0].Collection == b[0].Collection && a[0].EraseEpoch == b[0].EraseEpoch && slices.EqualFunc(a[1:], b[1:], memory.Layer.Equal) &&
 		l.of.Collection.Embedder == v.Collection.Embedder && l.of.Collection.Reembedded == v.Collection.Reembedded && v.At-l.of.At <= staleKept
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
+	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -69,6 +70,48 @@ func (w *world) echoSummaries() {
 		}
 		return llmtest.JSON(out)
 	})
+}
+
+// TestBankMerge: a merge that changes a message, and not its summary, marks the summary in the same changeset, and the policy makes
+// it again. A rollback brings the summary back with the message.
+func TestBankMerge(t *testing.T) {
+	t.Parallel()
+	w := newBankWorld(t, options{})
+	w.echoSummaries()
+	said := w.chat(w.c.ID, "Ann", 1, "I sold the trumpet.", "Who bought it?")
+	w.drain()
+	day := "day/" + w.date(1)
+	before := w.view(w.c.ID).At
+	f := w.fork("f")
+	_, err := w.notes.Patch(t.Context(), w.s, f.String(), said[0].ID, notes.NotePatch{Content: new("I lent the trumpet.")}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.clone.Merge(t.Context(), w.s, w.c.ID.String(), clone.MergeInput{From: f.String(), Notes: []uuid.UUID{said[0].ID}})
+	if err != nil || m.Notes != 1 {
+		t.Fatalf("merged %+v, %v", m, err)
+	}
+	check := func(at memory.Revision, want string) {
+		t.Helper()
+		if n := w.keyed(w.c.ID, memory.KindSummary, day); !n.Provenance.Stale || n.From != at {
+			t.Errorf("the summary is not stale: %+v", n)
+		}
+		w.drain()
+		if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Provenance.Stale || n.Content != want {
+			t.Errorf("the summary is %q, stale %v; want %q", n.Content, n.Provenance.Stale, want)
+		}
+	}
+	check(m.Revision, "I lent the trumpet. Who bought it?")
+	if _, err := w.clone.Rollback(t.Context(), w.s, w.c.ID.String(), clone.RollbackInput{To: before}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the trumpet. Who bought it?" || n.Provenance.Stale {
+		t.Errorf("the rollback did not bring back the summary: %+v", n)
+	}
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the trumpet. Who bought it?" || n.Provenance.Stale {
+		t.Errorf("after the rollback %+v", n)
+	}
 }
 
 // TestBankRefresh: deleting a message marks its summaries in the same changeset, and the summary of

@@ -124,7 +124,7 @@ func newWorld(t *testing.T, o options) *world {
 	must(err)
 	w.collections, err = notes.NewCollections(notes.CollectionsDeps{Store: w.store, Agents: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now})
 	must(err)
-	w.clone, err = clone.New(clone.Deps{Store: w.store, Agents: w.store, Clock: w.now}, clone.Config{})
+	w.clone, err = clone.New(clone.Deps{Store: w.store, Agents: w.store, Policies: policies, Clock: w.now}, clone.Config{})
 	must(err)
 	var st engine.Store = w.store
 	if o.wrap != nil {

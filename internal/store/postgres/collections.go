@@ -14,9 +14,11 @@ import (
 )
 
 const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
- c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state, c.parent, c.parent_revision, c.expires_at, c.created_at,
+ c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state,
+ CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent_revision ELSE c.fork_revision END,
+ c.expires_at, c.created_at,
  c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch`
+ h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, c.parent, c.parent_revision, c.lineage`
 
 const collectionTables = ` FROM collections c
  CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = c.tenant AND h.collection = c.id LIMIT 1) h
@@ -28,6 +30,7 @@ func collectionDest(r *store.CollectionRow) []any {
 		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded, objectColumn{&r.Metadata},
 		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
 		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run, &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch,
+		&r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened),
 	}
 }
 
@@ -108,7 +111,8 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		where += " AND c.agent = " + p.add(*cq.Agent)
 	}
 	if cq.Parent != uuid.Nil {
-		where += " AND c.parent = " + p.add(cq.Parent)
+		parent := p.add(cq.Parent)
+		where += " AND (c.parent = " + parent + " AND c.parent <> " + zeroID + " AND c.fork_of = " + zeroID + " OR c.fork_of = " + parent + " AND c.lineage <> '')"
 	}
 	if !cq.External.IsZero() {
 		where += " AND " + hasExternal

@@ -4,26 +4,23 @@ import (
 	"context"
 	"strings"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// Flatten implements store.CollectionRemoval. The head of the fork is locked.
-func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
-	layers, err := q.Layers(ctx, r, r.Head)
+// Flatten implements store.CollectionRemoval.
+func (q *session) Flatten(ctx context.Context, r store.CollectionRow, layers []memory.Layer, keep int) error {
+	for i := 1; i < keep; i++ {
+		q.flattenLayer(r, layers, i)
+	}
+	to, err := store.FlattenTo(ctx, q, r, layers, keep)
 	if err != nil {
 		return err
 	}
-	for i := 1; i < len(layers); i++ {
-		q.flattenLayer(r, layers, i)
-	}
-	root, ok, err := q.Collection(ctx, r.Tenant, layers[len(layers)-1].Collection)
-	if err != nil || !ok {
-		return orMissing(err)
-	}
-	q.later("UPDATE collections SET parent = "+zeroID+", parent_revision = 0 WHERE tenant = $1 AND id = $2", r.Tenant, r.ID)
-	q.later("UPDATE collection_heads SET origin = $3 WHERE tenant = $1 AND collection = $2", r.Tenant, r.ID, rev(root.Origin))
+	q.later(`UPDATE collections SET fork_revision = CASE WHEN fork_of = `+zeroID+` THEN parent_revision ELSE fork_revision END,
+ fork_of = CASE WHEN fork_of = `+zeroID+` THEN parent ELSE fork_of END, parent = $3, parent_revision = $4, lineage = $5 WHERE tenant = $1 AND id = $2`,
+		r.Tenant, r.ID, to.Reads.Collection, rev(to.Reads.Bound), to.Lineage)
+	q.later("UPDATE collection_heads SET origin = $3 WHERE tenant = $1 AND collection = $2", r.Tenant, r.ID, rev(to.Origin))
 	h, err := q.head(ctx, r.Tenant, r.ID)
 	if err != nil {
 		return err
@@ -32,13 +29,6 @@ func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
 		return err
 	}
 	return q.saveHead(ctx, r.Tenant, r.ID, h)
-}
-
-func orMissing(err error) error {
-	if err == nil {
-		return fault.Missing("collection")
-	}
-	return err
 }
 
 // flattenLayer copies layer i. The nearer layers have been copied.

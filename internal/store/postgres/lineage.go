@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -19,29 +20,30 @@ import (
 // that is too deep is noticed.
 func lineageOf(at string) string {
 	return ` CROSS JOIN LATERAL (
- WITH RECURSIVE up (depth, id, bound, parent, below) AS (
-  SELECT 1, c.id, ` + at + `, c.parent, LEAST(` + at + `, c.parent_revision)
+ WITH RECURSIVE up (depth, id, bound, lineage, parent, below) AS (
+  SELECT 1, c.id, ` + at + `, c.lineage, c.parent, LEAST(` + at + `, c.parent_revision)
   UNION ALL
-  SELECT up.depth + 1, p.id, up.below, p.parent, LEAST(up.below, p.parent_revision)
-  FROM up CROSS JOIN LATERAL (SELECT * FROM collections p WHERE p.tenant = c.tenant AND p.id = up.parent LIMIT 1) p WHERE up.depth <= 9)
+  SELECT up.depth + 1, p.id, up.below, p.lineage, p.parent, LEAST(up.below, p.parent_revision)
+  FROM up CROSS JOIN LATERAL (SELECT * FROM collections p WHERE p.tenant = c.tenant AND p.id = up.parent LIMIT 1) p WHERE up.depth <= ` + strconv.Itoa(memory.DeepestLineage+1) + `)
  SELECT array_agg(up.id ORDER BY up.depth) AS layers, array_agg(up.bound ORDER BY up.depth) AS bounds,
-  array_agg(e.erase_epoch ORDER BY up.depth) AS epochs, (array_agg(up.parent ORDER BY up.depth DESC))[1] AS last
+  array_agg(e.erase_epoch ORDER BY up.depth) AS epochs, array_agg(up.lineage ORDER BY up.depth) AS flattened, (array_agg(up.parent ORDER BY up.depth DESC))[1] AS last
  FROM up CROSS JOIN LATERAL (SELECT e.erase_epoch FROM collection_heads e WHERE e.tenant = c.tenant AND e.collection = up.id LIMIT 1) e) u `
 }
 
-const lineageColumns = "u.layers, u.bounds, u.epochs, u.last"
+const lineageColumns = "u.layers, u.bounds, u.epochs, u.flattened, u.last"
 
 // lineage holds lineageColumns.
 type lineage struct {
 	layers         ids
 	bounds, epochs []int64
+	flattened      []string
 	last           uuid.UUID // parent of the farthest layer; zero: none
 }
 
-func (l *lineage) dest() []any { return []any{&l.layers, &l.bounds, &l.epochs, &l.last} }
+func (l *lineage) dest() []any { return []any{&l.layers, &l.bounds, &l.epochs, &l.flattened, &l.last} }
 
 func (l *lineage) resolve() ([]memory.Layer, error) {
-	if len(l.layers) > memory.MaxLineage+1 {
+	if len(l.layers) > memory.DeepestLineage+1 {
 		return nil, fault.New(fault.Internal, "the lineage of collection %s is too deep or a circle", l.layers[0])
 	}
 	if l.last != uuid.Nil {
@@ -50,14 +52,17 @@ func (l *lineage) resolve() ([]memory.Layer, error) {
 	out := make([]memory.Layer, len(l.layers))
 	for i, id := range l.layers {
 		out[i] = memory.Layer{Collection: id, Bound: memory.Revision(l.bounds[i]), EraseEpoch: l.epochs[i]}
+		if err := store.JSON(&out[i].Flattened).Scan(l.flattened[i]); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
 
 // Layers implements store.CollectionRows.
 func (q *session) Layers(ctx context.Context, r store.CollectionRow, at memory.Revision) ([]memory.Layer, error) {
-	if r.Parent == uuid.Nil {
-		return []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.EraseEpoch}}, nil
+	if r.Reads.Collection == uuid.Nil {
+		return []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.EraseEpoch, Flattened: r.Flattened}}, nil
 	}
 	var l lineage
 	ok, err := q.get(ctx, "SELECT "+lineageColumns+" FROM collections c"+lineageOf("$3::bigint")+"WHERE c.tenant = $1 AND c.id = $2",

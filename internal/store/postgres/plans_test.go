@@ -70,7 +70,7 @@ var planKeys = map[string]*regexp.Regexp{
 	"links":            regexp.MustCompile(`\((source|target) |ROW\(`),
 	"usage":            regexp.MustCompile(`\(note `),
 	"changesets":       regexp.MustCompile(`\(revision `),
-	"collections":      regexp.MustCompile(`\((id|name|agent|parent|external_\w+) `),
+	"collections":      regexp.MustCompile(`\((id|name|agent|parent|fork_of|external_\w+) `),
 	"collection_heads": regexp.MustCompile(`\(collection `),
 	"agents":           regexp.MustCompile(`\((id|name) `),
 	"jobs":             regexp.MustCompile(`\((id|note|collection|awaits) `),

@@ -16,9 +16,15 @@ func (q *session) Forks(ctx context.Context, c store.CollectionRow, now time.Tim
  OR EXISTS (SELECT 1 FROM collections k WHERE k.tenant = c.tenant AND k.parent = c.id AND k.state <> 'deleting')) ORDER BY c.id`, c.Tenant, now, c.ID)
 }
 
+// Holders implements store.CollectionRemoval.
+func (q *session) Holders(ctx context.Context, c store.CollectionRow) ([]store.CollectionRow, error) {
+	return q.collections(ctx, "WHERE c.tenant = $1 AND c.lineage <> '' AND c.state <> 'deleting' AND position($2 IN c.lineage) > 0 ORDER BY c.id", c.Tenant, c.ID.String())
+}
+
 // MarkCollectionDeleted implements store.CollectionRemoval. It goes with the next statement.
 func (q *session) MarkCollectionDeleted(_ context.Context, r store.CollectionRow, now time.Time) error {
 	q.later("UPDATE collections SET state = 'deleting' WHERE tenant = $1 AND id = $2", r.Tenant, r.ID)
+	q.later("UPDATE collections SET fork_of = "+zeroID+", fork_revision = 0 WHERE tenant = $1 AND fork_of = $2 AND lineage <> ''", r.Tenant, r.ID)
 	q.later("UPDATE jobs SET state = 'cancelled', lease = $3, lease_until = NULL, finished_at = $4 WHERE tenant = $1 AND collection = $2 AND state IN ('queued', 'running')",
 		r.Tenant, r.ID, uuid.Nil, now)
 	return nil

@@ -13,9 +13,11 @@ import (
 )
 
 const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
- c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state, c.parent, c.parent_revision, c.expires_at, c.created_at,
+ c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state,
+ CASE WHEN c.fork_of = zeroblob(16) THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = zeroblob(16) THEN c.parent_revision ELSE c.fork_revision END,
+ c.expires_at, c.created_at,
  c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch`
+ h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, c.parent, c.parent_revision, c.lineage`
 
 const collectionTables = ` FROM collections c
  JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id
@@ -29,7 +31,7 @@ func (q *session) collections(ctx context.Context, where string, args ...any) (o
 		err := rows.Scan(&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded,
 			&metadata, &r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
 			&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run,
-			&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch)
+			&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, &r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened))
 		if err != nil {
 			return err
 		}
@@ -90,7 +92,7 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		where, args = where+" AND c.agent = ?", append(args, *cq.Agent)
 	}
 	if cq.Parent != uuid.Nil {
-		where, args = where+" AND c.parent = ? AND c.parent <> zeroblob(16)", append(args, cq.Parent)
+		where, args = where+" AND (c.parent = ? AND c.parent <> zeroblob(16) AND c.fork_of = zeroblob(16) OR c.fork_of = ? AND c.lineage <> '')", append(args, cq.Parent, cq.Parent)
 	}
 	if !cq.External.IsZero() {
 		where += " AND " + hasExternal

@@ -194,24 +194,22 @@ func (q *session) copyVersions(ctx context.Context, r *store.CollectionRow, laye
 }
 
 // Flatten implements store.CollectionRemoval.
-func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
-	layers, err := q.Layers(ctx, r, r.Head)
-	if err != nil {
-		return err
-	}
-	for i := 1; i < len(layers); i++ {
+func (q *session) Flatten(ctx context.Context, r store.CollectionRow, layers []memory.Layer, keep int) error {
+	for i := 1; i < keep; i++ {
 		if err := q.flattenLayer(ctx, r, layers, i); err != nil {
 			return err
 		}
 	}
-	root, ok, err := q.Collection(ctx, r.Tenant, layers[len(layers)-1].Collection)
-	if err != nil || !ok {
-		return orMissing(err)
-	}
-	if _, err := q.exec(ctx, "UPDATE collections SET parent = zeroblob(16), parent_revision = 0 WHERE tenant = ? AND id = ?", r.Tenant, r.ID); err != nil {
+	to, err := store.FlattenTo(ctx, q, r, layers, keep)
+	if err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, "UPDATE collection_heads SET origin = ? WHERE tenant = ? AND collection = ?", root.Origin, r.Tenant, r.ID); err != nil {
+	if _, err := q.exec(ctx, `UPDATE collections SET fork_revision = CASE WHEN fork_of = zeroblob(16) THEN parent_revision ELSE fork_revision END,
+ fork_of = CASE WHEN fork_of = zeroblob(16) THEN parent ELSE fork_of END, parent = ?, parent_revision = ?, lineage = ? WHERE tenant = ? AND id = ?`,
+		to.Reads.Collection, to.Reads.Bound, to.Lineage, r.Tenant, r.ID); err != nil {
+		return err
+	}
+	if _, err := q.exec(ctx, "UPDATE collection_heads SET origin = ? WHERE tenant = ? AND collection = ?", to.Origin, r.Tenant, r.ID); err != nil {
 		return err
 	}
 	h, err := q.Head(ctx, r.Tenant, r.ID)
@@ -222,13 +220,6 @@ func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
 		return err
 	}
 	return q.SaveHead(ctx, r.Tenant, r.ID, h)
-}
-
-func orMissing(err error) error {
-	if err == nil {
-		return fault.Missing("collection")
-	}
-	return err
 }
 
 func (q *session) flattenLayer(ctx context.Context, r store.CollectionRow, layers []memory.Layer, i int) error {

@@ -17,18 +17,18 @@ import (
 
 // Layers implements store.CollectionRows.
 func (q *session) Layers(ctx context.Context, r store.CollectionRow, at memory.Revision) ([]memory.Layer, error) {
-	layers := []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.EraseEpoch}}
-	parent, bound := r.Parent, min(at, r.ParentRevision)
+	layers := []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.EraseEpoch, Flattened: r.Flattened}}
+	parent, bound := r.Reads.Collection, min(at, r.Reads.Bound)
 	for parent != uuid.Nil {
-		if len(layers) > memory.MaxLineage {
+		if len(layers) > memory.DeepestLineage+1 {
 			return nil, fault.New(fault.Internal, "the lineage of collection %s is too deep or a circle", r.ID)
 		}
 		var next uuid.UUID
 		var point memory.Revision
 		l := memory.Layer{Collection: parent, Bound: bound}
-		ok, err := q.get(ctx, `SELECT c.parent, c.parent_revision, h.erase_epoch FROM collections c
+		ok, err := q.get(ctx, `SELECT c.parent, c.parent_revision, h.erase_epoch, c.lineage FROM collections c
  JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ? AND c.id = ?`,
-			[]any{r.Tenant, parent}, &next, &point, &l.EraseEpoch)
+			[]any{r.Tenant, parent}, &next, &point, &l.EraseEpoch, store.JSON(&l.Flattened))
 		if err != nil {
 			return nil, err
 		}

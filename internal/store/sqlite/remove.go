@@ -13,12 +13,21 @@ func (q *session) Forks(ctx context.Context, c store.CollectionRow, now time.Tim
  OR EXISTS (SELECT 1 FROM collections k WHERE k.tenant = c.tenant AND k.parent = c.id AND k.state <> 'deleting')) ORDER BY c.id`, c.Tenant, c.ID, now)
 }
 
+// Holders implements store.CollectionRemoval.
+func (q *session) Holders(ctx context.Context, c store.CollectionRow) ([]store.CollectionRow, error) {
+	return q.collections(ctx, "WHERE c.tenant = ? AND c.lineage <> '' AND c.state <> 'deleting' AND instr(c.lineage, ?) > 0 ORDER BY c.id", c.Tenant, c.ID.String())
+}
+
 // MarkCollectionDeleted implements store.CollectionRemoval.
 func (q *session) MarkCollectionDeleted(ctx context.Context, r store.CollectionRow, now time.Time) error {
 	if _, err := q.exec(ctx, "UPDATE collections SET state = 'deleting' WHERE tenant = ? AND id = ?", r.Tenant, r.ID); err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, "UPDATE jobs SET state = 'cancelled', lease = zeroblob(16), lease_until = 0, finished_at = ? WHERE tenant = ? AND collection = ? AND state IN ('queued', 'running')",
+	_, err := q.exec(ctx, "UPDATE collections SET fork_of = zeroblob(16), fork_revision = 0 WHERE tenant = ? AND fork_of = ? AND lineage <> ''", r.Tenant, r.ID)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "UPDATE jobs SET state = 'cancelled', lease = zeroblob(16), lease_until = 0, finished_at = ? WHERE tenant = ? AND collection = ? AND state IN ('queued', 'running')",
 		now, r.Tenant, r.ID)
 	return err
 }

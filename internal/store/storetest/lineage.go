@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,9 @@ func lineageCases() []testCase {
 		{"Merges", merges},
 		{"Snapshots", snapshots},
 		{"RevisionAt", revisionAt},
+		{"Flatten", flatten},
+		{"FlattenErase", flattenErase},
+		{"DeepestFork", deepestFork},
 	}
 }
 
@@ -151,13 +155,109 @@ func revisionAt(_ *testing.T, w *world) {
 	w.assertf(at(f.ID, between.Add(90*time.Minute)) == 2, "before the fork's own first changeset")
 }
 
+// chain forks a collection so often, with a note of its own in each layer, and more in the largest.
+func (w *world) chain(c uuid.UUID, forks, largest int) []uuid.UUID {
+	w.t.Helper()
+	var ids []uuid.UUID
+	for i := range forks + 1 {
+		if i > 0 {
+			c = w.mustFork(c, -1, fmt.Sprint(c, "-", i)).ID
+		}
+		w.add(c, fmt.Sprint("own ", i))
+		for k := 0; i == largest && k < 20; k++ {
+			w.add(c, fmt.Sprint("many ", k))
+		}
+		ids = append(ids, c)
+	}
+	return ids
+}
+
+// flatten: only the largest layer is not copied, nothing that can be seen changes, and the collections stay related.
+func flatten(_ *testing.T, w *world) {
+	for _, largest := range []int{0, 4, memory.MaxLineage - 1, memory.MaxLineage} {
+		c := w.collection(fmt.Sprint("c", largest))
+		first := w.add(c.ID, "first")
+		ids := w.chain(c.ID, memory.MaxLineage, largest)
+		last := ids[len(ids)-1]
+		jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: last}))(w.t)
+		w.assertf(slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFlatten }), "a deep fork has a job that flattens it: %v", jobs)
+		w.put(last, memory.Note{ID: first.ID, Content: "changed"})
+		parent := must(w.ResolveCollection(w.ctx, w.all, last.String()))(w.t).Parent
+		before := w.picture(last)
+		w.noError(w.FlattenLineage(w.ctx, w.all, last))
+		v := w.view(last)
+		w.assertf(len(v.Layers) <= memory.MaxLineage && slices.ContainsFunc(v.Layers, func(l memory.Layer) bool { return l.Collection == ids[largest] }),
+			"the largest is layer %d, left are %+v", largest, v.Layers)
+		after := w.picture(last)
+		w.assertf(before == after, "before:\n%s\nafter:\n%s", before, after)
+		w.assertf(v.Collection.Parent == parent && parent == ids[len(ids)-2], "its parent is %s", v.Collection.Parent)
+		forks := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Parent: parent}))(w.t)
+		w.assertf(slices.ContainsFunc(forks, func(f memory.Collection) bool { return f.ID == last }), "it is listed as a fork of its parent: %v", forks)
+		w.noError(w.FlattenLineage(w.ctx, w.all, last))
+		w.verify()
+	}
+}
+
+// picture shows a collection at each revision, and how it differs from each collection of its lineage.
+func (w *world) picture(id uuid.UUID) string {
+	w.t.Helper()
+	var out strings.Builder
+	v := w.view(id)
+	for at := memory.Revision(0); at <= v.At; at++ {
+		past := w.viewAt(id, at)
+		fmt.Fprintln(&out, at, w.contents(past), must(w.Counts(w.ctx, w.all, past))(w.t))
+	}
+	for _, l := range v.Logs() {
+		base := w.view(l.Collection)
+		shared, ok := memory.Shared(&base, &v)
+		fmt.Fprintln(&out, l, shared, ok, must(w.Touched(w.ctx, w.all, base, v))(w.t))
+	}
+	for _, c := range must(w.Changes(w.ctx, w.all, v, 0, 0))(w.t) {
+		fmt.Fprintln(&out, c.Revision, c.Cause, c.Notes, c.Links)
+	}
+	return out.String()
+}
+
+// flattenErase: what a note was is erased from the forks that hold a copy of it, also after the collection between was deleted.
+func flattenErase(_ *testing.T, w *world) {
+	c := w.collection("c")
+	secret := w.add(c.ID, "mark")
+	ids := w.chain(c.ID, memory.MaxLineage, memory.MaxLineage)
+	middle, last := ids[2], ids[len(ids)-1]
+	inMiddle := w.add(middle, "mark in between") // not visible below it
+	w.noError(w.FlattenLineage(w.ctx, w.all, last))
+	w.assertf(len(w.view(last).Layers) == 1, "the largest holds all")
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, middle, true, memory.AuditEntry{})))
+	w.delete(c.ID, secret.ID)
+	out := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{secret.ID}, nil, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	w.assertf(slices.Contains(out.Layers, last), "erased from %v", out.Layers)
+	w.wantFault(errOf(w.History(w.ctx, w.all, w.view(last), secret.ID, 0, 0)), fault.NotFound)
+	_, seen := w.get(w.view(ids[3]), inMiddle.ID)
+	w.assertf(!seen, "written after the fork")
+}
+
+// deepestFork: forks of forks are made faster than jobs flatten them.
+func deepestFork(_ *testing.T, w *world) {
+	c := w.collection("c")
+	ids := w.chain(c.ID, memory.DeepestLineage+8, 0)
+	v := w.view(ids[len(ids)-1])
+	w.assertf(len(v.Layers) <= memory.DeepestLineage+1 && len(w.contents(v)) == len(ids)+20, "%d layers show %v", len(v.Layers), w.contents(v))
+}
+
 // compareTouched checks that no difference between two views of the model is missed.
 func (m *model) compareTouched(rt *rapid.T) {
 	a, b := m.pick(rt), m.pick(rt)
 	x, y := m.viewAt(a.id, m.revision(rt, a)), m.viewAt(b.id, m.revision(rt, b))
-	if _, related := memory.Ancestor(&x, &y); !related {
+	shared, related := memory.Shared(&x, &y)
+	want := min(x.At, y.At)
+	for want >= 0 && (a.at[want] == nil || a.at[want] != b.at[want]) {
+		want--
+	}
+	m.assertf(related == (want >= 0), "%s and %s are related: %v", a.name, b.name, related)
+	if !related {
 		return
 	}
+	m.assertf(shared.Bound == want, "%s at %d and %s at %d share a log up to %d, want %d", a.name, x.At, b.name, y.At, shared.Bound, want)
 	t := must(m.Touched(m.ctx, m.world.all, x, y))(m.t)
 	was, now := a.at[x.At], b.at[y.At]
 	for _, id := range m.ids {

@@ -28,7 +28,8 @@ func RandomHistories(t *testing.T, h Harness) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"write":  m.write,
 			"write2": m.write, // makes writes twice as likely
-			"fork":   m.fork,
+			"fork":   func(rt *rapid.T) { m.fork(rt, m.pick(rt)) },
+			"flat":   m.flatten,
 			"copy":   m.copy,
 			"delete": m.delete,
 			"recall": m.recall,
@@ -94,27 +95,36 @@ func (s *snapshot) visible() map[memory.LinkID]float64 {
 type modelCollection struct {
 	id          uuid.UUID
 	name        string
-	parent      *modelCollection
-	first, head memory.Revision // the readable revisions
+	reads       *modelCollection // whose layer comes after its own; nil: none
+	first, head memory.Revision  // the readable revisions
 	at          map[memory.Revision]*snapshot
 	usage       map[uuid.UUID]int64
+}
+
+// holdUse copies the use that another collection counted, where it has none of its own.
+func (c *modelCollection) holdUse(of *modelCollection) {
+	for id, n := range of.usage {
+		if _, ok := c.usage[id]; !ok {
+			c.usage[id] = n
+		}
+	}
 }
 
 // GoString shortens the output of rapid.
 func (c *modelCollection) GoString() string { return c.name }
 
 func (c *modelCollection) depth() int {
-	if c.parent == nil {
+	if c.reads == nil {
 		return 1
 	}
-	return 1 + c.parent.depth()
+	return 1 + c.reads.depth()
 }
 
 func (c *modelCollection) used(note uuid.UUID) int64 {
-	if n, ok := c.usage[note]; ok || c.parent == nil {
+	if n, ok := c.usage[note]; ok || c.reads == nil {
 		return n
 	}
-	return c.parent.used(note)
+	return c.reads.used(note)
 }
 
 type model struct {
@@ -128,7 +138,7 @@ type model struct {
 
 func (m *model) add(c memory.Collection, parent *modelCollection, at map[memory.Revision]*snapshot) {
 	m.all = append(m.all, &modelCollection{
-		id: c.ID, name: c.Name, parent: parent, first: c.Floor, head: c.Head, at: at, usage: map[uuid.UUID]int64{},
+		id: c.ID, name: c.Name, reads: parent, first: c.Floor, head: c.Head, at: at, usage: map[uuid.UUID]int64{},
 	})
 }
 
@@ -150,8 +160,9 @@ func (m *model) note(rt *rapid.T) uuid.UUID {
 	return m.ids[rapid.IntRange(0, len(m.ids)-1).Draw(rt, "note")]
 }
 
-func (m *model) write(rt *rapid.T) {
-	c := m.pick(rt)
+func (m *model) write(rt *rapid.T) { m.writeTo(rt, m.pick(rt)) }
+
+func (m *model) writeTo(rt *rapid.T, c *modelCollection) {
 	next, made, logged := c.at[c.head].clone(), []uuid.UUID(nil), false
 	abort := rapid.IntRange(0, 9).Draw(rt, "abort") == 0
 	_, err := m.tryWrite(c.id, func(tx memory.Tx) error {
@@ -257,20 +268,54 @@ func (m *model) linkTo(rt *rapid.T, tx memory.Tx, next *snapshot) bool {
 	return changed
 }
 
-func (m *model) fork(rt *rapid.T) {
-	p := m.pick(rt)
+func (m *model) fork(rt *rapid.T, p *modelCollection) {
 	at := m.revision(rt, p)
 	f, err := m.world.fork(p.id, at, m.name())
-	if p.depth() == memory.MaxLineage {
-		m.wantFault(err, fault.LineageTooDeep)
-		return
-	}
 	m.noError(err)
 	history := map[memory.Revision]*snapshot{}
 	for r := p.first; r <= at; r++ {
 		history[r] = p.at[r]
 	}
 	m.add(f, p, history)
+}
+
+// flatten makes a lineage too deep, and flattens it.
+func (m *model) flatten(rt *rapid.T) {
+	if len(m.all) > 20 {
+		return
+	}
+	c := m.pick(rt)
+	for c.depth() <= memory.MaxLineage {
+		m.fork(rt, c)
+		c = m.all[len(m.all)-1]
+		m.writeTo(rt, c)
+	}
+	m.noError(m.FlattenLineage(m.ctx, m.world.all, c.id))
+	m.readLayers()
+	m.assertf(c.depth() <= memory.MaxLineage, "%s still has %d layers", c.name, c.depth())
+	for at := c.first; at <= c.head; at++ {
+		m.compare(c, at)
+	}
+}
+
+// readLayers follows what flattening did: a collection that no longer reads others holds what they counted.
+func (m *model) readLayers() {
+	before, next := map[*modelCollection]*modelCollection{}, map[*modelCollection]*modelCollection{}
+	for _, c := range m.all {
+		before[c] = c.reads
+		if layers := m.view(c.id).Layers; len(layers) > 1 {
+			next[c] = m.all[slices.IndexFunc(m.all, func(o *modelCollection) bool { return o.id == layers[1].Collection })]
+		}
+	}
+	for c, reads := range next {
+		m.assertf(reads != nil, "%s reads what is gone", c.name)
+	}
+	for _, c := range m.all {
+		for p := before[c]; p != next[c]; p = before[p] {
+			c.holdUse(p)
+		}
+		c.reads = next[c]
+	}
 }
 
 func (m *model) copy(rt *rapid.T) {
@@ -300,7 +345,7 @@ func (m *model) delete(rt *rapid.T) {
 	_, err := m.DeleteCollection(m.ctx, m.world.all, c.id, materialize, memory.AuditEntry{})
 	var forks []*modelCollection
 	for _, f := range m.all {
-		if f.parent == c {
+		if f.reads == c {
 			forks = append(forks, f)
 		}
 	}
@@ -310,12 +355,8 @@ func (m *model) delete(rt *rapid.T) {
 	}
 	m.noError(err)
 	for _, f := range forks {
-		for _, id := range m.ids {
-			if n := f.used(id); n > 0 {
-				f.usage[id] = n
-			}
-		}
-		f.parent = nil
+		f.holdUse(c)
+		f.reads = c.reads
 	}
 	m.all = slices.DeleteFunc(m.all, func(o *modelCollection) bool { return o == c })
 	if rapid.Bool().Draw(rt, "remove") {

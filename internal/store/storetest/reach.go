@@ -95,6 +95,7 @@ func reachTable() map[string]reachCase {
 		"DeleteCollection": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.DeleteCollection(w.ctx, s, g.collection, true, memory.AuditEntry{}))
 		}),
+		"FlattenLineage": both(func(w *world, s tenant.Scope, g targets) error { return w.FlattenLineage(w.ctx, s, g.collection) }),
 		"RemoveRows": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.RemoveRows(w.ctx, s, g.collection, 10))
 		}),

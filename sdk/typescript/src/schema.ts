@@ -3202,8 +3202,8 @@ export interface components {
              * @enum {string}
              */
             mode?: "fork" | "copy";
-            /** @description Default the head. */
-            at_revision?: components["schemas"]["Revision"];
+            /** @description The fork point: a revision, a time (RFC 3339) or the name of a snapshot. Default the head. */
+            at_revision?: components["schemas"]["AsOf"];
             ttl_seconds?: components["schemas"]["TTL"];
             /**
              * @description Notes per step of a copy.
@@ -3748,8 +3748,7 @@ export interface components {
              * @default false
              */
             explain?: boolean;
-            /** @description Read this revision. */
-            as_of?: components["schemas"]["Revision"];
+            as_of?: components["schemas"]["AsOf"];
             /** @description Wait, for a short time, until the collection has this revision. */
             min_revision?: components["schemas"]["Revision"];
         };
@@ -5373,6 +5372,13 @@ export interface components {
             revision: components["schemas"]["Revision"];
         };
         /**
+         * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+         * @example 42
+         * @example 2026-01-31T12:00:00Z
+         * @example before the trip
+         */
+        AsOf: number | string;
+        /**
          * @description A revision, a time (RFC 3339) or the name of a snapshot.
          * @example before the trip
          */
@@ -5468,6 +5474,12 @@ export interface components {
              */
             review?: boolean;
             /**
+             * @description `none` answers 202 with a job. So does a merge that touches more than 10,000 notes.
+             * @default done
+             * @enum {string}
+             */
+            wait?: "none" | "done";
+            /**
              * Format: double
              * @description With `review`: new notes whose attribute `confidence` is at least this are merged at once.
              */
@@ -5498,8 +5510,15 @@ export interface components {
             };
             conflicts: components["schemas"]["MergeConflict"][];
             review?: components["schemas"]["Review"];
+            job?: components["schemas"]["Job"];
         };
         RollbackRequest: {
+            /**
+             * @description `none` answers 202 with a job. So does a rollback that touches more than 10,000 notes.
+             * @default done
+             * @enum {string}
+             */
+            wait?: "none" | "done";
             revision?: components["schemas"]["Revision"];
             /** Format: date-time */
             at?: string;
@@ -5509,6 +5528,7 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description Notes that were restored, changed back or deleted. */
             changed: number;
+            job?: components["schemas"]["Job"];
         };
         SnapshotRequest: {
             /** @description Begins with a letter; without a slash. */
@@ -5754,11 +5774,7 @@ export interface components {
             collections?: components["schemas"]["Ref"][];
             /** @description All collections that have these ids of an application. Only where the path has none. */
             external?: components["schemas"]["External"];
-            /**
-             * Format: int64
-             * @description Read at this revision instead of the head.
-             */
-            as_of?: number;
+            as_of?: components["schemas"]["AsOf"];
             /**
              * Format: int64
              * @description Wait, for a limited time, until the index has this revision.
@@ -5909,11 +5925,7 @@ export interface components {
             collections?: components["schemas"]["Ref"][];
             /** @description All collections that have these ids of an application. Only where the path has none. */
             external?: components["schemas"]["External"];
-            /**
-             * Format: int64
-             * @description Read at this revision instead of the head.
-             */
-            as_of?: number;
+            as_of?: components["schemas"]["AsOf"];
             /**
              * Format: int64
              * @description Wait, for a limited time, until the index has this revision.
@@ -6198,7 +6210,7 @@ export interface components {
         };
         /**
          * @description The state does not allow it (`conflict`, `already_exists`, `ambiguous_name`,
-         *     `lineage_too_deep`, `has_forks`, `idempotency_reuse`).
+         *     `has_forks`, `idempotency_reuse`).
          */
         Conflict: {
             headers: {
@@ -6361,8 +6373,11 @@ export interface components {
         limit: number;
         /** @description The `next_cursor` of the previous page. */
         cursor: string;
-        /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
-        asOf: number;
+        /**
+         * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+         *     is 422, one below the floor is 410.
+         */
+        asOf: components["schemas"]["AsOf"];
         /** @description Wait, for a limited time, until this revision can be read. */
         minRevision: number;
         /** @description Id of the session. */
@@ -7589,7 +7604,7 @@ export interface operations {
                     "application/json": components["schemas"]["MergeResult"];
                 };
             };
-            /** @description The review that waits for approval. */
+            /** @description The review that waits for approval, or the job that merges; its result says what `merged` and `conflicts` do here. */
             202: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
@@ -7635,6 +7650,16 @@ export interface operations {
         responses: {
             /** @description What was changed. */
             200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RollbackResult"];
+                };
+            };
+            /** @description The job that returns to the revision. */
+            202: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
                     [name: string]: unknown;
@@ -7997,7 +8022,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8187,7 +8215,10 @@ export interface operations {
     listLayers: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8235,7 +8266,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8281,7 +8315,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8331,7 +8368,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8373,7 +8413,10 @@ export interface operations {
     getTiers: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8473,7 +8516,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8565,7 +8611,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8609,7 +8658,10 @@ export interface operations {
             query?: {
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8859,7 +8911,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -8945,7 +9000,10 @@ export interface operations {
     getBlock: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11294,7 +11352,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11467,7 +11528,10 @@ export interface operations {
     getNote: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11631,7 +11695,10 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11675,7 +11742,10 @@ export interface operations {
     blameNote: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11773,7 +11843,10 @@ export interface operations {
     listLinks: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -11923,7 +11996,10 @@ export interface operations {
                 depth?: number;
                 /** @description At most this many notes. */
                 limit?: number;
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
@@ -12112,7 +12188,10 @@ export interface operations {
     getMainContext: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];

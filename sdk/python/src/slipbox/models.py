@@ -1365,17 +1365,6 @@ class Merged(Model):
     links: int
 
 
-class RollbackResult(Model):
-    revision: int
-    """
-    A position in a collection's log.
-    """
-    changed: int
-    """
-    Notes that were restored, changed back or deleted.
-    """
-
-
 class Snapshot(Model):
     name: str
     revision: int
@@ -2632,6 +2621,19 @@ class MergeResult(Model):
     merged: Merged
     conflicts: list[MergeConflict]
     review: Review | None = None
+    job: Job | None = None
+
+
+class RollbackResult(Model):
+    revision: int
+    """
+    A position in a collection's log.
+    """
+    changed: int
+    """
+    Notes that were restored, changed back or deleted.
+    """
+    job: Job | None = None
 
 
 class SearchResult(Model):

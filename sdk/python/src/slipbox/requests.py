@@ -112,7 +112,7 @@ class CloneRequest(TypedDict):
     name: NotRequired[str]
     external: NotRequired[External]
     mode: NotRequired[Literal["fork", "copy"]]
-    at_revision: NotRequired[int]
+    at_revision: NotRequired[int | str]
     ttl_seconds: NotRequired[int]
     batch_size: NotRequired[int]
     blocks: NotRequired[Literal["copy", "share"]]
@@ -173,7 +173,7 @@ class RecallInput(TypedDict):
     k: NotRequired[int]
     combined: NotRequired[bool]
     explain: NotRequired[bool]
-    as_of: NotRequired[int]
+    as_of: NotRequired[int | str]
     min_revision: NotRequired[int]
 
 
@@ -414,12 +414,14 @@ MergeRequest = TypedDict(
         "min_age_seconds": NotRequired[int],
         "dry_run": NotRequired[bool],
         "review": NotRequired[bool],
+        "wait": NotRequired[Literal["none", "done"]],
         "approve_from": NotRequired[float],
     },
 )
 
 
 class RollbackRequest(TypedDict):
+    wait: NotRequired[Literal["none", "done"]]
     revision: NotRequired[int]
     at: NotRequired[str]
     snapshot: NotRequired[str]
@@ -620,7 +622,7 @@ class SearchRequest(TypedDict):
     queries: NotRequired[list[SearchQuery]]
     collections: NotRequired[list[str]]
     external: NotRequired[External]
-    as_of: NotRequired[int]
+    as_of: NotRequired[int | str]
     min_revision: NotRequired[int]
 
 
@@ -646,5 +648,5 @@ class ContextRequest(TypedDict):
     fields: NotRequired[list[NoteField]]
     collections: NotRequired[list[str]]
     external: NotRequired[External]
-    as_of: NotRequired[int]
+    as_of: NotRequired[int | str]
     min_revision: NotRequired[int]

@@ -1,0 +1,15 @@
+-- compatible-from: 1
+-- A fork may hold what its ancestors showed it. lineage lists them, nearest first, with the revision up to which; fork_of is the
+-- collection that it was forked from, while it no longer reads it. Zero: that is the parent.
+
+-- +goose Up
+ALTER TABLE collections ADD COLUMN fork_of uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000';
+ALTER TABLE collections ADD COLUMN fork_revision bigint NOT NULL DEFAULT 0;
+ALTER TABLE collections ADD COLUMN lineage text NOT NULL DEFAULT '' COLLATE "C";
+CREATE INDEX collections_flattened ON collections (tenant, fork_of) WHERE lineage <> '';
+
+-- +goose Down
+DROP INDEX collections_flattened;
+ALTER TABLE collections DROP COLUMN lineage;
+ALTER TABLE collections DROP COLUMN fork_revision;
+ALTER TABLE collections DROP COLUMN fork_of;
