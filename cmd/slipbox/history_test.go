@@ -52,10 +52,10 @@ func TestImportHistories(t *testing.T) {
 	if hits := p.pipe(t, "", "search", "-c", "past", "When do I fly to Lisbon?", "-k", "1"); !strings.Contains(hits, "2025-10-09T08:53:21.25Z") {
 		t.Errorf("the message: %s", hits)
 	}
-	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0"} {
+	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0", "memorybank", "letta"} {
 		at := filepath.Join(histories, name)
-		if name == "jsonl" || name == "mem0" {
-			at = filepath.Join(at, map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name])
+		if file := map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name]; file != "" {
+			at = filepath.Join(at, file)
 		}
 		one := object(t, p.pipe(t, "", "import", at, "-c", "all", "--create", "mem0"))
 		two := object(t, p.pipe(t, "", "import", at, "-c", "all"))
@@ -69,6 +69,17 @@ func TestImportHistories(t *testing.T) {
 	}
 	if out := object(t, p.pipe(t, "", append(person, "--me", "Nora")...)); out["created"] != 4.0 {
 		t.Errorf("two people, of whom one is remembered: %v", out)
+	}
+	// A file of a system that is here, too, is taken whole: with strengths and summaries, blocks and calls of tools.
+	for name, policy := range map[string]string{"memorybank": "memorybank", "letta": "memgpt"} {
+		one := object(t, p.pipe(t, "", "import", histories+name, "-c", policy, "--create", policy))
+		two := object(t, p.pipe(t, "", "import", histories+name, "-c", policy))
+		if one["created"].(float64) < 7 || two["created"] != 0.0 || two["known"] != one["created"] {
+			t.Errorf("%s, whole: %v, then %v", name, one, two)
+		}
+	}
+	if facts := p.pipe(t, "", "search", "-c", "memorybank", "What did Nora plant?"); !strings.Contains(facts, "Nora planted tomatoes.") {
+		t.Errorf("the summary of MemoryBank: %s", facts)
 	}
 	strange := filepath.Join(t.TempDir(), "data.json")
 	if err := os.WriteFile(strange, []byte(`{"rows": [1, 2]}`), 0o600); err != nil {

@@ -62,7 +62,7 @@ func fixture(t *testing.T, name string) []byte {
 // What is no export, or only the beginning of one, is refused with a reason, wherever it ends.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json"} {
+	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json", "memorybank/nora.json", "letta/sam.af"} {
 		raw := fixture(t, name)
 		for end := 0; end < len(bytes.TrimSpace(raw)); end += 1 + len(raw)/90 {
 			if _, r, err := translate(t, put(t, filepath.Base(name), raw[:end]), Options{}); err == nil {

@@ -55,6 +55,8 @@ func formats() []format {
 		{"claude", "Claude's conversations.json, or the zip with it", isClaude, func() translator { return &claude{} }},
 		{"telegram", "Telegram's result.json, or the folder with it", isTelegram, func() translator { return &telegram{} }},
 		{"memoryos", "the folder of a user of MemoryOS, or its short_term.json", isMemoryOS, func() translator { return &memoryOS{} }},
+		{"memorybank", "a JSON file of memories of MemoryBank", isMemoryBank, func() translator { return &memoryBank{} }},
+		{"letta", "an agent file of Letta (.af)", isLetta, func() translator { return &letta{} }},
 		{"mem0", "a JSON file of memories of mem0", isMem0, func() translator { return &mem0{} }},
 		{"jsonl", "lines of JSON, or a JSON list, of messages or notes", isLines, func() translator { return &lines{} }},
 		{"whatsapp", "a chat that WhatsApp exported (text or zip)", isWhatsApp, func() translator { return &whatsApp{} }},
