@@ -89,3 +89,39 @@ func TestImportHistories(t *testing.T) {
 		t.Errorf("what is not recognized: exit %d, %s", code, problems)
 	}
 }
+
+// What a person exports comes back with the same words, by the same command that imports a history. A file is never written over.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	p.pipe(t, "", "import", histories+"jsonl/chat.jsonl", "-c", "all", "--create", "amem")
+	at := filepath.Join(t.TempDir(), "all.jsonl")
+	p.pipe(t, "", "export", at, "-c", "all")
+	raw, err := os.ReadFile(at)
+	if err != nil || !strings.Contains(string(raw), "Ich wohne in Rom.") {
+		t.Fatalf("%s %v", raw, err)
+	}
+	if _, problems, code := p.run(t, "", "export", at, "-c", "all"); code != 1 || !strings.Contains(problems, "exists") {
+		t.Errorf("a second export: exit %d, %s", code, problems)
+	}
+	back := object(t, p.pipe(t, "", "import", at, "-c", "again", "--create", "amem"))
+	if n := float64(strings.Count(string(raw), "\n")); back["created"] != n || fmt.Sprint(back["skipped"]) != "[]" {
+		t.Errorf("%v notes came back of %v: %v", back["created"], n, back)
+	}
+	if said := p.pipe(t, "", "export", "-c", "again"); said != string(raw) {
+		t.Errorf("the export of what came back:\n%s\nwant\n%s", said, raw)
+	}
+	text := filepath.Join(t.TempDir(), "all.md")
+	p.pipe(t, "", "export", text, "-c", "all")
+	if raw, err := os.ReadFile(text); err != nil || !strings.HasPrefix(string(raw), "# all\n") {
+		t.Errorf("%s %v", raw, err)
+	}
+	gone := filepath.Join(t.TempDir(), "none.jsonl")
+	if _, problems, code := p.run(t, "", "export", gone, "-c", "nothing"); code != 3 || !strings.Contains(problems, "not found") {
+		t.Errorf("no collection: exit %d, %s", code, problems)
+	}
+	if _, err := os.Stat(gone); err == nil {
+		t.Error("an export that failed leaves a file")
+	}
+}

@@ -161,6 +161,7 @@ func (s *Server) mountCore(deps Core) error {
 		"deleteSnapshot":        h.deleteSnapshot,
 		"blameNote":             h.blameNote,
 		"importNotes":           h.importNotes,
+		"exportCollection":      h.exportCollection,
 		"consolidateCollection": h.consolidateCollection,
 		"reembedCollection":     h.reembedCollection,
 		"refreshCollection":     h.refreshCollection,

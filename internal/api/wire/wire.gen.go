@@ -121,6 +121,25 @@ const (
 	HitSourcesVector  HitSources = "vector"
 )
 
+// Defines values for ImportNoteAnalyst.
+const (
+	ImportNoteAnalystHeuristic ImportNoteAnalyst = "heuristic"
+	ImportNoteAnalystModel     ImportNoteAnalyst = "model"
+)
+
+// Defines values for ImportNoteState.
+const (
+	ImportNoteStateEvolved ImportNoteState = "evolved"
+	ImportNoteStateRaw     ImportNoteState = "raw"
+)
+
+// Defines values for ImportNoteSupplied.
+const (
+	ImportNoteSuppliedContext  ImportNoteSupplied = "context"
+	ImportNoteSuppliedKeywords ImportNoteSupplied = "keywords"
+	ImportNoteSuppliedTags     ImportNoteSupplied = "tags"
+)
+
 // Defines values for IndexStateState.
 const (
 	IndexStateStateCold    IndexStateState = "cold"
@@ -471,6 +490,12 @@ const (
 // Defines values for BuildContextParamsInclude.
 const (
 	BuildContextParamsIncludeEvicted BuildContextParamsInclude = "evicted"
+)
+
+// Defines values for ExportCollectionParamsFormat.
+const (
+	ExportCollectionParamsFormatJsonl    ExportCollectionParamsFormat = "jsonl"
+	ExportCollectionParamsFormatMarkdown ExportCollectionParamsFormat = "markdown"
 )
 
 // Defines values for ListFactsParamsValid.
@@ -2054,11 +2079,16 @@ type HotNoteList struct {
 // `evolution_history` are the public A-MEM names of `occurred_at`, `usage.access_count`,
 // `usage.last_access` and `history`.
 type ImportNote struct {
+	// Analyst Who described it.
+	Analyst *ImportNoteAnalyst `json:"analyst,omitempty"`
+
 	// Attributes Free JSON, at most 16 KiB.
 	Attributes *Attributes `json:"attributes,omitempty"`
 	Category   *string     `json:"category,omitempty"`
-	Content    string      `json:"content"`
-	Context    *string     `json:"context,omitempty"`
+
+	// Content Only a block may be empty.
+	Content string  `json:"content"`
+	Context *string `json:"context,omitempty"`
 
 	// CreatedAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
@@ -2076,6 +2106,7 @@ type ImportNote struct {
 	// image is by default its description. Where the collection's embedder takes images, an image is found by what is on
 	// it, and needs no words.
 	Item     *Item    `json:"item,omitempty"`
+	Key      *string  `json:"key,omitempty"`
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
@@ -2090,9 +2121,16 @@ type ImportNote struct {
 	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
-	OccurredAt     *EventTime `json:"occurred_at,omitempty"`
-	RetrievalCount *int64     `json:"retrieval_count,omitempty"`
-	Tags           []string   `json:"tags,omitempty"`
+	OccurredAt     *EventTime        `json:"occurred_at,omitempty"`
+	Provenance     *ImportProvenance `json:"provenance,omitempty"`
+	RetrievalCount *int64            `json:"retrieval_count,omitempty"`
+
+	// State `evolved`: the policy has processed it. By default so if keywords, tags or context are set.
+	State *ImportNoteState `json:"state,omitempty"`
+
+	// Supplied Of keywords, tags and context, those that analysis must not change. By default those that are set.
+	Supplied *[]ImportNoteSupplied `json:"supplied,omitempty"`
+	Tags     []string              `json:"tags,omitempty"`
 
 	// Timestamp RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
@@ -2101,6 +2139,24 @@ type ImportNote struct {
 
 	// Usage Recalls by clients; internal reads do not count.
 	Usage *NoteUsage `json:"usage,omitempty"`
+}
+
+// ImportNoteAnalyst Who described it.
+type ImportNoteAnalyst string
+
+// ImportNoteState `evolved`: the policy has processed it. By default so if keywords, tags or context are set.
+type ImportNoteState string
+
+// ImportNoteSupplied defines model for ImportNote.Supplied.
+type ImportNoteSupplied string
+
+// ImportProvenance defines model for ImportProvenance.
+type ImportProvenance struct {
+	// Sources Notes that it was derived from.
+	Sources []uuid.UUID `json:"sources,omitempty"`
+
+	// Stale A source was deleted or has changed.
+	Stale *bool `json:"stale,omitempty"`
 }
 
 // IndexState The in-memory index of the gateway that answered. Only when one collection is read.
@@ -4784,6 +4840,18 @@ type PostEventParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ExportCollectionParams defines parameters for ExportCollection.
+type ExportCollectionParams struct {
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// Format What is sent.
+	Format *ExportCollectionParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+}
+
+// ExportCollectionParamsFormat defines parameters for ExportCollection.
+type ExportCollectionParamsFormat string
 
 // ListFactsParams defines parameters for ListFacts.
 type ListFactsParams struct {

@@ -556,6 +556,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a collection
+         * @description All notes of the collection at one revision. As `jsonl` one `ImportNote` per line, with ids, keys, times with their offsets, links,
+         *     usage and what it was derived from: an import into an empty collection of the same policy gives the same notes and links.
+         *     As `markdown` a section per note, for people. Past versions and settings are not in it. The answer is sent while it is read; one
+         *     that breaks off is not whole.
+         */
+        get: operations["exportCollection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/consolidate": {
         parameters: {
             query?: never;
@@ -5221,8 +5244,10 @@ export interface components {
         ImportNote: {
             /** Format: uuid */
             id: string;
+            key?: string;
             /** @default note */
             kind?: components["schemas"]["Kind"];
+            /** @description Only a block may be empty. */
             content: string;
             context?: string;
             keywords?: string[];
@@ -5230,6 +5255,19 @@ export interface components {
             category?: string;
             attributes?: components["schemas"]["Attributes"];
             item?: components["schemas"]["Item"];
+            /**
+             * @description `evolved`: the policy has processed it. By default so if keywords, tags or context are set.
+             * @enum {string}
+             */
+            state?: "raw" | "evolved";
+            /** @description Of keywords, tags and context, those that analysis must not change. By default those that are set. */
+            supplied?: ("keywords" | "tags" | "context")[];
+            /**
+             * @description Who described it.
+             * @enum {string}
+             */
+            analyst?: "model" | "heuristic";
+            provenance?: components["schemas"]["ImportProvenance"];
             /** Format: double */
             importance?: number;
             occurred_at?: components["schemas"]["EventTime"];
@@ -5244,6 +5282,12 @@ export interface components {
             /** @description What earlier evolutions did; stored unchanged. */
             history?: unknown[];
             evolution_history?: unknown[];
+        };
+        ImportProvenance: {
+            /** @description Notes that it was derived from. */
+            sources?: string[];
+            /** @description A source was deleted or has changed. */
+            stale?: boolean;
         };
         /** @description Result of one line: `id` and `revision`, or `error`. */
         BulkResult: {
@@ -7812,6 +7856,49 @@ export interface operations {
             503: components["responses"]["Unavailable"];
             504: components["responses"]["Timeout"];
             507: components["responses"]["StorageFull"];
+        };
+    };
+    exportCollection: {
+        parameters: {
+            query?: {
+                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                as_of?: components["parameters"]["asOf"];
+                /** @description What is sent. */
+                format?: "jsonl" | "markdown";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notes. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/markdown": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
         };
     };
     consolidateCollection: {
