@@ -125,3 +125,70 @@ func TestExport(t *testing.T) {
 		t.Error("an export that failed leaves a file")
 	}
 }
+
+// Wiki links of a folder become links between notes, whichever file was imported first, and other links of a note stay. Front matter
+// of Obsidian and properties of Logseq become time, tags and attributes.
+func TestImportLinksFiles(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dir := t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Kiln.md", "---\ndate: 2026-03-01\ntags: [pottery]\naliases: [Ofen]\nproject: A\n---\n# Kiln\nSee [[Glaze recipes|the glazes]] and [[Kiln]] and [[nothing]].\n\n# Again\n[[glaze recipes#Blue]]\n")
+	write("notes/Glaze recipes.md", "Used in the [[ofen]], and in ![[陶器/窯]].\n")
+	write("pages/陶器___窯.md", "date:: 2026-03-02\ntags:: [[work]], clay\n- 窯は三月に届く。\n")
+	write("logseq/bak/Kiln.md", "An old copy. [[Kiln]]")
+	ids := func() map[string]map[string]any {
+		t.Helper()
+		out := map[string]map[string]any{}
+		for _, item := range p.get(t, "/v1/collections/vault/notes")["items"].([]any) {
+			n := item.(map[string]any)
+			section, _ := n["attributes"].(map[string]any)["section"].(string)
+			out[fmt.Sprint(n["attributes"].(map[string]any)["source"], "#", section)] = n
+		}
+		return out
+	}
+	linked := func(n map[string]any) (out []string) {
+		for _, l := range n["links"].([]any) {
+			out = append(out, fmt.Sprint(l.(map[string]any)["target"]))
+		}
+		return out
+	}
+	first := object(t, p.pipe(t, "", "import", dir, "-c", "vault", "--create", "amem", "--no-infer"))
+	is := ids()
+	kiln, again, glaze, oven := is["Kiln.md#Kiln"], is["Kiln.md#Again"], is["notes/Glaze recipes.md#"], is["pages/陶器___窯.md#"]
+	if first["created"] != 4.0 || first["linked"] != 4.0 || kiln == nil || again == nil || glaze == nil || oven == nil {
+		t.Fatalf("the import: %v, %v", first, is)
+	}
+	if got := fmt.Sprint(linked(kiln), linked(again)); got != fmt.Sprintf("[%v] [%v]", glaze["id"], glaze["id"]) {
+		t.Errorf("links of the kiln: %s", got)
+	}
+	if got := linked(glaze); len(got) != 2 {
+		t.Errorf("links of the glazes, by an alias and by a path: %v", got)
+	}
+	if got := fmt.Sprint(kiln["tags"], kiln["occurred_at"], kiln["attributes"].(map[string]any)["project"], oven["tags"], oven["occurred_at"]); got != "[pottery]2026-03-01T00:00:00ZA[work clay]2026-03-02T00:00:00Z" {
+		t.Errorf("front matter: %s", got)
+	}
+	if second := object(t, p.pipe(t, "", "import", dir, "-c", "vault")); second["created"] != 0.0 || second["linked"] != 0.0 {
+		t.Errorf("a second import: %v", second)
+	}
+	body := fmt.Sprintf(`{"links":[{"target":%q},{"target":%q,"relation":"heats","confidence":0.5,"attributes":{"why":"by hand"}}]}`, glaze["id"], oven["id"])
+	p.call(t, "PUT", "/v1/collections/vault/notes/"+kiln["id"].(string)+"/links", strings.NewReader(body))
+	write("Later.md", "x")
+	write("notes/Glaze recipes.md", "Used in the [[ofen]], and [[later]].\n")
+	write("Kiln.md", "---\ndate: 2026-03-01\ntags: [pottery]\naliases: [Ofen]\nproject: A\n---\n# Kiln\nSee [[Glaze recipes]] and [[Later]].\n\n# Again\n[[glaze recipes#Blue]]\n")
+	third := object(t, p.pipe(t, "", "import", dir, "-c", "vault"))
+	links := p.get(t, "/v1/collections/vault/notes/"+kiln["id"].(string)+"/links")["items"].([]any)
+	if third["linked"] != 2.0 || third["replaced"] != 2.0 || len(links) != 3 || !strings.Contains(fmt.Sprint(links), "why:by hand") {
+		t.Errorf("a folder that changed: %v\n%v", third, links)
+	}
+}

@@ -42,6 +42,7 @@ type importReport struct {
 	Replaced int            `json:"replaced"` // notes of an older version of a file that have the text of the new one
 	Deleted  int            `json:"deleted"`  // notes of an older version of a file, of what the new one does not say
 	Kept     int            `json:"kept"`     // such notes that stay: they were changed since, or imported from another place
+	Linked   int            `json:"linked"`   // links that files have to each other
 	Skipped  []importSkip   `json:"skipped"`
 	Differ   int            `json:"differ"`             // messages that were there with other words, and stay as they were
 	Kinds    map[string]int `json:"redacted,omitempty"` // requests in which secrets of a kind were taken out
@@ -134,7 +135,8 @@ type importing struct {
 	refused int // notes that the gateway refused
 	left    int // files that were named and cannot be imported
 	lines   bytes.Buffer
-	held    []string // the file of each line
+	held    []place // of each line
+	wiki    wiki
 	changes []change
 	sent    map[string]bool // by digest: texts that were sent as new notes
 }
@@ -150,6 +152,7 @@ type part struct {
 	transfer.Part
 
 	file, place string // the name of its file, and the digest of where that is
+	n           int    // its position in the file
 	at          string // when it happened, RFC 3339
 	said        map[string]any
 }
@@ -162,7 +165,7 @@ func (p part) attributes() wire.Attributes {
 }
 
 func (i *importing) run(ctx context.Context, args []string) error {
-	i.report.Skipped, i.sent = []importSkip{}, map[string]bool{}
+	i.report.Skipped, i.sent, i.wiki = []importSkip{}, map[string]bool{}, newWiki()
 	var err error
 	if i.options.Zone == nil {
 		if i.options.Zone, err = i.zoneOf(ctx); err != nil {
@@ -189,7 +192,10 @@ func (i *importing) run(ctx context.Context, args []string) error {
 	if err := i.flush(ctx); err != nil {
 		return err
 	}
-	return i.change(ctx)
+	if err := i.change(ctx); err != nil {
+		return err
+	}
+	return i.link(ctx)
 }
 
 // recognize imports the history of an argument, or returns the files of Markdown and text that it has, in order of their names.
@@ -301,14 +307,16 @@ func (i *importing) add(ctx context.Context, f file) error {
 		i.skip(f.name, "it is older than --since")
 		return nil
 	}
+	i.wiki.add(f.name, &d)
 	var fresh []part
 	for n := range d.Parts {
-		if before.take(digest(d.Parts[n].Content)) {
+		if note := before.take(digest(d.Parts[n].Content)); note != nil {
+			i.wiki.found(place{f.name, n}, *note)
 			i.report.Known++
 			continue
 		}
 		fresh = append(fresh, part{
-			Part: d.Parts[n], file: f.name, place: digest(path), at: d.At.UTC().Format(time.RFC3339), said: d.AttributesOf(f.name, n),
+			Part: d.Parts[n], file: f.name, n: n, place: digest(path), at: d.At.UTC().Format(time.RFC3339), said: d.AttributesOf(f.name, n),
 		})
 	}
 	changes, fresh, kept := before.changes(digest(path), fresh)
@@ -340,7 +348,7 @@ func (i *importing) send(ctx context.Context, p part) error {
 		}
 	}
 	i.lines.Write(append(line, '\n'))
-	i.held = append(i.held, p.file)
+	i.held = append(i.held, place{p.file, p.n})
 	i.sent[digest(p.Content)] = true
 	return nil
 }
@@ -380,16 +388,25 @@ func (i *importing) flush(ctx context.Context) error {
 				refused := refusal{Problem: *result.Error}
 				i.refused++
 				if n := result.Line - 1; n >= 0 && n < len(held) {
-					i.skip(held[n], refused.Error())
+					i.skip(held[n].file, refused.Error())
 				}
 			case result.Status == http.StatusOK:
 				i.report.Known++
+				i.sentNote(held, &result.BulkResult)
 			default:
 				i.report.Created++
+				i.sentNote(held, &result.BulkResult)
 			}
 		}
 		return nil
 	})
+}
+
+// sentNote remembers the note of a line.
+func (i *importing) sentNote(held []place, r *wire.BulkResult) {
+	if n := r.Line - 1; n >= 0 && n < len(held) && r.ID != nil {
+		i.wiki.found(held[n], imported{NoteRef: wire.NoteRef{ID: *r.ID}})
+	}
 }
 
 // redacted counts the kinds of secrets that the gateway took out of a request.
@@ -427,6 +444,11 @@ func (i *importing) finish() error {
 	}
 	if i.report.Replaced+i.report.Deleted > 0 {
 		if err := i.out.line("files that changed: %d notes corrected, %d deleted", i.report.Replaced, i.report.Deleted); err != nil {
+			return err
+		}
+	}
+	if i.report.Linked > 0 {
+		if err := i.out.line("%d links between files", i.report.Linked); err != nil {
 			return err
 		}
 	}

@@ -2291,9 +2291,11 @@ type LinkChange struct {
 
 // LinkInput defines model for LinkInput.
 type LinkInput struct {
-	Confidence *float64 `json:"confidence,omitempty"`
-	Relation   *string  `json:"relation,omitempty"`
-	Target     string   `json:"target"`
+	// Attributes Free JSON, at most 16 KiB.
+	Attributes map[string]interface{} `json:"attributes,omitempty"`
+	Confidence *float64               `json:"confidence,omitempty"`
+	Relation   *string                `json:"relation,omitempty"`
+	Target     string                 `json:"target"`
 }
 
 // LinkList defines model for LinkList.

@@ -86,10 +86,6 @@ func sameChoice(a, b *bool) bool { return (a == nil || *a) == (b == nil || *b) }
 // addMessages adds messages. A message that is refused fails alone.
 func (im *Importer) addMessages(ctx context.Context, batch []*newLine, results []ImportResult) error {
 	for len(batch) > 0 {
-		v, err := im.notes.store.OpenView(ctx, im.scope, im.collection.ID.String(), memory.At{})
-		if err != nil {
-			return err
-		}
 		in := NewMessages{Infer: batch[0].infer}
 		for _, l := range batch {
 			in.Messages = append(in.Messages, l.said)
@@ -98,7 +94,7 @@ func (im *Importer) addMessages(ctx context.Context, batch []*newLine, results [
 		if err == nil {
 			for i, l := range batch {
 				n := &out.Messages[i]
-				results[l.at].ID, results[l.at].Revision, results[l.at].Created = n.ID, n.From, n.From > v.At
+				results[l.at].ID, results[l.at].Revision, results[l.at].Created = n.ID, n.From, !out.Found[i]
 				im.byLine[l.line-1] = n.ID
 			}
 			return nil

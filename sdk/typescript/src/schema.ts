@@ -5617,6 +5617,10 @@ export interface components {
              * @default 1
              */
             confidence?: number;
+            /** @description Free JSON, at most 16 KiB. */
+            attributes?: {
+                [key: string]: unknown;
+            };
         };
         LinksInput: {
             links: components["schemas"]["LinkInput"][];

@@ -434,6 +434,7 @@ class LinkInput(TypedDict):
     target: str
     relation: NotRequired[str]
     confidence: NotRequired[float]
+    attributes: NotRequired[dict[str, Any]]
 
 
 class LinksInput(TypedDict):
