@@ -162,6 +162,7 @@ func (s *Server) mountCore(deps Core) error {
 		"blameNote":             h.blameNote,
 		"importNotes":           h.importNotes,
 		"exportCollection":      h.exportCollection,
+		"importHistory":         h.importHistory,
 		"consolidateCollection": h.consolidateCollection,
 		"reembedCollection":     h.reembedCollection,
 		"refreshCollection":     h.refreshCollection,

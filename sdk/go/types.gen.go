@@ -1885,6 +1885,40 @@ type Heartbeats struct {
 	PausedUntil  time.Time `json:"paused_until"`
 }
 
+// History defines model for History.
+type History struct {
+	// AskMe The memory is of one person, several speak, and `me` names none of them.
+	AskMe bool `json:"ask_me"`
+
+	// Doubts What the file does not say, and what was assumed.
+	Doubts []string `json:"doubts,omitempty"`
+
+	// First The first messages or notes, shortened.
+	First []HistoryLine `json:"first"`
+
+	// Format Such as chatgpt.
+	Format string     `json:"format"`
+	From   *time.Time `json:"from,omitempty"`
+
+	// Left What is left out, and how often.
+	Left     map[string]int `json:"left"`
+	Messages int            `json:"messages"`
+	Notes    int            `json:"notes"`
+
+	// People Who speaks, most messages first.
+	People []HistoryPerson `json:"people"`
+
+	// Sessions Conversations, or days of a chat.
+	Sessions int        `json:"sessions"`
+	To       *time.Time `json:"to,omitempty"`
+
+	// Undated What has no date that can be right, and gets that of the import.
+	Undated int `json:"undated"`
+
+	// What What it is, for people.
+	What string `json:"what"`
+}
+
 // HistoryEntry A version with the change that made it; a deletion has `deleted` instead of `note`.
 type HistoryEntry struct {
 	Actor string `json:"actor"`
@@ -1903,6 +1937,17 @@ type HistoryEntry struct {
 	Trigger *string `json:"trigger,omitempty"`
 }
 
+// HistoryLine defines model for HistoryLine.
+type HistoryLine struct {
+	Content    string     `json:"content"`
+	Name       *string    `json:"name,omitempty"`
+	OccurredAt *time.Time `json:"occurred_at,omitempty"`
+
+	// Role Absent for a note.
+	Role    *string `json:"role,omitempty"`
+	Session *string `json:"session,omitempty"`
+}
+
 // HistoryList defines model for HistoryList.
 type HistoryList struct {
 	Items      []HistoryEntry `json:"items"`
@@ -1910,6 +1955,18 @@ type HistoryList struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// HistoryPerson defines model for HistoryPerson.
+type HistoryPerson struct {
+	Messages int    `json:"messages"`
+	Name     string `json:"name"`
+}
+
+// HistoryReport defines model for HistoryReport.
+type HistoryReport struct {
+	Job        *JobRef `json:"job,omitempty"`
+	Understood History `json:"understood"`
 }
 
 // Hit defines model for Hit.

@@ -511,6 +511,13 @@ const (
 	ListFactsParamsConflictsTrue  ListFactsParamsConflicts = "true"
 )
 
+// Defines values for ImportHistoryParamsDates.
+const (
+	ImportHistoryParamsDatesDMY ImportHistoryParamsDates = "DMY"
+	ImportHistoryParamsDatesMDY ImportHistoryParamsDates = "MDY"
+	ImportHistoryParamsDatesYMD ImportHistoryParamsDates = "YMD"
+)
+
 // Defines values for ListKnowledgeParamsOf.
 const (
 	ListKnowledgeParamsOfAssistant ListKnowledgeParamsOf = "assistant"
@@ -2007,6 +2014,40 @@ type Heartbeats struct {
 	PausedUntil  time.Time `json:"paused_until"`
 }
 
+// History defines model for History.
+type History struct {
+	// AskMe The memory is of one person, several speak, and `me` names none of them.
+	AskMe bool `json:"ask_me"`
+
+	// Doubts What the file does not say, and what was assumed.
+	Doubts []string `json:"doubts,omitempty"`
+
+	// First The first messages or notes, shortened.
+	First []HistoryLine `json:"first"`
+
+	// Format Such as chatgpt.
+	Format string     `json:"format"`
+	From   *time.Time `json:"from,omitempty"`
+
+	// Left What is left out, and how often.
+	Left     map[string]int `json:"left"`
+	Messages int            `json:"messages"`
+	Notes    int            `json:"notes"`
+
+	// People Who speaks, most messages first.
+	People []HistoryPerson `json:"people"`
+
+	// Sessions Conversations, or days of a chat.
+	Sessions int        `json:"sessions"`
+	To       *time.Time `json:"to,omitempty"`
+
+	// Undated What has no date that can be right, and gets that of the import.
+	Undated int `json:"undated"`
+
+	// What What it is, for people.
+	What string `json:"what"`
+}
+
 // HistoryEntry A version with the change that made it; a deletion has `deleted` instead of `note`.
 type HistoryEntry struct {
 	Actor string `json:"actor"`
@@ -2025,6 +2066,17 @@ type HistoryEntry struct {
 	Trigger *uuid.UUID `json:"trigger,omitempty"`
 }
 
+// HistoryLine defines model for HistoryLine.
+type HistoryLine struct {
+	Content    string     `json:"content"`
+	Name       *string    `json:"name,omitempty"`
+	OccurredAt *time.Time `json:"occurred_at,omitempty"`
+
+	// Role Absent for a note.
+	Role    *string `json:"role,omitempty"`
+	Session *string `json:"session,omitempty"`
+}
+
 // HistoryList defines model for HistoryList.
 type HistoryList struct {
 	Items      []HistoryEntry `json:"items"`
@@ -2032,6 +2084,18 @@ type HistoryList struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// HistoryPerson defines model for HistoryPerson.
+type HistoryPerson struct {
+	Messages int    `json:"messages"`
+	Name     string `json:"name"`
+}
+
+// HistoryReport defines model for HistoryReport.
+type HistoryReport struct {
+	Job        *JobRef `json:"job,omitempty"`
+	Understood History `json:"understood"`
 }
 
 // Hit defines model for Hit.
@@ -4911,6 +4975,36 @@ type GetGraphParams struct {
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
+
+// ImportHistoryParams defines parameters for ImportHistory.
+type ImportHistoryParams struct {
+	// Name The name of the file.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// DryRun Say what is understood, and import nothing.
+	DryRun *bool `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// Format The format, if it is not recognized.
+	Format *string `form:"format,omitempty" json:"format,omitempty"`
+
+	// Me The name of the person whose memory it becomes. Required where the memory is of one person and several speak.
+	Me *string `form:"me,omitempty" json:"me,omitempty"`
+
+	// Timezone Zone of times that say none, such as Europe/Berlin; by default that of the collection.
+	Timezone *string `form:"timezone,omitempty" json:"timezone,omitempty"`
+
+	// Since What is older than this day is left out.
+	Since *string `form:"since,omitempty" json:"since,omitempty"`
+
+	// Dates The order of day, month and year in a chat, where the file does not show it.
+	Dates *ImportHistoryParamsDates `form:"dates,omitempty" json:"dates,omitempty"`
+
+	// Infer Whether the policy learns from what is imported.
+	Infer *bool `form:"infer,omitempty" json:"infer,omitempty"`
+}
+
+// ImportHistoryParamsDates defines parameters for ImportHistory.
+type ImportHistoryParamsDates string
 
 // ListHotNotesParams defines parameters for ListHotNotes.
 type ListHotNotesParams struct {

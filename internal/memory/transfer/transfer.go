@@ -74,16 +74,6 @@ func Formats() []string {
 	return names
 }
 
-// Supported says what can be imported, for people.
-func Supported() string {
-	list := formats()
-	said := make([]string, len(list))
-	for i := range list {
-		said[i] = list[i].name + ": " + list[i].what
-	}
-	return strings.Join(said, "; ")
-}
-
 // Recognize returns the name of the format of a source.
 func Recognize(s *Source) (string, error) {
 	f, err := s.formatOf("")
@@ -92,7 +82,7 @@ func Recognize(s *Source) (string, error) {
 
 func (s *Source) formatOf(name string) (format, error) {
 	if len(s.files) == 0 {
-		return format{}, fault.New(fault.Invalid, "%s: there is no file to import. Supported are %s", s.name, Supported())
+		return format{}, fault.New(fault.Invalid, "%s: there is no file to import. Supported are %s", s.name, strings.Join(Formats(), ", "))
 	}
 	list := formats()
 	for _, f := range list {
@@ -103,7 +93,7 @@ func (s *Source) formatOf(name string) (format, error) {
 	if name != "" {
 		return format{}, fault.InvalidField("format", "must be one of %s", wording.Or(Formats()...))
 	}
-	return format{}, fault.New(fault.Invalid, "%s is not recognized, so nothing of it is imported. Supported are %s", s.name, Supported())
+	return format{}, fault.New(fault.Invalid, "%s is not recognized, so nothing of it is imported. Supported are %s", s.name, strings.Join(Formats(), ", "))
 }
 
 // reading is one pass over a source.

@@ -579,6 +579,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a history of another program
+         * @description A file or a zip of ChatGPT, Claude, WhatsApp, Slack, Telegram, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON. What it is, is
+         *     recognized; what is not recognized is refused. The answer says what was understood: people, conversations, dates and the first messages.
+         *     With `dry_run=true` nothing is imported. A message that was imported before is not imported again.
+         */
+        post: operations["importHistory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/consolidate": {
         parameters: {
             query?: never;
@@ -5283,6 +5305,51 @@ export interface components {
             history?: unknown[];
             evolution_history?: unknown[];
         };
+        HistoryReport: {
+            understood: components["schemas"]["History"];
+            job?: components["schemas"]["JobRef"];
+        };
+        History: {
+            /** @description Such as chatgpt. */
+            format: string;
+            /** @description What it is, for people. */
+            what: string;
+            messages: number;
+            notes: number;
+            /** @description Conversations, or days of a chat. */
+            sessions: number;
+            /** @description Who speaks, most messages first. */
+            people: components["schemas"]["HistoryPerson"][];
+            /** Format: date-time */
+            from?: string;
+            /** Format: date-time */
+            to?: string;
+            /** @description What has no date that can be right, and gets that of the import. */
+            undated: number;
+            /** @description The first messages or notes, shortened. */
+            first: components["schemas"]["HistoryLine"][];
+            /** @description What is left out, and how often. */
+            left: {
+                [key: string]: number;
+            };
+            /** @description What the file does not say, and what was assumed. */
+            doubts?: string[];
+            /** @description The memory is of one person, several speak, and `me` names none of them. */
+            ask_me: boolean;
+        };
+        HistoryPerson: {
+            name: string;
+            messages: number;
+        };
+        HistoryLine: {
+            /** @description Absent for a note. */
+            role?: string;
+            name?: string;
+            session?: string;
+            content: string;
+            /** Format: date-time */
+            occurred_at?: string;
+        };
         ImportProvenance: {
             /** @description Notes that it was derived from. */
             sources?: string[];
@@ -7903,6 +7970,75 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["Timeout"];
+        };
+    };
+    importHistory: {
+        parameters: {
+            query?: {
+                /** @description The name of the file. */
+                name?: string;
+                /** @description Say what is understood, and import nothing. */
+                dry_run?: boolean;
+                /** @description The format, if it is not recognized. */
+                format?: string;
+                /** @description The name of the person whose memory it becomes. Required where the memory is of one person and several speak. */
+                me?: string;
+                /** @description Zone of times that say none, such as Europe/Berlin; by default that of the collection. */
+                timezone?: string;
+                /** @description What is older than this day is left out. */
+                since?: string;
+                /** @description The order of day, month and year in a chat, where the file does not show it. */
+                dates?: "DMY" | "MDY" | "YMD";
+                /** @description Whether the policy learns from what is imported. */
+                infer?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        /** @description The file as it is, at most 1 GiB. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description What is understood, of a dry run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryReport"];
+                };
+            };
+            /** @description What was understood, and the job that imports it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
         };
     };
     consolidateCollection: {
