@@ -1150,8 +1150,11 @@ type ContextRequest struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// K Select from this many hits.
@@ -1575,7 +1578,10 @@ type FileList struct {
 // `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 // regard to letter case.
 //
-// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+// list one value is enough.
+//
+// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 type Filter = json.RawMessage
 
 // FlushRequest defines model for FlushRequest.
@@ -3452,8 +3458,11 @@ type SearchQuery struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.
@@ -3521,8 +3530,11 @@ type SearchRequest struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.

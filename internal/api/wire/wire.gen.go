@@ -1279,8 +1279,11 @@ type ContextRequest struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// K Select from this many hits.
@@ -1704,7 +1707,10 @@ type FileList struct {
 // `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 // regard to letter case.
 //
-// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+// list one value is enough.
+//
+// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 type Filter = json.RawMessage
 
 // FlushRequest defines model for FlushRequest.
@@ -3582,8 +3588,11 @@ type SearchQuery struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.
@@ -3651,8 +3660,11 @@ type SearchRequest struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.

@@ -2736,6 +2736,9 @@ export interface components {
          *     levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
          *     `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
          *     regard to letter case.
+         *
+         *     Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+         *     list one value is enough.
          * @example {
          *       "and": [
          *         {
@@ -2750,6 +2753,13 @@ export interface components {
          *         }
          *       ]
          *     }
+         * @example {
+         *       "tags": "ml",
+         *       "attributes.project": [
+         *         "A",
+         *         "B"
+         *       ]
+         *     }
          */
         Filter: {
             and?: components["schemas"]["Filter"][];
@@ -2760,6 +2770,8 @@ export interface components {
             op?: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "contains" | "icontains" | "exists";
             /** @description Compared with the field; an array for `in`, a boolean for `exists`. */
             value?: unknown;
+        } & {
+            [key: string]: unknown;
         };
         /** @description RFC 9457. */
         Problem: {
