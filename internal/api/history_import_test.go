@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ func TestImportHistoryOverHTTP(t *testing.T) {
 	b := newSystem(t)
 	b.pass(270 * 24 * time.Hour) // after what the files say
 	chat := func(name string) string {
-		raw, err := os.ReadFile(filepath.Join("../memory/transfer/testdata", name))
+		raw, err := os.ReadFile("../memory/transfer/testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
