@@ -170,7 +170,6 @@ def aim(operation_id, case):
         path["collection"] = "fuzz"
     if operation_id == "importHistory" and size % 4:  # most files are refused, and so is most of what is said of them
         path["collection"] = "fuzz"
-        case.body = b'{"role":"user","content":"I repair bicycles.","id":"1"}'
         for name in ("format", "timezone", "since"):
             (case.query or {}).pop(name, None)
     if operation_id == "forget" and size % 4:
@@ -232,6 +231,8 @@ def before_call(context, case, kwargs):
     aim(operation_id, case)
     if operation_id == "uploadFile":
         upload(case, kwargs)
+    if operation_id == "importHistory" and len(json.dumps(case.body, default=str)) % 4:
+        kwargs["data"] = b'{"role":"user","content":"I repair bicycles.","id":"1"}'
     if operation_id in DESTROYING:
         for name, value in (case.path_parameters or {}).items():
             if value in KEPT:
