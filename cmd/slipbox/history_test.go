@@ -52,10 +52,10 @@ func TestImportHistories(t *testing.T) {
 	if hits := p.pipe(t, "", "search", "-c", "past", "When do I fly to Lisbon?", "-k", "1"); !strings.Contains(hits, "2025-10-09T08:53:21.25Z") {
 		t.Errorf("the message: %s", hits)
 	}
-	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0"} {
+	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0", "memorybank", "letta"} {
 		at := filepath.Join(histories, name)
-		if name == "jsonl" || name == "mem0" {
-			at = filepath.Join(at, map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name])
+		if file := map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name]; file != "" {
+			at = filepath.Join(at, file)
 		}
 		one := object(t, p.pipe(t, "", "import", at, "-c", "all", "--create", "mem0"))
 		two := object(t, p.pipe(t, "", "import", at, "-c", "all"))
@@ -70,11 +70,125 @@ func TestImportHistories(t *testing.T) {
 	if out := object(t, p.pipe(t, "", append(person, "--me", "Nora")...)); out["created"] != 4.0 {
 		t.Errorf("two people, of whom one is remembered: %v", out)
 	}
+	// A file of a system that is here, too, is taken whole: with strengths and summaries, blocks and calls of tools.
+	for name, policy := range map[string]string{"memorybank": "memorybank", "letta": "memgpt"} {
+		one := object(t, p.pipe(t, "", "import", histories+name, "-c", policy, "--create", policy))
+		two := object(t, p.pipe(t, "", "import", histories+name, "-c", policy))
+		if one["created"].(float64) < 7 || two["created"] != 0.0 || two["known"] != one["created"] {
+			t.Errorf("%s, whole: %v, then %v", name, one, two)
+		}
+	}
+	if facts := p.pipe(t, "", "search", "-c", "memorybank", "What did Nora plant?"); !strings.Contains(facts, "Nora planted tomatoes.") {
+		t.Errorf("the summary of MemoryBank: %s", facts)
+	}
 	strange := filepath.Join(t.TempDir(), "data.json")
 	if err := os.WriteFile(strange, []byte(`{"rows": [1, 2]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, problems, code := p.run(t, "", "import", strange, "-c", "past"); code != 1 || !strings.Contains(problems, "whatsapp") {
 		t.Errorf("what is not recognized: exit %d, %s", code, problems)
+	}
+}
+
+// What a person exports comes back with the same words, by the same command that imports a history. A file is never written over.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	p.pipe(t, "", "import", histories+"jsonl/chat.jsonl", "-c", "all", "--create", "amem")
+	at := filepath.Join(t.TempDir(), "all.jsonl")
+	p.pipe(t, "", "export", at, "-c", "all")
+	raw, err := os.ReadFile(at)
+	if err != nil || !strings.Contains(string(raw), "Ich wohne in Rom.") {
+		t.Fatalf("%s %v", raw, err)
+	}
+	if _, problems, code := p.run(t, "", "export", at, "-c", "all"); code != 1 || !strings.Contains(problems, "exists") {
+		t.Errorf("a second export: exit %d, %s", code, problems)
+	}
+	back := object(t, p.pipe(t, "", "import", at, "-c", "again", "--create", "amem"))
+	if n := float64(strings.Count(string(raw), "\n")); back["created"] != n || fmt.Sprint(back["skipped"]) != "[]" {
+		t.Errorf("%v notes came back of %v: %v", back["created"], n, back)
+	}
+	if said := p.pipe(t, "", "export", "-c", "again"); said != string(raw) {
+		t.Errorf("the export of what came back:\n%s\nwant\n%s", said, raw)
+	}
+	text := filepath.Join(t.TempDir(), "all.md")
+	p.pipe(t, "", "export", text, "-c", "all")
+	if raw, err := os.ReadFile(text); err != nil || !strings.HasPrefix(string(raw), "# all\n") {
+		t.Errorf("%s %v", raw, err)
+	}
+	gone := filepath.Join(t.TempDir(), "none.jsonl")
+	if _, problems, code := p.run(t, "", "export", gone, "-c", "nothing"); code != 3 || !strings.Contains(problems, "not found") {
+		t.Errorf("no collection: exit %d, %s", code, problems)
+	}
+	if _, err := os.Stat(gone); err == nil {
+		t.Error("an export that failed leaves a file")
+	}
+}
+
+// Wiki links of a folder become links between notes, whichever file was imported first, and other links of a note stay. Front matter
+// of Obsidian and properties of Logseq become time, tags and attributes.
+func TestImportLinksFiles(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dir := t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Kiln.md", "---\ndate: 2026-03-01\ntags: [pottery]\naliases: [Ofen]\nproject: A\n---\n# Kiln\nSee [[Glaze recipes|the glazes]] and [[Kiln]] and [[nothing]].\n\n# Again\n[[glaze recipes#Blue]]\n")
+	write("notes/Glaze recipes.md", "Used in the [[ofen]], and in ![[陶器/窯]].\n")
+	write("pages/陶器___窯.md", "date:: 2026-03-02\ntags:: [[work]], clay\n- 窯は三月に届く。\n")
+	write("logseq/bak/Kiln.md", "An old copy. [[Kiln]]")
+	ids := func() map[string]map[string]any {
+		t.Helper()
+		out := map[string]map[string]any{}
+		for _, item := range p.get(t, "/v1/collections/vault/notes")["items"].([]any) {
+			n := item.(map[string]any)
+			section, _ := n["attributes"].(map[string]any)["section"].(string)
+			out[fmt.Sprint(n["attributes"].(map[string]any)["source"], "#", section)] = n
+		}
+		return out
+	}
+	linked := func(n map[string]any) (out []string) {
+		for _, l := range n["links"].([]any) {
+			out = append(out, fmt.Sprint(l.(map[string]any)["target"]))
+		}
+		return out
+	}
+	first := object(t, p.pipe(t, "", "import", dir, "-c", "vault", "--create", "amem", "--no-infer"))
+	is := ids()
+	kiln, again, glaze, oven := is["Kiln.md#Kiln"], is["Kiln.md#Again"], is["notes/Glaze recipes.md#"], is["pages/陶器___窯.md#"]
+	if first["created"] != 4.0 || first["linked"] != 4.0 || kiln == nil || again == nil || glaze == nil || oven == nil {
+		t.Fatalf("the import: %v, %v", first, is)
+	}
+	if got := fmt.Sprint(linked(kiln), linked(again)); got != fmt.Sprintf("[%v] [%v]", glaze["id"], glaze["id"]) {
+		t.Errorf("links of the kiln: %s", got)
+	}
+	if got := linked(glaze); len(got) != 2 {
+		t.Errorf("links of the glazes, by an alias and by a path: %v", got)
+	}
+	if got := fmt.Sprint(kiln["tags"], kiln["occurred_at"], kiln["attributes"].(map[string]any)["project"], oven["tags"], oven["occurred_at"]); got != "[pottery]2026-03-01T00:00:00ZA[work clay]2026-03-02T00:00:00Z" {
+		t.Errorf("front matter: %s", got)
+	}
+	if second := object(t, p.pipe(t, "", "import", dir, "-c", "vault")); second["created"] != 0.0 || second["linked"] != 0.0 {
+		t.Errorf("a second import: %v", second)
+	}
+	body := fmt.Sprintf(`{"links":[{"target":%q},{"target":%q,"relation":"heats","confidence":0.5,"attributes":{"why":"by hand"}}]}`, glaze["id"], oven["id"])
+	p.call(t, "PUT", "/v1/collections/vault/notes/"+kiln["id"].(string)+"/links", strings.NewReader(body))
+	write("Later.md", "x")
+	write("notes/Glaze recipes.md", "Used in the [[ofen]], and [[later]].\n")
+	write("Kiln.md", "---\ndate: 2026-03-01\ntags: [pottery]\naliases: [Ofen]\nproject: A\n---\n# Kiln\nSee [[Glaze recipes]] and [[Later]].\n\n# Again\n[[glaze recipes#Blue]]\n")
+	third := object(t, p.pipe(t, "", "import", dir, "-c", "vault"))
+	links := p.get(t, "/v1/collections/vault/notes/"+kiln["id"].(string)+"/links")["items"].([]any)
+	if third["linked"] != 2.0 || third["replaced"] != 2.0 || len(links) != 3 || !strings.Contains(fmt.Sprint(links), "why:by hand") {
+		t.Errorf("a folder that changed: %v\n%v", third, links)
 	}
 }

@@ -137,11 +137,11 @@ func TestImportEndedAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := func(round int) []string {
-			return []string{"import", "memorybank", file, "-c", "bank-" + strconv.Itoa(round), "--create", "memorybank"}
+			return []string{"import", file, "-c", "bank-" + strconv.Itoa(round), "--create", "memorybank"}
 		}
 		p.everyEnd(t, nil, func(round int, _ bool) []string { return args(round) }, func(round int) {
 			p.pipe(t, "", args(round)...)
-			if again := object(t, p.pipe(t, "", args(round)...)); again["messages"] != 0.0 {
+			if again := object(t, p.pipe(t, "", args(round)...)); again["created"] != 0.0 {
 				t.Errorf("round %d: written again: %v", round, again)
 			}
 			var said []string

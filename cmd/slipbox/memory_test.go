@@ -106,9 +106,9 @@ func TestImportGoesOn(t *testing.T) {
 	}
 	bank := filepath.Join(dir, "ada.json")
 	write("ada.json", `{"name": "Ada", "history": {"2026-03-01": [{"query": "I moved to Lisbon.", "response": "How is it?"}]}}`)
-	once := object(t, p.pipe(t, "", "import", "memorybank", bank, "-c", "ada", "--create", "memorybank"))
-	twice := object(t, p.pipe(t, "", "import", "memorybank", bank, "-c", "ada"))
-	if once["messages"] != 2.0 || twice["messages"] != 0.0 {
+	once := object(t, p.pipe(t, "", "import", bank, "-c", "ada", "--create", "memorybank"))
+	twice := object(t, p.pipe(t, "", "import", bank, "-c", "ada"))
+	if once["created"] != 3.0 || twice["created"] != 0.0 || twice["known"] != 3.0 {
 		t.Errorf("MemoryBank: %v, then %v", once, twice)
 	}
 	for _, tt := range []struct{ path, want string }{

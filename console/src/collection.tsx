@@ -32,6 +32,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   const live = useLive(ref)
   const [open, setOpen] = useState<'add' | 'fork' | 'copy' | 'rename' | 'delete'>()
   const [job, setJob] = useState<string>()
+  const [done, setDone] = useState<Schemas['Progress']>()
   const [fresh, setFresh] = useState(0)
   const refresh = () => {
     setFresh(n => n + 1)
@@ -40,9 +41,10 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   }
   useFollow(job, ended => {
     setJob(undefined)
+    setDone(undefined)
     refresh()
-    if (ended) tell(ended.state === 'done' ? 'The policy has worked on it.' : `The job ended as ${ended.state}.`)
-  })
+    if (ended) tell(ended.state !== 'done' ? `The job ended as ${ended.state}.` : ended.kind === 'import' ? `Imported ${plural(ended.progress?.total ?? 0, 'line')}.` : 'The policy has worked on it.')
+  }, now => setDone(now.kind === 'import' ? now.progress : undefined))
   useEffect(() => {
     if (live.now) show(live.now)
   }, [live.now])
@@ -86,6 +88,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
           </nav>
           <div class="meanwhile" role="status">
             {live.away ? <p>The gateway is away. Trying again…</p>
+              : job && done ? <p class="working">Importing: {count(done.done)} of {count(done.total)}. What is there can be found already.</p>
               : job ? <p class="working">The policy works on what was added…</p>
               : news && <p>This memory has changed. <button type="button" onClick={refresh}>Show it</button></p>}
           </div>
@@ -102,7 +105,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             : route.tab === 'reviews' ? <Reviews collection={c} route={route} go={go} changed={refresh} fresh={fresh} />
             : route.tab === 'usage' ? <Usage collection={c} route={route} go={go} fresh={fresh} />
             : <Jobs collection={c} route={route} go={go} fresh={fresh} />}
-          {open === 'add' && <Add to={c.id} conversation={c.policy !== 'amem' && c.policy !== 'none'} close={() => setOpen(undefined)} done={id => { tell('Added.'); refresh(); setJob(id) }} />}
+          {open === 'add' && <Add to={c.id} first={c.policy === 'amem' || c.policy === 'none' ? 'note' : 'conversation'} close={() => setOpen(undefined)} done={(id, imported) => { tell(imported ? 'Importing.' : 'Added.'); refresh(); setJob(id) }} />}
           {(open === 'fork' || open === 'copy') && <Clone of={c} mode={open} close={() => setOpen(undefined)} go={go} />}
           {open === 'rename' && <Rename of={c} close={() => setOpen(undefined)} done={refresh} />}
           {open === 'delete' && <DeleteCollection of={c} close={() => setOpen(undefined)} go={go} />}

@@ -2,6 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import { Dialog, Field, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
+import { ImportFile } from './importfile.tsx'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, parseConversation, plural, reveal } from './text.ts'
 import { forksOf, titleOf } from './tree.ts'
@@ -157,10 +158,25 @@ export function DeleteCollection({ of, close, go }: { of: Schemas['Collection'];
   )
 }
 
-/** Adds a note, or the messages of a conversation. */
-export function Add({ to, conversation = false, close, done }: { to: string; conversation?: boolean; close: () => void; done: (job: string | undefined, note?: string) => void }) {
+/** What is added: a note, the messages of a conversation, or a file of another program. */
+export type Adding = 'note' | 'conversation' | 'file'
+
+/** Adds to a collection. `done` gets the job that works on it; with `imported` it is an import. */
+export function Add({ to, first = 'note', close, done }: { to: string; first?: Adding; close: () => void; done: (job: string | undefined, imported?: boolean) => void }) {
+  const [what, setWhat] = useState(first)
+  const choices = { note: 'A note', conversation: 'A conversation', file: 'A file' }
+  return (
+    <Dialog title="Add to this memory" close={close}>
+      <div class="choice" role="group" aria-label="What to add">
+        {(Object.keys(choices) as Adding[]).map(c => <button key={c} type="button" aria-pressed={what === c} onClick={() => setWhat(c)}>{choices[c]}</button>)}
+      </div>
+      {what === 'file' ? <ImportFile to={to} close={close} done={job => done(job, true)} /> : <AddText to={to} pasted={what === 'conversation'} close={close} done={done} />}
+    </Dialog>
+  )
+}
+
+function AddText({ to, pasted, close, done }: { to: string; pasted: boolean; close: () => void; done: (job: string | undefined) => void }) {
   const { api } = useShared()
-  const [pasted, setPasted] = useState(conversation)
   const [text, setText] = useState('')
   const { busy, error, run } = useAction()
   const messages = pasted ? parseConversation(text) : []
@@ -173,18 +189,13 @@ export function Add({ to, conversation = false, close, done }: { to: string; con
         done(added.job?.id)
       } else {
         const added = await collection.add(text.trim())
-        done(added.job?.id, added.note.id)
+        done(added.job?.id)
       }
       close()
     })
   }
   return (
-    <Dialog title="Add to this memory" close={close}>
       <form onSubmit={e => void submit(e)}>
-        <div class="choice" role="group" aria-label="What to add">
-          <button type="button" aria-pressed={!pasted} onClick={() => setPasted(false)}>A note</button>
-          <button type="button" aria-pressed={pasted} onClick={() => setPasted(true)}>A conversation</button>
-        </div>
         <Field label={pasted ? 'Conversation' : 'Note'} hint={pasted ? 'A line such as "Nora: I moved to Oslo." begins a message.' : 'One thing to remember.'}>
           {id => <textarea id={id} rows={7} required dir="auto" maxlength={65536} value={text} onInput={e => setText(e.currentTarget.value)} />}
         </Field>
@@ -192,7 +203,6 @@ export function Add({ to, conversation = false, close, done }: { to: string; con
         {error && <Problem error={error} />}
         <Buttons busy={busy} close={close} label="Add" disabled={text.trim() === ''} />
       </form>
-    </Dialog>
   )
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Add } from './forms.tsx'
+import { Add, type Adding } from './forms.tsx'
 import { Copy, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
@@ -7,13 +7,13 @@ import { useAction, useShared } from './state.ts'
 /** An installation without collections: what to do first. */
 export function Start({ go, begin: begun }: { go: (route: Partial<Route>) => void; begin: () => void }) {
   const { api, changed } = useShared()
-  const [adding, setAdding] = useState<{ id: string; conversation: boolean }>()
+  const [adding, setAdding] = useState<{ id: string; first: Adding }>()
   const { busy, error, run } = useAction()
-  const begin = (conversation: boolean) =>
+  const begin = (first: Adding) =>
     run(async () => {
       begun() // the page stays while something is typed, although there is a collection then
-      const made = await api.createCollection({ name: 'first', policy: conversation ? 'mem0' : 'amem', extend: true })
-      setAdding({ id: made.id, conversation })
+      const made = await api.createCollection({ name: 'first', policy: first === 'conversation' ? 'mem0' : 'amem', extend: true })
+      setAdding({ id: made.id, first })
     })
   const finish = (id: string) => {
     changed()
@@ -26,13 +26,15 @@ export function Start({ go, begin: begun }: { go: (route: Partial<Route>) => voi
       {error && <Problem error={error} />}
       <ol>
         <li><h2>Add a note</h2><p>It is described, linked to related notes, and may change how those are described.</p>
-          <button type="button" class="main" disabled={busy} onClick={() => void begin(false)}>Add a note</button></li>
+          <button type="button" class="main" disabled={busy} onClick={() => void begin('note')}>Add a note</button></li>
         <li><h2>Paste a conversation</h2><p>Facts are taken from it. A new fact replaces one that it contradicts.</p>
-          <button type="button" disabled={busy} onClick={() => void begin(true)}>Paste a conversation</button></li>
+          <button type="button" disabled={busy} onClick={() => void begin('conversation')}>Paste a conversation</button></li>
+        <li><h2>Bring your history</h2><p>An export of ChatGPT, Claude, WhatsApp or another program. You see what is understood before anything is stored.</p>
+          <button type="button" disabled={busy} onClick={() => void begin('file')}>Import a file</button></li>
         <li><h2>Connect a client</h2><p>Any client of OpenAI's chat API gains a memory by its base address:</p>
           <Connect collection="first" /></li>
       </ol>
-      {adding && <Add to={adding.id} conversation={adding.conversation} close={() => finish(adding.id)} done={() => finish(adding.id)} />}
+      {adding && <Add to={adding.id} first={adding.first} close={() => finish(adding.id)} done={() => finish(adding.id)} />}
     </div>
   )
 }

@@ -112,6 +112,9 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 	if v, ok := op.Extensions["x-body-stream"].(bool); ok {
 		o.stream, o.bodyStreams = v, v
 	}
+	if v, ok := op.Extensions["x-answer-stream"].(bool); ok {
+		o.stream = v
+	}
 	if ok := op.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content["text/event-stream"] != nil {
 		o.stream = true
 	}

@@ -161,6 +161,8 @@ func (s *Server) mountCore(deps Core) error {
 		"deleteSnapshot":        h.deleteSnapshot,
 		"blameNote":             h.blameNote,
 		"importNotes":           h.importNotes,
+		"exportCollection":      h.exportCollection,
+		"importHistory":         h.importHistory,
 		"consolidateCollection": h.consolidateCollection,
 		"reembedCollection":     h.reembedCollection,
 		"refreshCollection":     h.refreshCollection,

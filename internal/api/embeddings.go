@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,8 +38,11 @@ func (h *core) createEmbeddings(c *gin.Context) error {
 	if err := unmarshal(rawBody(c), &body); err != nil {
 		return err
 	}
-	if body.Model != "" && body.Model != chat.DefaultModel {
-		err := fault.InvalidField("model", "unknown model; valid is %q, the embedder of this gateway", chat.DefaultModel)
+	name := chat.DefaultModel
+	if slices.Contains(h.cfg.EmbeddingNames, body.Model) {
+		name = body.Model
+	} else if body.Model != "" && body.Model != name {
+		err := fault.InvalidField("model", "unknown model; valid is %q, the embedder of this gateway, and what SLIPBOX_EMBEDDING_NAMES lists", name)
 		err.Err = chat.ErrUnknownModel
 		return err
 	}
@@ -54,7 +58,7 @@ func (h *core) createEmbeddings(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.EmbeddingList{Object: "list", Model: chat.DefaultModel, Data: make([]wire.EmbeddingItem, len(texts))}
+	out := wire.EmbeddingList{Object: "list", Model: name, Data: make([]wire.EmbeddingItem, len(texts))}
 	for i := range texts {
 		out.Usage.PromptTokens += search.EstimateTokens(texts[i])
 		out.Data[i] = wire.EmbeddingItem{Object: "embedding", Index: i, Embedding: embedded[i].Vector}

@@ -44,7 +44,7 @@ func (h *core) putLinks(c *gin.Context) error {
 	}
 	in := make([]notes.LinkInput, 0, len(body.Links))
 	for _, l := range body.Links {
-		in = append(in, notes.LinkInput{Target: l.Target, Relation: valueOr(l.Relation, ""), Confidence: l.Confidence})
+		in = append(in, notes.LinkInput{Target: l.Target, Relation: valueOr(l.Relation, ""), Confidence: l.Confidence, Attributes: l.Attributes})
 	}
 	set, err := h.Notes.PutLinks(c.Request.Context(), scope(c), ref, id, in, conditions(c))
 	if err != nil {

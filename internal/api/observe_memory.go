@@ -19,6 +19,7 @@ var memoryOperations = map[string]string{
 	"createNote":      telemetry.CreateMemory,
 	"bulkNotes":       telemetry.CreateMemory,
 	"importNotes":     telemetry.CreateMemory,
+	"importHistory":   telemetry.CreateMemory,
 	"importBank":      telemetry.CreateMemory,
 	"importAgentFile": telemetry.CreateMemory,
 	"addMessages":     telemetry.CreateMemory,

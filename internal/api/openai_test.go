@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -53,6 +54,14 @@ func TestEmbeddings(t *testing.T) {
 	}
 	if got := embed(`{"model":"text-embedding-3-small","input":"a"}`); got.Code != http.StatusNotFound || got.text("error.code") != "model_not_found" {
 		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	b.cfg.EmbeddingNames = []string{"text-embedding-3-small"}
+	named := embed(`{"model":"text-embedding-3-small","input":["A ferry.","A boat."]}`).want(http.StatusOK)
+	if named.text("model") != "text-embedding-3-small" || !reflect.DeepEqual(named.at("data"), plain.at("data")) {
+		t.Errorf("another name: %s", named.Body)
+	}
+	if got := embed(`{"model":"text-embedding-3-large","input":"a"}`); got.Code != http.StatusNotFound {
+		t.Errorf("a name that is not listed: %d %s", got.Code, got.Body)
 	}
 	if got := b.call(t, "writer", "POST", "/v1/embeddings", `{"input":"a"}`); got.Code != http.StatusForbidden || got.text("error.code") != "forbidden" {
 		t.Errorf("%d %s", got.Code, got.Body)

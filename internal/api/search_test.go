@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -334,5 +335,28 @@ func TestContextFields(t *testing.T) {
 	}
 	if got := b.call(t, "one", "POST", c+"/context", `{"query":"kettle"}`).want(http.StatusOK); got.at("notes") != nil {
 		t.Errorf("%s", got.Body)
+	}
+}
+
+// A filter may be fields with their values, at every door that takes a filter.
+func TestSimpleFilters(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"plans","policy":"none"}`).want(http.StatusCreated)
+	for _, note := range []string{`{"content":"Kiln A.","tags":["work"],"attributes":{"project":"A"}}`, `{"content":"Kiln B.","tags":["home"],"attributes":{"project":"B"}}`, `{"content":"Kiln C."}`} {
+		b.call(t, "one", "POST", "/v1/collections/plans/notes", note).want(http.StatusCreated)
+	}
+	for filter, n := range map[string]int{`{"tags":"work"}`: 1, `{"tags":["work","home"]}`: 2, `{"attributes.project":"A","tags":"home"}`: 0, `{"not":{"attributes.project":"A"}}`: 2} {
+		if got := b.call(t, "one", "POST", "/v1/collections/plans/search", `{"query":"kiln","filter":`+filter+`}`).want(http.StatusOK).length("hits"); got != n {
+			t.Errorf("search %s: %d hits, want %d", filter, got, n)
+		}
+		if got := b.call(t, "one", "GET", "/v1/collections/plans/notes?filter="+url.QueryEscape(filter), "").want(http.StatusOK).length("items"); got != n {
+			t.Errorf("list %s: %d notes, want %d", filter, got, n)
+		}
+	}
+	for _, filter := range []string{`{"flavor":"x"}`, `{"tags":null}`, `{"tags":[]}`, `{"tags":"x","and":[]}`} {
+		if got := b.call(t, "one", "POST", "/v1/collections/plans/search", `{"query":"kiln","filter":`+filter+`}`); got.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", filter, got.Code, got.Body)
+		}
 	}
 }

@@ -41,6 +41,9 @@ type Config struct {
 	// CORSOrigins may call the API from a browser; "*" allows every origin. Default none: no CORS
 	// headers are sent.
 	CORSOrigins []string `yaml:"cors_origins" env:"SLIPBOX_CORS_ORIGINS"`
+	// EmbeddingNames are further names of the embedder in requests for embeddings, such as text-embedding-3-small, which
+	// programs have built in. Its vectors are those of this gateway under each name. Default none.
+	EmbeddingNames []string `yaml:"embedding_names" env:"SLIPBOX_EMBEDDING_NAMES"`
 }
 
 // DefaultConfig returns the defaults.

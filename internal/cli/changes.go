@@ -28,7 +28,8 @@ const changeTries = 3
 type imported struct {
 	wire.NoteRef
 
-	Content    string `json:"content"`
+	Content    string          `json:"content"`
+	Links      []wire.NoteLink `json:"links"`
 	Attributes struct {
 		Section string `json:"section"`
 		Import  origin `json:"import"`
@@ -78,15 +79,15 @@ func (i *importing) before(ctx context.Context, name string) (*versions, error) 
 	return v, err
 }
 
-// take reports whether there is a note of a text that was not taken before, and takes it.
-func (v *versions) take(text string) bool {
+// take returns a note of a text that was not taken before, and takes it; nil: there is none.
+func (v *versions) take(text string) *imported {
 	for _, at := range v.by[text] {
 		if !v.taken[at] {
 			v.taken[at] = true
-			return true
+			return &v.notes[at]
 		}
 	}
-	return false
+	return nil
 }
 
 // change is a note of an older version of a file, and what takes its place; nil: nothing.
@@ -194,5 +195,8 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 		}
 	}
 	*count++
+	if c.now != nil {
+		i.wiki.found(place{c.now.file, c.now.n}, c.note)
+	}
 	return false, nil
 }

@@ -123,6 +123,10 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 	if err != nil {
 		return i.plainly(err)
 	}
+	route := i.routeOf(report.Format, h.policy)
+	if route != "" {
+		clear(report.Left) // the gateway says what it does not carry
+	}
 	if report.AskMe {
 		if o.Me, err = i.askMe(ctx, report); err != nil {
 			return err
@@ -137,6 +141,9 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 		i.report.Created += report.Messages + report.Notes
 		return nil
 	}
+	if route != "" {
+		return i.document(ctx, s, name, route)
+	}
 	send := &sending{importing: i, total: report.Messages + report.Notes, begun: time.Now(), name: name}
 	if report.Format == "jsonl" || report.Format == "mem0" || report.Format == "markdown" {
 		send.whole = true // its lines may refer to each other
@@ -146,6 +153,59 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 		return i.plainly(err)
 	}
 	return send.flush(ctx)
+}
+
+// routeOf returns the route that takes a file of the format whole, with what messages and notes do not say; "": there is none.
+func (i *importing) routeOf(format, policy string) string {
+	switch {
+	case i.plain || !i.options.Since.IsZero():
+	case format == "memorybank" && policy == "memorybank":
+		return "/bank"
+	case format == "letta" && policy == "memgpt":
+		return "/agent-file"
+	}
+	return ""
+}
+
+// maxDocument bounds a file that is sent whole, in bytes: what the gateway takes at once.
+const maxDocument = 32 << 20
+
+// document sends a file whole. What is there already is not written again.
+func (i *importing) document(ctx context.Context, s *transfer.Source, name, route string) error {
+	raw, err := s.Whole(maxDocument)
+	if err != nil {
+		return i.plainly(err)
+	}
+	i.errs.statusf("importing %s…", name)
+	var got struct {
+		Messages  int `json:"messages"`
+		Summaries int `json:"summaries"`
+		Profiles  int `json:"profiles"`
+		Known     int `json:"known"`
+
+		Skipped []wire.NotCarried `json:"skipped"`
+		Left    []wire.NotCarried `json:"not_carried"`
+		Job     *wire.JobRef      `json:"job"`
+	}
+	r := request{method: http.MethodPost, path: i.path + route, query: i.ids, body: json.RawMessage(raw), repeatable: true}
+	err = i.create(ctx, i.to, i.policy, func() error {
+		_, header, err := i.to.get(ctx, r, &got)
+		i.redacted(header)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range append(got.Skipped, got.Left...) {
+		i.skip(name+" "+one.Path, one.Reason)
+	}
+	if got.Job == nil {
+		i.report.Created += got.Messages + got.Summaries + got.Profiles
+		i.report.Known += got.Known
+		return nil
+	}
+	send := &sending{importing: i, name: name}
+	return send.finish(ctx, got.Job.ID.String())
 }
 
 // plainly returns an error of a source as people read it.
@@ -290,7 +350,6 @@ func (s *sending) flush(ctx context.Context) error {
 		r.body = bytes.Clone(s.body.Bytes())
 	}
 	s.body.Reset()
-	done := s.sent
 	var accepted wire.JobAccepted
 	err := s.create(ctx, s.to, s.policy, func() error {
 		_, header, err := s.to.get(ctx, r, &accepted)
@@ -300,7 +359,13 @@ func (s *sending) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	job, err := s.await(ctx, s.to, accepted.Job.ID.String(), func(p *wire.Progress) { s.progress(done + int(p.Done)) })
+	return s.finish(ctx, accepted.Job.ID.String())
+}
+
+// finish waits for the job of an import, and counts what it did.
+func (s *sending) finish(ctx context.Context, id string) error {
+	done := s.sent
+	job, err := s.await(ctx, s.to, id, func(p *wire.Progress) { s.progress(done + int(p.Done)) })
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -29,8 +28,6 @@ import (
 const (
 	// maxFile bounds a file that is imported, in bytes.
 	maxFile = 16 << 20
-	// maxBank bounds a memory of MemoryBank, in bytes: what the gateway takes at once.
-	maxBank = 32 << 20
 	// batchLines and batchBytes bound a request with notes: the gateway takes 10,000 lines and 32 MiB, but small
 	// requests show progress, and little is sent again after an interrupt.
 	batchLines = 100
@@ -45,6 +42,7 @@ type importReport struct {
 	Replaced int            `json:"replaced"` // notes of an older version of a file that have the text of the new one
 	Deleted  int            `json:"deleted"`  // notes of an older version of a file, of what the new one does not say
 	Kept     int            `json:"kept"`     // such notes that stay: they were changed since, or imported from another place
+	Linked   int            `json:"linked"`   // links that files have to each other
 	Skipped  []importSkip   `json:"skipped"`
 	Differ   int            `json:"differ"`             // messages that were there with other words, and stay as they were
 	Kinds    map[string]int `json:"redacted,omitempty"` // requests in which secrets of a kind were taken out
@@ -117,7 +115,7 @@ func (c *cli) imports() *cobra.Command {
 	cmd.Flags().StringVar(&flags.zone, "timezone", "", "`zone` of times that say none, such as Europe/Berlin (default: that of the collection)")
 	cmd.Flags().StringVar(&flags.since, "since", "", "leave out what is older than this `day`, such as 2026-03-01")
 	cmd.Flags().StringVar(&flags.dates, "dates", "", "`order` of day, month and year in a chat, if the file does not show it: DMY, MDY or YMD")
-	cmd.AddCommand(c.importBank(), c.importMem0())
+	cmd.AddCommand(c.importMem0())
 	return cmd
 }
 
@@ -137,7 +135,8 @@ type importing struct {
 	refused int // notes that the gateway refused
 	left    int // files that were named and cannot be imported
 	lines   bytes.Buffer
-	held    []string // the file of each line
+	held    []place // of each line
+	wiki    wiki
 	changes []change
 	sent    map[string]bool // by digest: texts that were sent as new notes
 }
@@ -153,6 +152,7 @@ type part struct {
 	transfer.Part
 
 	file, place string // the name of its file, and the digest of where that is
+	n           int    // its position in the file
 	at          string // when it happened, RFC 3339
 	said        map[string]any
 }
@@ -165,7 +165,7 @@ func (p part) attributes() wire.Attributes {
 }
 
 func (i *importing) run(ctx context.Context, args []string) error {
-	i.report.Skipped, i.sent = []importSkip{}, map[string]bool{}
+	i.report.Skipped, i.sent, i.wiki = []importSkip{}, map[string]bool{}, newWiki()
 	var err error
 	if i.options.Zone == nil {
 		if i.options.Zone, err = i.zoneOf(ctx); err != nil {
@@ -192,14 +192,14 @@ func (i *importing) run(ctx context.Context, args []string) error {
 	if err := i.flush(ctx); err != nil {
 		return err
 	}
-	return i.change(ctx)
+	if err := i.change(ctx); err != nil {
+		return err
+	}
+	return i.link(ctx)
 }
 
 // recognize imports the history of an argument, or returns the files of Markdown and text that it has, in order of their names.
 func (i *importing) recognize(ctx context.Context, arg string) ([]file, error) {
-	if isBank(arg) {
-		return nil, fmt.Errorf("%s is a memory of MemoryBank; import it with `slipbox import memorybank`", arg)
-	}
 	s, err := transfer.Open(arg)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -218,18 +218,6 @@ func (i *importing) recognize(ctx context.Context, arg string) ([]file, error) {
 		return nil, i.history(ctx, s, filepath.Base(arg))
 	}
 	return i.find(arg)
-}
-
-// isBank reports whether a file begins as a memory of MemoryBank.
-func isBank(at string) bool {
-	f, err := os.Open(at)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }()
-	head, _ := io.ReadAll(io.LimitReader(f, 4<<10))
-	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"history"`)) &&
-		bytes.Contains(head, []byte(`"query"`))
 }
 
 // find returns the files of Markdown and text of an argument.
@@ -319,14 +307,16 @@ func (i *importing) add(ctx context.Context, f file) error {
 		i.skip(f.name, "it is older than --since")
 		return nil
 	}
+	i.wiki.add(f.name, &d)
 	var fresh []part
 	for n := range d.Parts {
-		if before.take(digest(d.Parts[n].Content)) {
+		if note := before.take(digest(d.Parts[n].Content)); note != nil {
+			i.wiki.found(place{f.name, n}, *note)
 			i.report.Known++
 			continue
 		}
 		fresh = append(fresh, part{
-			Part: d.Parts[n], file: f.name, place: digest(path), at: d.At.UTC().Format(time.RFC3339), said: d.AttributesOf(f.name, n),
+			Part: d.Parts[n], file: f.name, n: n, place: digest(path), at: d.At.UTC().Format(time.RFC3339), said: d.AttributesOf(f.name, n),
 		})
 	}
 	changes, fresh, kept := before.changes(digest(path), fresh)
@@ -358,7 +348,7 @@ func (i *importing) send(ctx context.Context, p part) error {
 		}
 	}
 	i.lines.Write(append(line, '\n'))
-	i.held = append(i.held, p.file)
+	i.held = append(i.held, place{p.file, p.n})
 	i.sent[digest(p.Content)] = true
 	return nil
 }
@@ -398,16 +388,25 @@ func (i *importing) flush(ctx context.Context) error {
 				refused := refusal{Problem: *result.Error}
 				i.refused++
 				if n := result.Line - 1; n >= 0 && n < len(held) {
-					i.skip(held[n], refused.Error())
+					i.skip(held[n].file, refused.Error())
 				}
 			case result.Status == http.StatusOK:
 				i.report.Known++
+				i.sentNote(held, &result.BulkResult)
 			default:
 				i.report.Created++
+				i.sentNote(held, &result.BulkResult)
 			}
 		}
 		return nil
 	})
+}
+
+// sentNote remembers the note of a line.
+func (i *importing) sentNote(held []place, r *wire.BulkResult) {
+	if n := r.Line - 1; n >= 0 && n < len(held) && r.ID != nil {
+		i.wiki.found(held[n], imported{NoteRef: wire.NoteRef{ID: *r.ID}})
+	}
 }
 
 // redacted counts the kinds of secrets that the gateway took out of a request.
@@ -445,6 +444,11 @@ func (i *importing) finish() error {
 	}
 	if i.report.Replaced+i.report.Deleted > 0 {
 		if err := i.out.line("files that changed: %d notes corrected, %d deleted", i.report.Replaced, i.report.Deleted); err != nil {
+			return err
+		}
+	}
+	if i.report.Linked > 0 {
+		if err := i.out.line("%d links between files", i.report.Linked); err != nil {
 			return err
 		}
 	}
@@ -487,69 +491,4 @@ func (i *importing) zoneOf(ctx context.Context) (*time.Location, error) {
 		return nil, fmt.Errorf("the time zone of the collection, %q, is not known here: %w", name, err)
 	}
 	return zone, nil
-}
-
-func (c *cli) importBank() *cobra.Command {
-	var create string
-	cmd := &cobra.Command{
-		Use: "memorybank FILE", Short: "Import a memory in MemoryBank's JSON format",
-		Long:    "Import one person's memory in the JSON format that MemoryBank publishes. What is there already is not\nwritten again, so a file can be imported twice.",
-		Example: "  slipbox import memorybank ada.json -c ada --create memorybank",
-		Args:    command.OneArg("FILE"), ValidArgsFunction: files,
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			to.patience = restartTime
-			if info, err := os.Stat(args[0]); err == nil && info.Size() > maxBank {
-				return fmt.Errorf("%s has more than %d MiB; split its history", args[0], maxBank>>20)
-			}
-			raw, err := os.ReadFile(args[0])
-			if err != nil {
-				return fmt.Errorf("%w; name a file in MemoryBank's format", err)
-			}
-			if !json.Valid(raw) {
-				return fmt.Errorf("%s is not valid JSON; name a file in MemoryBank's format", args[0])
-			}
-			path, ids, err := c.target(to)
-			if err != nil {
-				return err
-			}
-			c.errs.statusf("importing %s…", args[0])
-			defer c.errs.done()
-			var got struct {
-				Messages  int `json:"messages"`
-				Summaries int `json:"summaries"`
-				Profiles  int `json:"profiles"`
-				Known     int `json:"known"`
-				Skipped   []struct {
-					Path   string `json:"path"`
-					Reason string `json:"reason"`
-				} `json:"skipped"`
-			}
-			var answer json.RawMessage
-			err = c.create(cmd.Context(), to, create, func() (err error) {
-				answer, _, err = to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/bank", query: ids, body: raw, repeatable: true}, &got)
-				return err
-			})
-			if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusUnprocessableEntity {
-				r.fix = "name a file in MemoryBank's format"
-			}
-			if err != nil {
-				return err
-			}
-			c.errs.done()
-			if c.asJSON() {
-				return c.out.json(answer)
-			}
-			if err := c.out.line("%d messages, %d summaries and %d profiles imported, %d were there already", got.Messages, got.Summaries, got.Profiles, got.Known); err != nil {
-				return err
-			}
-			for _, s := range got.Skipped {
-				if err := c.errs.text("skipped: ", s.Path+": "+s.Reason); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
-	}
-	cmd.Flags().StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (memorybank)")
-	return cmd
 }

@@ -3,7 +3,10 @@ package filter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -63,8 +66,14 @@ func (p *parser) parseExpr(raw json.RawMessage, path string, depth int) (Expr, e
 	if _, ok := object["field"]; ok {
 		return p.parseLeaf(object, path)
 	}
+	if len(object) == 0 {
+		return nil, fault.InvalidField(path, "want exactly one of and, or, not, or a field with op and value, or fields with their values")
+	}
+	if !hasOperator(object) {
+		return p.parseSimple(object, path)
+	}
 	if len(object) != 1 {
-		return nil, fault.InvalidField(path, "want exactly one of and, or, not, or a field with op and value")
+		return nil, fault.InvalidField(path, "and, or and not stand alone")
 	}
 	for name, body := range object {
 		at := path + "." + name
@@ -87,11 +96,52 @@ func (p *parser) parseExpr(raw json.RawMessage, path string, depth int) (Expr, e
 				return nil, err
 			}
 			return Not{Term: term}, nil
-		default:
-			return nil, fault.InvalidField(at, "unknown member; want and, or, not, field")
 		}
 	}
 	return nil, fault.InvalidField(path, "empty")
+}
+
+func hasOperator(object map[string]json.RawMessage) bool {
+	for _, name := range []string{"and", "or", "not"} {
+		if _, ok := object[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// parseSimple parses fields with the values that they must have, such as {"tags": "x", "attributes.project": ["A", "B"]}: all must
+// hold, and of a list one value is enough.
+func (p *parser) parseSimple(object map[string]json.RawMessage, path string) (Expr, error) {
+	terms := make(And, 0, len(object))
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		field, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value := bytes.TrimSpace(object[name])
+		op := Eq
+		if value[0] == '[' {
+			op = In
+		}
+		term, err := p.parseLeaf(map[string]json.RawMessage{"field": field, "op": json.RawMessage(`"` + op + `"`), "value": value}, path)
+		if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) == 1 {
+			_, of, _ := strings.Cut(strings.TrimPrefix(f.Fields[0].Field, path), "[")
+			at := path + "." + name
+			if of != "" {
+				at += "[" + of
+			}
+			return nil, fault.InvalidField(at, "%s", f.Fields[0].Reason)
+		}
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, term)
+	}
+	if len(terms) == 1 {
+		return terms[0], nil
+	}
+	return terms, nil
 }
 
 func (p *parser) parseTerms(raw json.RawMessage, path string, depth int) ([]Expr, error) {

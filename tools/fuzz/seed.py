@@ -324,7 +324,7 @@ def seed_tenant(settings):
     settings.dictionary("shared", ["fuzz", kept[0]])
     for operation_id in ("getNote", "getNoteHistory", "listLinks", "putLinks"):
         settings.operation(operation_id, path_collection="shared", path_note="notes")
-    for operation_id in ("getGraph", "listHotNotes", "createNote", "bulkNotes", "importNotes", "cloneCollection", "consolidateCollection", "reembedCollection", "getCollection"):
+    for operation_id in ("getGraph", "listHotNotes", "createNote", "bulkNotes", "importNotes", "exportCollection", "importHistory", "cloneCollection", "consolidateCollection", "reembedCollection", "getCollection"):
         settings.operation(operation_id, path_collection="shared")
     settings.dictionary("matches", ["*"])
     settings.operation("patchNote", path_collection="shared", path_note="notes", header_If_Match="matches")

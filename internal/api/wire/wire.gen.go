@@ -121,6 +121,25 @@ const (
 	HitSourcesVector  HitSources = "vector"
 )
 
+// Defines values for ImportNoteAnalyst.
+const (
+	ImportNoteAnalystHeuristic ImportNoteAnalyst = "heuristic"
+	ImportNoteAnalystModel     ImportNoteAnalyst = "model"
+)
+
+// Defines values for ImportNoteState.
+const (
+	ImportNoteStateEvolved ImportNoteState = "evolved"
+	ImportNoteStateRaw     ImportNoteState = "raw"
+)
+
+// Defines values for ImportNoteSupplied.
+const (
+	ImportNoteSuppliedContext  ImportNoteSupplied = "context"
+	ImportNoteSuppliedKeywords ImportNoteSupplied = "keywords"
+	ImportNoteSuppliedTags     ImportNoteSupplied = "tags"
+)
+
 // Defines values for IndexStateState.
 const (
 	IndexStateStateCold    IndexStateState = "cold"
@@ -483,6 +502,12 @@ const (
 	BuildContextParamsIncludeEvicted BuildContextParamsInclude = "evicted"
 )
 
+// Defines values for ExportCollectionParamsFormat.
+const (
+	ExportCollectionParamsFormatJsonl    ExportCollectionParamsFormat = "jsonl"
+	ExportCollectionParamsFormatMarkdown ExportCollectionParamsFormat = "markdown"
+)
+
 // Defines values for ListFactsParamsValid.
 const (
 	ListFactsParamsValidAny   ListFactsParamsValid = "any"
@@ -494,6 +519,13 @@ const (
 const (
 	ListFactsParamsConflictsFalse ListFactsParamsConflicts = "false"
 	ListFactsParamsConflictsTrue  ListFactsParamsConflicts = "true"
+)
+
+// Defines values for ImportHistoryParamsDates.
+const (
+	ImportHistoryParamsDatesDMY ImportHistoryParamsDates = "DMY"
+	ImportHistoryParamsDatesMDY ImportHistoryParamsDates = "MDY"
+	ImportHistoryParamsDatesYMD ImportHistoryParamsDates = "YMD"
 )
 
 // Defines values for ListKnowledgeParamsOf.
@@ -1266,8 +1298,11 @@ type ContextRequest struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// K Select from this many hits.
@@ -1689,7 +1724,10 @@ type FileList struct {
 // `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 // regard to letter case.
 //
-// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+// list one value is enough.
+//
+// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 type Filter = json.RawMessage
 
 // FlushRequest defines model for FlushRequest.
@@ -1999,6 +2037,40 @@ type Heartbeats struct {
 	PausedUntil  time.Time `json:"paused_until"`
 }
 
+// History defines model for History.
+type History struct {
+	// AskMe The memory is of one person, several speak, and `me` names none of them.
+	AskMe bool `json:"ask_me"`
+
+	// Doubts What the file does not say, and what was assumed.
+	Doubts []string `json:"doubts,omitempty"`
+
+	// First The first messages or notes, shortened.
+	First []HistoryLine `json:"first"`
+
+	// Format Such as chatgpt.
+	Format string     `json:"format"`
+	From   *time.Time `json:"from,omitempty"`
+
+	// Left What is left out, and how often.
+	Left     map[string]int `json:"left"`
+	Messages int            `json:"messages"`
+	Notes    int            `json:"notes"`
+
+	// People Who speaks, most messages first.
+	People []HistoryPerson `json:"people"`
+
+	// Sessions Conversations, or days of a chat.
+	Sessions int        `json:"sessions"`
+	To       *time.Time `json:"to,omitempty"`
+
+	// Undated What has no date that can be right, and gets that of the import.
+	Undated int `json:"undated"`
+
+	// What What it is, for people.
+	What string `json:"what"`
+}
+
 // HistoryEntry A version with the change that made it; a deletion has `deleted` instead of `note`.
 type HistoryEntry struct {
 	Actor string `json:"actor"`
@@ -2017,6 +2089,17 @@ type HistoryEntry struct {
 	Trigger *uuid.UUID `json:"trigger,omitempty"`
 }
 
+// HistoryLine defines model for HistoryLine.
+type HistoryLine struct {
+	Content    string     `json:"content"`
+	Name       *string    `json:"name,omitempty"`
+	OccurredAt *time.Time `json:"occurred_at,omitempty"`
+
+	// Role Absent for a note.
+	Role    *string `json:"role,omitempty"`
+	Session *string `json:"session,omitempty"`
+}
+
 // HistoryList defines model for HistoryList.
 type HistoryList struct {
 	Items      []HistoryEntry `json:"items"`
@@ -2024,6 +2107,18 @@ type HistoryList struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// HistoryPerson defines model for HistoryPerson.
+type HistoryPerson struct {
+	Messages int    `json:"messages"`
+	Name     string `json:"name"`
+}
+
+// HistoryReport defines model for HistoryReport.
+type HistoryReport struct {
+	Job        *JobRef `json:"job,omitempty"`
+	Understood History `json:"understood"`
 }
 
 // Hit defines model for Hit.
@@ -2076,11 +2171,16 @@ type HotNoteList struct {
 // `evolution_history` are the public A-MEM names of `occurred_at`, `usage.access_count`,
 // `usage.last_access` and `history`.
 type ImportNote struct {
+	// Analyst Who described it.
+	Analyst *ImportNoteAnalyst `json:"analyst,omitempty"`
+
 	// Attributes Free JSON, at most 16 KiB.
 	Attributes *Attributes `json:"attributes,omitempty"`
 	Category   *string     `json:"category,omitempty"`
-	Content    string      `json:"content"`
-	Context    *string     `json:"context,omitempty"`
+
+	// Content Only a block may be empty.
+	Content string  `json:"content"`
+	Context *string `json:"context,omitempty"`
 
 	// CreatedAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
@@ -2098,6 +2198,7 @@ type ImportNote struct {
 	// image is by default its description. Where the collection's embedder takes images, an image is found by what is on
 	// it, and needs no words.
 	Item     *Item    `json:"item,omitempty"`
+	Key      *string  `json:"key,omitempty"`
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
 
@@ -2112,9 +2213,16 @@ type ImportNote struct {
 	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
-	OccurredAt     *EventTime `json:"occurred_at,omitempty"`
-	RetrievalCount *int64     `json:"retrieval_count,omitempty"`
-	Tags           []string   `json:"tags,omitempty"`
+	OccurredAt     *EventTime        `json:"occurred_at,omitempty"`
+	Provenance     *ImportProvenance `json:"provenance,omitempty"`
+	RetrievalCount *int64            `json:"retrieval_count,omitempty"`
+
+	// State `evolved`: the policy has processed it. By default so if keywords, tags or context are set.
+	State *ImportNoteState `json:"state,omitempty"`
+
+	// Supplied Of keywords, tags and context, those that analysis must not change. By default those that are set.
+	Supplied *[]ImportNoteSupplied `json:"supplied,omitempty"`
+	Tags     []string              `json:"tags,omitempty"`
 
 	// Timestamp RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
 	//
@@ -2123,6 +2231,24 @@ type ImportNote struct {
 
 	// Usage Recalls by clients; internal reads do not count.
 	Usage *NoteUsage `json:"usage,omitempty"`
+}
+
+// ImportNoteAnalyst Who described it.
+type ImportNoteAnalyst string
+
+// ImportNoteState `evolved`: the policy has processed it. By default so if keywords, tags or context are set.
+type ImportNoteState string
+
+// ImportNoteSupplied defines model for ImportNote.Supplied.
+type ImportNoteSupplied string
+
+// ImportProvenance defines model for ImportProvenance.
+type ImportProvenance struct {
+	// Sources Notes that it was derived from.
+	Sources []uuid.UUID `json:"sources,omitempty"`
+
+	// Stale A source was deleted or has changed.
+	Stale *bool `json:"stale,omitempty"`
 }
 
 // IndexState The in-memory index of the gateway that answered. Only when one collection is read.
@@ -2380,9 +2506,11 @@ type LinkChange struct {
 
 // LinkInput defines model for LinkInput.
 type LinkInput struct {
-	Confidence *float64  `json:"confidence,omitempty"`
-	Relation   *string   `json:"relation,omitempty"`
-	Target     uuid.UUID `json:"target"`
+	// Attributes Free JSON, at most 16 KiB.
+	Attributes map[string]interface{} `json:"attributes,omitempty"`
+	Confidence *float64               `json:"confidence,omitempty"`
+	Relation   *string                `json:"relation,omitempty"`
+	Target     uuid.UUID              `json:"target"`
 }
 
 // LinkList defines model for LinkList.
@@ -3496,8 +3624,11 @@ type SearchQuery struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.
@@ -3565,8 +3696,11 @@ type SearchRequest struct {
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
+	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+	// list one value is enough.
 	//
-	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}, {"attributes.project":["A","B"],"tags":"ml"}
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.
@@ -4817,6 +4951,18 @@ type PostEventParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ExportCollectionParams defines parameters for ExportCollection.
+type ExportCollectionParams struct {
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// Format What is sent.
+	Format *ExportCollectionParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+}
+
+// ExportCollectionParamsFormat defines parameters for ExportCollection.
+type ExportCollectionParamsFormat string
+
 // ListFactsParams defines parameters for ListFacts.
 type ListFactsParams struct {
 	// Subject Only facts about this entity, by its name or the id of its note.
@@ -4875,6 +5021,36 @@ type GetGraphParams struct {
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
+
+// ImportHistoryParams defines parameters for ImportHistory.
+type ImportHistoryParams struct {
+	// Name The name of the file.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// DryRun Say what is understood, and import nothing.
+	DryRun *bool `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// Format The format, if it is not recognized.
+	Format *string `form:"format,omitempty" json:"format,omitempty"`
+
+	// Me The name of the person whose memory it becomes. Required where the memory is of one person and several speak.
+	Me *string `form:"me,omitempty" json:"me,omitempty"`
+
+	// Timezone Zone of times that say none, such as Europe/Berlin; by default that of the collection.
+	Timezone *string `form:"timezone,omitempty" json:"timezone,omitempty"`
+
+	// Since What is older than this day is left out.
+	Since *string `form:"since,omitempty" json:"since,omitempty"`
+
+	// Dates The order of day, month and year in a chat, where the file does not show it.
+	Dates *ImportHistoryParamsDates `form:"dates,omitempty" json:"dates,omitempty"`
+
+	// Infer Whether the policy learns from what is imported.
+	Infer *bool `form:"infer,omitempty" json:"infer,omitempty"`
+}
+
+// ImportHistoryParamsDates defines parameters for ImportHistory.
+type ImportHistoryParamsDates string
 
 // ListHotNotesParams defines parameters for ListHotNotes.
 type ListHotNotesParams struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -214,10 +215,9 @@ func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote, k
 		return r, nil
 	}
 	if note.Key != "" {
-		_, err := tx.NoteByKey(ctx, note.Kind, note.Key)
+		other, err := tx.NoteByKey(ctx, note.Kind, note.Key)
 		if err == nil {
-			r.Err = fault.New(fault.Exists, "another note has this key")
-			return r, nil
+			return im.putBlock(ctx, tx, r, other, note)
 		}
 		if !fault.Is(err, fault.NotFound) {
 			return r, err
@@ -235,6 +235,36 @@ func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote, k
 	}
 	if note.Vector == nil {
 		if _, err := tx.Enqueue(ctx, *noteJob(im.scope, &im.collection, &note, false)); err != nil {
+			return r, err
+		}
+	}
+	r.Revision, r.Created = tx.Revision(), true
+	return r, nil
+}
+
+// putBlock writes a block whose label the collection has. It becomes the next version of a block that the collection was created
+// with and nobody has changed. Any other note keeps its key.
+func (im *Importer) putBlock(ctx context.Context, tx memory.Tx, r ImportResult, other, note memory.Note) (ImportResult, error) {
+	r.ID, r.Revision = other.ID, other.From
+	said, was := block.Of(&note), block.Of(&other)
+	next, changes := said.Note(&other)
+	switch {
+	case note.Kind != memory.KindBlock:
+		r.ID, r.Revision = note.ID, 0
+		r.Err = fault.New(fault.Exists, "another note has this key")
+		return r, nil
+	case !changes:
+		return r, nil
+	case other.From > 1 && other.Content != "", was.ReadOnly:
+		r.Err = fault.New(fault.Exists, "the collection has a block %q with another value", said.Label)
+		return r, nil
+	}
+	stored, err := tx.Put(ctx, next)
+	if err != nil {
+		return r, err
+	}
+	if next.Vector == nil {
+		if _, err := tx.Enqueue(ctx, *noteJob(im.scope, &im.collection, &stored, false)); err != nil {
 			return r, err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // importNote is a decoded line.
@@ -76,7 +78,12 @@ func decodeImport(raw []byte, now time.Time, actor string, images bool) (*import
 		return nil, err
 	}
 	out := &importNote{links: r.links, warnings: r.warnings}
-	if out.note, err = r.in.build(now, actor, images); err != nil {
+	if r.in.Kind == memory.KindBlock {
+		out.note, err = r.block(actor)
+	} else {
+		out.note, err = r.in.build(now, actor, images)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if r.usage != (importUsage{}) {
@@ -93,6 +100,52 @@ func decodeImport(raw []byte, now time.Time, actor string, images bool) (*import
 	if len(out.note.Supplied) > 0 {
 		out.note.State = memory.StateEvolved
 	}
+	r.exported.apply(&out.note)
+	return out, nil
+}
+
+// exported is what an export says of a note beside what a caller may say.
+type exported struct {
+	state    memory.State
+	supplied *[]string
+	analyst  memory.Analyst
+	sources  []uuid.UUID
+	stale    bool
+}
+
+func (e *exported) apply(n *memory.Note) {
+	if e.state != "" {
+		n.State = e.state
+	}
+	if e.supplied != nil {
+		n.Supplied = *e.supplied
+	}
+	n.Analyst, n.Provenance.Sources, n.Provenance.Stale = e.analyst, e.sources, e.stale
+}
+
+// block returns the note of a block, with what its own route checks.
+func (r *importReader) block(actor string) (memory.Note, error) {
+	said := memory.Note{Kind: memory.KindBlock, Key: r.in.Key, Content: r.in.Content, Attributes: r.in.Attributes, Keywords: r.in.Keywords}
+	if r.in.Context != nil {
+		said.Context = *r.in.Context
+	}
+	b := block.Of(&said)
+	if err := block.CheckLabel(b.Label); err != nil {
+		return said, err
+	}
+	checked := block.New(b.Label)
+	change := block.Change{Value: &b.Value, Description: &b.Description, Limit: &b.Limit, ReadOnly: &b.ReadOnly, Metadata: b.Metadata}
+	if change.Metadata == nil {
+		change.Metadata = map[string]any{}
+	}
+	if err := checked.Put(change); err != nil {
+		return said, err
+	}
+	out, _ := checked.Note(nil)
+	out.ID, out.Provenance.Actor = r.in.ID, actor
+	if r.in.OccurredAt != nil {
+		out.OccurredAt = *r.in.OccurredAt
+	}
 	return out, nil
 }
 
@@ -103,6 +156,7 @@ type importReader struct {
 	created  time.Time
 	usage    importUsage
 	history  []any
+	exported exported
 	links    []importLink
 	warnings []string
 }
@@ -134,12 +188,59 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 		r.history = readMember[[]any](&r.reader, field, "a list", raw)
 	case "links":
 		r.readLinks(raw)
+	case "state", "supplied", "analyst", "provenance":
+		r.readExported(field, raw)
 	case "infer":
 		r.Addf(field, "unknown field")
 	default:
 		r.in.readField(&r.reader, field, raw)
 	}
 }
+
+func (r *importReader) readExported(field string, raw json.RawMessage) {
+	e := &r.exported
+	oneOf := func(at, value string, known ...string) string {
+		if !slices.Contains(known, value) {
+			r.Addf(at, "must be one of %s", wording.Or(known...))
+		}
+		return value
+	}
+	switch field {
+	case "state":
+		e.state = memory.State(oneOf(field, readMember[string](&r.reader, field, wantText, raw), string(memory.StateRaw), string(memory.StateEvolved)))
+	case "analyst":
+		e.analyst = memory.Analyst(oneOf(field, readMember[string](&r.reader, field, wantText, raw), string(memory.AnalystModel), string(memory.AnalystHeuristic)))
+	case "supplied":
+		e.supplied = new([]string)
+		for i, s := range readMember[[]string](&r.reader, field, wantTexts, raw) {
+			if s = oneOf(memory.ElementField(field, i), s, memory.FieldKeywords, memory.FieldContext, memory.FieldTags); !slices.Contains(*e.supplied, s) {
+				*e.supplied = append(*e.supplied, s)
+			}
+		}
+	case "provenance":
+		m, err := decodeMembers(raw)
+		if err != nil {
+			r.Addf(field, "must be an object")
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			at := field + "." + name
+			switch name {
+			case "sources":
+				e.sources = readMember[[]uuid.UUID](&r.reader, at, "a list of UUIDs", m[name])
+			case "stale":
+				e.stale = readMember[bool](&r.reader, at, wantBool, m[name])
+			default:
+				r.Addf(at, "unknown field")
+			}
+		}
+		if len(e.sources) > maxSources {
+			r.Addf(field+".sources", "at most %d; there are %d", maxSources, len(e.sources))
+		}
+	}
+}
+
+// maxSources bounds the notes that an imported note was derived from.
+const maxSources = 10_000
 
 func (r *importReader) count(field string, raw json.RawMessage) int64 {
 	n := readMember[int64](&r.reader, field, wantInt, raw)

@@ -86,10 +86,6 @@ func sameChoice(a, b *bool) bool { return (a == nil || *a) == (b == nil || *b) }
 // addMessages adds messages. A message that is refused fails alone.
 func (im *Importer) addMessages(ctx context.Context, batch []*newLine, results []ImportResult) error {
 	for len(batch) > 0 {
-		v, err := im.notes.store.OpenView(ctx, im.scope, im.collection.ID.String(), memory.At{})
-		if err != nil {
-			return err
-		}
 		in := NewMessages{Infer: batch[0].infer}
 		for _, l := range batch {
 			in.Messages = append(in.Messages, l.said)
@@ -98,7 +94,7 @@ func (im *Importer) addMessages(ctx context.Context, batch []*newLine, results [
 		if err == nil {
 			for i, l := range batch {
 				n := &out.Messages[i]
-				results[l.at].ID, results[l.at].Revision, results[l.at].Created = n.ID, n.From, n.From > v.At
+				results[l.at].ID, results[l.at].Revision, results[l.at].Created = n.ID, n.From, !out.Found[i]
 				im.byLine[l.line-1] = n.ID
 			}
 			return nil
@@ -181,6 +177,9 @@ func (im *Importer) decodeNew(raw []byte) (*newLine, error) {
 	}
 	if r.usage != (importUsage{}) || r.history != nil || !r.created.IsZero() {
 		r.Addf("id", "is required for a note with usage, history or created_at")
+	}
+	if e := &r.exported; e.state != "" || e.supplied != nil || e.analyst != "" || e.sources != nil || e.stale {
+		r.Addf("id", "is required for a note with state, supplied, analyst or provenance")
 	}
 	if k := r.in.Kind; k != "" && k != memory.KindNote && k != memory.KindMessage {
 		r.Addf("id", "is required for a note of the kind %s", k)

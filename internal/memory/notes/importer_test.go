@@ -176,3 +176,19 @@ func TestImportWhatIsNew(t *testing.T) {
 		t.Errorf("a second import wrote: %d, then %d", head, at)
 	}
 }
+
+// A message that an import has twice is there once, and is said to be there.
+func TestImportSaysWhatItKnows(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "past", Policy: "amem"}, memory.Request{})
+	d.must(err)
+	im, err := d.notes.Importer(t.Context(), d.all, v.Collection.ID.String(), uuid.Nil)
+	d.must(err)
+	said := []byte(`{"role":"user","id":"chat:1","content":"I live in Rome.","occurred_at":"2026-03-01T10:00:00Z"}`)
+	results, err := im.Lines(t.Context(), []notes.ImportLine{{Line: 1, Raw: said}, {Line: 2, Raw: said}})
+	d.must(err)
+	if !results[0].Created || results[1].Created || results[0].ID != results[1].ID {
+		t.Errorf("%+v", results)
+	}
+}

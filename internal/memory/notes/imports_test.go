@@ -1,9 +1,13 @@
 package notes_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
@@ -257,5 +262,53 @@ func TestRefusedImportLeavesNothing_C262(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The newest conversations of a history are there, with what a search needs, while older ones still load.
+func TestImportNewestFirst(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	at := filepath.Join(t.TempDir(), "conversations.json")
+	var file strings.Builder
+	const conversations = 300
+	for i := range conversations {
+		fmt.Fprintf(&file, `,{"title":"T","create_time":%d,"id":"c-%d","current_node":"n","mapping":{"n":{"message":{"id":"m%d","author":{"role":"user"},"create_time":%d,"content":{"content_type":"text","parts":["Conversation %d."]}},"parent":null}}}`,
+			1_600_000_000+i, i, i, 1_600_000_000+i, i)
+	}
+	if err := os.WriteFile(at, []byte("["+file.String()[1:]+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := transfer.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	if _, err := transfer.Read(t.Context(), s, transfer.Options{Newest: true}, func(l transfer.Line) error { return enc.Encode(l) }); err != nil {
+		t.Fatal(err)
+	}
+	job, looked := p.start(lines.String()), false
+	err = p.run(t.Context(), job, func(now memory.Progress) {
+		if looked || now.Done == 0 || now.Done == now.Total {
+			return
+		}
+		looked = true
+		v, err := p.store.OpenView(t.Context(), p.all, p.c.ID.String(), memory.At{})
+		p.must(err)
+		there, err := p.store.ListNotes(t.Context(), p.all, v, memory.NoteQuery{Limit: conversations, ReadOptions: memory.ReadOptions{Vector: true}})
+		p.must(err)
+		said := map[string]bool{}
+		for i := range there {
+			said[there[i].Content] = len(there[i].Vector) > 0
+		}
+		if !said[fmt.Sprintf("Conversation %d.", conversations-1)] || said["Conversation 0."] {
+			t.Errorf("after %d of %d: %v", now.Done, now.Total, said)
+		}
+	})
+	p.must(err)
+	if n := p.stored(); !looked || n != conversations {
+		t.Errorf("%d notes, looked %v", n, looked)
 	}
 }

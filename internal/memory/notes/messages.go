@@ -42,6 +42,7 @@ type NewMessages struct {
 
 // MessagesWritten is the result of AddMessages.
 type MessagesWritten struct {
+	Found    []bool        // of each message: it was there before
 	Messages []memory.Note // one per message of the input, in its order; existing ones unchanged
 	Revision memory.Revision
 	Job      *memory.Job // the last one enqueued; nil: none

@@ -142,7 +142,7 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 			said = append(said, note)
 			ids.Revision = tx.Revision()
 		}
-		out.Messages, ids.Notes = append(out.Messages, note), append(ids.Notes, note.ID)
+		out.Messages, out.Found, ids.Notes = append(out.Messages, note), append(out.Found, here), append(ids.Notes, note.ID)
 		if i+1 < len(w.list) && w.list[i+1].exchange == m.exchange {
 			continue
 		}

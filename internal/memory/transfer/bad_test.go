@@ -62,7 +62,7 @@ func fixture(t *testing.T, name string) []byte {
 // What is no export, or only the beginning of one, is refused with a reason, wherever it ends.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json"} {
+	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json", "memorybank/nora.json", "letta/sam.af"} {
 		raw := fixture(t, name)
 		for end := 0; end < len(bytes.TrimSpace(raw)); end += 1 + len(raw)/90 {
 			if _, r, err := translate(t, put(t, filepath.Base(name), raw[:end]), Options{}); err == nil {
@@ -225,59 +225,65 @@ func TestConstantMemory(t *testing.T) {
 				i, 1_600_000_000+i, i, i, 1_600_000_000+i, strings.Repeat("I keep bees. ", 300))
 		},
 		"chat.txt": func(w io.Writer, i int) {
-			at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Hour)
+			at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 10 * time.Minute) // a gigabyte is five years
 			fmt.Fprintf(w, "%s - Nora: %s\n", at.Format("02/01/2006, 15:04"), strings.Repeat("I keep bees. ", 300))
 		},
 	} {
-		at := put(t, name, nil)
-		f, err := os.Create(at)
-		if err != nil {
-			t.Fatal(err)
+		t.Run(name, func(t *testing.T) { constant(t, name, megabytes, item) })
+	}
+}
+
+// constant writes a history of items, and reads it.
+func constant(t *testing.T, name string, megabytes int, item func(w io.Writer, i int)) {
+	t.Helper()
+	at := put(t, name, nil)
+	f, err := os.Create(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, size, n := bufio.NewWriter(f), megabytes<<20, 0
+	if strings.HasSuffix(name, ".json") {
+		fmt.Fprint(w, "[")
+	}
+	for ; n < size/3_900; n++ {
+		item(w, n)
+	}
+	if strings.HasSuffix(name, ".json") {
+		fmt.Fprint(w, `{"title":"end","mapping":{}}]`)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	var before, is runtime.MemStats
+	runtime.ReadMemStats(&before)
+	peak, read := uint64(0), 0
+	last := ""
+	_, err = Read(t.Context(), s, Options{Newest: true}, func(l Line) error {
+		if read++; read%500 == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&is)
+			peak = max(peak, is.HeapAlloc)
 		}
-		w, size, n := bufio.NewWriter(f), megabytes<<20, 0
-		if strings.HasSuffix(name, ".json") {
-			fmt.Fprint(w, "[")
+		if last != "" && l.OccurredAt[:10] > last[:10] {
+			return fmt.Errorf("%s is after %s", l.OccurredAt, last)
 		}
-		for ; n < size/3_900; n++ {
-			item(w, n)
-		}
-		if strings.HasSuffix(name, ".json") {
-			fmt.Fprint(w, `{"title":"end","mapping":{}}]`)
-		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s, err := Open(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runtime.GC()
-		var before, is runtime.MemStats
-		runtime.ReadMemStats(&before)
-		peak, read := uint64(0), 0
-		last := ""
-		_, err = Read(t.Context(), s, Options{Newest: true}, func(l Line) error {
-			if read++; read%500 == 0 {
-				runtime.GC()
-				runtime.ReadMemStats(&is)
-				peak = max(peak, is.HeapAlloc)
-			}
-			if last != "" && l.OccurredAt[:10] > last[:10] {
-				return fmt.Errorf("%s is after %s", l.OccurredAt, last)
-			}
-			last = l.OccurredAt
-			return nil
-		})
-		s.Close()
-		if err != nil || read != n {
-			t.Fatalf("%s: %d of %d messages, %v", name, read, n, err)
-		}
-		const most = 16 << 20
-		if peak > before.HeapAlloc+most {
-			t.Errorf("%s of %d MiB needs %d KiB", name, megabytes, (peak-before.HeapAlloc)>>10)
-		}
+		last = l.OccurredAt
+		return nil
+	})
+	s.Close()
+	if err != nil || read != n {
+		t.Fatalf("%s: %d of %d messages, %v", name, read, n, err)
+	}
+	const most = 16 << 20
+	if peak > before.HeapAlloc+most {
+		t.Errorf("%s of %d MiB needs %d KiB", name, megabytes, (peak-before.HeapAlloc)>>10)
 	}
 }

@@ -195,7 +195,7 @@ func (p *Report) person(name string) {
 }
 
 func (p *Report) count(l Line, at time.Time) {
-	if l.Session != p.session || p.Sessions == 0 && l.Session != "" {
+	if l.Session != "" && l.Session != p.session {
 		p.session = l.Session
 		p.Sessions++
 	}

@@ -151,6 +151,23 @@ func (s *Source) walk() error {
 // Zipped reports whether it is a zip.
 func (s *Source) Zipped() bool { return s.zip != nil }
 
+// Whole returns the text of the only file of a source, in UTF-8. TooLarge if it has more bytes than that.
+func (s *Source) Whole(most int64) ([]byte, error) {
+	if len(s.files) != 1 {
+		return nil, fault.New(fault.Invalid, "%s has more than one file", s.name)
+	}
+	in, err := s.open(s.files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	raw, err := io.ReadAll(io.NewSectionReader(in, 0, most+1))
+	if err == nil && int64(len(raw)) > most {
+		err = fault.New(fault.TooLarge, "%s has more than %d MiB; split it", s.name, most>>20)
+	}
+	return raw, err
+}
+
 // Close removes what was unpacked.
 func (s *Source) Close() {
 	for _, c := range s.closers {

@@ -55,6 +55,8 @@ func formats() []format {
 		{"claude", "Claude's conversations.json, or the zip with it", isClaude, func() translator { return &claude{} }},
 		{"telegram", "Telegram's result.json, or the folder with it", isTelegram, func() translator { return &telegram{} }},
 		{"memoryos", "the folder of a user of MemoryOS, or its short_term.json", isMemoryOS, func() translator { return &memoryOS{} }},
+		{"memorybank", "a JSON file of memories of MemoryBank", isMemoryBank, func() translator { return &memoryBank{} }},
+		{"letta", "an agent file of Letta (.af)", isLetta, func() translator { return &letta{} }},
 		{"mem0", "a JSON file of memories of mem0", isMem0, func() translator { return &mem0{} }},
 		{"jsonl", "lines of JSON, or a JSON list, of messages or notes", isLines, func() translator { return &lines{} }},
 		{"whatsapp", "a chat that WhatsApp exported (text or zip)", isWhatsApp, func() translator { return &whatsApp{} }},
@@ -72,16 +74,6 @@ func Formats() []string {
 	return names
 }
 
-// Supported says what can be imported, for people.
-func Supported() string {
-	list := formats()
-	said := make([]string, len(list))
-	for i := range list {
-		said[i] = list[i].name + ": " + list[i].what
-	}
-	return strings.Join(said, "; ")
-}
-
 // Recognize returns the name of the format of a source.
 func Recognize(s *Source) (string, error) {
 	f, err := s.formatOf("")
@@ -90,7 +82,7 @@ func Recognize(s *Source) (string, error) {
 
 func (s *Source) formatOf(name string) (format, error) {
 	if len(s.files) == 0 {
-		return format{}, fault.New(fault.Invalid, "%s: there is no file to import. Supported are %s", s.name, Supported())
+		return format{}, fault.New(fault.Invalid, "%s: there is no file to import. Supported are %s", s.name, strings.Join(Formats(), ", "))
 	}
 	list := formats()
 	for _, f := range list {
@@ -101,7 +93,7 @@ func (s *Source) formatOf(name string) (format, error) {
 	if name != "" {
 		return format{}, fault.InvalidField("format", "must be one of %s", wording.Or(Formats()...))
 	}
-	return format{}, fault.New(fault.Invalid, "%s is not recognized, so nothing of it is imported. Supported are %s", s.name, Supported())
+	return format{}, fault.New(fault.Invalid, "%s is not recognized, so nothing of it is imported. Supported are %s", s.name, strings.Join(Formats(), ", "))
 }
 
 // reading is one pass over a source.

@@ -52,6 +52,8 @@ func TestFormats(t *testing.T) {
 		{"jsonl", "jsonl", Options{}},
 		{"mem0", "mem0", Options{}},
 		{"memoryos", "memoryos", Options{}},
+		{"memorybank", "memorybank", Options{OnePerson: true, Me: "Nora"}},
+		{"letta", "letta", Options{Me: "Ann"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -433,10 +433,10 @@ function outgoing(method: Method, path: string, request: Loose): Outgoing {
   const keyed = method === 'post' && KEYED.has(path)
   if (request.idempotencyKey !== undefined) headers['Idempotency-Key'] = request.idempotencyKey
   else if (keyed) headers['Idempotency-Key'] = newKey()
-  let body: string | Uint8Array | undefined
+  let body: string | Uint8Array | Blob | undefined
   if (request.body !== undefined) {
-    const raw = typeof request.body === 'string' || request.body instanceof Uint8Array
-    body = raw ? (request.body as string | Uint8Array) : JSON.stringify(request.body)
+    const raw = typeof request.body === 'string' || request.body instanceof Uint8Array || request.body instanceof Blob
+    body = raw ? (request.body as string | Uint8Array | Blob) : JSON.stringify(request.body)
     headers['Content-Type'] ??= raw ? 'application/x-ndjson' : 'application/json'
   }
   const repeatable = method !== 'post' || READS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)

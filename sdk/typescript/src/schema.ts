@@ -556,6 +556,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{collection}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a collection
+         * @description All notes of the collection at one revision. As `jsonl` one `ImportNote` per line, with ids, keys, times with their offsets, links,
+         *     usage and what it was derived from: an import into an empty collection of the same policy gives the same notes and links.
+         *     As `markdown` a section per note, for people. Past versions and settings are not in it. The answer is sent while it is read; one
+         *     that breaks off is not whole.
+         */
+        get: operations["exportCollection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a history of another program
+         * @description A file or a zip of ChatGPT, Claude, WhatsApp, Slack, Telegram, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON. What it is, is
+         *     recognized; what is not recognized is refused. The answer says what was understood: people, conversations, dates and the first messages.
+         *     With `dry_run=true` nothing is imported. A message that was imported before is not imported again.
+         */
+        post: operations["importHistory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{collection}/consolidate": {
         parameters: {
             query?: never;
@@ -2691,6 +2736,9 @@ export interface components {
          *     levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
          *     `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
          *     regard to letter case.
+         *
+         *     Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
+         *     list one value is enough.
          * @example {
          *       "and": [
          *         {
@@ -2705,6 +2753,13 @@ export interface components {
          *         }
          *       ]
          *     }
+         * @example {
+         *       "tags": "ml",
+         *       "attributes.project": [
+         *         "A",
+         *         "B"
+         *       ]
+         *     }
          */
         Filter: {
             and?: components["schemas"]["Filter"][];
@@ -2715,6 +2770,8 @@ export interface components {
             op?: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "contains" | "icontains" | "exists";
             /** @description Compared with the field; an array for `in`, a boolean for `exists`. */
             value?: unknown;
+        } & {
+            [key: string]: unknown;
         };
         /** @description RFC 9457. */
         Problem: {
@@ -5220,8 +5277,10 @@ export interface components {
         ImportNote: {
             /** Format: uuid */
             id: string;
+            key?: string;
             /** @default note */
             kind?: components["schemas"]["Kind"];
+            /** @description Only a block may be empty. */
             content: string;
             context?: string;
             keywords?: string[];
@@ -5229,6 +5288,19 @@ export interface components {
             category?: string;
             attributes?: components["schemas"]["Attributes"];
             item?: components["schemas"]["Item"];
+            /**
+             * @description `evolved`: the policy has processed it. By default so if keywords, tags or context are set.
+             * @enum {string}
+             */
+            state?: "raw" | "evolved";
+            /** @description Of keywords, tags and context, those that analysis must not change. By default those that are set. */
+            supplied?: ("keywords" | "tags" | "context")[];
+            /**
+             * @description Who described it.
+             * @enum {string}
+             */
+            analyst?: "model" | "heuristic";
+            provenance?: components["schemas"]["ImportProvenance"];
             /** Format: double */
             importance?: number;
             occurred_at?: components["schemas"]["EventTime"];
@@ -5243,6 +5315,57 @@ export interface components {
             /** @description What earlier evolutions did; stored unchanged. */
             history?: unknown[];
             evolution_history?: unknown[];
+        };
+        HistoryReport: {
+            understood: components["schemas"]["History"];
+            job?: components["schemas"]["JobRef"];
+        };
+        History: {
+            /** @description Such as chatgpt. */
+            format: string;
+            /** @description What it is, for people. */
+            what: string;
+            messages: number;
+            notes: number;
+            /** @description Conversations, or days of a chat. */
+            sessions: number;
+            /** @description Who speaks, most messages first. */
+            people: components["schemas"]["HistoryPerson"][];
+            /** Format: date-time */
+            from?: string;
+            /** Format: date-time */
+            to?: string;
+            /** @description What has no date that can be right, and gets that of the import. */
+            undated: number;
+            /** @description The first messages or notes, shortened. */
+            first: components["schemas"]["HistoryLine"][];
+            /** @description What is left out, and how often. */
+            left: {
+                [key: string]: number;
+            };
+            /** @description What the file does not say, and what was assumed. */
+            doubts?: string[];
+            /** @description The memory is of one person, several speak, and `me` names none of them. */
+            ask_me: boolean;
+        };
+        HistoryPerson: {
+            name: string;
+            messages: number;
+        };
+        HistoryLine: {
+            /** @description Absent for a note. */
+            role?: string;
+            name?: string;
+            session?: string;
+            content: string;
+            /** Format: date-time */
+            occurred_at?: string;
+        };
+        ImportProvenance: {
+            /** @description Notes that it was derived from. */
+            sources?: string[];
+            /** @description A source was deleted or has changed. */
+            stale?: boolean;
         };
         /** @description Result of one line: `id` and `revision`, or `error`. */
         BulkResult: {
@@ -5593,6 +5716,10 @@ export interface components {
              * @default 1
              */
             confidence?: number;
+            /** @description Free JSON, at most 16 KiB. */
+            attributes?: {
+                [key: string]: unknown;
+            };
         };
         LinksInput: {
             links: components["schemas"]["LinkInput"][];
@@ -7827,6 +7954,118 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobAccepted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    exportCollection: {
+        parameters: {
+            query?: {
+                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                as_of?: components["parameters"]["asOf"];
+                /** @description What is sent. */
+                format?: "jsonl" | "markdown";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notes. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/markdown": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    importHistory: {
+        parameters: {
+            query?: {
+                /** @description The name of the file. */
+                name?: string;
+                /** @description Say what is understood, and import nothing. */
+                dry_run?: boolean;
+                /** @description The format, if it is not recognized. */
+                format?: string;
+                /** @description The name of the person whose memory it becomes. Required where the memory is of one person and several speak. */
+                me?: string;
+                /** @description Zone of times that say none, such as Europe/Berlin; by default that of the collection. */
+                timezone?: string;
+                /** @description What is older than this day is left out. */
+                since?: string;
+                /** @description The order of day, month and year in a chat, where the file does not show it. */
+                dates?: "DMY" | "MDY" | "YMD";
+                /** @description Whether the policy learns from what is imported. */
+                infer?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        /** @description The file as it is, at most 1 GiB. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description What is understood, of a dry run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryReport"];
+                };
+            };
+            /** @description What was understood, and the job that imports it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryReport"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -29,7 +29,7 @@ export interface Outgoing {
   /** Path and query, beginning with a slash. */
   target: string
   headers: Record<string, string>
-  body?: string | Uint8Array | undefined
+  body?: string | Uint8Array | Blob | undefined
   signal?: AbortSignal | undefined
   timeout?: number | undefined
   retries?: number | undefined

@@ -1278,6 +1278,22 @@ class MainPart(Model):
     tokens: int
 
 
+class HistoryPerson(Model):
+    name: str
+    messages: int
+
+
+class HistoryLine(Model):
+    role: str | None = None
+    """
+    Absent for a note.
+    """
+    name: str | None = None
+    session: str | None = None
+    content: str
+    occurred_at: AwareDatetime | None = None
+
+
 class BulkSummary(Model):
     created: int
     existing: int | None = None
@@ -2199,6 +2215,49 @@ class MainContext(Model):
     parts: list[MainPart]
 
 
+class History(Model):
+    format: str
+    """
+    Such as chatgpt.
+    """
+    what: str
+    """
+    What it is, for people.
+    """
+    messages: int
+    notes: int
+    sessions: int
+    """
+    Conversations, or days of a chat.
+    """
+    people: list[HistoryPerson]
+    """
+    Who speaks, most messages first.
+    """
+    from_: Annotated[AwareDatetime | None, Field(alias="from")] = None
+    to: AwareDatetime | None = None
+    undated: int
+    """
+    What has no date that can be right, and gets that of the import.
+    """
+    first: list[HistoryLine]
+    """
+    The first messages or notes, shortened.
+    """
+    left: dict[str, int]
+    """
+    What is left out, and how often.
+    """
+    doubts: list[str] | None = None
+    """
+    What the file does not say, and what was assumed.
+    """
+    ask_me: bool
+    """
+    The memory is of one person, several speak, and `me` names none of them.
+    """
+
+
 class BulkResult(Model):
     """
     Result of one line: `id` and `revision`, or `error`.
@@ -2611,6 +2670,11 @@ class RecalledItem(Model):
 
 class ToolList(Model):
     items: list[Tool]
+
+
+class HistoryReport(Model):
+    understood: History
+    job: JobRef | None = None
 
 
 class MergeResult(Model):

@@ -436,6 +436,7 @@ class LinkInput(TypedDict):
     target: str
     relation: NotRequired[str]
     confidence: NotRequired[float]
+    attributes: NotRequired[dict[str, Any]]
 
 
 class LinksInput(TypedDict):

@@ -1,0 +1,83 @@
+import type { Schemas } from '@slipbox/client'
+import { useState } from 'preact/hooks'
+import { Buttons } from './forms.tsx'
+import { Field, Problem } from './parts.tsx'
+import { useAction, useShared } from './state.ts'
+import { formatDay, plural, reveal } from './text.ts'
+
+const hour = 3_600_000 // an upload of a large file takes long
+
+/** Imports a file of another program: it is understood first, and nothing is stored before a person agrees. */
+export function ImportFile({ to, close, done }: { to: string; close: () => void; done: (job: string | undefined) => void }) {
+  const { api } = useShared()
+  const [file, setFile] = useState<File>()
+  const [known, setKnown] = useState<Schemas['History']>()
+  const [me, setMe] = useState('')
+  const { busy, error, run } = useAction()
+  const send = (of: File, query: { dry_run?: boolean; me?: string }) =>
+    api.call('post', '/v1/collections/{collection}/history', {
+      path: { collection: to }, query: { name: of.name.slice(-200), ...query }, headers: { 'Content-Type': 'application/octet-stream' }, body: of as unknown as string, timeout: hour,
+    })
+  const look = (of: File | undefined) => {
+    setFile(of)
+    setKnown(undefined)
+    setMe('')
+    if (of) void run(async () => setKnown((await send(of, { dry_run: true })).understood))
+  }
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    if (!file) return
+    await run(async () => {
+      done((await send(file, me ? { me } : {})).job?.id)
+      close()
+    })
+  }
+  const drop = (e: DragEvent) => {
+    e.preventDefault()
+    if (!busy) look(e.dataTransfer?.files[0])
+  }
+  const empty = known && known.messages + known.notes === 0
+  return (
+    <form onSubmit={e => void submit(e)}>
+      <div class="drop" onDragOver={e => e.preventDefault()} onDrop={drop}>
+        <Field label="File" hint="Drop it here, or choose it: an export of ChatGPT, Claude, WhatsApp, Slack or Telegram, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON. A folder comes as a zip.">
+          {id => <input id={id} type="file" disabled={busy} onChange={e => look(e.currentTarget.files?.[0])} />}
+        </Field>
+      </div>
+      {busy && !known && <p class="soft" role="status">Reading {file && reveal(file.name)}…</p>}
+      {known && <Understood of={known} />}
+      {known?.ask_me && (
+        <Field label="Who is remembered?" hint="This memory is of one person. What the others say is kept as answers to that person.">
+          {id => (
+            <select id={id} required value={me} onChange={e => setMe(e.currentTarget.value)}>
+              <option value="">Choose</option>
+              {known.people.slice(0, 200).map(p => <option key={p.name} value={p.name}>{reveal(p.name)} ({plural(p.messages, 'message')})</option>)}
+            </select>
+          )}
+        </Field>
+      )}
+      {error && <Problem error={error} />}
+      <Buttons busy={busy} close={close} label="Import" disabled={!known || empty || (known.ask_me && me === '')} />
+    </form>
+  )
+}
+
+/** What was understood of a file. */
+function Understood({ of: h }: { of: Schemas['History'] }) {
+  const left = Object.entries(h.left)
+  const amount = [h.messages > 0 && `${plural(h.messages, 'message')} of ${plural(h.sessions, 'conversation')}`, h.notes > 0 && plural(h.notes, 'note')].filter(Boolean).join(', ')
+  return (
+    <section class="understood" aria-label="What was understood">
+      <p><strong>{reveal(h.what)}</strong>: {amount || 'nothing to import'}{h.from && h.to && `, ${formatDay(h.from)} to ${formatDay(h.to)}`}</p>
+      {h.people.length > 0 && <p class="soft small">People: <bdi>{h.people.slice(0, 8).map(p => `${reveal(p.name)} (${p.messages})`).join(', ')}</bdi>{h.people.length > 8 && ` and ${h.people.length - 8} more`}</p>}
+      <ol>{h.first.map((line, i) => <li key={i}><span class="soft small"><bdi>{reveal(line.name ?? line.role ?? 'note')}</bdi>{line.occurred_at && ` · ${formatDay(line.occurred_at)}`}</span><br /><bdi>{reveal(line.content)}</bdi></li>)}</ol>
+      {(left.length > 0 || h.undated > 0) && (
+        <p class="soft small">
+          {left.length > 0 && `Left out: ${left.map(([reason, n]) => `${reason} (${n})`).join(', ')}. `}
+          {h.undated > 0 && `${h.undated} without a date that can be right get today's.`}
+        </p>
+      )}
+      {h.doubts?.map(d => <p key={d} class="soft small">{reveal(d)}</p>)}
+    </section>
+  )
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory/transfer"
+)
+
+// place is a part of a file.
+type place struct {
+	file string
+	n    int
+}
+
+// wiki is what an import of files knows of the links that they have to each other.
+type wiki struct {
+	files map[string]string  // by the names that links have for them; the first file of a name counts
+	notes map[place]imported // of the parts that have links, or that links are to
+	links map[place][]string // names of files
+	order []place            // of links
+}
+
+func newWiki() wiki {
+	return wiki{files: map[string]string{}, notes: map[place]imported{}, links: map[place][]string{}}
+}
+
+// add adds the names and the links of a file.
+func (w *wiki) add(name string, d *transfer.Document) {
+	for _, known := range transfer.Names(name, d.Aliases) {
+		if _, taken := w.files[known]; !taken {
+			w.files[known] = name
+		}
+	}
+	for n := range d.Parts {
+		if targets := d.Parts[n].Targets; len(targets) > 0 {
+			at := place{name, n}
+			w.links[at], w.order = targets, append(w.order, at)
+		}
+	}
+}
+
+// found remembers the note of a part.
+func (w *wiki) found(at place, note imported) {
+	if at.n == 0 || len(w.links[at]) > 0 {
+		w.notes[at] = note
+	}
+}
+
+// missing returns the notes that a part links to, but for those that its note is linked to already.
+func (w *wiki) missing(at place) (out []uuid.UUID) {
+	from := w.notes[at]
+	for _, name := range w.links[at] {
+		to := w.notes[place{w.files[name], 0}].ID
+		linked := slices.ContainsFunc(from.Links, func(l wire.NoteLink) bool { return l.Target == to && l.Relation == related })
+		if w.files[name] != at.file && to != uuid.Nil && to != from.ID && !linked && !slices.Contains(out, to) {
+			out = append(out, to)
+		}
+	}
+	return out
+}
+
+// related is the relation of links between files.
+const related = "related"
+
+// link adds the links of files that their notes lack. What else a note is linked to stays.
+func (i *importing) link(ctx context.Context) error {
+	for n, at := range i.wiki.order {
+		from, targets := i.wiki.notes[at], i.wiki.missing(at)
+		if from.ID == uuid.Nil || len(targets) == 0 || i.dry {
+			continue
+		}
+		i.errs.statusf("linking: %d of %d…", n, len(i.wiki.order))
+		if err := i.linkNote(ctx, from.ID, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *importing) linkNote(ctx context.Context, from uuid.UUID, targets []uuid.UUID) error {
+	path := i.path + "/notes/" + from.String() + "/links"
+	for try := 1; ; try++ {
+		var is wire.LinkList
+		_, header, err := i.to.get(ctx, request{method: http.MethodGet, path: path, query: i.ids}, &is)
+		if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
+			return nil // deleted meanwhile
+		} else if err != nil {
+			return err
+		}
+		var set wire.LinksInput
+		for _, l := range is.Items {
+			set.Links = append(set.Links, wire.LinkInput{Target: l.Target, Relation: &l.Relation, Confidence: &l.Confidence, Attributes: l.Attributes})
+		}
+		for _, to := range targets {
+			if !slices.ContainsFunc(is.Items, func(l wire.Link) bool { return l.Target == to && l.Relation == related }) {
+				set.Links = append(set.Links, wire.LinkInput{Target: to})
+			}
+		}
+		if len(set.Links) == len(is.Items) {
+			return nil
+		}
+		write := request{method: http.MethodPut, path: path, query: i.ids, body: set, header: http.Header{"If-Match": {header.Get("ETag")}}}
+		_, _, err = i.to.get(ctx, write, nil)
+		r, ok := errors.AsType[*refusal](err)
+		switch {
+		case err == nil:
+			i.report.Linked += len(set.Links) - len(is.Items)
+			return nil
+		case !ok || r.ExitCode() != ExitRefused && r.Status != http.StatusNotFound:
+			return err
+		case r.Status == http.StatusPreconditionFailed && try <= changeTries:
+		default:
+			i.refused++
+			i.skip("links of note "+from.String(), r.Error())
+			return nil
+		}
+	}
+}

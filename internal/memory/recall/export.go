@@ -1,0 +1,54 @@
+package recall
+
+import (
+	"context"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// exportPage is how many notes an export holds in memory.
+const exportPage = 100
+
+// Export passes all notes of a view to each, oldest id first, with all of their outgoing links. It holds a page of them in
+// memory. An error of each ends it.
+func (r *Service) Export(ctx context.Context, s tenant.Scope, v memory.View, each func(*NoteView) error) error {
+	if err := checkRead(s, &v); err != nil {
+		return err
+	}
+	q := memory.NoteQuery{Limit: exportPage}
+	for {
+		page, err := r.store.ListNotes(ctx, s, v, q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		ids := make([]uuid.UUID, len(page))
+		for i := range page {
+			ids[i] = page[i].ID
+		}
+		links, err := r.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing, Limit: math.MaxInt32})
+		if err != nil {
+			return err
+		}
+		used, err := r.store.Usage(ctx, s, v, ids)
+		if err != nil {
+			return err
+		}
+		of := make(map[uuid.UUID][]memory.Link, len(page))
+		for _, l := range links {
+			of[l.Source] = append(of[l.Source], l)
+		}
+		for i := range page {
+			if err := each(&NoteView{Note: page[i], Links: of[page[i].ID], Usage: used[page[i].ID]}); err != nil {
+				return err
+			}
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+		q.After = ids[len(ids)-1]
+	}
+}

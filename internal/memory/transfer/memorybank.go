@@ -1,0 +1,150 @@
+package transfer
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// memoryBank reads the dialogue that MemoryBank keeps of a person, or of several: {"history": {"2023-05-01": [{"query": …,
+// "response": …}]}}, where a turn may be a pair of both. What it made of the dialogue is made here again. The gateway takes the
+// whole file for a collection of its own policy, with strengths and summaries.
+type memoryBank struct {
+	file    string
+	names   map[string]string // of the people, by their place in the file; "": the file is of one person
+	several bool
+}
+
+type bankTurn struct {
+	query, response string
+}
+
+// UnmarshalJSON reads an object, or a pair.
+func (t *bankTurn) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '[' {
+		var pair []string
+		if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 {
+			return fault.New(fault.Invalid, "a turn of the history must be an object with query and response, or a pair of both")
+		}
+		t.query, t.response = pair[0], pair[1]
+		return nil
+	}
+	var turn struct {
+		Query    *string `json:"query"`
+		Response *string `json:"response"`
+	}
+	err := json.Unmarshal(raw, &turn)
+	t.query, t.response = deref(turn.Query), deref(turn.Response)
+	return err
+}
+
+var bankHistory = regexp.MustCompile(`"history"\s*:\s*\{\s*(?:\}|"\d{4}-\d\d-\d\d"\s*:\s*\[)`)
+
+func isMemoryBank(s *Source) bool {
+	if len(s.files) != 1 || strings.ToLower(path.Ext(s.files[0])) != ".json" {
+		return false
+	}
+	head := s.head(s.files[0])
+	return begins(head, '{') && (bankHistory.MatchString(head) || begins(head, '{', "overall_personality", "personality"))
+}
+
+func (t *memoryBank) index(r *reading) ([]piece, error) {
+	t.file, t.names = r.source.files[0], map[string]string{}
+	people := map[string]bool{}
+	err := t.walk(r, func(s *stream, person, member string) error {
+		people[person] = true
+		if member != "name" {
+			return s.skip()
+		}
+		var name string
+		err := s.Decode(&name)
+		t.names[person] = name
+		return err
+	})
+	t.several = len(people) > 1
+	return []piece{{to: -1}}, err
+}
+
+// walk calls each for the members of every person of the file. Each reads the value.
+func (t *memoryBank) walk(r *reading, each func(s *stream, person, member string) error) error {
+	in, err := r.part(t.file, 0, -1)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	s := newStream(in, t.file)
+	err = s.members(func(member string) error {
+		switch member {
+		case "name", "history", "summary", "personality", "overall_history", "overall_personality", "meta_information":
+			return each(s, "", member)
+		}
+		s.meter.n = 0
+		var person json.RawMessage
+		if err := s.Decode(&person); err != nil || person[0] != '{' {
+			return err
+		}
+		of := newStream(bytes.NewReader(person), t.file)
+		return of.members(func(inner string) error { return each(of, member, inner) })
+	})
+	if err != nil {
+		return err
+	}
+	return s.end()
+}
+
+func (t *memoryBank) read(r *reading, _ piece) error {
+	return t.walk(r, func(s *stream, person, member string) error {
+		name := t.names[person]
+		if name == "" {
+			name = person
+		}
+		switch member {
+		case "history":
+			return s.members(func(day string) error { return t.day(r, s, name, day) })
+		case "summary", "personality", "overall_history", "overall_personality":
+			r.left("summaries and portraits: they are made again of what was said", 1)
+		}
+		return s.skip()
+	})
+}
+
+func (t *memoryBank) day(r *reading, s *stream, name, day string) error {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return fault.New(fault.Invalid, "history has the day %q, which is no date such as 2023-05-01", label(day))
+	}
+	session, repeats := day, map[string]int{}
+	if t.several {
+		session = name + " " + day
+	}
+	return s.elements(func() error {
+		var turn bankTurn
+		if err := s.Decode(&turn); err != nil {
+			return err
+		}
+		// Turns that were forgotten are not in the file, so a place in the day names none.
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", name, day, turn.query, turn.response))
+		id := hex.EncodeToString(sum[:12])
+		repeats[id]++
+		id = fmt.Sprintf("%s.%d", id, repeats[id])
+		for _, m := range []message{{id: id + "/q", name: name, text: turn.query}, {id: id + "/r", role: "assistant", text: turn.response}} {
+			if strings.TrimSpace(m.text) == "" {
+				continue
+			}
+			m.session, m.at = session, at
+			if err := r.message(m); err != nil {
+				return err
+			}
+			at = at.Add(time.Second)
+		}
+		return nil
+	})
+}

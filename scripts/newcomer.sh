@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Walks the path of a newcomer, and prints how long each step took: build, serve, import an own history, ask, correct, ask
+# again, and connect a client that knows nothing of slipbox. It fails where the path does. GATEWAY and SLIPBOX name binaries to use
+# instead of building them.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/steps.sh
+source scripts/steps.sh
+# shellcheck source=scripts/gateway.sh
+source scripts/gateway.sh
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+me=nora@example.com
+question="When do I fly to Lisbon?"
+
+# says WHAT TEXT fails when the text does not have the words.
+says() {
+	[[ $2 == *"$1"* ]] || { printf 'newcomer: no "%s" in: %s\n' "$1" "$2" >&2; return 1; }
+}
+
+build() {
+	[[ -n ${GATEWAY:-} ]] || { go build -o "$tmp/gateway" ./cmd/gateway && GATEWAY=$tmp/gateway; }
+	[[ -n ${SLIPBOX:-} ]] || { go build -o "$tmp/slipbox" ./cmd/slipbox && SLIPBOX=$tmp/slipbox; }
+}
+
+# export_of_chatgpt packs what ChatGPT sends.
+export_of_chatgpt() {
+	python3 -m zipfile -c "$tmp/export.zip" internal/memory/transfer/testdata/chatgpt/conversations.json
+}
+
+login() {
+	export SLIPBOX_URL=$url SLIPBOX_API_KEY=$key
+	"$SLIPBOX" import "$tmp/export.zip" --user "$me" --create amem --dry-run >"$tmp/preview"
+	says '"messages":5' "$(tr -d ' \n' <"$tmp/preview")"
+}
+
+import() {
+	"$SLIPBOX" import "$tmp/export.zip" --user "$me" --create amem --me Nora >"$tmp/imported"
+	says '"created":5' "$(tr -d ' \n' <"$tmp/imported")"
+}
+
+ask() {
+	"$SLIPBOX" search --user "$me" "$question" >"$tmp/hits"
+	says Lisbon "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["hits"][0]["note"]["content"])' <"$tmp/hits")"
+}
+
+# api METHOD PATH BODY sends a request as a client of another program does.
+api() {
+	curl -fsS -X "$1" -H "Authorization: Bearer $key" -H 'Content-Type: application/json' -d "$3" "$url$2"
+}
+
+correct() {
+	local note
+	note=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["hits"][0]["note"]["id"])' <"$tmp/hits")
+	api PATCH "/v1/collections/by/notes/$note?user=nora%40example.com" '{"content": "I fly to Lisbon on the 3rd of November."}' >"$tmp/corrected"
+	says "3rd of November" "$("$SLIPBOX" search --user "$me" "$question" -k 1)"
+}
+
+# connect_chat asks as OpenAI's clients do.
+connect_chat() {
+	says "3rd of November" "$(api POST /v1/chat/completions \
+		'{"model": "slipbox@user=nora%40example.com", "messages": [{"role": "user", "content": "When do I fly to Lisbon?"}]}')"
+}
+
+# connect_mcp asks as clients of MCP do.
+connect_mcp() {
+	says '"tools"' "$(curl -fsS -H "Authorization: Bearer $key" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+		-H 'MCP-Protocol-Version: 2025-06-18' -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' "$url/mcp")"
+}
+
+step "build" build
+step "an export" export_of_chatgpt
+step "serve" start_gateway
+trap 'stop_gateway; rm -rf "$tmp"' EXIT
+step "see what is understood" login
+step "import" import
+step "ask" ask
+step "correct, and ask again" correct
+step "connect a chat client" connect_chat
+step "connect an MCP client" connect_mcp
+stop_gateway
+rm -rf "$tmp"
+print_summary
+printf '%d.%02d minutes from the build to the last answer\n' $((SECONDS / 60)) $((SECONDS % 60 * 100 / 60))

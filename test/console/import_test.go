@@ -1,0 +1,55 @@
+package console_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A person brings a chat of another program: the page says what it is before anything is stored, asks who is remembered, and lands on
+// what was said. What is no export is refused, and a chat that is imported again adds nothing.
+func TestConsoleImport(t *testing.T) {
+	g := start(t)
+	b := open(t, g)
+	c := g.post(t, "/v1/collections", map[string]any{"name": "ben", "policy": "memorybank"})["id"].(string)
+	chat, err := filepath.Abs("../../internal/memory/transfer/testdata/whatsapp-android/WhatsApp Chat with Nora.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := filepath.Join(t.TempDir(), "data.json")
+	if err := os.WriteFile(strange, []byte(`{"rows": ["<script>document.title='taken'</script>"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	choose := func(file string) chromedp.Action {
+		return chromedp.SetUploadFiles(`dialog input[type="file"]`, []string{file}, chromedp.ByQuery)
+	}
+	notes := func() int {
+		return len(g.send(t, http.MethodGet, "/v1/collections/"+c+"/messages", nil)["items"].([]any))
+	}
+
+	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("ben"), chromedp.Navigate(g.url+"/console#/c/"+c+"/notes"), text("Nothing is remembered here yet"))
+	b.step("what is no export is refused", inHead("Add"), button("A file"), choose(strange), text("not recognized"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
+	b.look("import-refused")
+	b.step("a chat is understood, and nothing is stored", choose(chat), text("a chat that WhatsApp exported"), text("People: "), text("Who is remembered?"),
+		holds(`document.querySelectorAll(".understood li").length === 3 && document.querySelector("dialog button[type=submit]").disabled`))
+	b.look("import")
+	if n := notes(); n != 0 {
+		t.Errorf("a preview stored %d messages", n)
+	}
+	b.step("one is remembered", chromedp.SetValue(`dialog select`, "Nora", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
+		dialogButton("Import"), gone(`//dialog`), eventually(`document.querySelector("main").innerText.includes("Nora") && !document.querySelector(".working")`))
+	b.look("imported")
+	first := notes()
+	if first != 4 {
+		t.Errorf("%d messages were imported", first)
+	}
+	b.step("again", inHead("Add"), button("A file"), choose(chat), text("Who is remembered?"), chromedp.SetValue(`dialog select`, "Nora", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
+		dialogButton("Import"), gone(`//dialog`), eventually(`!document.querySelector(".working")`))
+	if n := notes(); n != first {
+		t.Errorf("%d messages became %d", first, n)
+	}
+	b.done()
+}
