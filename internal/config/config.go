@@ -302,6 +302,9 @@ type Limits struct {
 	RequestsAtOnce int `yaml:"requests_at_once" env:"SLIPBOX_REQUESTS_AT_ONCE"`
 	// ModelTokensPerDay of a tenant that has no limit of its own.
 	ModelTokensPerDay int64 `yaml:"model_tokens_per_day" env:"SLIPBOX_MODEL_TOKENS_PER_DAY"`
+	// ParseSecondsPerHour of a tenant that has no limit of its own, for turning files into text at each process that runs
+	// jobs; default 1,200, and none for a single tenant.
+	ParseSecondsPerHour int64 `yaml:"parse_seconds_per_hour" env:"SLIPBOX_PARSE_SECONDS_PER_HOUR"`
 	// WaitersPerTenant is the number of requests with wait=evolved at once; default 64.
 	WaitersPerTenant int `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"`
 }
@@ -311,6 +314,7 @@ const (
 	defaultJobShare          = 75 // percent; leaves slots for other tenants when one has long jobs
 	defaultRequestsPerSecond = 1000
 	defaultQueuedJobs        = 50_000
+	defaultParseSeconds      = 1200
 	waitingRequests          = 16 // for each request that computes, if an embedder is a service
 )
 
@@ -320,6 +324,7 @@ func (l Limits) InForce() Limits {
 		l.JobShare = cmp.Or(l.JobShare, defaultJobShare)
 		l.RequestsPerSecond = cmp.Or(l.RequestsPerSecond, defaultRequestsPerSecond)
 		l.QueuedJobs = cmp.Or(l.QueuedJobs, defaultQueuedJobs)
+		l.ParseSecondsPerHour = cmp.Or(l.ParseSecondsPerHour, defaultParseSeconds)
 	}
 	l.JobShare = cmp.Or(l.JobShare, 100)
 	return l
@@ -421,6 +426,9 @@ func (c Config) Validate() error {
 	}
 	if c.Limits.ModelTokensPerDay < 0 {
 		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
+	}
+	if c.Limits.ParseSecondsPerHour < 0 {
+		report("limits.parse_seconds_per_hour", "must be 0 or more; 0 is the default")
 	}
 	if c.Limits.WaitersPerTenant < 1 {
 		report("limits.waiters_per_tenant", "must be 1 or more")

@@ -2873,6 +2873,11 @@ export interface components {
              * @description Notes and messages that wait for their policy. Adds beyond it are refused.
              */
             queued_jobs?: number;
+            /**
+             * Format: int64
+             * @description For turning files into text, at each process that runs jobs. Files beyond it wait.
+             */
+            parse_seconds_per_hour?: number;
         };
         /** @description Sets the named limits; `null` or 0 removes a limit. */
         LimitsPatch: {
@@ -2892,6 +2897,8 @@ export interface components {
             model_tokens_per_day?: number | null;
             /** Format: int64 */
             queued_jobs?: number | null;
+            /** Format: int64 */
+            parse_seconds_per_hour?: number | null;
         };
         TenantInput: {
             name: components["schemas"]["Name"];
