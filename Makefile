@@ -198,6 +198,10 @@ attack: services ## Attack one tenant as another with requests made from the con
 	SLIPBOX_ATTACKS=$${SLIPBOX_ATTACKS:-100000} go test -count=1 -timeout=30m -run 'TestAttack' ./internal/api
 	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres SLIPBOX_ATTACKS=$$(( $${SLIPBOX_ATTACKS:-100000} / 10 )) go test -count=1 -timeout=30m -run 'TestAttack' ./internal/api
 
+.PHONY: soak
+soak: services ## Let clients and an agent use a gateway for SLIPBOX_SOAK_SECONDS (3600) on each set-up; seconds of it are in every test run
+	$(WITH_SERVICES) SLIPBOX_SOAK_SECONDS=$${SLIPBOX_SOAK_SECONDS:-3600} go test -count=1 -timeout=5h -v -run 'TestSoak$$' ./internal/app
+
 .PHONY: nightly
 nightly: ## Run everything at full length: all of .ci/run with large numbers, for hours
 	scripts/nightly.sh

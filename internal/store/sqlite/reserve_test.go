@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -284,6 +285,59 @@ func TestCheckWrites(t *testing.T) {
 	}
 	d.clock.pass(writesEvery)
 	if err := d.CheckWrites(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A folder that became read-only, as after an error of the disk, is refused with a sentence, and nothing in it is lost.
+func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	set := func(readOnly bool) error { // of a file system of its own, which only root mounts; else of the folder
+		switch {
+		case os.Geteuid() == 0 && readOnly:
+			return mount(dir, "remount,ro,size=32m")
+		case os.Geteuid() == 0:
+			return mount(dir, "remount,size=32m")
+		case readOnly:
+			return os.Chmod(dir, 0o500)
+		}
+		return os.Chmod(dir, 0o700)
+	}
+	if os.Geteuid() == 0 {
+		if err := mount(dir, "size=32m"); err != nil {
+			t.Logf("no file system of its own, and root writes to any folder: %v", err)
+			return
+		}
+		defer func() {
+			if err := unmount(dir); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	d := newDisk(t, dir)
+	if err := d.put(memory.CauseAdd); err != nil {
+		t.Fatal(err)
+	}
+	path := d.path
+	if err := errors.Join(d.Close(), set(true)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), Config{Path: path}, Deps{})
+	if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "cannot write the database file") {
+		t.Errorf("a read-only folder is %v", err)
+	}
+	if err := set(false); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(t.Context(), Config{Path: path}, Deps{Clock: d.clock.time})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := again.TenantUsage(t.Context(), d.scope); err != nil || n.Notes != 1 {
+		t.Errorf("afterwards: %+v, %v", n, err)
+	}
+	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
 }
