@@ -69,6 +69,7 @@ func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, to m
 	}
 	p.choose(&MergeInput{})
 	o := memory.WriteOptions{
+		Long:  true,
 		Cause: memory.CauseRollback, MergedFrom: &memory.MergedFrom{Collection: now.Collection.ID, Revision: to}, Read: now.At,
 		Audit: []memory.AuditEntry{{Action: "collection.rollback", Target: now.Collection.ID.String(), Detail: map[string]any{"revision": int64(to)}}},
 	}

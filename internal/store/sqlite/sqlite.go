@@ -54,6 +54,7 @@ type Deps struct {
 type Store struct {
 	store.Base
 
+	groups    groups
 	pages     atomic.Int64 // read by statements, see MeasureReads
 	path      string
 	busy      time.Duration
@@ -96,6 +97,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{path: c.Path, busy: c.BusyTimeout, walLimit: walLimit, clock: d.Clock, log: d.Logger, turns: fair.NewGate(1, 0), closed: make(chan struct{})}
+	s.groups.waiting = map[uuid.UUID][]*request{}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	if err := s.prepareFile(c); err != nil {
 		return nil, err
