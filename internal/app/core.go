@@ -482,6 +482,7 @@ func (c *core) forgetTenant(tenantID uuid.UUID) {
 
 // startBackground starts the background work, which runs until ctx ends.
 func (c *core) startBackground(ctx context.Context, background *sync.WaitGroup) {
+	c.serveProfiles(ctx, background)
 	background.Go(func() { c.meter.run(ctx) })
 	c.Recall.Start()
 	if c.redis == nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ type Config struct {
 	Addr string `yaml:"addr" env:"SLIPBOX_ADDR"`
 	// WorkerAddr is the host:port of a worker's health and metrics; default 127.0.0.1:0, any free port.
 	WorkerAddr string `yaml:"worker_addr" env:"SLIPBOX_WORKER_ADDR"`
+	// ProfileAddr is the loopback host:port at which the process serves profiles (net/http/pprof); default none.
+	ProfileAddr string `yaml:"profile_addr" env:"SLIPBOX_PROFILE_ADDR"`
 	// Data is the directory of the embedded store; default ./data. Servers do not use it.
 	Data string `yaml:"data" env:"SLIPBOX_DATA"`
 
@@ -385,6 +388,9 @@ func (c Config) Validate() error {
 		report("disk_reserve (SLIPBOX_DISK_RESERVE)", "must be 0 (none), or %d bytes or more", minDiskReserve)
 	}
 	c.validateServers(report)
+	if c.ProfileAddr != "" && !isLoopback(c.ProfileAddr) {
+		report("profile_addr (SLIPBOX_PROFILE_ADDR)", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
+	}
 	if c.StopTimeout <= 0 {
 		report("stop_timeout", "must be above 0")
 	}
@@ -532,4 +538,10 @@ func (j Jobs) validate(report func(name, format string, args ...any)) {
 	if j.CopyBatch < 1 || j.CopyBatch > 10_000 {
 		report("jobs.copy_batch", "must be 1 to 10000")
 	}
+}
+
+// isLoopback reports whether an address is one that only this machine reaches.
+func isLoopback(addr string) bool {
+	at, err := netip.ParseAddrPort(addr)
+	return err == nil && at.Addr().IsLoopback()
 }
