@@ -67,12 +67,16 @@ answers() {
 	curl -fsS --max-time 120 -o /dev/null -H "Authorization: Bearer $1" "$url$2"
 }
 
-# fuzz_as NAME KEY SCOPES [ARGUMENT...] seeds the gateway, and fuzzes it.
+# seed_as NAME KEY fills the gateway, and writes what fuzz_as draws from.
+seed_as() {
+	FUZZ_KEY=$2 python3 tools/fuzz/seed.py "$1" "$work/$1.toml" >>"$work/kept" || fail "the gateway could not be filled"
+}
+
+# fuzz_as NAME KEY SCOPES EXAMPLES [ARGUMENT...] fuzzes the gateway after seed_as.
 fuzz_as() {
-	local name=$1 fuzz_key=$2 scopes=$3 code=0
-	shift 3
+	local name=$1 fuzz_key=$2 scopes=$3 examples=$4 code=0
+	shift 4
 	printf '\nfuzz: with the key of: %s\n' "$name"
-	FUZZ_KEY=$fuzz_key python3 tools/fuzz/seed.py "$name" "$work/$name.toml" >>"$work/kept" || fail "the gateway could not be filled"
 	# Made-up credentials beside the key would turn every answer into a 401; ignored_auth
 	# tries them itself. Answers may carry keys, so they are shown sanitized (the default).
 	(cd "$work" && SCHEMATHESIS_HOOKS=$here/tools/fuzz/hooks.py FUZZ_CALLS=$calls FUZZ_KEPT=$work/kept FUZZ_SCOPES=$scopes \
@@ -110,13 +114,21 @@ for k in "$key" "$tenant_key" "$operator_key"; do
 	id_of "$k" >>"$work/kept"
 done
 
-fuzz_as tenant "$tenant_key" "$tenant_scopes" "$@"
+seed_as tenant "$tenant_key"
+fuzz_as tenant "$tenant_key" "$tenant_scopes" "$examples" "$@"
 answers "$key" /v1/collections/fuzz || fail "what the tenant's key sees is gone after its run"
-fuzz_as operator "$operator_key" operator "$@"
+seed_as operator "$operator_key"
+fuzz_as operator "$operator_key" operator "$examples" "$@"
 answers "$key" /v1/collections/fuzz || fail "an operator's fuzz reached into the default tenant"
 answers "$operator_key" /v1/tenants/default || fail "the operator's key is refused after its run"
 
 if (($# == 0)); then
+	# What no drawn request has reached gets ten times as many.
+	missed=()
+	while read -r label; do missed+=(--include-name "$label"); done < <(python3 tools/fuzz/report.py --missed "$calls" "${excused[@]}")
+	if ((${#missed[@]})); then
+		fuzz_as tenant "$tenant_key" "$tenant_scopes" $((10 * examples)) "${missed[@]}"
+	fi
 	python3 tools/fuzz/report.py "$calls" "${excused[@]}" || fail "some operations were never tried in earnest"
 fi
 "$gateway" check --data "$data" || fail "the store is damaged after the run"

@@ -30,7 +30,7 @@ TIMES = [
 ]
 
 DESTROYING = {
-    "deleteCollection", "patchCollection", "deleteAPIKey", "revokeAPIKey", "rotateAPIKey",
+    "deleteCollection", "patchCollection", "rollbackCollection", "deleteAPIKey", "revokeAPIKey", "rotateAPIKey",
     "deleteTenant", "suspendTenant", "patchTenant",
 }
 

@@ -95,8 +95,15 @@ class Settings:
             f.write("\n".join([*self.dictionaries, "[parameters]", *self.defaults, "", *self.operations]))
 
 
-def collection(name, **rest):
-    return call("POST", "/v1/collections", {"name": name, **rest})["id"]
+KEPT = []  # Names and ids of collections that no operation of the fuzz may change or delete as a whole.
+
+
+def collection(name, used_up=False, **rest):
+    """Creates a collection and returns its id. An operation may use it up, or it is kept."""
+    made = call("POST", "/v1/collections", {"name": name, **rest})["id"]
+    if not used_up:
+        KEPT.extend((name, made))
+    return made
 
 
 def add(ref, content, wait=False, **rest):
@@ -220,6 +227,10 @@ def seed_forks(settings):
     settings.dictionary("heads", [1, 2])
     settings.dictionary("snapshots_to_delete", [f"brief-{n}" for n in range(EACH)])
     settings.operation("diffCollection", path_collection="branch", query_against="trunk", query_at="heads", query_against_at="heads")
+    settings.dictionary("rolled", [collection("rolled", used_up=True, policy="none")])
+    for n in range(12):
+        add("rolled", f"Rosa repairs bicycle number {n}.")
+    settings.operation("rollbackCollection", path_collection="rolled", body_revision="revisions")
     settings.operation("mergeCollection", probability=1, path_collection="trunk", body_from="branch")
     settings.operation("deleteSnapshot", probability=1, path_collection="trunk", path_snapshot="snapshots_to_delete")
 
@@ -250,7 +261,7 @@ def seed_external(settings):
         collection(f"external-{chosen}", external={name: value for n, (name, value) in enumerate(ids.items()) if chosen >> n & 1})
     gone = {name: f"forgotten-{name}" for name in ids}
     for n in range(EACH):
-        collection(f"forgotten-{n}", external={**gone, "user": f"forgotten-{n}"})
+        collection(f"forgotten-{n}", used_up=True, external={**gone, "user": f"forgotten-{n}"})
     settings.dictionary("forgotten_users", [f"forgotten-{n}" for n in range(EACH)])
     for name, value in gone.items():
         settings.dictionary(f"forgotten_{name}", [value])
@@ -294,7 +305,8 @@ def seed_tenant(settings):
     settings.dictionary("sessions", [s["id"] for s in call("GET", f"/v1/collections/{tiered}/sessions")["items"]])
     for name in ("listSessions", "listKnowledge", "getTiers", "listMoves"):
         settings.operation(name, path_collection="tiered")
-    settings.operation("getSession", path_collection="tiered", path_session="sessions")
+    settings.dictionary("tiered_revisions", [call("GET", f"/v1/collections/{tiered}")["head_revision"]])
+    settings.operation("getSession", path_collection="tiered", path_session="sessions", query_as_of="tiered_revisions")
 
     people = ["Rosa", "Ines", "Tomas", "Bela", "Duarte", "Alma"]
     notes = [add("fuzz", f"{p} repairs old bicycles in Porto.", wait=True)["note"]["id"] for p in people]
@@ -330,7 +342,7 @@ def seed_tenant(settings):
     for note in linked:
         call("PUT", f"/v1/collections/fuzz/notes/{note}/links", {"links": [{"target": n} for n in notes]})
     settings.dictionary("notes_to_unlink", linked)
-    settings.operation("deleteLinks", probability=1, path_collection="shared", path_note="notes_to_unlink", query_target="notes")
+    settings.operation("deleteLinks", path_collection="shared", path_note="notes_to_unlink", query_target="notes")
 
     # A note with a version at every revision of the dictionary.
     old = collection("restored", policy="none")
@@ -341,9 +353,9 @@ def seed_tenant(settings):
     settings.dictionary("restored_note", [first])
     settings.operation("restoreNote", path_collection="restored_collection", path_note="restored_note", body_revision="revisions")
 
-    settings.dictionary("collections_to_delete", [collection(f"brief-{n}") for n in range(EACH)])
+    settings.dictionary("collections_to_delete", [collection(f"brief-{n}", used_up=True) for n in range(EACH)])
     settings.operation("deleteCollection", path_collection="collections_to_delete")
-    settings.dictionary("collections_to_patch", [collection(f"patched-{n}") for n in range(EACH)])
+    settings.dictionary("collections_to_patch", [collection(f"patched-{n}", used_up=True) for n in range(EACH)])
     settings.operation("patchCollection", path_collection="collections_to_patch")
 
     # An agent that pages its memory. A replacement, an undo, a redo and a deletion use up what they need.
@@ -367,8 +379,10 @@ def seed_tenant(settings):
     settings.dictionary("undone", [f"undone-{n}" for n in range(EACH)])
     settings.dictionary("labels_to_delete", [f"brief-{n}" for n in range(EACH)])
     settings.dictionary("known", ["known"])
-    for operation_id in ("getBlock", "putBlock", "appendBlock", "insertBlock"):
+    for operation_id in ("putBlock", "appendBlock", "insertBlock"):
         settings.operation(operation_id, path_collection="paged", path_label="known")
+    settings.dictionary("paged_revisions", [call("GET", f"/v1/collections/{paged}")["head_revision"]])
+    settings.operation("getBlock", path_collection="paged", path_label="known", query_as_of="paged_revisions")
     settings.operation("undoBlock", path_collection="paged", path_label="undone")
     settings.operation("deleteBlock", path_collection="paged", path_label="labels_to_delete")
     settings.operation("redoBlock", path_collection="paged", path_label="redone")
@@ -447,9 +461,7 @@ def seed_tenant(settings):
     settings.dictionary("jobs", [*imports, *paused, *queued])
     settings.everywhere("path.job", "jobs")
     settings.lightly("include-path-regex", "^/v1/tenants")
-
-    # The fuzz must not delete or patch these: other operations need them.
-    return ["fuzz", "fuzz-2", "bicycles", "bank", bank, "restored", "stalled", "careful", "paged", "asking", *kept, old, stalled, careful, paged, asking]
+    return KEPT
 
 
 def seed_operator(settings):
