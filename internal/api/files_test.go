@@ -392,13 +392,14 @@ func TestFilesWaitForTime(t *testing.T) {
 		files = append(files, "/v1/folders/slow/files/"+made.text("file.id"))
 		b.runJobs(t)
 	}
-	states := func() (out string) {
+	states := func() string {
+		var out []string
 		for _, f := range files {
-			out += b.call(t, "one", "GET", f, "").want(http.StatusOK).text("state") + " "
+			out = append(out, b.call(t, "one", "GET", f, "").want(http.StatusOK).text("state"))
 		}
-		return out
+		return strings.Join(out, " ")
 	}
-	if got := states(); got != "ready ready queued queued " {
+	if got := states(); got != "ready ready queued queued" {
 		t.Errorf("after two files that took 140 of 120 seconds: %s", got)
 	}
 	waiting := b.call(t, "one", "GET", "/v1/jobs?limit=100", "").want(http.StatusOK)
@@ -423,7 +424,7 @@ func TestFilesWaitForTime(t *testing.T) {
 	b.pass(time.Hour)
 	b.parses = time.Second
 	b.runJobs(t)
-	if got := states(); got != "ready ready ready ready " {
+	if got := states(); got != "ready ready ready ready" {
 		t.Errorf("an hour later: %s", got)
 	}
 }

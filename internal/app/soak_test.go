@@ -29,10 +29,10 @@ var soakPolicies = []string{"none", "amem", "mem0", "memoryos", "layered", "memg
 // soakClients is how many clients there are; each sends one request at a time.
 const soakClients = 4
 
-// TestSoak lets clients add, change, delete, erase, fork, search, talk, and make steps of agents for SLIPBOX_SOAK_SECONDS. Then
+// TestSoak has clients add, change, delete, erase, fork, search, talk, and make steps of agents for SLIPBOX_SOAK_SECONDS. Then
 // everything that was acknowledged is there once, what was deleted is not, no job has failed, the store is sound, and the
 // process has not grown in the second half. "make soak" takes an hour, on each set-up.
-func TestSoak(t *testing.T) {
+func TestSoak(t *testing.T) { //nolint:tparallel // the set-ups one after the other, to compare their memory
 	t.Parallel()
 	length := 3 * time.Second
 	if text := os.Getenv("SLIPBOX_SOAK_SECONDS"); text != "" {
@@ -89,12 +89,12 @@ func footprint() footprintOf {
 	return footprintOf{runtime.NumGoroutine(), m.HeapAlloc}
 }
 
-// run lets the clients work for a time. No text comes twice, which would be merged.
+// run has the clients work for a time. No text comes twice, which would be merged.
 func (s *soak) run(half int, length time.Duration) {
 	end := time.Now().Add(length)
 	var clients sync.WaitGroup
 	for i := range soakClients {
-		random := rand.New(rand.NewPCG(uint64(i), uint64(half))) //nolint:gosec // a workload
+		random := rand.New(rand.NewPCG(uint64(i), uint64(half)))
 		clients.Go(func() {
 			for n := 0; time.Now().Before(end) && !s.t.Failed(); n++ {
 				s.act(random, fmt.Sprintf("thing %d of client %d in half %d", n, i, half))

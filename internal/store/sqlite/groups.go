@@ -140,7 +140,7 @@ func (g *groups) pass(k uuid.UUID, back []*request) {
 	for _, r := range back {
 		r.taken, r.alone = false, true
 	}
-	list := append(back, g.waiting[k]...)
+	list := slices.Concat(back, g.waiting[k])
 	if len(list) == 0 {
 		delete(g.waiting, k)
 		return

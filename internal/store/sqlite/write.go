@@ -31,7 +31,7 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 		w, err = s.writeIn(ctx, q, r)
 		return err
 	})
-	if err = s.unwrapped(err); err != nil {
+	if err := s.unwrapped(err); err != nil {
 		return memory.Written{}, err
 	}
 	return w, nil
