@@ -199,7 +199,38 @@ func TestReadmeWorksAsPasted(t *testing.T) {
 func TestGuideWorksAsPasted(t *testing.T) {
 	t.Parallel()
 	s, _ := startShell(t)
-	checkDocument(t, "../../docs/guide.md", 6, s)
+	checkDocument(t, "../../docs/guide.md", 7, s)
+}
+
+// drawn is a commit of a picture of a log: of which collection, and what it shows.
+var drawn = regexp.MustCompile(`id: "(\w+) (\d+ \w+)"`)
+
+// The page about forks works as pasted, has room left for its reader, and its picture of the logs shows what its commands did.
+func TestForksPageWorksAsPasted(t *testing.T) {
+	t.Parallel()
+	const page = "../../docs/forks.md"
+	s, p := startShell(t, "--demo")
+	exports := regexp.MustCompile(`(?m)^  export .*$`).FindAllString(p.Stdout.String(), -1)
+	checkDocument(t, page, 0, s, exports...)
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(strings.Fields(string(raw))); n > 1200 {
+		t.Errorf("the page has %d words, and 1,200 are enough", n)
+	}
+	picture := drawn.FindAllStringSubmatch(string(raw), -1)
+	if len(picture) < 6 {
+		t.Fatalf("the picture shows %d changes", len(picture))
+	}
+	for _, collection := range []string{"workshop", "trial"} {
+		out := s.run(t, append(exports, "slipbox changes --text -c "+collection))
+		for _, m := range picture {
+			if line := "revision " + strings.Replace(m[2], " ", "  ", 1) + "\n"; m[1] == collection && !strings.Contains(out[len(out)-1], line) {
+				t.Errorf("the log of %s does not have %q, as the picture does:\n%s", collection, m[2], out[len(out)-1])
+			}
+		}
+	}
 }
 
 // The quick start of the reference page, with the key that the start printed.

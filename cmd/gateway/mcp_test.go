@@ -72,7 +72,7 @@ func TestMCPRelaysToAGateway(t *testing.T) {
 	key := newKey(t, data)
 	s, _ := stdio(t, "", []string{"SLIPBOX_API_KEY=" + key}, "mcp", "--url", p.url)
 	toolText(t, s, "remember", object{"collection": "desk", "content": "Ada plays the cello.", "policy": "none"})
-	if list, err := s.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 14 {
+	if list, err := s.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 17 {
 		t.Errorf("tools %v: %v", list, err)
 	}
 	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "absent"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {

@@ -11,6 +11,7 @@ import { Jobs } from './jobs.tsx'
 import { useLasting, useLive } from './live.ts'
 import { Note } from './note.tsx'
 import { Notes } from './notes.tsx'
+import { Past } from './past.tsx'
 import { Read } from './parts.tsx'
 import { Reviews } from './reviews.tsx'
 import { formatRoute, tabs, type Route } from './route.ts'
@@ -19,7 +20,7 @@ import { useLoad, useShared } from './state.ts'
 import { count, plural, reveal } from './text.ts'
 import { Usage } from './usage.tsx'
 
-const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare' }
+const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare', past: 'Past' }
 
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
@@ -77,7 +78,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             </div>
           </div>
           <nav class="tabs" aria-label={`Views of ${c.name}`}>
-            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy)) && (t !== 'compare' || c.parent)).map(t => (
+            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy))).map(t => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
                 {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
               </a>
@@ -91,7 +92,8 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
           {route.tab === 'notes' && route.note ? <Note key={route.note} collection={c} id={route.note} go={go} changed={refresh} follow={setJob} fresh={fresh} />
             : route.tab === 'notes' ? <Notes collection={c} route={route} go={go} fresh={fresh} add={() => setOpen('add')} />
             : route.tab === 'graph' ? <GraphView collection={c} route={route} go={go} fresh={fresh} />
-            : route.tab === 'compare' ? <Compare collection={c} fresh={fresh} />
+            : route.tab === 'compare' ? <Compare collection={c} route={route} go={go} changed={refresh} fresh={fresh} />
+            : route.tab === 'past' ? <Past collection={c} changed={refresh} fresh={fresh} />
             : route.tab === 'search' ? <Search collection={c} route={route} go={go} />
             : route.tab === 'chat' ? <Chat collection={c} />
             : route.tab === 'context' ? <Context collection={c} route={route} go={go} />

@@ -1,60 +1,110 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { compare } from './compare.ts'
-import { Difference } from './note.tsx'
+import type { Go } from './collection.tsx'
+import { Merge } from './merge.tsx'
+import { Difference, Linked } from './note.tsx'
+import { usePages } from './pages.ts'
 import { Empty, Problem, Text, Waiting } from './parts.tsx'
-import { formatRoute } from './route.ts'
-import { useLoad, useShared } from './state.ts'
+import { formatRoute, type Route } from './route.ts'
+import { useLoad, useShared, useTyped } from './state.ts'
 import { count, plural, reveal } from './text.ts'
+import { familyOf, titleOf } from './tree.ts'
 
-/** Most notes that are read of each side. */
-const most = 5000
-
-/** Differences that are shown at first, and added each time. */
+/** Differences that are read at first, and added each time. */
 const step = 20
 
-/** A fork beside its base: what differs now. */
-export function Compare({ collection: c, fresh }: { collection: Schemas['Collection']; fresh: number }) {
+type Change = Schemas['NoteChange'] | Schemas['LinkChange']
+
+const words = { added: 'only here', removed: 'only there', changed: 'differs' }
+
+/** A collection beside another one of its lineage, or its own past: what differs, and how one takes over from the other. */
+export function Compare({ collection: c, route, go, changed, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; changed: () => void; fresh: number }) {
   const { api } = useShared()
-  const [shown, setShown] = useState(step)
-  const base = c.parent?.collection
-  const read = async (of: string, signal: AbortSignal) => {
-    const notes: Schemas['Note'][] = []
-    for await (const n of api.collection(of).notes({ limit: 200 }, { signal })) {
-      notes.push(n)
-      if (notes.length === most) break
-    }
-    return notes
-  }
-  const load = useLoad(async signal => {
-    if (base === undefined) return undefined
-    const [left, ours, theirs] = await Promise.all([api.collection(base).get({ signal }), read(c.id, signal), read(base, signal)])
-    return { left, differences: compare(theirs, ours), whole: ours.length < most && theirs.length < most }
-  }, [c.id, base], fresh)
-  if (base === undefined) return <Empty title="This is no fork"><p>Fork it, write to one side, and compare the two here.</p></Empty>
-  if (load.state === 'failed') return <Problem error={load.error} again={load.again} />
-  if (!load.data) return <Waiting />
-  const { left, differences, whole } = load.data
-  const both = differences.filter(d => d.base && d.fork).length
-  const here = differences.filter(d => !d.base).length
+  const [open, setOpen] = useState<'there' | 'here'>()
+  const family = useLoad(async signal => {
+    const all: Schemas['Collection'][] = []
+    for await (const other of api.collections({ limit: 200 }, { signal })) all.push(other)
+    return familyOf(all, c.id).map(item => ({ item, title: titleOf(item, all.find(o => o.id === item.parent?.collection)) }))
+  }, [c.id], fresh)
+  const against = route.query.against ?? c.parent?.collection ?? ''
+  const at = route.query.at ?? ''
+  const [typed, setTyped] = useTyped(at)
+  const choose = (query: { against: string; at: string }) => go({ collection: route.collection ?? c.id, tab: 'compare', query }, true)
+  const other = family.data?.find(f => f.item.id === against)
+  const own = against === '' || against === c.id
+  const title = other ? reveal(other.item.display_name ?? other.item.name) : ''
+  if (family.state === 'failed') return <Problem error={family.error} again={family.again} />
+  if (!family.data) return <Waiting />
   return (
     <>
-      <p role="status">Beside its base <a href={formatRoute({ collection: base })}><bdi>{reveal(left.display_name ?? left.name)}</bdi></a>, from which it parted at revision {count(c.parent!.revision)}:{' '}
-        {plural(both, 'note')} differ{both === 1 && 's'}, {count(here)} only here, {count(differences.length - both - here)} only there.</p>
-      {!whole && <p class="soft small">Compared are the first {count(most)} notes of each.</p>}
-      {differences.length === 0 ? <Empty title="Both remember the same"><p>Add a note to one of the two, or correct one, and look again.</p></Empty> : (
+      <form class="row filters" onSubmit={e => { e.preventDefault(); choose({ against, at: typed.trim() }) }}>
+        <label>Compare with <select value={own ? '' : against} onChange={e => choose({ against: e.currentTarget.value || c.id, at: typed.trim() })}>
+          <option value="">its own past</option>
+          {family.data.filter(f => f.item.id !== c.id).map(f => <option key={f.item.id} value={f.item.id}>{f.item.id === c.parent?.collection ? `${reveal(f.title)} (its base)` : reveal(f.title)}</option>)}
+        </select></label>
+        <label>at <input value={typed} placeholder="now" aria-label="Revision, time or snapshot" onInput={e => setTyped(e.currentTarget.value)} /></label>
+        <button type="submit">Compare</button>
+        {other && !own && (
+          <>
+            <span class="grow" />
+            <button type="button" class="main" onClick={() => setOpen('there')}>Merge into <bdi>{title}</bdi>…</button>
+            <button type="button" onClick={() => setOpen('here')}>Take over from <bdi>{title}</bdi>…</button>
+          </>
+        )}
+      </form>
+      {own && at === '' ? <Empty title={c.parent ? 'Nothing to compare with' : 'This is no fork'}><p>Name an earlier revision, a time or a snapshot, or fork it, write to one side, and compare the two here.</p></Empty>
+        : <Differences key={`${against} ${at}`} c={c} against={own ? c.id : against} at={at} fresh={fresh}
+          heading={own ? <>Beside its own past</> : <>Beside {against === c.parent?.collection && 'its base '}<a href={formatRoute({ collection: against })}><bdi>{title}</bdi></a>{against === c.parent?.collection && `, from which it parted at revision ${count(c.parent.revision)}`}</>} />}
+      {open && other && (
+        <Merge into={open === 'there' ? other.item : c} from={open === 'there' ? c : other.item} close={() => setOpen(undefined)} go={go} done={changed} />
+      )}
+    </>
+  )
+}
+
+/** The pages of a diff, each note before and after side by side. */
+function Differences({ c, against, at, fresh, heading }: { c: Schemas['Collection']; against: string; at: string; fresh: number; heading: preact.ComponentChildren }) {
+  const { api } = useShared()
+  const list = usePages<Change>(async (cursor, signal) => {
+    const page = await api.call('get', '/v1/collections/{collection}/diff', {
+      signal, path: { collection: c.id }, query: { against, limit: step, ...(at && { against_at: at }), ...(cursor && { cursor }) },
+    })
+    return { items: [...page.items, ...page.links], ...(page.next_cursor && { next_cursor: page.next_cursor }) }
+  }, [c.id, against, at], fresh)
+  if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
+  if (!list.items) return <Waiting />
+  const notes = list.items.filter(d => 'note' in d)
+  const of = (kind: Schemas['ChangeKind']) => notes.filter(n => n.change === kind).length
+  return (
+    <>
+      <p role="status">{heading}: {plural(of('changed'), 'note')} differ{of('changed') === 1 && 's'}, {count(of('added'))} only here, {count(of('removed'))} only there{list.more && ', and more'}.</p>
+      {list.items.length === 0 ? <Empty title="Both remember the same"><p>Add a note to one of the two, or correct one, and look again.</p></Empty> : (
         <ul class="cards compared">
-          {differences.slice(0, shown).map(({ base: theirs, fork: ours }) => (
-            <li key={(ours ?? theirs)!.id} class="card">
-              <p class="row small soft"><span class="tag">{!theirs ? 'only here' : !ours ? 'only there' : 'differs'}</span>
-                {ours && <a href={formatRoute({ collection: c.id, note: ours.id })}>here</a>}{theirs && <a href={formatRoute({ collection: base, note: theirs.id })}>there</a>}</p>
-              <Text most={300}>{(ours ?? theirs)!.content}</Text>
-              {ours && theirs && <Difference before={theirs} after={ours} sides={['there', 'here']} />}
-            </li>
+          {list.items.map(d => 'note' in d ? <One key={d.note} change={d} here={c.id} there={against} /> : (
+            <li key={`${d.source}${d.target}${d.relation}`} class="card"><p class="row small"><span class="tag">{words[d.change]}</span><span>link {reveal(d.relation)} from <Linked collection={d.change === 'removed' ? against : c.id} id={d.source} /> to <Linked collection={d.change === 'removed' ? against : c.id} id={d.target} /></span></p></li>
           ))}
         </ul>
       )}
-      {differences.length > shown && <p class="center"><button type="button" onClick={() => setShown(shown + step)}>Show more of {count(differences.length)}</button></p>}
+      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
     </>
+  )
+}
+
+/** A note that differs. */
+function One({ change: d, here, there }: { change: Schemas['NoteChange']; here: string; there: string }) {
+  // What the words do not show, by its name.
+  const others = d.fields.filter(f => !['content', 'context', 'keywords', 'tags', 'category'].includes(f))
+  return (
+    <li class="card">
+      <p class="row small soft"><span class="tag">{words[d.change]}</span>
+        {d.after && <a href={formatRoute({ collection: here, note: d.note })}>here</a>}{d.before && <a href={formatRoute({ collection: there, note: d.note })}>there</a>}</p>
+      {d.before && d.after ? (
+        <>
+          {!d.fields.includes('content') && <Text most={300}>{d.after.content}</Text>}
+          {others.length < d.fields.length && <Difference before={d.before} after={d.after} sides={['there', 'here']} />}
+          {others.length > 0 && <p class="small soft">{others.map(f => reveal(f)).join(', ')}</p>}
+        </>
+      ) : <Text most={300}>{(d.after ?? d.before)?.content ?? ''}</Text>}
+    </li>
   )
 }

@@ -1,5 +1,4 @@
 // What computes, for the tests.
-export * from './compare.ts'
 export * from './days.ts'
 export * from './diff.ts'
 export * from './graph.ts'

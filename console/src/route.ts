@@ -12,7 +12,7 @@ export interface Route {
   query: Record<string, string>
 }
 
-export const tabs = ['notes', 'graph', 'search', 'chat', 'context', 'facts', 'memory', 'reviews', 'jobs', 'usage', 'compare'] as const
+export const tabs = ['notes', 'graph', 'search', 'chat', 'context', 'facts', 'memory', 'reviews', 'jobs', 'usage', 'compare', 'past'] as const
 export type Tab = (typeof tabs)[number]
 
 /** Reads the part of an address from its #. An address that says nothing is the list of collections. */

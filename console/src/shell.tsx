@@ -9,7 +9,7 @@ import { Start } from './start.tsx'
 import { useBeat, useLoad, useRoute, useShared } from './state.ts'
 import { demo, Tour, useTour } from './tour.tsx'
 import { count, plural, reveal } from './text.ts'
-import { flatten, titleOf, treeOf } from './tree.ts'
+import { flatten, partedBy, titleOf, treeOf } from './tree.ts'
 
 /** Most collections that the tree lists; the rest is found by name. */
 const most = 1000
@@ -83,7 +83,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
                   <span class="name"><bdi>{reveal(titleOf(item, collections?.find(c => c.id === item.parent?.collection)))}</bdi>{item.parent && <span class="tag">fork at r{count(item.parent.revision)}</span>}</span>
                   {/* One text on one line, with isolating marks: what changes in it moves nothing. */}
                   <span class="soft small holds" title={item.agent && reveal(item.agent)}>
-                    {`${item.counts ? plural(item.counts.notes, 'note') : '…'} · r${count(item.head_revision)} · ${item.policy} · ${item.agent ? `\u2068${reveal(item.agent)}\u2069` : 'shared'}`}
+                    {`${item.counts ? plural(item.counts.notes, 'note') : '…'} · r${count(item.head_revision)}${parted(item, collections)} · ${item.policy} · ${item.agent ? `\u2068${reveal(item.agent)}\u2069` : 'shared'}`}
                   </span>
                 </a>
               </li>
@@ -105,6 +105,12 @@ export function Shell({ signOut }: { signOut: () => void }) {
       {creating && <CreateCollection close={() => setCreating(false)} go={go} />}
     </div>
   )
+}
+
+/** Says how far a fork and its base have gone since they parted. */
+function parted(c: Schemas['Collection'], all: readonly Schemas['Collection'][]): string {
+  const by = partedBy(c, all.find(o => o.id === c.parent?.collection))
+  return by ? `, ${count(by.ahead)} ahead, ${count(by.behind)} behind` : ''
 }
 
 /** Switches between light and dark; without a choice the system's holds. */

@@ -38,6 +38,21 @@ export function titleOf(c: { name: string; display_name?: string }, base?: { dis
   return c.display_name === undefined || c.display_name === base?.display_name ? c.name : c.display_name
 }
 
+/** Returns how many changes a fork has made since it parted from its base, and how many its base has made; undefined while that is not known. */
+export function partedBy(c: { head_revision: number; parent?: { revision: number } }, base?: { head_revision: number }): { ahead: number; behind: number } | undefined {
+  return c.parent && base && { ahead: c.head_revision - c.parent.revision, behind: base.head_revision - c.parent.revision }
+}
+
+/** Lists what has one origin with a collection, from top to bottom. */
+export function familyOf<T extends Leaf>(collections: readonly T[], id: string): T[] {
+  const all = flatten(treeOf(collections))
+  const at = all.findIndex(n => n.item.id === id)
+  if (at < 0) return []
+  const begin = all.findLastIndex((n, i) => i <= at && n.depth === 0)
+  const end = all.findIndex((n, i) => i > at && n.depth === 0)
+  return all.slice(begin, end < 0 ? all.length : end).map(n => n.item)
+}
+
 /** Lists a tree from top to bottom. */
 export function flatten<T>(nodes: readonly Node<T>[]): Node<T>[] {
   return nodes.flatMap(node => [node, ...flatten(node.children)])

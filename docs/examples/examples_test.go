@@ -234,3 +234,21 @@ func TestTutor(t *testing.T) {
 		t.Errorf("the themes are not fractions (the hottest), two of maps and one of a brother:\n%s", o.part("themes"))
 	}
 }
+
+// Two agents on one shared base: what one learned in its fork is known to the other after a person approved it, and not before.
+func TestForks(t *testing.T) {
+	t.Parallel()
+	o := run(t, "forks", 6)
+	const sure, guess = "Rutile turns the ash glaze blue.", "Perhaps salt makes the ash glaze crack."
+	o.has("learn", []string{"- added: " + sure, "- added: " + guess, `"code":"forbidden"`}, nil)
+	o.has("propose", []string{sure}, []string{guess})
+	o.has("before", nil, []string{sure})
+	o.has("approve", []string{`"state":"approved"`}, nil)
+	base, own, ok := strings.Cut(o.part("after"), `"merged":{"links":0,"notes":1}`)
+	if !ok || !strings.Contains(base, sure) || !strings.Contains(own, sure) || strings.Contains(base+own, guess) {
+		t.Errorf("the seller does not know what was approved, or more:\n%s%s", base, own)
+	}
+	o.has("blame", []string{`"cause":"merge"`, `"revision":2`}, nil)
+	o.has("follow", []string{`"cause":"merge"`}, []string{`"cause":"add"`})
+	o.has("rollback", []string{`"changed":1`}, []string{sure})
+}

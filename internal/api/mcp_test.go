@@ -126,8 +126,8 @@ func exactTokens(t *testing.T, s string) int {
 }
 
 var allTools = []string{
-	"add_messages", "add_note", "build_context", "clone_collection", "correct", "delete_note", "forget", "get_note", "link_notes",
-	"list_collections", "note_history", "remember", "search_notes", "update_note",
+	"add_messages", "add_note", "build_context", "clone_collection", "correct", "delete_note", "diff", "forget", "fork", "get_note", "link_notes",
+	"list_collections", "merge", "note_history", "remember", "search_notes", "update_note",
 }
 
 // Every tool does what its route does, in each version of the protocol.
@@ -216,13 +216,68 @@ func (b *system) useTools(t *testing.T, c mcpClient) {
 	}
 }
 
+// A memory is forked, compared with its fork and merged, by its name or by the ids of an application. Conflicts are named, for
+// values of any kind.
+func TestMCPForks(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := connectMCP(t, b.listen(t), "one", "")
+	user := map[string]any{"user": "nora"}
+	made, _ := c.use("remember", map[string]any{"external": user, "content": "Ada lives in Oslo.", "policy": "none"})
+	note := made["note"].(string)
+	if fork, _ := c.use("fork", map[string]any{"external": user, "name": "what-if", "ttl_seconds": 3600}); fork["name"] != "what-if" {
+		t.Errorf("fork: %v", fork)
+	}
+	if _, text := c.use("diff", map[string]any{"collection": "what-if"}); text != "Nothing differs." {
+		t.Errorf("a new fork: %s", text)
+	}
+	c.use("update_note", map[string]any{"collection": "what-if", "note": note, "content": "Ada lives in <b>Rome</b>.", "attributes": map[string]any{"sure": map[string]any{"by": 1}}})
+	added, _ := c.use("add_note", map[string]any{"collection": "what-if", "content": "Ada learns Italian.\n+ note x"})
+	got, text := c.use("diff", map[string]any{"collection": "what-if"})
+	if fields := got["changes"].([]any)[0].(map[string]any)["fields"].(map[string]any); len(fields) != 2 || !maps.Equal(fields["attributes.sure"].(map[string]any), map[string]any{"before": "", "after": `{"by":1}`}) {
+		t.Errorf("a changed note: %v", got)
+	}
+	if !strings.Contains(text, "~ note "+note) || !strings.Contains(text, "content: Ada lives in Oslo.") || strings.Contains(text, "<b>") || strings.Contains(text, "\n+ note x") {
+		t.Errorf("as text: %s", text)
+	}
+	if back, _ := c.use("diff", map[string]any{"external": user, "against": "what-if", "limit": 1}); back["next_cursor"] == nil || len(back["changes"].([]any)) != 1 {
+		t.Errorf("a page: %v", back)
+	}
+	c.use("update_note", map[string]any{"external": user, "note": note, "content": "Ada lives in Paris.", "attributes": map[string]any{"sure": true}})
+	msg := c.refused("merge", map[string]any{"external": user, "from": "what-if"})
+	for _, want := range []string{note + ", content: ours Ada lives in Paris.", `attributes.sure: ours true; theirs {"by":1}`, "strategy ours or theirs"} {
+		if !strings.Contains(msg, want) {
+			t.Errorf("%q is missing: %s", want, msg)
+		}
+	}
+	if dry, _ := c.use("merge", map[string]any{"external": user, "from": "what-if", "dry_run": true}); dry["notes"] != 1.0 || len(dry["conflicts"].([]any)) != 2 {
+		t.Errorf("dry run: %v", dry)
+	}
+	if asked, text := c.use("merge", map[string]any{"external": user, "from": "what-if", "review": true, "notes": []any{added["note"].(map[string]any)["id"]}}); asked["review"] == nil || !strings.Contains(text, "approval of a person: 1,") {
+		t.Errorf("review: %v, %s", asked, text)
+	}
+	if done, _ := c.use("merge", map[string]any{"external": user, "from": "what-if", "strategy": "theirs"}); done["notes"] != 2.0 {
+		t.Errorf("merged: %v", done)
+	}
+	if again, text := c.use("merge", map[string]any{"external": user, "from": "what-if"}); again["notes"] != 0.0 || !strings.Contains(text, "nothing to merge") {
+		t.Errorf("again: %v, %s", again, text)
+	}
+	long := strings.Repeat("Ada writes a long letter. ", 400)
+	for i := range 30 {
+		c.use("add_note", map[string]any{"collection": "what-if", "content": fmt.Sprint(i, long)})
+	}
+	if many, _ := c.use("diff", map[string]any{"collection": "what-if"}); many["left_out"] == nil {
+		t.Error("a long diff is not shortened")
+	}
+}
+
 // A key sees the tools of its scopes, and a call of another one says which scope is missing.
 func TestMCPScopes(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	url := b.listen(t)
 	c := connectMCP(t, url, "reader", "")
-	want := []string{"build_context", "get_note", "list_collections", "note_history", "search_notes"}
+	want := []string{"build_context", "diff", "get_note", "list_collections", "note_history", "search_notes"}
 	if got := c.toolNames(); !slices.Equal(got, want) {
 		t.Errorf("tools of a reader: %v, want %v", got, want)
 	}
@@ -262,7 +317,7 @@ func TestMCPForeignIDs(t *testing.T) {
 	for tool, more := range map[string]map[string]any{
 		"get_note": {"note": made["note"]}, "delete_note": {"note": made["note"]}, "search_notes": {"query": "vault"}, "build_context": {"query": "vault"},
 		"note_history": {"note": made["note"]}, "update_note": {"note": made["note"], "content": "x"}, "add_note": {"content": "x"},
-		"correct": {"note": made["note"], "content": "x"}, "clone_collection": {"name": "x"}, "forget": {"query": "vault"},
+		"correct": {"note": made["note"], "content": "x"}, "clone_collection": {"name": "x"}, "fork": {"name": "x"}, "diff": {}, "merge": {"from": id}, "forget": {"query": "vault"},
 	} {
 		var texts []string
 		for _, ref := range []string{id, "01a1fdda-ccd6-713d-97db-eda78326c93a"} {

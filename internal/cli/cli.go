@@ -46,7 +46,7 @@ func New(stdout, stderr io.Writer) *cobra.Command {
 	root := command.Root(&cobra.Command{
 		Use:   "slipbox",
 		Short: "Add to the memories of slipbox, and ask them",
-		Long: "Add to memories, search them, chat with them, fork them. slipbox calls a gateway (`gateway serve`)\n" +
+		Long: "Add to memories, search them, chat with them, fork and merge them. slipbox calls a gateway (`gateway serve`)\n" +
 			"over HTTP. `slipbox login` keeps its address and a key; SLIPBOX_URL and SLIPBOX_API_KEY (or\n" +
 			"SLIPBOX_KEY) win over what is kept, and flags win over both.\n\n" +
 			"A memory is a collection: --collection names it, or ids of your application do (--user).\n\n" +
@@ -70,7 +70,8 @@ func New(stdout, stderr io.Writer) *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "print JSON, also on a terminal")
 	f.BoolVar(&c.text, "text", false, "print text, also in a pipe (COLUMNS: its width; default 80)")
 	root.MarkFlagsMutuallyExclusive("json", "text")
-	root.AddCommand(c.login(), c.add(), c.search(), c.chat(), c.fork(), c.facts(), c.history(), c.remove(), c.imports(), c.watch(), c.hook())
+	root.AddCommand(c.login(), c.add(), c.search(), c.chat(), c.fork(), c.diff(), c.merge(), c.rollback(), c.snapshot(), c.blame(), c.facts(), c.history(),
+		c.changes(), c.webhook(), c.remove(), c.imports(), c.watch(), c.hook())
 	c.completion(root)
 	return root
 }

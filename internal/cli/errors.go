@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
@@ -65,15 +66,15 @@ func (r *refusal) Error() string {
 	return b.String()
 }
 
-// flagOf is the flag that sets a field of a request.
+// flagOf is the flag that sets a field of a request, where it is called otherwise.
 var flagOf = map[string][]string{
-	"k": {"limit"}, "as_of": {"as-of"}, "expand_links": {"links"}, "occurred_at": {"at"}, "tags": {"tag"}, "policy": {"create"},
-	"at_revision": {"at"}, "ttl_seconds": {"ttl"}, "agent": {"owner", "agent"}, "valid_at": {"valid-at"},
+	"k": {"limit"}, "expand_links": {"links"}, "occurred_at": {"at"}, "tags": {"tag"}, "policy": {"create"}, "at_revision": {"at"}, "revision": {"at"},
+	"ttl_seconds": {"ttl"}, "agent": {"owner"}, "min_age_seconds": {"min-age"}, "kinds.0": {"kind"}, "events.0": {"event"},
 }
 
 // named returns the flag that sets a field, or else the field.
 func (r *refusal) named(field string) string {
-	for _, flag := range flagOf[field] {
+	for _, flag := range append(slices.Clip(flagOf[field]), strings.ReplaceAll(field, "_", "-")) {
 		if r.takes != nil && r.takes(flag) {
 			return "--" + flag
 		}
@@ -98,6 +99,10 @@ func (r *refusal) advice() string {
 			return "`slipbox search` prints the ids of notes"
 		case "job":
 			return "`slipbox watch` follows those that are left"
+		case "snapshot":
+			return "`slipbox snapshot list` names those that there are"
+		case "webhook":
+			return "`slipbox webhook list` prints their ids"
 		}
 	case http.StatusConflict:
 		if r.Code == "already_exists" {

@@ -164,7 +164,8 @@ type problem struct {
 		Field  string `json:"field"`
 		Reason string `json:"reason"`
 	} `json:"errors"`
-	RetryAfter string `json:"-"` // seconds
+	Conflicts  []conflict `json:"conflicts"` // of a merge
+	RetryAfter string     `json:"-"`         // seconds
 	fix        string
 }
 
@@ -181,6 +182,8 @@ func (p problem) Error() string {
 			fmt.Fprintf(&b, "\n- %s: %s", e.Field, e.Reason)
 		}
 	}
+	writeConflicts(&b, p.Conflicts[:min(len(p.Conflicts), shownConflicts)])
+	omitted(&b, len(p.Conflicts)-shownConflicts, "dry_run lists them")
 	if fix := p.advice(); fix != "" {
 		b.WriteString("\nFix: " + fix)
 	}
@@ -199,6 +202,8 @@ func (p problem) advice() string {
 		return "Use another tool, or ask for a key with this scope."
 	case p.Status == http.StatusNotFound:
 		return "Call list_collections for collections, search_notes for ids of notes."
+	case len(p.Conflicts) > 0:
+		return "Call merge again with strategy ours or theirs, or with the notes that are not in conflict."
 	case p.Status == http.StatusConflict, p.Status == http.StatusPreconditionFailed:
 		return "Read it again and decide anew."
 	case p.Status == http.StatusRequestEntityTooLarge:

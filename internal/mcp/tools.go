@@ -42,6 +42,8 @@ const (
 	outCollectionBody = `{"name":{"type":"string"},"id":{"type":"string"},"display_name":{"type":"string"},"agent":{"type":"string"},"external":{"type":"object"},"policy":{"type":"string"},"notes":{"type":"integer"},"created_at":{"type":"string"}}`
 	outCollections    = `{"type":"object","required":["collections"],"properties":{"collections":{"type":"array","items":` + outCollection + `},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
 	outHistory        = `{"type":"object","required":["versions"],"properties":{"versions":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"deleted":{"type":"boolean"},"cause":{"type":"string"},"actor":{"type":"string"},"changed_at":{"type":"string"},"revision":{"type":"integer"},"cut":{"type":"boolean"}}}},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outDiff           = `{"type":"object","required":["changes","links"],"properties":{"changes":{"type":"array","items":{"type":"object","required":["note","change"],"properties":{"note":{"type":"string"},"change":{"type":"string"},"content":{"type":"string"},"fields":{"type":"object","description":"Of a changed note, what differs."},"cut":{"type":"boolean"}}}},"links":{"type":"array","items":{"type":"object","properties":{"source":{"type":"string"},"target":{"type":"string"},"relation":{"type":"string"},"change":{"type":"string"}}}},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
+	outMerged         = `{"type":"object","required":["notes","links"],"properties":{"notes":{"type":"integer","description":"Notes that the merge changes."},"links":{"type":"integer"},"revision":{"type":"integer"},"conflicts":{"type":"array","items":{"type":"object","properties":{"note":{"type":"string"},"field":{"type":"string"},"ours":{"type":"string"},"theirs":{"type":"string"}}}},"review":{"type":"string","description":"Id of the review that waits for approval."},"in_review":{"type":"integer"},"left_out":{"type":"integer"}}}`
 	outCorrected      = `{"type":"object","required":["candidates"],"properties":{"note":` + outNoteBody + `,"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
 	outForgotten      = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"missing":{"type":"array","items":{"type":"string"}},"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
 )
@@ -108,8 +110,24 @@ func definitions() []definition {
 			description: "Lists the collections that the key can use.", fields: []string{"limit", "cursor", "name", "user"}, run: listCollections,
 		},
 		{
+			name: "fork", title: "Fork a memory", operation: "cloneCollection", target: targetCollection, kind: adds, output: outCollection,
+			description: "Makes a fork, at once: it reads the memory as it is now, and neither sees what is written to the other later. diff shows what the fork changed, merge brings it back.",
+			fields:      []string{"name", "at_revision", "ttl_seconds"}, run: fork,
+		},
+		{
+			name: "diff", title: "Compare memories", operation: "diffCollection", target: targetCollection, kind: reads, output: outDiff,
+			description: "Shows what differs between a fork and its base, two forks (against), or two revisions of one memory (against_at): notes and links that were added, removed or changed.",
+			fields:      []string{"against", "at", "against_at", "kind", "limit", "cursor"}, run: diff,
+		},
+		{
+			name: "merge", title: "Merge memories", operation: "mergeCollection", target: targetCollection, kind: replaces, output: outMerged,
+			description: "Takes over what another memory of the same lineage (from), such as a fork, has changed. Refused with the conflicts where both changed a field, unless strategy decides. dry_run changes nothing; with review a person approves it.",
+			fields:      []string{"from", "strategy", "notes", "kinds", "min_confidence", "min_age_seconds", "dry_run", "review", "approve_from"},
+			required:    []string{"from"}, run: merge,
+		},
+		{
 			name: "clone_collection", title: "Clone a collection", operation: "cloneCollection", target: targetName, kind: adds, output: outCollection,
-			description: "Makes a fork (at once, nothing is copied) or a copy of a collection, such as to try something without changing it.",
+			description: "Makes a fork (at once, nothing is copied) or a copy of a collection, for another agent or with ids of an application.",
 			fields:      []string{"name", "agent", "external", "mode", "at_revision", "ttl_seconds"}, run: cloneCollection,
 		},
 		{
@@ -500,6 +518,18 @@ func cloneCollection(c *call) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.clone(pathCollections+"/"+url.PathEscape(ref), nil)
+}
+
+func fork(c *call) (answer, error) {
+	path, query, err := c.collection()
+	if err != nil {
+		return nil, err
+	}
+	return c.clone(path, query)
+}
+
+func (c *call) clone(path string, query url.Values) (answer, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -509,7 +539,7 @@ func cloneCollection(c *call) (answer, error) {
 
 		Copy *collection `json:"collection"` // of a copy, with a job
 	}
-	_, err = c.send(Request{Method: http.MethodPost, Path: pathCollections + "/" + url.PathEscape(ref) + "/clone", Body: body}, nil, &got)
+	_, err = c.send(Request{Method: http.MethodPost, Path: path + "/clone", Body: body}, query, &got)
 	if got.Copy != nil {
 		got.collection = *got.Copy
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -145,7 +146,7 @@ func list[T any](ctx context.Context, c *Client, r Request) iter.Seq2[T, error] 
 	}
 }
 
-// events yields name and data of server-sent events.
+// events yields name and data of the server-sent events of an answer.
 func (c *Client) events(ctx context.Context, r Request) iter.Seq2[[2]string, error] {
 	return func(yield func([2]string, error) bool) {
 		r.Header.Set("Accept", "text/event-stream")
@@ -154,6 +155,13 @@ func (c *Client) events(ctx context.Context, r Request) iter.Seq2[[2]string, err
 			yield([2]string{}, err)
 			return
 		}
+		eventsOf(resp)(yield)
+	}
+}
+
+// eventsOf yields name and data of server-sent events, and closes the answer.
+func eventsOf(resp *http.Response) iter.Seq2[[2]string, error] {
+	return func(yield func([2]string, error) bool) {
 		defer func() { _ = resp.Body.Close() }()
 		lines := bufio.NewReader(resp.Body)
 		name, data := "", []string(nil)
@@ -229,6 +237,75 @@ func (c *Client) CloneCollection(ctx context.Context, ref CollectionRef, in Clon
 	var fork Collection
 	err = json.Unmarshal(text, &fork)
 	return fork, err
+}
+
+// DiffCollection yields the pages of what leads from another view to a collection: by default from its parent, otherwise from the
+// one that the parameters against and against_at name. All pages read the same revisions.
+func (c *Client) DiffCollection(ctx context.Context, ref CollectionRef, options ...Option) iter.Seq2[Diff, error] {
+	return func(yield func(Diff, error) bool) {
+		r := within(http.MethodGet, nil, options, ref, "diff")
+		for {
+			page, err := call[Diff](ctx, c, r)
+			if !yield(page, err) || err != nil || page.NextCursor == nil {
+				return
+			}
+			r.Query.Set("cursor", *page.NextCursor)
+		}
+	}
+}
+
+// MergeCollection takes over what another collection of the lineage has changed. Where both changed a field, it fails with a
+// [ProblemError] whose conflicts say which, unless the strategy decides.
+func (c *Client) MergeCollection(ctx context.Context, ref CollectionRef, in MergeRequest, options ...Option) (MergeResult, error) {
+	return call[MergeResult](ctx, c, within(http.MethodPost, in, options, ref, "merge"))
+}
+
+// FollowChanges yields the changes after a revision: those that there are, then each new one. A stream that ends or breaks off is
+// opened again after the last change, until the gateway refuses or cannot be reached: none is missed, and none comes twice. To
+// continue in another process, keep the revision of the last change.
+func (c *Client) FollowChanges(ctx context.Context, ref CollectionRef, after int64, options ...Option) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for {
+			lost, err := c.changes(ctx, ref, &after, options, yield)
+			if err != nil && !lost {
+				yield(Change{}, err)
+			}
+			if !lost {
+				return
+			}
+			if err := rest(ctx, c.retryWait); err != nil {
+				yield(Change{}, err)
+				return
+			}
+		}
+	}
+}
+
+// changes yields the changes of one stream, and moves after on. lost says that there may be more.
+func (c *Client) changes(ctx context.Context, ref CollectionRef, after *int64, options []Option, yield func(Change, error) bool) (lost bool, err error) {
+	r := within(http.MethodGet, nil, options, ref, "changes")
+	r.Query.Set("after", strconv.FormatInt(*after, 10))
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	for event, err := range eventsOf(resp) {
+		if err != nil {
+			return true, err
+		}
+		if event[0] != "change" {
+			continue
+		}
+		var change Change
+		if err := json.Unmarshal([]byte(event[1]), &change); err != nil {
+			return false, err
+		}
+		if *after = change.Revision; !yield(change, nil) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // CreateNote adds a note.

@@ -290,6 +290,7 @@ type arguments struct {
 	external        slipbox.External
 	note, job, name string
 	erase           bool
+	after           int64
 	body            json.RawMessage
 	notes           []slipbox.BulkNote
 	options         []slipbox.Option
@@ -334,6 +335,8 @@ func read(c testCase) (arguments, error) {
 			a.request.Header = http.Header{"Idempotency-Key": {text(raw)}}
 		case "if_match":
 			a.options = append(a.options, slipbox.IfMatch(text(raw)))
+		case "after":
+			into(raw, &a.after)
 		case "erase":
 			into(raw, &a.erase)
 		case "query":
@@ -414,6 +417,15 @@ var operations = map[string]operation{
 	}),
 	"cloneCollection": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.CloneRequest) (slipbox.Collection, error) {
 		return c.CloneCollection(ctx, a.ref, in, a.options...)
+	}),
+	"diffCollection": all(func(ctx context.Context, c *slipbox.Client, a arguments) iter.Seq2[slipbox.Diff, error] {
+		return c.DiffCollection(ctx, a.ref, a.options...)
+	}),
+	"mergeCollection": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.MergeRequest) (slipbox.MergeResult, error) {
+		return c.MergeCollection(ctx, a.ref, in, a.options...)
+	}),
+	"followChanges": all(func(ctx context.Context, c *slipbox.Client, a arguments) iter.Seq2[slipbox.Change, error] {
+		return c.FollowChanges(ctx, a.ref, a.after)
 	}),
 	"createNote": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.NoteInput) (slipbox.NoteCreated, error) {
 		return c.CreateNote(ctx, a.ref, in, a.options...)

@@ -114,13 +114,21 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 		if !again || attempt >= c.retries || ctx.Err() != nil {
 			return nil, err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if rest(ctx, wait) != nil {
 			return nil, err
-		case <-timer.C:
 		}
+	}
+}
+
+// rest waits, or returns the error of a context that ends before.
+func rest(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 

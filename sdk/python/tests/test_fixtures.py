@@ -30,13 +30,14 @@ def method(client: Any, case: dict[str, Any]) -> Any:
     named = case["operation"] == "listJobs"
     places = [] if named else [arguments.pop(name) for name in POSITIONAL if name in arguments]
     body = arguments.pop("body", {}) if case["operation"] != "request" else {}
+    body = {"from_" if name == "from" else name: value for name, value in body.items()}  # a keyword of Python
     return getattr(client, re.sub(r"([A-Z])", r"_\1", case["operation"]).lower())(*places, **arguments, **body)
 
 
 def as_json(value: Any) -> Any:
     """Returns what a call returned as JSON values."""
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_unset=True)
+        return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
     if isinstance(value, httpx.Response):
         return value.json()
     return [as_json(item) for item in value] if isinstance(value, list) else value

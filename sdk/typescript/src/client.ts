@@ -58,14 +58,15 @@ export class Slipbox {
 
   /**
    * Sends a request whose answer is a stream of server-sent events, and yields them. An `error` event is
-   * thrown as SlipboxError.
+   * thrown as SlipboxError. `opened` is called when the answer begins.
    */
   async *stream<M extends 'get' | 'post', P extends PathOf<M>>(
-    method: M, path: P, request?: Request<Operation<M, P>>,
+    method: M, path: P, request?: Request<Operation<M, P>>, opened?: () => void,
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const out = outgoing(method, path, (request ?? {}) as Loose)
     out.headers.Accept = 'text/event-stream'
     const response = await this.#transport.send(out)
+    opened?.()
     for await (const event of events(response)) {
       if (event.event === 'error') {
         const problem = event.data as Problem
@@ -87,6 +88,11 @@ export class Slipbox {
       yield* page.items
       cursor = page.next_cursor
     } while (cursor !== undefined)
+  }
+
+  /** Waits before a stream is opened again. */
+  rest(signal?: AbortSignal): Promise<void> {
+    return this.#transport.rest(signal)
   }
 
   /**
@@ -199,6 +205,51 @@ export class Collection {
   /** Makes a fork: one row, whatever the size. A copy is `api.call('post', '/v1/collections/{collection}/clone', …)`. */
   async fork(input: Omit<Schemas['CloneRequest'], 'mode'> = {}, options?: WriteOptions): Promise<Schemas['Collection']> {
     return (await this.call('post', '/v1/collections/{collection}/clone', { ...options, body: input })) as Schemas['Collection']
+  }
+
+  /**
+   * Yields the pages of what leads from another view to the collection: from its parent, or the one that `against` and `against_at`
+   * name. All pages read the same revisions.
+   */
+  async *diff(query: Request<Operation<'get', '/v1/collections/{collection}/diff'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Diff'], void, undefined> {
+    let cursor: string | undefined
+    do {
+      const page: Schemas['Diff'] = await this.call('get', '/v1/collections/{collection}/diff', { ...options, query: { ...query, ...(cursor !== undefined && { cursor }) } })
+      yield page
+      cursor = page.next_cursor
+    } while (cursor !== undefined)
+  }
+
+  /**
+   * Takes over what another collection of the lineage has changed. Where both changed a field, it throws a SlipboxError, whose
+   * `problem.conflicts` say which, unless `strategy` decides.
+   */
+  merge(input: Schemas['MergeRequest'], options?: CallOptions): Promise<Schemas['MergeResult']> {
+    return this.call('post', '/v1/collections/{collection}/merge', { ...options, body: input })
+  }
+
+  /**
+   * Yields the changes after a revision: those that there are, then each new one. A stream that ends or breaks off is opened
+   * again after the last change, until the gateway refuses or cannot be reached: none is missed, and none comes twice. To continue
+   * in another process, keep the revision of the last change.
+   */
+  async *changes(after = 0, options: CallOptions = {}): AsyncGenerator<Schemas['Change'], void, undefined> {
+    const path = '/v1/collections/{collection}/changes'
+    for (let open = false; ; ) {
+      try {
+        open = false
+        const request = this.#here('get', path, { ...options, query: { after } }) as Request<Operation<'get', typeof path>>
+        for await (const event of this.#api.stream('get', path, request, () => (open = true))) {
+          if (event.event !== 'change') continue
+          const change = event.data as Schemas['Change']
+          after = change.revision
+          yield change
+        }
+      } catch (error) {
+        if (!open || !(error instanceof ConnectionError)) throw error
+      }
+      await this.#api.rest(options.signal)
+    }
   }
 
   /** Adds a note. */

@@ -40,6 +40,9 @@ export interface Outgoing {
 /** Statuses that do not say whether something was done. */
 const unclear = new Set([502, 504])
 
+/** First wait of our own, in milliseconds. */
+const firstPause = 250
+
 /** Longest wait of our own between two attempts, and longest that a gateway may ask for, in milliseconds. */
 const longestPause = 8_000
 const longestRetryAfter = 60_000
@@ -76,12 +79,17 @@ export class Transport {
     }
   }
 
+  /** Waits before a stream is opened again that ended. */
+  rest(signal?: AbortSignal): Promise<void> {
+    return (this.#settings.sleep ?? sleep)(firstPause, signal)
+  }
+
   /** Returns how long to wait before the next attempt, or undefined when there must be none. */
   #pause(error: SlipboxError | ConnectionError, failed: number, repeatable: boolean): number | undefined {
     // A quarter of a second, doubled each time, and of that a random part, so that clients that failed
     // together do not come back together.
     const random = this.#settings.random ?? Math.random
-    const own = Math.min(longestPause, 250 * 2 ** failed) * (0.5 + random() / 2)
+    const own = Math.min(longestPause, firstPause * 2 ** failed) * (0.5 + random() / 2)
     if (error instanceof ConnectionError) return repeatable ? own : undefined
     // The gateway did nothing. A 503 without Retry-After is final: a part that is not configured, for example.
     const refused = error.status === 429 || (error.status === 503 && error.retryAfter !== undefined)

@@ -101,6 +101,9 @@ const operations: Record<string, Operation> = {
     const accepted = await within(api, a).call('post', '/v1/collections/{collection}/clone', { body: a.body })
     return 'job' in accepted ? accepted.collection : accepted
   },
+  diffCollection: (api, a) => within(api, a).diff(query(a)),
+  mergeCollection: (api, a) => within(api, a).merge(a.body),
+  followChanges: (api, a) => within(api, a).changes(a.after),
   createNote: (api, a) => within(api, a).add(a.body, options(a)),
   bulkNotes: async (api, a) => {
     const lines = a.notes.map((note: Json) => JSON.stringify(note) + '\n').join('')

@@ -184,6 +184,11 @@ class Slipbox:
 
     def _events(self, build: Callable[[], httpx.Request], repeatable: bool) -> Generator[tuple[str, str], None]:
         response = self._sent(build, repeatable, stream=True)
+        with closing(self._events_of(response)) as events:
+            for event in events:
+                yield event
+
+    def _events_of(self, response: httpx.Response) -> Generator[tuple[str, str], None]:
         events = _wire.Events()
         try:
             for line in response.iter_lines():
@@ -258,6 +263,73 @@ class Slipbox:
         if response.status_code == 202:
             return _wire.parse(models.CloneAccepted, response).collection
         return _wire.parse(models.Collection, response)
+
+    def diff_collection(
+        self,
+        collection: CollectionRef,
+        *,
+        against: str | None = None,
+        at: str | None = None,
+        against_at: str | None = None,
+        kind: str | None = None,
+        limit: int | None = None,
+    ) -> Pages[models.Diff, models.Diff]:
+        """Yields the pages of what leads from another view to the collection: from its parent, or against another one.
+
+        at and against_at are revisions, times or names of snapshots. All pages read the same revisions.
+        """
+        query = {"against": against, "at": at, "against_at": against_at, "kind": kind, "limit": limit}
+        return Pages(self, models.Diff, within(collection, "diff", query=query), lambda page: [page])
+
+    def merge_collection(
+        self,
+        collection: CollectionRef,
+        from_: str,
+        *,
+        strategy: Literal["fail", "ours", "theirs"] | None = None,
+        notes: list[str] | None = None,
+        kinds: list[str] | None = None,
+        min_confidence: float | None = None,
+        min_age_seconds: int | None = None,
+        dry_run: bool | None = None,
+        review: bool | None = None,
+        approve_from: float | None = None,
+    ) -> models.MergeResult:
+        """Takes over what another collection of the lineage has changed.
+
+        Where both changed a field, it raises ProblemError, whose problem.conflicts say which, unless strategy decides.
+        """
+        merge = {"from": from_, "strategy": strategy, "notes": notes, "kinds": kinds, "min_confidence": min_confidence}
+        merge |= {
+            "min_age_seconds": min_age_seconds,
+            "dry_run": dry_run,
+            "review": review,
+            "approve_from": approve_from,
+        }
+        body = {name: value for name, value in merge.items() if value is not None}
+        at = within(collection, "merge")
+        return _wire.parse(models.MergeResult, self.request("POST", at[0], query=at[1], body=body))
+
+    def follow_changes(self, collection: CollectionRef, *, after: int = 0) -> Generator[models.Change, None]:
+        """Yields the changes after a revision: those that there are, then each new one.
+
+        A stream that ends or breaks off is opened again after the last change, until the gateway refuses or cannot be
+        reached: none is missed, and none comes twice. To continue in another process, keep the revision of the last.
+        """
+        while True:
+            where, query = within(collection, "changes", query={"after": after})
+            build = self._built("GET", where, query, headers={"accept": "text/event-stream"})
+            response = self._sent(build, repeatable=True, stream=True)
+            try:
+                with closing(self._events_of(response)) as events:
+                    for name, data in events:
+                        if name == "change":
+                            change = models.Change.model_validate_json(data)
+                            after = change.revision
+                            yield change
+            except ConnectionFailed:
+                pass
+            time.sleep(self._retry_wait)
 
     # Notes
 

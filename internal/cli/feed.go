@@ -1,0 +1,295 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
+)
+
+// feed is a reader of the changes of a collection.
+type feed struct {
+	*cli
+
+	to    *client
+	path  string
+	query url.Values
+	after int64 // the last revision that was printed
+}
+
+func (c *cli) changes() *cobra.Command {
+	var after int64
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "changes", Short: "List the changes of a collection, and follow them",
+		Long: "List the changes after a revision, oldest first. With --follow it waits for more, until it is interrupted or the\n" +
+			"collection is deleted; a connection that breaks is continued without a gap. In a pipe each line is a change,\n" +
+			"whose revision is what --after takes.",
+		Example: "  slipbox changes --after 20 -c demo\n" +
+			"  slipbox changes --follow -c demo | jq -c .notes",
+		Args: command.NoArgs,
+		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
+			if after < 0 {
+				return errors.New("--after: must be at least 0")
+			}
+			path, query, err := c.target(to)
+			if err != nil {
+				return err
+			}
+			f := &feed{cli: c, to: to, path: path + "/changes", query: query, after: after}
+			if follow {
+				return f.follow(cmd.Context())
+			}
+			return f.list(cmd.Context())
+		}),
+	}
+	f := cmd.Flags()
+	f.Int64Var(&after, "after", 0, "only changes after this `revision`")
+	f.BoolVarP(&follow, "follow", "f", false, "wait for what changes next")
+	return cmd
+}
+
+// list prints what there is.
+func (f *feed) list(ctx context.Context) error {
+	begin := f.after
+	for {
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		f.query.Set("after", strconv.FormatInt(f.after, 10))
+		f.query.Set("limit", "200")
+		if _, _, err := f.to.get(ctx, request{method: http.MethodGet, path: f.path, query: f.query}, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Items {
+			if err := f.show(raw); err != nil {
+				return err
+			}
+		}
+		if len(page.Items) > 0 {
+			continue
+		}
+		if f.after == begin && !f.asJSON() {
+			return f.errs.line("no changes")
+		}
+		return nil
+	}
+}
+
+// follow prints what there is and what comes. A stream that ends is opened again after the last change, a few times in a row.
+func (f *feed) follow(ctx context.Context) error {
+	f.to.patience = restartTime
+	for broken := 1; ; broken++ {
+		f.query.Set("after", strconv.FormatInt(f.after, 10))
+		n, err := f.to.stream(ctx, request{method: http.MethodGet, path: f.path, query: f.query}, func(e event) error {
+			if e.name != "change" {
+				return nil
+			}
+			return f.show(e.data)
+		})
+		if n > 0 {
+			broken = 1
+		}
+		if err != nil {
+			if _, again := pause(err, broken, true); !again || broken >= tries {
+				return err
+			}
+		}
+		if err := rest(ctx, firstPause<<min(broken-1, tries)); err != nil {
+			return err
+		}
+	}
+}
+
+// show prints a change, once.
+func (f *feed) show(raw json.RawMessage) error {
+	var ch wire.Change
+	if err := json.Unmarshal(raw, &ch); err != nil {
+		return err
+	}
+	if ch.Revision <= f.after {
+		return nil
+	}
+	f.after = ch.Revision
+	if f.asJSON() {
+		return f.out.json(raw)
+	}
+	if err := f.out.line("%s", f.out.bold(fmt.Sprintf("revision %d  %s", ch.Revision, clean(ch.Cause)))); err != nil {
+		return err
+	}
+	if err := f.out.details(2, when(&ch.At), "by "+ch.Actor); err != nil {
+		return err
+	}
+	for _, n := range ch.Notes {
+		if err := f.out.line("  %snote %s", marks[string(n.Change)], n.ID); err != nil {
+			return err
+		}
+	}
+	for i := range ch.Links {
+		if err := f.out.link("  ", &ch.Links[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const webhooks = "/v1/webhooks"
+
+func (c *cli) webhook() *cobra.Command {
+	group := command.Group("webhook", "Tell programs of changes: addresses that are called, signed and in order",
+		c.listWebhooks(), c.createWebhook(), c.rotateWebhook(), c.deleteWebhook(), c.deliveries(), c.retryDelivery())
+	group.Long = group.Short + ".\nThe key needs the scope admin. The guide (docs/guide.md) has the messages and how they are checked."
+	return group
+}
+
+func (c *cli) listWebhooks() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the webhooks", Args: command.NoArgs,
+		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
+			return listed(cmd, c, to, webhooks, url.Values{}, limit, "no webhooks", func(w wire.Webhook) error { return c.out.webhook(&w) })
+		}),
+	}
+	limitFlag(cmd, &limit, "webhooks")
+	return cmd
+}
+
+func (c *cli) createWebhook() *cobra.Command {
+	var events []string
+	cmd := &cobra.Command{
+		Use: "create URL", Short: "Call an address for each change, and print the secret that signs the calls, once",
+		Long: "Call an address for each change: of the collection of --collection, or of all. The operator has to allow its\n" +
+			"host (SLIPBOX_ALLOW_HOSTS, or allowed_hosts of the tenant).",
+		Example: "  slipbox webhook create https://example.com/hook --event note.added -c demo",
+		Args:    command.OneArg("an address"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			ask := wire.WebhookInput{URL: args[0]}
+			if c.collection != "" {
+				ask.Collection = &c.collection
+			}
+			for _, e := range events {
+				ask.Events = append(ask.Events, wire.WebhookEvent(e))
+			}
+			return c.changeWebhook(cmd.Context(), to, request{method: http.MethodPost, path: webhooks, body: ask})
+		}),
+	}
+	cmd.Flags().StringSliceVar(&events, "event", nil, "only this `event`, such as note.added; may be repeated")
+	return cmd
+}
+
+func (c *cli) rotateWebhook() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate WEBHOOK", Short: "Make a new secret; calls are signed with both for a day", Args: command.OneArg("the id of a webhook"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			r := request{method: http.MethodPatch, path: webhooks + "/" + url.PathEscape(args[0]), body: wire.WebhookPatch{RotateSecret: new(true)}}
+			return c.changeWebhook(cmd.Context(), to, r)
+		}),
+	}
+}
+
+// changeWebhook sends a request whose answer has a secret.
+func (c *cli) changeWebhook(ctx context.Context, to *client, r request) error {
+	to.tries = 1 // the secret of a lost answer is lost
+	var got wire.Webhook
+	raw, _, err := to.get(ctx, r, &got)
+	if err != nil {
+		return err
+	}
+	if c.asJSON() {
+		return c.out.json(raw)
+	}
+	if err := c.out.webhook(&got); err != nil {
+		return err
+	}
+	return c.out.line("  secret: %s", clean(text(got.Secret)))
+}
+
+func (s *screen) webhook(w *wire.Webhook) error {
+	if err := s.text("", w.URL); err != nil {
+		return err
+	}
+	of := "all collections"
+	if w.Collection != nil {
+		of = "collection " + w.Collection.String()
+	}
+	values := []string{w.ID.String(), of}
+	for _, e := range w.Events {
+		values = append(values, string(e))
+	}
+	return s.details(2, values...)
+}
+
+func (c *cli) deleteWebhook() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete WEBHOOK", Short: "Delete a webhook", Args: command.OneArg("the id of a webhook"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			_, _, err := to.get(cmd.Context(), request{method: http.MethodDelete, path: webhooks + "/" + url.PathEscape(args[0])}, nil)
+			if err != nil {
+				return err
+			}
+			return c.errs.line("deleted %s", clean(args[0]))
+		}),
+	}
+}
+
+func (c *cli) deliveries() *cobra.Command {
+	var state string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "deliveries WEBHOOK", Short: "List what was sent, newest first", Args: command.OneArg("the id of a webhook"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			query := url.Values{}
+			if state != "" {
+				query.Set("state", state)
+			}
+			return listed(cmd, c, to, webhooks+"/"+url.PathEscape(args[0])+"/deliveries", query, limit, "nothing was sent", c.out.delivery)
+		}),
+	}
+	cmd.Flags().StringVar(&state, "state", "", "only those of this `state`: waiting, delivered or dead")
+	limitFlag(cmd, &limit, "deliveries")
+	return cmd
+}
+
+func (s *screen) delivery(d wire.Delivery) error {
+	if err := s.line("%s", s.bold(fmt.Sprintf("%s  %s", d.State, clean(d.Event)))); err != nil {
+		return err
+	}
+	status := ""
+	if d.Status != nil {
+		status = fmt.Sprintf("status %d", *d.Status)
+	}
+	return s.details(2, d.ID.String(), fmt.Sprintf("revision %d", d.Revision), count(d.Attempts, "try", "tries"), status, text(d.Error), when(&d.UpdatedAt))
+}
+
+func (c *cli) retryDelivery() *cobra.Command {
+	return &cobra.Command{
+		Use: "retry WEBHOOK DELIVERY", Short: "Send a message once more, under the same id",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && uuid.Validate(args[1]) == nil {
+				return nil
+			}
+			return command.UsageError(cmd, errors.New("name a webhook and one of its deliveries by their ids"))
+		},
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			r := request{method: http.MethodPost, path: webhooks + "/" + url.PathEscape(args[0]) + "/deliveries/" + args[1] + "/retry"}
+			var got wire.Delivery
+			raw, _, err := to.get(cmd.Context(), r, &got)
+			if err != nil {
+				return err
+			}
+			if c.asJSON() {
+				return c.out.json(raw)
+			}
+			return c.out.line("it is sent again")
+		}),
+	}
+}
