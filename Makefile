@@ -194,8 +194,13 @@ test/fuzz/go: ## Run each fuzz target of the packages for FUZZTIME; KEEP=20 adds
 	@FUZZTIME='$(FUZZTIME)' KEEP='$(KEEP)' scripts/fuzz-go.sh
 
 .PHONY: attack
-attack: ## Attack one tenant as another, with requests made from the contract (SLIPBOX_ATTACKS=100000; 2,000 are in every test run)
+attack: services ## Attack one tenant as another with requests made from the contracts: API, mem0, MCP; on both engines (SLIPBOX_ATTACKS=100000)
 	SLIPBOX_ATTACKS=$${SLIPBOX_ATTACKS:-100000} go test -count=1 -timeout=30m -run 'TestAttack' ./internal/api
+	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres SLIPBOX_ATTACKS=$$(( $${SLIPBOX_ATTACKS:-100000} / 10 )) go test -count=1 -timeout=30m -run 'TestAttack' ./internal/api
+
+.PHONY: soak
+soak: services ## Let clients and an agent use a gateway for SLIPBOX_SOAK_SECONDS (3600) on each set-up; seconds of it are in every test run
+	$(WITH_SERVICES) SLIPBOX_SOAK_SECONDS=$${SLIPBOX_SOAK_SECONDS:-3600} go test -count=1 -timeout=5h -v -run 'TestSoak$$' ./internal/app
 
 .PHONY: nightly
 nightly: ## Run everything at full length: all of .ci/run with large numbers, for hours

@@ -38,6 +38,7 @@ step "a history of a gigabyte, in constant memory" env SLIPBOX_HISTORY_MB=1024 g
 step "contract fuzz" env FUZZ_EXAMPLES=25 FUZZ_PHASES=examples,coverage,fuzzing,stateful scripts/fuzz.sh
 step "console, with 100,000 notes" run test/console CONSOLE_NOTES=100000 SCREENSHOTS="$(mktemp -d)"
 step "attack" run attack
+step "an hour of use" run soak SLIPBOX_SOAK_SECONDS=1200
 step "policies at 10,000 messages" env SLIPBOX_FLAT_SIZES=100,10000 go test -run TestFlat -count=1 -timeout=120m -v ./test/bench
 step "faults" run test/faults
 step "faults, 120 kills" run test/faults SLIPBOX_FAULT_SECONDS=900

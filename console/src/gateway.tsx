@@ -55,6 +55,7 @@ function Health() {
 const limits: { name: keyof Schemas['Limits']; title: string }[] = [
   { name: 'collections', title: 'collections' }, { name: 'forks', title: 'forks' }, { name: 'notes', title: 'notes' }, { name: 'stored_bytes', title: 'bytes stored' },
   { name: 'queued_jobs', title: 'jobs that wait' }, { name: 'model_tokens_per_day', title: 'model tokens a day' },
+  { name: 'parse_seconds_per_hour', title: 'seconds an hour for reading files' },
   { name: 'requests_per_minute', title: 'requests a minute' }, { name: 'requests_per_second', title: 'requests a second' },
 ]
 

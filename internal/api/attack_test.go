@@ -26,8 +26,9 @@ const attackMark = "axolotl"
 // vaults are names of the victim's collections.
 var vaults = []string{"vault-amem", "vault-mem0", "vault-memgpt", "vault-memoryos", "vault-layered", "fork-mem0", "user=nora"}
 
-// attack sends requests that are generated from the contract, so that no operation is left out: with ids, names and
-// cursors of a victim in every place that takes one.
+// attack sends requests that are generated from the contracts, so that no operation is left out: those of the API, of the
+// routes for mem0's clients, and of the tools of the Model Context Protocol, with ids, names and cursors of a victim in every
+// place that takes one.
 type attack struct {
 	*system
 	t    *testing.T
@@ -48,6 +49,14 @@ func newAttack(t *testing.T) *attack {
 			a.ops = append(a.ops, a.doc.operations[id])
 		}
 	}
+	theirs, err := mem0Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(theirs.operations)) {
+		a.ops = append(a.ops, theirs.operations[id])
+	}
+	a.ops = append(a.ops, a.tools()...)
 	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
 		path := "/v1/collections/" + a.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).want(http.StatusCreated).text("id")
 		for i := range 3 {
@@ -57,6 +66,7 @@ func newAttack(t *testing.T) *attack {
 		a.call(t, "one", "POST", path+"/clone", fmt.Sprintf(`{"name":"fork-%s"}`, policy))
 	}
 	a.call(t, "one", "POST", "/v1/collections", `{"name":"of-nora","external":{"user":"nora"}}`)
+	a.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"My `+attackMark+` lives in Oslo."}],"user_id":"nora","infer":false}`)
 	a.runJobs(t)
 	seen := map[string]bool{"vault-amem": true, "fork-mem0": true, "user=nora": true, "of-nora": true}
 	for _, path := range a.views() {
@@ -64,8 +74,57 @@ func newAttack(t *testing.T) *attack {
 			seen[strings.Trim(strings.TrimPrefix(found, `"next_cursor":`), `"`)] = true
 		}
 	}
+	for _, path := range mem0Views {
+		for _, found := range uuidOrCursor.FindAllString(a.mem0(t, "one", "GET", path, "").Body.String(), -1) {
+			seen[found] = true
+		}
+	}
 	a.loot = slices.Sorted(maps.Keys(seen))
 	return a
+}
+
+// mem0Views are what mem0's clients show of the victim.
+var mem0Views = []string{"/memories?user_id=nora", "/v1/entities/", "/v1/events/"}
+
+// tools are the calls of the Model Context Protocol: of each tool that it lists, and of its resources.
+func (a *attack) tools() (out []*operation) {
+	a.t.Helper()
+	w := a.do(request(http.MethodPost, mcpOperation.path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), "Authorization", "Bearer one", "Content-Type", mediaJSON))
+	var list struct {
+		Result struct {
+			Tools []struct {
+				Name        string           `json:"name"`
+				InputSchema *openapi3.Schema `json:"inputSchema"`
+			} `json:"tools"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list.Result.Tools) < 10 {
+		a.t.Fatalf("the tools: %v, %s", err, w.Body)
+	}
+	for _, tool := range list.Result.Tools {
+		if tool.InputSchema.Properties["collection"] != nil { // without one, few calls get further
+			tool.InputSchema.Required = append(tool.InputSchema.Required, "collection")
+		}
+		out = append(out, mcpCall("tools/call", map[string]*openapi3.Schema{"name": onlyValue(tool.Name), "arguments": tool.InputSchema}))
+	}
+	uris := onlyValue("slipbox://collections/")
+	for _, name := range vaults {
+		uris.Enum = append(uris.Enum, "slipbox://collections/"+name, "slipbox://collections/"+name+"/../of-nora")
+	}
+	return append(out, mcpCall("resources/read", map[string]*openapi3.Schema{"uri": uris}))
+}
+
+// mcpCall is an operation that sends messages of one method.
+func mcpCall(method string, params map[string]*openapi3.Schema) *operation {
+	op := *mcpOperation
+	op.body = required(map[string]*openapi3.Schema{"jsonrpc": onlyValue("2.0"), "id": onlyValue("1"), "method": onlyValue(method), "params": required(params)})
+	return &op
+}
+
+func onlyValue(value string) *openapi3.Schema { return openapi3.NewStringSchema().WithEnum(value) }
+
+func required(fields map[string]*openapi3.Schema) *openapi3.Schema {
+	return openapi3.NewObjectSchema().WithProperties(fields).WithRequired(slices.Sorted(maps.Keys(fields)))
 }
 
 // views are the pages of the contract that list what a tenant has: with no parameter, or that of a collection.
@@ -128,7 +187,13 @@ func (a *attack) fill(s *openapi3.Schema, depth int) any {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if slices.Contains(s.Required, name) || a.rand.IntN(most) == 0 {
 				out[name] = a.fill(s.Properties[name].Value, depth+1)
+				if _, text := out[name].(string); text && name == "collection" && a.rand.IntN(2) == 0 {
+					out[name] = a.pick(vaults...)
+				}
 			}
+		}
+		if len(s.Properties) == 0 { // such as filters
+			out[a.pick("user_id", "AND", "OR", "NOT", "id", "agent_id", "*")] = []any{a.value(), "nora", []any{map[string]any{"user_id": "nora"}}}[a.rand.IntN(3)]
 		}
 		return out
 	}
@@ -243,6 +308,9 @@ func (a *attack) picture() map[string]string {
 	for _, path := range a.views() {
 		out[path] = changing.ReplaceAllString(a.call(a.t, "one", "GET", path, "").Body.String(), "")
 	}
+	for _, path := range mem0Views {
+		out[mem0Base+path] = changing.ReplaceAllString(a.mem0(a.t, "one", "GET", path, "").Body.String(), "")
+	}
 	return out
 }
 
@@ -259,7 +327,7 @@ func TestAttack(t *testing.T) {
 	}
 	a := newAttack(t)
 	before := a.picture()
-	if !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) || len(a.loot) < 30 {
+	if !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) || !strings.Contains(before["/mem0/memories?user_id=nora"], attackMark) || len(a.loot) < 30 {
 		t.Fatalf("the victim has nothing: %d names", len(a.loot))
 	}
 	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })
@@ -277,7 +345,12 @@ func TestAttackWithTheKey(t *testing.T) {
 	a := newAttack(t)
 	// Without what deletes, or nothing is left to leak.
 	a.ops = slices.DeleteFunc(a.ops, func(o *operation) bool { return o.method == http.MethodDelete })
-	if leaks := a.run(1000, func() string { return "one" }, func(string, string) {}); leaks < 5 {
-		t.Errorf("%d answers of 1000 have what is stored", leaks)
+	doors := map[string]int{}
+	a.run(2000, func() string { return "one" }, func(sent, _ string) {
+		_, path, _ := strings.Cut(sent, " /")
+		doors[path[:strings.IndexAny(path, "/?")]]++
+	})
+	if doors["v1"] < 5 || doors["mem0"] < 1 || doors["mcp"] < 1 {
+		t.Errorf("answers of 2000 that have what is stored, by door: %v", doors)
 	}
 }

@@ -59,6 +59,7 @@ type system struct {
 	agent  *agent.Service
 	clone  *clone.Service
 	files  *files.Service
+	parses time.Duration // how long turning a file into text takes
 	model  *switchable
 	recall *recall.Service
 	logs   *lockedBuffer
@@ -139,6 +140,13 @@ func newSystem(t *testing.T) *system {
 	return newTalking(t, chat.Models{})
 }
 
+// unusedTenant is a tenant.UsageSource of tenants without quotas on what they store.
+type unusedTenant struct{}
+
+func (unusedTenant) TenantUsage(context.Context, uuid.UUID) (tenant.Usage, error) {
+	return tenant.Usage{}, nil
+}
+
 // newTalking is newSystem with models for chats.
 func newTalking(t *testing.T, models chat.Models) *system {
 	t.Helper()
@@ -181,11 +189,15 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.store, Agents: b.store, Embedders: embedders, Policies: policies, Clock: b.clock})
 	must(err)
+	quotas, err := tenant.NewQuotas(b.store, unusedTenant{}, b.clock, tenant.QuotaConfig{Defaults: tenant.Limits{ParseSecondsPerHour: 120}})
+	must(err)
 	b.files, err = files.New(files.Deps{
 		Store: b.store, Notes: service, Collections: collections, Recall: found, Clock: b.clock,
 		Parse: func(_ context.Context, m parser.Media, data []byte, l parser.Limits) ([]string, error) {
+			b.pass(b.parses)
 			return parser.Extract(m, data, l)
 		},
+		Quota: quotas,
 	}, files.Config{})
 	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})

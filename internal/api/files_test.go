@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -375,4 +376,55 @@ func TestFilesWithSecrets_C262(t *testing.T) {
 		t.Error(err)
 	}
 	b.upload(t, "one", folder, said+".txt", "Text.").refused(422, fault.Invalid, "file")
+}
+
+// F11: files that take long to read use up the seconds of their tenant, and then wait; those of other tenants do not.
+func TestFilesWaitForTime(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.parses = 70 * time.Second // as a damaged PDF does, which is ended after a minute
+	for _, tenant := range []string{"one", "two"} {
+		b.call(t, tenant, "POST", "/v1/folders", `{"name":"slow"}`).want(http.StatusCreated)
+	}
+	var files []string
+	for i := range 4 {
+		made := b.upload(t, "one", "/v1/folders/slow", fmt.Sprintf("f%d.txt", i), fmt.Sprintf("The text of file %d.", i)).want(http.StatusAccepted)
+		files = append(files, "/v1/folders/slow/files/"+made.text("file.id"))
+		b.runJobs(t)
+	}
+	states := func() string {
+		var out []string
+		for _, f := range files {
+			out = append(out, b.call(t, "one", "GET", f, "").want(http.StatusOK).text("state"))
+		}
+		return strings.Join(out, " ")
+	}
+	if got := states(); got != "ready ready queued queued" {
+		t.Errorf("after two files that took 140 of 120 seconds: %s", got)
+	}
+	waiting := b.call(t, "one", "GET", "/v1/jobs?limit=100", "").want(http.StatusOK)
+	waits := 0
+	for i := range waiting.length("items") {
+		job := fmt.Sprintf("items.%d.", i)
+		if waiting.text(job+"kind") == "file" && waiting.text(job+"state") == "queued" {
+			waits++
+			if waiting.number(job+"attempts") != 0 || waiting.text(job+"next_try_at") < "2026-03-01T09:02:30" || !strings.Contains(waiting.text(job+"error"), "parse_seconds_per_hour") {
+				t.Errorf("a job that waits: %s", waiting.Body)
+			}
+		}
+	}
+	if waits != 2 {
+		t.Errorf("the jobs that wait: %s", waiting.Body)
+	}
+	other := b.upload(t, "two", "/v1/folders/slow", "f.txt", "Another tenant.").want(http.StatusAccepted)
+	b.runJobs(t)
+	if got := b.call(t, "two", "GET", "/v1/folders/slow/files/"+other.text("file.id"), ""); got.text("state") != "ready" {
+		t.Errorf("the file of another tenant: %s", got.Body)
+	}
+	b.pass(time.Hour)
+	b.parses = time.Second
+	b.runJobs(t)
+	if got := states(); got != "ready ready ready ready" {
+		t.Errorf("an hour later: %s", got)
+	}
 }

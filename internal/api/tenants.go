@@ -20,7 +20,7 @@ func (h *access) createTenant(c *gin.Context) error {
 	t, err := h.Tenants.Create(c.Request.Context(), principal(c).Operator, tenant.NewTenant{Name: body.Name, AllowedHosts: body.AllowedHosts, Limits: tenant.Limits{
 		RequestsPerMinute: valueOr(l.RequestsPerMinute, 0), Notes: valueOr(l.Notes, 0), Collections: valueOr(l.Collections, 0),
 		Forks: valueOr(l.Forks, 0), StoredBytes: valueOr(l.StoredBytes, 0), ModelTokensPerDay: valueOr(l.ModelTokensPerDay, 0),
-		RequestsPerSecond: valueOr(l.RequestsPerSecond, 0), QueuedJobs: valueOr(l.QueuedJobs, 0),
+		RequestsPerSecond: valueOr(l.RequestsPerSecond, 0), QueuedJobs: valueOr(l.QueuedJobs, 0), ParseSecondsPerHour: valueOr(l.ParseSecondsPerHour, 0),
 	}})
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (h *access) patchTenant(c *gin.Context) error {
 	p := tenant.Patch{AllowedHosts: hosts, Limits: tenant.LimitsPatch{
 		RequestsPerMinute: limitPatch(l.RequestsPerMinute), Notes: limitPatch(l.Notes), Collections: limitPatch(l.Collections),
 		Forks: limitPatch(l.Forks), StoredBytes: limitPatch(l.StoredBytes), ModelTokensPerDay: limitPatch(l.ModelTokensPerDay),
-		RequestsPerSecond: limitPatch(l.RequestsPerSecond), QueuedJobs: limitPatch(l.QueuedJobs),
+		RequestsPerSecond: limitPatch(l.RequestsPerSecond), QueuedJobs: limitPatch(l.QueuedJobs), ParseSecondsPerHour: limitPatch(l.ParseSecondsPerHour),
 	}}
 	return h.tenant(c, func(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error) {
 		return h.Tenants.Patch(ctx, op, ref, p)
@@ -117,6 +117,6 @@ func wireLimits(l tenant.Limits) wire.Limits {
 	return wire.Limits{
 		RequestsPerMinute: optional(l.RequestsPerMinute), Notes: optional(l.Notes), Collections: optional(l.Collections),
 		Forks: optional(l.Forks), StoredBytes: optional(l.StoredBytes), ModelTokensPerDay: optional(l.ModelTokensPerDay),
-		RequestsPerSecond: optional(l.RequestsPerSecond), QueuedJobs: optional(l.QueuedJobs),
+		RequestsPerSecond: optional(l.RequestsPerSecond), QueuedJobs: optional(l.QueuedJobs), ParseSecondsPerHour: optional(l.ParseSecondsPerHour),
 	}
 }

@@ -47,7 +47,7 @@ func TestTenants(t *testing.T) {
 	patch := func(body string) wire.Limits {
 		return want[wire.Tenant](t, s, http.StatusOK, op, http.MethodPatch, tenantsPath+"/acme", body, "Content-Type", "application/merge-patch+json").Limits
 	}
-	if l := patch(`{"limits":{"collections":3,"requests_per_minute":60}}`); valueOr(l.Collections, 0) != 3 || valueOr(l.Notes, 0) != 10 || valueOr(l.RequestsPerMinute, 0) != 60 {
+	if l := patch(`{"limits":{"collections":3,"requests_per_minute":60,"parse_seconds_per_hour":9}}`); valueOr(l.ParseSecondsPerHour, 0) != 9 || valueOr(l.Collections, 0) != 3 || valueOr(l.Notes, 0) != 10 || valueOr(l.RequestsPerMinute, 0) != 60 {
 		t.Errorf("limits %s", mustJSON(t, l))
 	}
 	if l := patch(`{"limits":{"notes":null,"requests_per_minute":0}}`); l.Notes != nil || l.RequestsPerMinute != nil || valueOr(l.Collections, 0) != 3 {

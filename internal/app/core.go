@@ -246,7 +246,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Files, err = files.New(files.Deps{
-		Store: c.Store, Notes: c.Notes, Collections: c.Collections, Recall: c.Recall, Parse: document.Child,
+		Store: c.Store, Notes: c.Notes, Collections: c.Collections, Recall: c.Recall, Parse: document.Child, Quota: c.quotas,
 	}, files.Config{}); err != nil {
 		return err
 	}
@@ -468,6 +468,7 @@ func (c *core) limits() tenant.Limits {
 	l := c.cfg.Limits.InForce()
 	return tenant.Limits{
 		RequestsPerMinute: l.RequestsPerMinute, RequestsPerSecond: l.RequestsPerSecond, ModelTokensPerDay: l.ModelTokensPerDay, QueuedJobs: l.QueuedJobs,
+		ParseSecondsPerHour: l.ParseSecondsPerHour,
 	}
 }
 
@@ -481,6 +482,7 @@ func (c *core) forgetTenant(tenantID uuid.UUID) {
 
 // startBackground starts the background work, which runs until ctx ends.
 func (c *core) startBackground(ctx context.Context, background *sync.WaitGroup) {
+	c.serveProfiles(ctx, background)
 	background.Go(func() { c.meter.run(ctx) })
 	c.Recall.Start()
 	if c.redis == nil {

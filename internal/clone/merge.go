@@ -434,7 +434,7 @@ func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
 	if p.chosen {
 		from.Notes = p.ids
 	}
-	o := memory.WriteOptions{Cause: memory.CauseMerge, Job: in.job, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: memory.CauseMerge, Long: true, Job: in.job, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
 		Action: "collection.merge", Target: p.ours.Collection.ID.String(),
 		Detail: map[string]any{"from": p.theirs.Collection.ID.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
 	}}}

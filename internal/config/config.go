@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ type Config struct {
 	Addr string `yaml:"addr" env:"SLIPBOX_ADDR"`
 	// WorkerAddr is the host:port of a worker's health and metrics; default 127.0.0.1:0, any free port.
 	WorkerAddr string `yaml:"worker_addr" env:"SLIPBOX_WORKER_ADDR"`
+	// ProfileAddr is the loopback host:port at which the process serves profiles (net/http/pprof); default none.
+	ProfileAddr string `yaml:"profile_addr" env:"SLIPBOX_PROFILE_ADDR"`
 	// Data is the directory of the embedded store; default ./data. Servers do not use it.
 	Data string `yaml:"data" env:"SLIPBOX_DATA"`
 
@@ -302,6 +305,9 @@ type Limits struct {
 	RequestsAtOnce int `yaml:"requests_at_once" env:"SLIPBOX_REQUESTS_AT_ONCE"`
 	// ModelTokensPerDay of a tenant that has no limit of its own.
 	ModelTokensPerDay int64 `yaml:"model_tokens_per_day" env:"SLIPBOX_MODEL_TOKENS_PER_DAY"`
+	// ParseSecondsPerHour of a tenant that has no limit of its own, for turning files into text at each process that runs
+	// jobs; default 1,200, and none for a single tenant.
+	ParseSecondsPerHour int64 `yaml:"parse_seconds_per_hour" env:"SLIPBOX_PARSE_SECONDS_PER_HOUR"`
 	// WaitersPerTenant is the number of requests with wait=evolved at once; default 64.
 	WaitersPerTenant int `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"`
 }
@@ -311,6 +317,7 @@ const (
 	defaultJobShare          = 75 // percent; leaves slots for other tenants when one has long jobs
 	defaultRequestsPerSecond = 1000
 	defaultQueuedJobs        = 50_000
+	defaultParseSeconds      = 1200
 	waitingRequests          = 16 // for each request that computes, if an embedder is a service
 )
 
@@ -320,6 +327,7 @@ func (l Limits) InForce() Limits {
 		l.JobShare = cmp.Or(l.JobShare, defaultJobShare)
 		l.RequestsPerSecond = cmp.Or(l.RequestsPerSecond, defaultRequestsPerSecond)
 		l.QueuedJobs = cmp.Or(l.QueuedJobs, defaultQueuedJobs)
+		l.ParseSecondsPerHour = cmp.Or(l.ParseSecondsPerHour, defaultParseSeconds)
 	}
 	l.JobShare = cmp.Or(l.JobShare, 100)
 	return l
@@ -380,6 +388,9 @@ func (c Config) Validate() error {
 		report("disk_reserve (SLIPBOX_DISK_RESERVE)", "must be 0 (none), or %d bytes or more", minDiskReserve)
 	}
 	c.validateServers(report)
+	if c.ProfileAddr != "" && !isLoopback(c.ProfileAddr) {
+		report("profile_addr (SLIPBOX_PROFILE_ADDR)", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
+	}
 	if c.StopTimeout <= 0 {
 		report("stop_timeout", "must be above 0")
 	}
@@ -421,6 +432,9 @@ func (c Config) Validate() error {
 	}
 	if c.Limits.ModelTokensPerDay < 0 {
 		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
+	}
+	if c.Limits.ParseSecondsPerHour < 0 {
+		report("limits.parse_seconds_per_hour", "must be 0 or more; 0 is the default")
 	}
 	if c.Limits.WaitersPerTenant < 1 {
 		report("limits.waiters_per_tenant", "must be 1 or more")
@@ -524,4 +538,10 @@ func (j Jobs) validate(report func(name, format string, args ...any)) {
 	if j.CopyBatch < 1 || j.CopyBatch > 10_000 {
 		report("jobs.copy_batch", "must be 1 to 10000")
 	}
+}
+
+// isLoopback reports whether an address is one that only this machine reaches.
+func isLoopback(addr string) bool {
+	at, err := netip.ParseAddrPort(addr)
+	return err == nil && at.Addr().IsLoopback()
 }

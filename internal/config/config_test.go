@@ -199,7 +199,7 @@ func TestServersSettings(t *testing.T) {
 // Settings that have no default: empty means that they are not set. With no model, nothing is asked
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
-	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
+	"ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim", "LLM.EmbedImages",
 	"Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
 	"Limits.SingleTenant", "Limits.ModelTokensPerDay", "UnknownVariables",
@@ -221,10 +221,10 @@ func emptyFields(v reflect.Value, path string) (names []string) {
 // One setting turns off every limit between tenants that has a default, and no limit that is set.
 func TestSingleTenant(t *testing.T) {
 	for name, c := range map[string]struct{ set, want Limits }{
-		"default":    {Limits{}, Limits{JobShare: 75, RequestsPerSecond: 1000, QueuedJobs: 50_000}},
+		"default":    {Limits{}, Limits{JobShare: 75, RequestsPerSecond: 1000, QueuedJobs: 50_000, ParseSecondsPerHour: 1200}},
 		"single":     {Limits{SingleTenant: true}, Limits{SingleTenant: true, JobShare: 100}},
 		"single set": {Limits{SingleTenant: true, QueuedJobs: 5, JobShare: 50}, Limits{SingleTenant: true, JobShare: 50, QueuedJobs: 5}},
-		"set":        {Limits{QueuedJobs: 5, RequestsPerSecond: 6}, Limits{JobShare: 75, RequestsPerSecond: 6, QueuedJobs: 5}},
+		"set":        {Limits{QueuedJobs: 5, RequestsPerSecond: 6}, Limits{JobShare: 75, RequestsPerSecond: 6, QueuedJobs: 5, ParseSecondsPerHour: 1200}},
 	} {
 		if got := c.set.InForce(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

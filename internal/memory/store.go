@@ -326,6 +326,7 @@ type WriteOptions struct {
 	Read        Revision
 	Idempotency *Idempotency
 	Audit       []AuditEntry   // written with it; the store sets Actor and At
+	Long        bool           // it writes many rows: others do not wait for its commit in the same transaction
 	System      bool           // jobs: may write while the collection is copying
 	Limits      *StorageLimits // QuotaExceeded when the tenant would store more; nil: not checked
 }

@@ -94,6 +94,9 @@ func TestHTTPMetricsBoundAttributeValues(t *testing.T) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}
 	}
+	if n := strings.Count(text, `http_server_request_duration_seconds_bucket{http_request_method="GET"`); n > 8 { // for each route and status
+		t.Errorf("%d buckets of a route", n)
+	}
 	if strings.Contains(text, "BREW") || strings.Contains(text, `http_server_request_body_size_bytes_count{http_request_method="GET"`) {
 		t.Errorf("an unknown method or size was recorded:\n%s", text)
 	}

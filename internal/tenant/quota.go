@@ -54,6 +54,7 @@ type Quotas struct {
 	cfg   QuotaConfig
 
 	mu    sync.Mutex
+	parse *Limiter // of milliseconds
 	sums  map[uuid.UUID]*usageSum
 	books map[uuid.UUID]*tokenBook // of tenants with a limit on model tokens
 }
@@ -118,7 +119,11 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	if cfg.MaxTenants == 0 {
 		cfg.MaxTenants = 10_000
 	}
-	return &Quotas{dir: dir, usage: usage, clock: clock, cfg: cfg, sums: map[uuid.UUID]*usageSum{}, books: map[uuid.UUID]*tokenBook{}}, nil
+	parse, err := NewLimiter(clock, RateConfig{MaxTenants: cfg.MaxTenants, Window: time.Hour})
+	if err != nil {
+		return nil, err
+	}
+	return &Quotas{parse: parse, dir: dir, usage: usage, clock: clock, cfg: cfg, sums: map[uuid.UUID]*usageSum{}, books: map[uuid.UUID]*tokenBook{}}, nil
 }
 
 // Check admits and counts what a write or a model call would add. It returns
@@ -171,6 +176,33 @@ func (q *Quotas) Near(ctx context.Context, s Scope) (l Limits, near bool, err er
 		near = near || x.limit > 0 && (left < x.near || x.admitted > left/nearPart)
 	}
 	return cur.limits, near, nil
+}
+
+// MayParse returns RateLimited, with the time to wait, when a tenant has used its seconds of the last hour for turning files
+// into text in this process.
+func (q *Quotas) MayParse(ctx context.Context, s Scope) error {
+	cur, err := q.current(ctx, s.Tenant(), q.clock(), q.cfg.Refresh)
+	if err != nil {
+		return err
+	}
+	limit := cur.limits.ParseSecondsPerHour
+	wait := q.parse.Ready(s.Tenant(), limit*1000)
+	if wait == 0 {
+		return nil
+	}
+	e := fault.New(fault.RateLimited, "the tenant has used its %d seconds per hour for reading files (parse_seconds_per_hour); the file is read later", limit)
+	e.RetryAfter = wait
+	return e
+}
+
+// Parsed counts the time that turning a file into text took.
+func (q *Quotas) Parsed(ctx context.Context, s Scope, took time.Duration) error {
+	cur, err := q.current(ctx, s.Tenant(), q.clock(), q.cfg.Refresh)
+	if err != nil {
+		return err
+	}
+	q.parse.Spend(s.Tenant(), cur.limits.ParseSecondsPerHour*1000, took.Milliseconds())
+	return nil
 }
 
 // Reserve reserves model tokens for a call, by an estimate of what it uses. It returns QuotaExceeded

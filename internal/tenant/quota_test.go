@@ -247,11 +247,11 @@ func TestLimitsPatch(t *testing.T) {
 		t.Errorf("limits are %+v", l)
 	}
 	LimitsPatch{
-		RequestsPerMinute: &negative, Notes: &negative, Collections: &negative, Forks: &negative, StoredBytes: &negative, ModelTokensPerDay: &negative,
+		RequestsPerMinute: &negative, Notes: &negative, Collections: &negative, Forks: &negative, StoredBytes: &negative, ModelTokensPerDay: &negative, ParseSecondsPerHour: &negative,
 	}.apply(&l)
 	err := l.Check("limits")
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Code != fault.Invalid || len(f.Fields) != 6 || f.Fields[0].Field != "limits.requests_per_minute" {
+	if !errors.As(err, &f) || f.Code != fault.Invalid || len(f.Fields) != 7 || f.Fields[0].Field != "limits.requests_per_minute" {
 		t.Errorf("error is %v", err)
 	}
 }

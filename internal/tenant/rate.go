@@ -73,6 +73,30 @@ func (r Rate) Err() error {
 	return e
 }
 
+// Ready reports how long a tenant waits that has spent more than limit in the window. Nothing is counted: what work costs is
+// known when it has ended.
+func (l *Limiter) Ready(tenantID uuid.UUID, limit int64) (wait time.Duration) {
+	if limit <= 0 {
+		return 0
+	}
+	now := l.clock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(0, max(0, l.fullAt[tenantID].Sub(now))-l.window)
+}
+
+// Spend counts work that a tenant has done, however much it may do in the window. It waits for at most a window then.
+func (l *Limiter) Spend(tenantID uuid.UUID, limit, n int64) {
+	if limit <= 0 || n <= 0 {
+		return
+	}
+	now := l.clock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	cost := time.Duration(float64(l.window) * min(2, float64(n)/float64(limit)))
+	l.count(tenantID, now, now.Add(min(2*l.window, max(0, l.fullAt[tenantID].Sub(now))+cost)))
+}
+
 // Allow counts one request of a tenant that may make limit in the window; 0 means
 // no limit. A refused request is not counted.
 func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, limit int64) Rate {
@@ -98,13 +122,18 @@ func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, limit int64) Rate
 		r.RetryAfter, r.Reset = over, full.Sub(now)
 		return r
 	}
-	if _, tracked := l.fullAt[tenantID]; !tracked && len(l.fullAt) >= l.max {
-		l.evict(now)
-	}
-	l.fullAt[tenantID] = next
+	l.count(tenantID, now, next)
 	r.Reset = next.Sub(now)
 	r.Remaining = min(int64((window-r.Reset)/interval), math.MaxInt32)
 	return r
+}
+
+// count sets when a tenant has full credit again.
+func (l *Limiter) count(tenantID uuid.UUID, now, full time.Time) {
+	if _, tracked := l.fullAt[tenantID]; !tracked && len(l.fullAt) >= l.max {
+		l.evict(now)
+	}
+	l.fullAt[tenantID] = full
 }
 
 // evict drops the tenants with full credit and, if that is not enough, some

@@ -199,3 +199,39 @@ func BenchmarkLimiter(b *testing.B) {
 		l.Allow(context.Background(), a, 1_000_000)
 	}
 }
+
+// What was spent is earned again evenly over the window, and however much it was, nobody waits for longer than that.
+func TestLimiterSpend(t *testing.T) {
+	t.Parallel()
+	c := newManualClock()
+	l, err := NewLimiter(c.clock, RateConfig{Window: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, other := uuid.New(), uuid.New()
+	ready := func(id uuid.UUID) bool { return l.Ready(id, 100) == 0 }
+	l.Spend(id, 100, 60)
+	if !ready(id) {
+		t.Error("40 of 100 are left")
+	}
+	l.Spend(id, 100, 60)
+	if ready(id) || !ready(other) {
+		t.Error("120 of 100 are spent, and nothing by another tenant")
+	}
+	if wait := l.Ready(id, 100); wait < 12*time.Minute || wait > 13*time.Minute {
+		t.Errorf("waits for %s", wait)
+	}
+	c.advance(l.Ready(id, 100))
+	if !ready(id) {
+		t.Error("the time that was named is over")
+	}
+	l.Spend(id, 100, 1_000_000)
+	c.advance(time.Hour)
+	if !ready(id) {
+		t.Error("more than a window has passed")
+	}
+	l.Spend(id, 0, 1_000_000)
+	if wait := l.Ready(id, 0); wait != 0 || !ready(id) {
+		t.Errorf("there is no limit, and it waits %s", wait)
+	}
+}

@@ -98,6 +98,8 @@ type Limits struct {
 	StoredBytes       int64 `json:"stored_bytes,omitempty"`
 	ModelTokensPerDay int64 `json:"model_tokens_per_day,omitempty"`
 	QueuedJobs        int64 `json:"queued_jobs,omitempty"`
+	// ParseSecondsPerHour are for turning files into text, at each process that runs jobs.
+	ParseSecondsPerHour int64 `json:"parse_seconds_per_hour,omitempty"`
 }
 
 // Tenant is a customer.

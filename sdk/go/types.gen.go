@@ -2335,6 +2335,9 @@ type Limits struct {
 	ModelTokensPerDay *int64 `json:"model_tokens_per_day,omitempty"`
 	Notes             *int64 `json:"notes,omitempty"`
 
+	// ParseSecondsPerHour For turning files into text, at each process that runs jobs. Files beyond it wait.
+	ParseSecondsPerHour *int64 `json:"parse_seconds_per_hour,omitempty"`
+
 	// QueuedJobs Notes and messages that wait for their policy. Adds beyond it are refused.
 	QueuedJobs        *int64 `json:"queued_jobs,omitempty"`
 	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
@@ -2346,14 +2349,15 @@ type Limits struct {
 
 // LimitsPatch Sets the named limits; `null` or 0 removes a limit.
 type LimitsPatch struct {
-	Collections       nullable.Nullable[int64] `json:"collections,omitempty"`
-	Forks             nullable.Nullable[int64] `json:"forks,omitempty"`
-	ModelTokensPerDay nullable.Nullable[int64] `json:"model_tokens_per_day,omitempty"`
-	Notes             nullable.Nullable[int64] `json:"notes,omitempty"`
-	QueuedJobs        nullable.Nullable[int64] `json:"queued_jobs,omitempty"`
-	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
-	RequestsPerSecond nullable.Nullable[int64] `json:"requests_per_second,omitempty"`
-	StoredBytes       nullable.Nullable[int64] `json:"stored_bytes,omitempty"`
+	Collections         nullable.Nullable[int64] `json:"collections,omitempty"`
+	Forks               nullable.Nullable[int64] `json:"forks,omitempty"`
+	ModelTokensPerDay   nullable.Nullable[int64] `json:"model_tokens_per_day,omitempty"`
+	Notes               nullable.Nullable[int64] `json:"notes,omitempty"`
+	ParseSecondsPerHour nullable.Nullable[int64] `json:"parse_seconds_per_hour,omitempty"`
+	QueuedJobs          nullable.Nullable[int64] `json:"queued_jobs,omitempty"`
+	RequestsPerMinute   nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
+	RequestsPerSecond   nullable.Nullable[int64] `json:"requests_per_second,omitempty"`
+	StoredBytes         nullable.Nullable[int64] `json:"stored_bytes,omitempty"`
 }
 
 // Link defines model for Link.

@@ -3,64 +3,34 @@ package bench_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"modernc.org/sqlite"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// pages counts what the embedded store reads: each page of the database that a statement looks at, in the cache or not. A
-// statement that looks at all rows of a collection to return one of them looks at all their pages.
-type pages struct {
-	mu    sync.Mutex
-	conns []sqlite.DBStatus
-}
+var pagesRead = regexp.MustCompile(`(?m)^slipbox_database_pages_total\S* (\S+)$`)
 
-// countPages counts the pages that all connections read which are opened from now on.
-var countPages = sync.OnceValue(func() *pages {
-	p := &pages{}
-	sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
-		if status, ok := c.(sqlite.DBStatus); ok {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.conns = append(p.conns, status)
-		}
-		return nil
-	})
-	return p
-})
-
-// forget drops the connections of stores that are closed.
-func (p *pages) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conns = nil
-}
-
-// read returns how many pages were read so far. Nothing may be reading meanwhile.
-func (p *pages) read(tb testing.TB) (n int) {
+// pages returns how many pages of the database the gateway has read, in its cache or not. A statement that looks at all rows
+// of a collection to return one of them looks at all their pages.
+func (g *gateway) pages(tb testing.TB) int {
 	tb.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.conns {
-		for _, op := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
-			some, _, err := c.Status(op, false)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			n += some
-		}
+	resp := must[*http.Response](tb)(http.Get(g.URL() + "/metrics"))
+	defer func() { _ = resp.Body.Close() }()
+	text := must[[]byte](tb)(io.ReadAll(resp.Body))
+	found := pagesRead.FindSubmatch(text)
+	if found == nil {
+		tb.Fatalf("no pages in %s", text)
 	}
-	return n
+	return int(must[float64](tb)(strconv.ParseFloat(string(found[1]), 64)))
 }
 
 // flatCost is what a message and what a context cost at one size of a collection.
@@ -141,20 +111,20 @@ func (s *growing) settle(tb testing.TB) {
 func (s *growing) cost(tb testing.TB) flatCost {
 	tb.Helper()
 	out := flatCost{messages: s.sent}
-	read, used := countPages().read(tb), processorTime(tb)
+	read, used := s.g.pages(tb), processorTime(tb)
 	for range sampled {
 		must[[]string](tb)(s.client.AddEvolved(tb.Context(), s.c.ID.String(), []eval.Message{s.next()}))
 	}
 	s.settle(tb)
-	out.messagePages, out.messageCPU = (countPages().read(tb)-read)/sampled, (processorTime(tb)-used)/sampled
+	out.messagePages, out.messageCPU = (s.g.pages(tb)-read)/sampled, (processorTime(tb)-used)/sampled
 	query := func(i int) string { return s.turns[(i*997)%min(s.sent, len(s.turns))].message.Content }
 	must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(0), 1000, 0)) // its index is up to date then
 	s.settle(tb)
-	read, used = countPages().read(tb), processorTime(tb)
+	read, used = s.g.pages(tb), processorTime(tb)
 	for i := range sampled {
 		must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(i), 1000, 0))
 	}
-	out.contextPages, out.contexts = (countPages().read(tb)-read)/sampled, (processorTime(tb)-used)/sampled
+	out.contextPages, out.contexts = (s.g.pages(tb)-read)/sampled, (processorTime(tb)-used)/sampled
 	return out
 }
 
@@ -187,7 +157,6 @@ func flatSizes(tb testing.TB, otherwise ...int) (out []int) {
 // reads, as a collection grows (SLIPBOX_FLAT_SIZES).
 func BenchmarkFlat(b *testing.B) {
 	turns := saidTurns(b)
-	countPages().forget()
 	g := newGateway(b)
 	for _, policyName := range g.Policies.Names() {
 		b.Run(policyName, func(b *testing.B) {
@@ -208,18 +177,12 @@ func BenchmarkFlat(b *testing.B) {
 // A message and a context cost the same in a small collection and in a larger one: the store reads no more pages, for each
 // policy and with all parts of its contexts. "make nightly" compares larger sizes.
 func TestFlat(t *testing.T) {
-	// The driver's counters are read beside the store's own statements, which is safe only while none runs; a gateway may
-	// write at any time.
-	if os.Getenv("SLIPBOX_FLAT_SIZES") == "" {
-		t.Skip("make nightly runs it, in a process of its own")
-	}
 	turns := saidTurns(t)
-	countPages().forget()
 	g := newGateway(t)
 	// memoryos looks up how often each of its sessions was read, of which there are mid_capacity at most, and reads their links.
 	perMessage := map[string]int{"memoryos": 4}
 	for _, policyName := range g.Policies.Names() {
-		costs := g.costs(t, policyName, turns, flatSizes(t, 100, 400))
+		costs := g.costs(t, policyName, turns, flatSizes(t, 60, 240))
 		small, large := costs[0], costs[len(costs)-1]
 		more := perMessage[policyName] * (min(large.messages, 2500) - small.messages)
 		if limit := 3*small.messagePages/2 + 400 + more; large.messagePages > limit {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func BenchmarkGateway(b *testing.B) {
 	g := newGateway(b)
 	b.Run("fsync", g.fsync)
 	b.Run("add", g.adds)
+	b.Run("adds-at-once", g.addsAtOnce)
 	b.Run("evolve", g.evolves)
 	b.Run("bulk", g.bulk)
 	bases := map[int]func() memory.Collection{}
@@ -262,6 +264,34 @@ func (g *gateway) adds(b *testing.B) {
 			return g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/notes", map[string]any{"content": g.text.Note()}, http.StatusCreated)
 		})
 	})
+}
+
+// addsAtOnce measures durable adds over HTTP by several clients.
+func (g *gateway) addsAtOnce(b *testing.B) {
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 64
+	for _, clients := range []int{1, 4, 16, 64} {
+		b.Run(strconv.Itoa(clients), func(b *testing.B) {
+			c := g.newCollection(b, memory.PolicyNone)
+			texts := make([]string, b.N)
+			for i := range texts {
+				texts[i] = g.text.Note()
+			}
+			var next atomic.Int64
+			var all sync.WaitGroup
+			b.ResetTimer()
+			for range clients {
+				all.Go(func() {
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						if err := g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/notes", map[string]any{"content": texts[i-1]}, http.StatusCreated); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "adds/s")
+		})
+	}
 }
 
 // remembers measures remembering an item in a memory of layers whose log has n messages.

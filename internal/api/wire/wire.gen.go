@@ -2465,6 +2465,9 @@ type Limits struct {
 	ModelTokensPerDay *int64 `json:"model_tokens_per_day,omitempty"`
 	Notes             *int64 `json:"notes,omitempty"`
 
+	// ParseSecondsPerHour For turning files into text, at each process that runs jobs. Files beyond it wait.
+	ParseSecondsPerHour *int64 `json:"parse_seconds_per_hour,omitempty"`
+
 	// QueuedJobs Notes and messages that wait for their policy. Adds beyond it are refused.
 	QueuedJobs        *int64 `json:"queued_jobs,omitempty"`
 	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
@@ -2476,14 +2479,15 @@ type Limits struct {
 
 // LimitsPatch Sets the named limits; `null` or 0 removes a limit.
 type LimitsPatch struct {
-	Collections       nullable.Nullable[int64] `json:"collections,omitempty"`
-	Forks             nullable.Nullable[int64] `json:"forks,omitempty"`
-	ModelTokensPerDay nullable.Nullable[int64] `json:"model_tokens_per_day,omitempty"`
-	Notes             nullable.Nullable[int64] `json:"notes,omitempty"`
-	QueuedJobs        nullable.Nullable[int64] `json:"queued_jobs,omitempty"`
-	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
-	RequestsPerSecond nullable.Nullable[int64] `json:"requests_per_second,omitempty"`
-	StoredBytes       nullable.Nullable[int64] `json:"stored_bytes,omitempty"`
+	Collections         nullable.Nullable[int64] `json:"collections,omitempty"`
+	Forks               nullable.Nullable[int64] `json:"forks,omitempty"`
+	ModelTokensPerDay   nullable.Nullable[int64] `json:"model_tokens_per_day,omitempty"`
+	Notes               nullable.Nullable[int64] `json:"notes,omitempty"`
+	ParseSecondsPerHour nullable.Nullable[int64] `json:"parse_seconds_per_hour,omitempty"`
+	QueuedJobs          nullable.Nullable[int64] `json:"queued_jobs,omitempty"`
+	RequestsPerMinute   nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
+	RequestsPerSecond   nullable.Nullable[int64] `json:"requests_per_second,omitempty"`
+	StoredBytes         nullable.Nullable[int64] `json:"stored_bytes,omitempty"`
 }
 
 // Link defines model for Link.
@@ -4953,7 +4957,8 @@ type PostEventParams struct {
 
 // ExportCollectionParams defines parameters for ExportCollection.
 type ExportCollectionParams struct {
-	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+	// is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
 	// Format What is sent.

@@ -43,7 +43,7 @@ func members() []string {
 const (
 	maxNameBytes  = 256
 	maxTurns      = 10_000   // of one day: a message takes a second
-	maxPieces     = 50_000   // turns and texts of days in a document: each is looked up, and held with its vectors
+	maxPieces     = 20_000   // turns and texts of days in a document: each is looked up, and one request stores them all
 	maxMoreBytes  = 8 << 10  // of the unknown members of a turn, a summary or the person, as JSON
 	maxMetaBytes  = 4 << 10  // of meta_information, as JSON
 	maxSilent     = 200      // dates without turns

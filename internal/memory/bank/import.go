@@ -372,7 +372,7 @@ func (im *importRun) checkQuota(ctx context.Context) error {
 // write writes one changeset.
 func (im *importRun) write(ctx context.Context, batch []*item) error {
 	var wrote Report
-	o := memory.WriteOptions{Cause: memory.CauseImport, Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: memory.CauseImport, Long: true, Audit: []memory.AuditEntry{{
 		Action: "bank.import", Target: im.c.ID.String(), Detail: map[string]any{"collection": im.c.ID.String(), "notes": len(batch)},
 	}}}
 	w, err := im.b.store.Write(ctx, im.s, im.c.ID, o, func(ctx context.Context, tx memory.Tx) error {

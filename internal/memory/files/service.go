@@ -45,13 +45,22 @@ type Store interface {
 // Parse turns a file into text, by page; document.Child is one.
 type Parse func(ctx context.Context, media document.Media, data []byte, l document.Limits) ([]string, error)
 
-// Deps are the parts that the service uses; all are required but Clock.
+// Quota bounds the time that the files of a tenant take.
+type Quota interface {
+	// MayParse returns RateLimited when the tenant has used its time.
+	MayParse(ctx context.Context, s tenant.Scope) error
+	// Parsed counts the time that a file took, whether it could be read or not.
+	Parsed(ctx context.Context, s tenant.Scope, took time.Duration) error
+}
+
+// Deps are the parts that the service uses; all are required but Quota and Clock.
 type Deps struct {
 	Store       Store
 	Notes       *notes.Service
 	Collections *notes.Collections
 	Recall      *recall.Service
 	Parse       Parse
+	Quota       Quota        // nil: no bound
 	Clock       memory.Clock // nil: time.Now
 }
 
@@ -67,6 +76,7 @@ type Service struct {
 	collections *notes.Collections
 	recall      *recall.Service
 	parse       Parse
+	quota       Quota
 	clock       memory.Clock
 	limits      document.Limits
 }
@@ -77,7 +87,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "files: store, notes, collections, recall and parse are required")
 	}
 	f := &Service{
-		store: deps.Store, notes: deps.Notes, collections: deps.Collections, recall: deps.Recall, parse: deps.Parse, clock: deps.Clock,
+		store: deps.Store, notes: deps.Notes, collections: deps.Collections, recall: deps.Recall, parse: deps.Parse, quota: deps.Quota, clock: deps.Clock,
 		limits: cfg.Limits.OrDefault(),
 	}
 	if f.clock == nil {
@@ -314,6 +324,13 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 	if file.State == Ready {
 		return nil
 	}
+	if f.quota != nil {
+		if err := f.quota.MayParse(ctx, s); fault.Is(err, fault.RateLimited) {
+			return fmt.Errorf("%w: %w", memory.ErrPaused, err) // which counts no try
+		} else if err != nil {
+			return err
+		}
+	}
 	if err := f.set(ctx, s, &file, map[string]any{attrState: string(Running)}); err != nil {
 		return err
 	}
@@ -360,7 +377,7 @@ func (f *Service) read(ctx context.Context, s tenant.Scope, c *memory.Collection
 	if parts < p.Parts {
 		return fault.New(fault.Invalid, "the uploaded file is gone; upload it again")
 	}
-	pages, err := f.parse(ctx, p.Media, data, f.limits)
+	pages, err := f.timed(ctx, s, p.Media, data)
 	if err != nil {
 		return err
 	}
@@ -389,6 +406,18 @@ func (f *Service) read(ctx context.Context, s tenant.Scope, c *memory.Collection
 	return f.set(ctx, s, file, map[string]any{
 		attrState: string(Ready), attrError: nil, attrTokens: tokens, attrChunks: int64(len(lines)), attrPages: int64(len(pages)),
 	})
+}
+
+// timed parses a file, and counts the time that it took.
+func (f *Service) timed(ctx context.Context, s tenant.Scope, media document.Media, data []byte) ([]string, error) {
+	start := f.clock()
+	pages, err := f.parse(ctx, media, data, f.limits)
+	if f.quota != nil {
+		if e := f.quota.Parsed(ctx, s, f.clock().Sub(start)); e != nil && err == nil {
+			err = e
+		}
+	}
+	return pages, err
 }
 
 // chunk cuts pages into passages. Lines count through the file.

@@ -168,7 +168,7 @@ const fewestLines = 8
 
 // addLines writes lines as one changeset: all, or the first ones when other tenants wait. It returns the results of those.
 func (n *Service) addLines(ctx context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool) (out []BulkResult, err error) {
-	o := memory.WriteOptions{Cause: memory.CauseAdd, Audit: []memory.AuditEntry{audit("note.bulk", c.ID, c)}}
+	o := memory.WriteOptions{Cause: memory.CauseAdd, Long: true, Audit: []memory.AuditEntry{audit("note.bulk", c.ID, c)}}
 	_, err = n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = make([]BulkResult, 0, len(batch))
 		known, err := findDuplicates(ctx, tx, batch, made)

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,8 @@ type planNode struct {
 	Table    string     `json:"Relation Name"`
 	Index    string     `json:"Index Name"`
 	Cond     string     `json:"Index Cond"`
+	Recheck  string     `json:"Recheck Cond"`
+	Filter   string     `json:"Filter"`
 	Children []planNode `json:"Plans"`
 }
 
@@ -164,7 +167,7 @@ func (s *statements) explain(t *testing.T, owner *pgx.Conn, when string) {
 			continue
 		}
 		explained++
-		if problems := plans[0].Plan.problems(text); len(problems) > 0 {
+		if problems := slices.Concat(plans[0].Plan.problems(text), plans[0].Plan.strays(text)); len(problems) > 0 {
 			t.Errorf("%s: %s\n  %s", when, text, strings.Join(problems, "\n  "))
 		}
 	}

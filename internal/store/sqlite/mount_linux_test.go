@@ -11,6 +11,9 @@ func mount(dir, options string) error {
 	if rest, ok := strings.CutPrefix(options, "remount,"); ok {
 		flags, options = syscall.MS_REMOUNT, rest
 	}
+	if rest, ok := strings.CutPrefix(options, "ro,"); ok {
+		flags, options = flags|syscall.MS_RDONLY, rest
+	}
 	return syscall.Mount("tmpfs", dir, "tmpfs", flags, options)
 }
 

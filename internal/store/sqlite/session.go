@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"modernc.org/sqlite"
 
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -28,6 +30,8 @@ type session struct {
 	low   int   // the store was low on space when the transaction began: rows that a removal's step may delete; 0: it was not
 	limit int64 // of the file, in pages, as it was last set
 
+	pages int64 // that the connection had read when they were counted last
+
 	turns *fair.Gate // of the writer, in its session; nil: a reader
 
 	views   map[viewRef]memory.View // opened at viewsAt, see knownViews
@@ -44,13 +48,14 @@ type session struct {
 type pool struct {
 	db     *sql.DB
 	places chan struct{} // one for each session that may be handed out
+	pages  *atomic.Int64 // that all sessions have read
 
 	mu   sync.Mutex
 	idle []*session
 }
 
-func newPool(db *sql.DB, n int) *pool {
-	p := &pool{db: db, places: make(chan struct{}, n)}
+func newPool(db *sql.DB, n int, pages *atomic.Int64) *pool {
+	p := &pool{db: db, places: make(chan struct{}, n), pages: pages}
 	for range n {
 		p.places <- struct{}{}
 	}
@@ -88,10 +93,33 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 }
 
 func (p *pool) give(s *session) {
+	p.pages.Add(s.countPages())
 	p.mu.Lock()
 	p.idle = append(p.idle, s)
 	p.mu.Unlock()
 	p.places <- struct{}{}
+}
+
+// countPages returns how many pages of the database the connection has read, in its cache or not, since they were counted
+// last. SQLite counts without a lock, so only the holder of a session may ask.
+func (q *session) countPages() (more int64) {
+	_ = q.conn.Raw(func(c any) error { // counting is not worth an error
+		status, ok := c.(sqlite.DBStatus)
+		if !ok {
+			return nil
+		}
+		var all int64
+		for _, op := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
+			n, _, err := status.Status(op, false)
+			if err != nil {
+				return err
+			}
+			all += int64(n)
+		}
+		more, q.pages = max(0, all-q.pages), all
+		return nil
+	})
+	return more
 }
 
 // discard closes a session that cannot be used again; its place is free for a new one.

@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/slipboxhq/slipbox/internal/cpus"
@@ -52,6 +54,8 @@ type Deps struct {
 type Store struct {
 	store.Base
 
+	groups    groups
+	pages     atomic.Int64 // read by statements, see MeasureReads
 	path      string
 	busy      time.Duration
 	schema    store.Schema // at Open
@@ -93,6 +97,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{path: c.Path, busy: c.BusyTimeout, walLimit: walLimit, clock: d.Clock, log: d.Logger, turns: fair.NewGate(1, 0), closed: make(chan struct{})}
+	s.groups.waiting = map[uuid.UUID][]*request{}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	if err := s.prepareFile(c); err != nil {
 		return nil, err
@@ -110,7 +115,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if err := s.migrate(ctx, wdb, c.NoMigrate); err != nil {
 		return nil, errors.Join(s.translate(err), wdb.Close(), rdb.Close())
 	}
-	s.write, s.read = newPool(wdb, 1), newPool(rdb, c.Readers)
+	s.write, s.read = newPool(wdb, 1, &s.pages), newPool(rdb, c.Readers, &s.pages)
 	// More reads of one tenant than there are CPUs would only take turns of these.
 	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count())).Resting()
 	if err := s.openReserve(ctx, c); err != nil {
@@ -204,6 +209,18 @@ func dsn(c Config, readOnly bool) string {
 	q.Set("_error_rc", "1")
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
 	return strings.Replace(u.String(), "file:/", "file:///", 1)
+}
+
+// MeasureReads exports how many pages of the database statements have read. A plan that looks at all rows of a collection to
+// return one of them looks at all their pages, so the pages of a request must not grow with a collection.
+func (s *Store) MeasureReads(m metric.MeterProvider) error {
+	_, err := m.Meter("slipbox/store/sqlite").Int64ObservableCounter("slipbox.database.pages", metric.WithUnit("{page}"),
+		metric.WithDescription("Pages of the embedded database that statements read, cached or not."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(s.pages.Load())
+			return nil
+		}))
+	return err
 }
 
 // now returns the time of a transaction.

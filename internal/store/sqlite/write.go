@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 
@@ -16,52 +15,63 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 	if err := sc.Check(); err != nil {
 		return w, err
 	}
+	r := &request{ctx: ctx, scope: sc, collection: collection, options: &o, fn: fn}
+	job := o.Job != uuid.Nil || o.System
+	if !job && !o.Long && !frees(o.Cause) {
+		if w, err = s.grouped(r); err != nil {
+			return memory.Written{}, err
+		}
+		return w, nil
+	}
 	t := ofCaller(sc.Tenant())
-	if o.Job != uuid.Nil || o.System {
+	if job {
 		t = ofJob(sc.Tenant())
 	}
-	err = s.writingOr(ctx, t, frees(o.Cause), func(bare context.Context, q *session) error {
-		now := s.now()
-		r, err := store.Reach(bare, q, sc, collection)
-		if err != nil {
-			return err
-		}
-		replay, err := store.CheckWrite(bare, q, sc, &r, &o, now)
-		if err != nil {
-			return err
-		}
-		if replay != nil {
-			w = memory.Written{Revision: r.Head, Replay: replay}
-			return store.ErrRollback
-		}
-		layers, err := q.Layers(bare, r, r.Head)
-		if err != nil {
-			return err
-		}
-		h, err := q.Head(bare, sc.Tenant(), collection)
-		if err != nil {
-			return err
-		}
-		t := store.NewTx(bare, q, sc, r, h, layers, now)
-		if err := fn(ctx, t); err != nil {
-			return closureError{err}
-		}
-		if h, _, w.Logged, err = t.Finish(&o); err != nil {
-			return err
-		}
-		w.Revision, w.Told = h.Revision, t.Told()
-		if w.Logged {
-			err = q.SaveHead(bare, sc.Tenant(), collection, h)
-		}
+	err = s.writingOr(ctx, t, frees(o.Cause), func(_ context.Context, q *session) error {
+		w, err = s.writeIn(ctx, q, r)
 		return err
 	})
-	if e, ok := errors.AsType[closureError](err); ok {
-		err = s.translate(e.error)
-	}
-	if err != nil {
+	if err := s.unwrapped(err); err != nil {
 		return memory.Written{}, err
 	}
 	return w, nil
+}
+
+// writeIn runs a write in the transaction of a session. ErrRollback, with the result, when there is nothing to commit.
+func (s *Store) writeIn(ctx context.Context, q *session, r *request) (w memory.Written, err error) {
+	bare, now := context.WithoutCancel(ctx), s.now()
+	sc, o := r.scope, r.options
+	row, err := store.Reach(bare, q, sc, r.collection)
+	if err != nil {
+		return w, err
+	}
+	replay, err := store.CheckWrite(bare, q, sc, &row, o, now)
+	if err != nil {
+		return w, err
+	}
+	if replay != nil {
+		return memory.Written{Revision: row.Head, Replay: replay}, store.ErrRollback
+	}
+	layers, err := q.Layers(bare, row, row.Head)
+	if err != nil {
+		return w, err
+	}
+	h, err := q.Head(bare, sc.Tenant(), r.collection)
+	if err != nil {
+		return w, err
+	}
+	t := store.NewTx(bare, q, sc, row, h, layers, now)
+	if err := r.fn(ctx, t); err != nil {
+		return w, closureError{err}
+	}
+	if h, _, w.Logged, err = t.Finish(o); err != nil {
+		return w, err
+	}
+	w.Revision, w.Told = h.Revision, t.Told()
+	if w.Logged {
+		err = q.SaveHead(bare, sc.Tenant(), r.collection, h)
+	}
+	return w, err
 }
 
 // frees reports whether a changeset takes something away, so that it succeeds on a full disk.

@@ -2930,6 +2930,11 @@ export interface components {
              * @description Notes and messages that wait for their policy. Adds beyond it are refused.
              */
             queued_jobs?: number;
+            /**
+             * Format: int64
+             * @description For turning files into text, at each process that runs jobs. Files beyond it wait.
+             */
+            parse_seconds_per_hour?: number;
         };
         /** @description Sets the named limits; `null` or 0 removes a limit. */
         LimitsPatch: {
@@ -2949,6 +2954,8 @@ export interface components {
             model_tokens_per_day?: number | null;
             /** Format: int64 */
             queued_jobs?: number | null;
+            /** Format: int64 */
+            parse_seconds_per_hour?: number | null;
         };
         TenantInput: {
             name: components["schemas"]["Name"];
@@ -7973,7 +7980,10 @@ export interface operations {
     exportCollection: {
         parameters: {
             query?: {
-                /** @description Read at this revision instead of the head. A future revision is 422, one below the floor is 410. */
+                /**
+                 * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
+                 *     is 422, one below the floor is 410.
+                 */
                 as_of?: components["parameters"]["asOf"];
                 /** @description What is sent. */
                 format?: "jsonl" | "markdown";

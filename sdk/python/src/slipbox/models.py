@@ -103,6 +103,10 @@ class Limits(Model):
     """
     Notes and messages that wait for their policy. Adds beyond it are refused.
     """
+    parse_seconds_per_hour: int | None = None
+    """
+    For turning files into text, at each process that runs jobs. Files beyond it wait.
+    """
 
 
 class Tenant(Model):

@@ -56,6 +56,7 @@ class Limits(TypedDict):
     stored_bytes: NotRequired[int]
     model_tokens_per_day: NotRequired[int]
     queued_jobs: NotRequired[int]
+    parse_seconds_per_hour: NotRequired[int]
 
 
 class LimitsPatch(TypedDict):
@@ -71,6 +72,7 @@ class LimitsPatch(TypedDict):
     stored_bytes: NotRequired[int | None]
     model_tokens_per_day: NotRequired[int | None]
     queued_jobs: NotRequired[int | None]
+    parse_seconds_per_hour: NotRequired[int | None]
 
 
 class TenantInput(TypedDict):

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// A clock that is set by an hour or a year, forward and back again, loses nothing: what was written before is found, what is
+// written after is handled at once, in order, and read by the one who wrote it.
+func TestClockIsSet(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]time.Duration{"an hour": time.Hour, "a year": 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			policies := []string{"none", "amem", "mem0", "memgpt"}
+			for _, policy := range policies {
+				b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q}`, policy, policy)).want(http.StatusCreated)
+			}
+			ids := map[string][]string{}
+			last := map[string]float64{}
+			for i, step := range []time.Duration{0, by, -by, -by, by} {
+				b.pass(step + time.Minute)
+				for _, policy := range policies {
+					path := "/v1/collections/" + policy
+					made := b.call(t, "one", "POST", path+"/notes", fmt.Sprintf(`{"content":"Lighthouse number %d blinks."}`, i), "Idempotency-Key", fmt.Sprint(policy, i))
+					ids[policy] = append(ids[policy], made.text("note.id"))
+					b.call(t, "one", "POST", path+"/messages", fmt.Sprintf(`{"messages":[{"user":"I live on island %d.","assistant":"I see."}]}`, i)).want(http.StatusAccepted)
+				}
+				b.runJobs(t)
+				for _, policy := range policies {
+					path := "/v1/collections/" + policy
+					for _, id := range ids[policy] {
+						if state := b.call(t, "one", "GET", path+"/notes/"+id, "").want(http.StatusOK).text("state"); state == "pending" {
+							t.Errorf("%s, step %d: a note is %s", policy, i, state)
+						}
+					}
+					found := b.call(t, "one", "POST", path+"/search", fmt.Sprintf(`{"query":"Lighthouse number %d","k":20}`, i)).want(http.StatusOK)
+					if n := found.length("hits"); n < len(ids[policy]) {
+						t.Errorf("%s, step %d: %d hits of %d notes", policy, i, n, len(ids[policy]))
+					}
+					head := b.call(t, "one", "GET", path, "").want(http.StatusOK).number("head_revision")
+					if head <= last[policy] {
+						t.Errorf("%s, step %d: the revision is %v after %v", policy, i, head, last[policy])
+					}
+					last[policy] = head
+					b.call(t, "one", "POST", path+"/context", `{"query":"Where do I live?"}`).want(http.StatusOK)
+				}
+			}
+			if problems, err := b.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+				t.Errorf("the store: %+v, %v", problems, err)
+			}
+		})
+	}
+}
