@@ -62,16 +62,16 @@ RACE_PACKAGES := \
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
-FIGURES := Recall|DialogueFindsWhatItsPartsFind|RandomHistories|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+FIGURES := Recall|DialogueFindsWhatItsPartsFind|Random(Histories|Trees)|WordForWord|OraclePages|Comparison(StopsAndGoesOn|WithAModel)|LongHistoryIsAnsweredFromBoundedPrompts|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
 # One thing after another: what a policy decides, the encoder by itself, what is exported after each call, what is taken out of texts,
 # what a store answers.
-ONE_BY_ONE := ManyMembersAreLinearWork|ForkRanksLikeCopy|UnionRanksAsOne|StoreAndIndexRankAlike|GraphSearch|Mem0(g|Summary|ExpiryTasks|Budgets)|ByLanguage|Migrate$$|OpenRefusesRoles|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
+ONE_BY_ONE := Deleted(Derived)?BehindEveryDoor|WhatWasNotSaidIsStoredAtNoDoor|WishToForget|ExchangesAreHits|LayeredProfile|ManyMembersAreLinearWork|ForkRanksLikeCopy|UnionRanksAsOne|StoreAndIndexRankAlike|GraphSearch|Mem0(g|Summary|ExpiryTasks|Budgets)|ByLanguage|Migrate$$|OpenRefusesRoles|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|MetricsAfterEveryCall|TelemetryHoldsNoContent|HostileFiles|Secrets(OnEveryRoute|AreNotRemembered|InReplies)|NothingIsLearnedOfSecrets|PersonsAreKeptApart|FactsNameTheirSources|CrossDomainLinks|GuideToGoodPractice|Items$$|ImagesAreEmbedded|Conformance$$|VerifyFinds
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
 WITHOUT_RACE          := ^(Test($(FIGURES)|$(ANSWERS)|$(ONE_BY_ONE)|PoolerModes)|FuzzUnigram)
 WITHOUT_RACE_PACKAGES := \
 	internal/app internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/index internal/encoder internal/llm internal/document \
+	internal/index internal/encoder internal/llm internal/document internal/clone \
 	internal/memory/policy/mem0 internal/memory/chat
 
 # The tests of these packages are tables and stories, one step after another. The race detector runs

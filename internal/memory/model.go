@@ -174,7 +174,7 @@ type Embedders interface {
 }
 
 // EmbedText returns the text that is embedded for a note: content, context, keywords and tags as labeled parts in that order
-// (A-MEM). What a message says stands behind the name of its speaker, who is asked for. It leaves the date out: dates are found
+// (A-MEM). What a message says is behind the name of its speaker, who is asked for. It leaves the date out: dates are found
 // by words, and a note whose date changes keeps its vector. Of a quotation it is what was said, which often has a vector
 // already: that of the message.
 func EmbedText(n *Note) string {

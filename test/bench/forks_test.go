@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -83,4 +88,88 @@ func (g *gateway) importLines(b *testing.B, into uuid.UUID, n int) (job memory.J
 		err = fmt.Errorf("import: %s", resp.Status)
 	}
 	return memory.Job{ID: made.Job.ID}, err
+}
+
+// BenchmarkForks measures forks of one base of 100,000 notes: a diff with ten changes, a page of notes in a fork of a fork seven
+// times over, the first search in a new fork, searches in a fork beside its base, and a fleet of idle forks.
+func BenchmarkForks(b *testing.B) {
+	g := newGateway(b)
+	base := g.filled(b, 100_000)
+	queries := g.text.Queries(256)
+	g.search(b, g.Recall, base, queries[0])
+
+	b.Run("diff", func(b *testing.B) {
+		f, _ := g.forked(b, base)
+		g.fill(b, f, g.lines(10))
+		timed(b, func(int) error {
+			d, err := g.Clones.Diff(b.Context(), g.scope, f.ID.String(), clone.DiffInput{Limit: 50})
+			if err == nil && len(d.Notes) != 10 {
+				err = fmt.Errorf("%d changes", len(d.Notes))
+			}
+			return err
+		})
+	})
+	b.Run("page-at-depth-7", func(b *testing.B) {
+		f := base
+		for range 7 {
+			f, _ = g.forked(b, f)
+			g.fill(b, f, g.lines(10))
+		}
+		g.list(b, f)
+	})
+	b.Run("first-search", func(b *testing.B) { g.forkedSearch(b, base) })
+	f, _ := g.forked(b, base)
+	g.fill(b, f, g.lines(10))
+	for name, c := range map[string]memory.Collection{"search/base": base, "search/fork": f} {
+		b.Run(name, func(b *testing.B) {
+			g.search(b, g.Recall, c, queries[0])
+			measure(b, func(i int) time.Duration { return g.search(b, g.Recall, c, queries[i%len(queries)]) })
+		})
+	}
+	b.Run("fleet", func(b *testing.B) { g.fleet(b, base, 10_000) })
+}
+
+// fleet makes forks, and reports how many a second, and what each takes of the heap and of the disk.
+func (g *gateway) fleet(b *testing.B, base memory.Collection, forks int) {
+	b.Helper()
+	heap, disk := heapBytes(), g.diskBytes(b)
+	start := time.Now()
+	for range forks {
+		g.forked(b, base)
+	}
+	took := time.Since(start)
+	for b.Loop() {
+		continue // the forks are the measure
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(forks)/took.Seconds(), "forks/s")
+	b.ReportMetric(float64(heapBytes()-heap)/float64(forks), "heap-B/fork")
+	b.ReportMetric(float64(g.diskBytes(b)-disk)/float64(forks), "disk-B/fork")
+}
+
+// heapBytes returns what is reachable in the heap.
+func heapBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far below
+}
+
+// diskBytes returns the size of the gateway's files, without logs that are truncated when nobody writes.
+func (g *gateway) diskBytes(b *testing.B) (sum int64) {
+	b.Helper()
+	err := filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "-wal") || strings.HasSuffix(path, "-shm") {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return sum
 }

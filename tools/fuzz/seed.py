@@ -379,8 +379,10 @@ def seed_tenant(settings):
     settings.dictionary("undone", [f"undone-{n}" for n in range(EACH)])
     settings.dictionary("labels_to_delete", [f"brief-{n}" for n in range(EACH)])
     settings.dictionary("known", ["known"])
-    for operation_id in ("putBlock", "appendBlock", "insertBlock"):
-        settings.operation(operation_id, path_collection="paged", path_label="known")
+    for operation_id in ("putBlock", "appendBlock", "insertBlock"):  # a block that is written may become read-only
+        call("PUT", f"{blocks}/{operation_id}", {"value": "The words."})
+        settings.dictionary(operation_id, [operation_id])
+        settings.operation(operation_id, path_collection="paged", path_label=operation_id)
     settings.dictionary("paged_revisions", [call("GET", f"/v1/collections/{paged}")["head_revision"]])
     settings.operation("getBlock", path_collection="paged", path_label="known", query_as_of="paged_revisions")
     settings.operation("undoBlock", path_collection="paged", path_label="undone")

@@ -199,7 +199,7 @@ func (p *Report) count(l Line, at time.Time) {
 		p.session = l.Session
 		p.Sessions++
 	}
-	if l.OccurredAt != "" {
+	if l.OccurredAt != "" && !at.IsZero() {
 		if p.first.IsZero() || at.Before(p.first) {
 			p.first = at
 		}
@@ -209,7 +209,10 @@ func (p *Report) count(l Line, at time.Time) {
 	}
 	if len(p.First) < shown {
 		l.Content = clip.Runes(l.Content, maxShown)
-		l.Attributes = nil
+		l.Attributes, l.Raw = nil, nil
+		if at.IsZero() {
+			l.OccurredAt = "" // a line may have there what is no time
+		}
 		p.First = append(p.First, l)
 	}
 }

@@ -17,7 +17,7 @@ function text(result) {
 const client = new Client({ name: "test", version: "1" });
 await client.connect(connection(SLIPBOX_API_KEY));
 const { tools } = await client.listTools();
-assert.equal(tools.length, 14);
+assert.equal(tools.length, 17);
 assert.ok(tools.find((tool) => tool.name === "search_notes").annotations.readOnlyHint);
 const use = (name, args) => client.callTool({ name, arguments: args });
 

@@ -22,7 +22,7 @@ async def session(mode: str) -> None:
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, timeout=300) as http:
         async with Client(streamable_http_client(URL, http_client=http), mode=mode) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert len(tools) == 14, sorted(tools)
+            assert len(tools) == 17, sorted(tools)
             assert tools["search_notes"].annotations.read_only_hint
             assert tools["forget"].annotations.destructive_hint
             said = await client.call_tool("remember", {"external": USER, "content": f"Nora tunes her cello by {mode}.", "policy": "none"})
