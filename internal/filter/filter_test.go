@@ -160,7 +160,7 @@ func TestParseRefuses(t *testing.T) {
 		{`{"field":"attributes.a..b","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"field":"attributes.a\"b","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"field":"attributes.a.b.c.d.e.f.g.h.i","op":"exists"}`, "filter.field", fault.Invalid},
-		{`{"and":[{"field":"tags","op":"eq","vlaue":1}]}`, "filter.and.0.vlaue", fault.Invalid},
+		{`{"and":[{"field":"tags","op":"eq","vlaue":1}]}`, "filter.and[0].vlaue", fault.Invalid},
 		{`{"field":"kind"}`, "filter.op", fault.Invalid},
 		{`{"field":"kind","op":"like","value":"x"}`, "filter.op", fault.Invalid},
 		{`{"field":"tags","op":"gt","value":"x"}`, "filter.op", fault.Invalid},
