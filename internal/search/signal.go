@@ -74,7 +74,7 @@ var table = [signals]property{
 	Names:      {"names", asIs, false, 0, 0},
 	Verbatim:   {"verbatim", asIs, true, .5, 0},
 	Covered:    {"covered", asIs, true, 0, 0},
-	Spoken:     {"spoken", asIs, false, 0, 0},
+	Spoken:     {"spoken", asIs, true, -.4, 0},
 	Length:     {"length", asIs, false, 0, 0},
 	Entity:     {"entity", asIs, false, 0, .5},
 }
