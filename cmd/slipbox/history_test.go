@@ -90,6 +90,24 @@ func TestImportHistories(t *testing.T) {
 	}
 }
 
+// Of a memory that recalls exchanges a search prints both sides of one, whichever the question names.
+func TestSearchPrintsExchanges(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	talk := filepath.Join(t.TempDir(), "talk.jsonl")
+	lines := `{"role":"user","content":"Which kiln should I buy?","occurred_at":"2026-03-01T09:00:00Z"}` + "\n" +
+		`{"role":"assistant","content":"The Skutt 818 fits in a shed.","occurred_at":"2026-03-01T09:00:00Z"}` + "\n"
+	if err := os.WriteFile(talk, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.pipe(t, "", "import", talk, "-c", "bank", "--create", "memorybank")
+	found := p.pipe(t, "", "search", "-c", "bank", "Skutt 818")
+	if !strings.Contains(found, "Which kiln should I buy?") || !strings.Contains(found, "The Skutt 818 fits in a shed.") {
+		t.Errorf("found %s", found)
+	}
+}
+
 // What a person exports comes back with the same words, by the same command that imports a history. A file is never written over.
 func TestExport(t *testing.T) {
 	t.Parallel()
