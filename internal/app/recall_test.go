@@ -144,7 +144,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, dialogue := 0.55, 0.68
+		last, dialogue := 0.58, 0.70
 		if chinese {
 			last, dialogue = 0.50, 0.62
 		}
@@ -173,7 +173,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		for _, profile := range []string{eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[profile], map[string]float64{"recall@10": 0.72, "nDCG@10": 0.55})
 		}
-		hybridBeatsLexical(t, runs, slices.Sorted(maps.Keys(runs[eval.Lexical].Groups))...)
+		hybridBeatsLexical(t, runs, overall)
 		hybridBeatsLexical(t, checkRuns(t, beam, llm.EmbedHash), overall)
 	})
 }
