@@ -32,6 +32,10 @@ func TestForks(t *testing.T) {
 	change(base, map[string]any{"content": "The kiln is fired on Sundays.", "attributes": map[string]any{"by": "Ben"}})
 
 	merge := clickUntil(button("Merge into glazes…"), `document.querySelector("dialog") !== null`)
+	// A dialog whose plan is read again for another choice has no effect for that long.
+	submit := func(name string) chromedp.Action {
+		return clickUntil(dialogButton(name), `document.querySelector("dialog") === null`)
+	}
 	theirs := clickUntil(chromedp.Click(`//dialog//label[normalize-space()="that of trial"]`), `document.querySelectorAll('[data-holds="true"]').length === 2`)
 	b.step("the tree says how far a fork and its base have gone", chromedp.Navigate(g.url+"/console#key="+g.key), text("Choose a collection"),
 		eventually(`document.querySelector('#tree li[data-depth="1"]')?.innerText.includes("4 ahead, 1 behind")`))
@@ -47,11 +51,11 @@ func TestForks(t *testing.T) {
 		holds(`document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("conflicts")
 	b.step("a person decides, and has it proposed", theirs,
-		clickUntil(chromedp.Click(`//dialog//label[contains(., "Propose it only")]/input`), `document.querySelector("dialog button[type=submit]").innerText === "Propose"`), dialogButton("Propose"), opened("glazes"), text("a merge from trial"))
+		clickUntil(chromedp.Click(`//dialog//label[contains(., "Propose it only")]/input`), `document.querySelector("dialog button[type=submit]").innerText === "Propose"`), submit("Propose"), opened("glazes"), text("a merge from trial"))
 	b.look("proposed")
 	b.step("it is rejected", button("Reject"), text("Nothing to decide"))
 	b.step("and merged at once", chromedp.Navigate(g.url+"/console#/c/"+fork+"/compare"), opened("trial"), text("1 note differs"), merge, text("Both sides changed 2 fields"), theirs,
-		eventually(`!document.querySelector("dialog button[type=submit]").disabled`), dialogButton("Merge"), gone(`//dialog`), text("Both remember the same"))
+		eventually(`!document.querySelector("dialog button[type=submit]").disabled`), submit("Merge"), gone(`//dialog`), text("Both remember the same"))
 	b.step("nothing is left", merge, text("There is nothing to merge"), chromedp.KeyEvent("\u001b"), gone(`//dialog`))
 
 	b.step("the past is compared with now", chromedp.Navigate(g.url+"/console#/c/"+base+"/past"), text("before the trial"), chromedp.Click(`//main//li//a[normalize-space()="Compare"]`),
