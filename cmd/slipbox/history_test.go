@@ -151,16 +151,7 @@ func TestImportLinksFiles(t *testing.T) {
 	p := newPerson(t)
 	p.login(t)
 	dir := t.TempDir()
-	write := func(name, content string) {
-		t.Helper()
-		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := writer(t, dir)
 	write("Kiln.md", "---\ndate: 2026-03-01\ntags: [pottery]\naliases: [Ofen]\nproject: A\n---\n# Kiln\nSee [[Glaze recipes|the glazes]] and [[Kiln]] and [[nothing]].\n\n# Again\n[[glaze recipes#Blue]]\n")
 	write("notes/Glaze recipes.md", "Used in the [[ofen]], and in ![[陶器/窯]].\n")
 	write("pages/陶器___窯.md", "date:: 2026-03-02\ntags:: [[work]], clay\n- 窯は三月に届く。\n")

@@ -60,13 +60,10 @@ func TestChatForkHistoryFacts(t *testing.T) {
 	}
 }
 
-// A folder is imported once, however often the import is started, and what changed in it is corrected.
-func TestImportGoesOn(t *testing.T) {
-	t.Parallel()
-	p := newPerson(t)
-	p.login(t)
-	dir := t.TempDir()
-	write := func(name, content string) {
+// writer returns a function that writes files below a directory.
+func writer(t *testing.T, dir string) func(name, content string) {
+	t.Helper()
+	return func(name, content string) {
 		t.Helper()
 		at := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
@@ -76,6 +73,15 @@ func TestImportGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A folder is imported once, however often the import is started, and what changed in it is corrected.
+func TestImportGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dir := t.TempDir()
+	write := writer(t, dir)
 	write("2024-05-06 trip.md", "# Trip\nWe took the ferry.\n\n## Food\nMussels.\n")
 	write("deep/er/plain.TXT", "The harbor is closed in winter.")
 	write("empty.md", "\n")
