@@ -30,7 +30,8 @@ export function Merge({ into, from, close, go, done }: { into: Schemas['Collecti
       if (merged.review) {
         tell(`${plural(merged.review.changes.length, 'note')} wait for approval.`)
         go({ collection: into.id, tab: 'reviews' })
-      } else tell(`Merged ${plural(merged.merged.notes, 'note')} and ${plural(merged.merged.links, 'link')} into ${name}.`)
+      } else if (merged.job) tell(`Many notes change: a job merges them into ${name}.`)
+      else tell(`Merged ${plural(merged.merged.notes, 'note')} and ${plural(merged.merged.links, 'link')} into ${name}.`)
     })
   }
   const conflicts = plan.data?.conflicts ?? []

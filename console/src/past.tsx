@@ -81,7 +81,7 @@ function Rollback({ of: c, to, close, done }: { of: Schemas['Collection']; to: P
     e.preventDefault()
     await run(async () => {
       const back = await api.call('post', '/v1/collections/{collection}/rollback', { path: { collection: c.id }, body: to })
-      tell(back.changed === 0 ? 'It shows that already.' : `It is as it was. A rollback to revision ${count(back.revision - 1)} takes this back.`)
+      tell(back.job ? 'Many notes change: a job returns them.' : back.changed === 0 ? 'It shows that already.' : `It is as it was. A rollback to revision ${count(back.revision - 1)} takes this back.`)
       done()
       close()
     })

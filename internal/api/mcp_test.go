@@ -262,6 +262,9 @@ func TestMCPForks(t *testing.T) {
 	if again, text := c.use("merge", map[string]any{"external": user, "from": "what-if"}); again["notes"] != 0.0 || !strings.Contains(text, "nothing to merge") {
 		t.Errorf("again: %v, %s", again, text)
 	}
+	if later, text := c.use("merge", map[string]any{"external": user, "from": "what-if", "wait": "none"}); later["job"] == nil || !strings.Contains(text, later["job"].(string)) {
+		t.Errorf("in the background: %v, %s", later, text)
+	}
 	long := strings.Repeat("Ada writes a long letter. ", 400)
 	for i := range 30 {
 		c.use("add_note", map[string]any{"collection": "what-if", "content": fmt.Sprint(i, long)})

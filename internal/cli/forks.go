@@ -255,6 +255,9 @@ func (c *cli) merge() *cobra.Command {
 			if c.asJSON() {
 				return c.out.json(raw)
 			}
+			if got.Job != nil { // a large merge
+				return c.follow(cmd.Context(), to, got.Job.ID.String(), "")
+			}
 			return c.merged(&got, dry)
 		}),
 	}
@@ -355,6 +358,8 @@ func (c *cli) rollback() *cobra.Command {
 				return err
 			case c.asJSON():
 				return c.out.json(raw)
+			case got.Job != nil: // a large rollback
+				return c.follow(cmd.Context(), to, got.Job.ID.String(), "")
 			case got.Changed == 0:
 				return c.errs.line("the collection shows that already")
 			}

@@ -202,6 +202,7 @@ type mergeAnswer struct {
 	Conflicts []conflict `json:"conflicts,omitempty"`
 	Review    string     `json:"review,omitempty"`
 	InReview  int        `json:"in_review,omitempty"`
+	Job       string     `json:"job,omitempty"`
 	LeftOut   int        `json:"left_out,omitempty"`
 }
 
@@ -220,6 +221,8 @@ func (a *mergeAnswer) text() string {
 	switch {
 	case a.Review != "":
 		fmt.Fprintf(&b, "Merged notes: %d, links: %d. Notes that wait for the approval of a person: %d, in the review %s.", a.Notes, a.Links, a.InReview, a.Review)
+	case a.Job != "":
+		fmt.Fprintf(&b, "It is merged in the background, by the job %s.", a.Job)
 	case a.Notes+a.Links == 0:
 		b.WriteString("There is nothing to merge.")
 	default:
@@ -250,9 +253,11 @@ func merge(c *call) (answer, error) {
 			ID      string
 			Changes []json.RawMessage
 		}
+		Job struct{ ID string }
 	}
 	_, err = c.send(Request{Method: http.MethodPost, Path: path + "/merge", Body: body}, query, &got)
 	return &mergeAnswer{
 		Notes: got.Merged.Notes, Links: got.Merged.Links, Revision: got.Revision, Conflicts: got.Conflicts, Review: got.Review.ID, InReview: len(got.Review.Changes),
+		Job: got.Job.ID,
 	}, err
 }
