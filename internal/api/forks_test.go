@@ -69,6 +69,32 @@ func TestForks(t *testing.T) {
 	b.call(t, "one", "DELETE", c+"/snapshots/"+url.PathEscape("before the merge"), "").want(http.StatusNoContent)
 }
 
+// TestForksUnderPolicies: forks with other policies and settings learn the same, each by its own rules; they are compared, and not merged.
+func TestForksUnderPolicies(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "base")
+	for name, policy := range map[string]string{"f": `"policy":"mem0"`, "g": `"policy":"mem0","policy_config":{"similar":3}`, "h": `"policy":"amem"`} {
+		made := b.call(t, "one", "POST", c+"/clone", `{"name":"`+name+`",`+policy+`}`).want(http.StatusCreated)
+		if want := strings.Split(policy, `"`)[3]; made.text("policy") != want || name == "g" && made.number("policy_config.similar") != 3 {
+			t.Errorf("%s: %s", policy, made.Body)
+		}
+		b.call(t, "one", "POST", "/v1/collections/"+name+"/messages", `{"messages":[{"content":"I moved to Lisbon in March."}]}`).want(http.StatusAccepted)
+		b.runJobs(t)
+	}
+	facts := func(name string) int {
+		return b.call(t, "reader", "GET", "/v1/collections/"+name+"/notes?kind=fact", "").want(http.StatusOK).length("items")
+	}
+	if f, g, h, base := facts("f"), facts("g"), facts("h"), facts("base"); f == 0 || g != f || h != 0 || base != 0 {
+		t.Errorf("facts: %d, %d, %d, and %d in the base", f, g, h, base)
+	}
+	diff := b.call(t, "reader", "GET", "/v1/collections/f/diff?against=h", "").want(http.StatusOK)
+	if diff.length("items") < 3 {
+		t.Errorf("diff: %s", diff.Body)
+	}
+	b.call(t, "one", "POST", c+"/merge", `{"from":"f"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "from")
+}
+
 // TestForksInBackground: a merge and a rollback are jobs when the caller does not wait.
 func TestForksInBackground(t *testing.T) {
 	t.Parallel()
@@ -166,6 +192,9 @@ func TestForksRefused(t *testing.T) {
 		"two places to return to": {"POST", "/rollback", `{"revision":1,"snapshot":"x"}`, 422, fault.Invalid, "revision"},
 		"no place to return to":   {"POST", "/rollback", `{"wait":"none"}`, 422, fault.Invalid, "revision"},
 		"no such name":            {"DELETE", "/snapshots/none", "", 404, fault.NotFound, ""},
+		"an unknown policy":       {"POST", "/clone", `{"policy":"mem9"}`, 422, fault.Invalid, "policy"},
+		"an unknown setting":      {"POST", "/clone", `{"policy":"mem0","policy_config":{"hat":1}}`, 422, fault.Invalid, "policy_config.hat"},
+		"a copy by another":       {"POST", "/clone", `{"policy":"mem0","mode":"copy"}`, 422, fault.Invalid, "mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,10 +22,11 @@ import (
 
 // noteChange is a note of a diff, with its versions as the API shows them.
 type noteChange struct {
-	Note          string         `json:"note"`
-	Change        string         `json:"change"`
-	Fields        []string       `json:"fields"`
-	Before, After map[string]any // nil: it is not there
+	Note   string         `json:"note"`
+	Change string         `json:"change"`
+	Fields []string       `json:"fields"`
+	Before map[string]any `json:"before"` // nil: it is not there
+	After  map[string]any `json:"after"`
 }
 
 func (c *cli) diff() *cobra.Command {

@@ -966,6 +966,15 @@ type CloneRequest struct {
 	// Examples: research
 	Name *Name `json:"name,omitempty"`
 
+	// Policy Policy of a fork; default that of the collection. What the collection has learned stays as it is, and what is written to the
+	// fork is decided by this policy. A fork with another policy is compared with its base, and not merged into it. It needs
+	// `collections:write`, too.
+	Policy *string `json:"policy,omitempty"`
+
+	// PolicyConfig Settings of the policy of a fork, in place of those of the collection; default the collection's, and with another policy the
+	// policy's defaults. They need `collections:write`, too.
+	PolicyConfig map[string]interface{} `json:"policy_config,omitempty"`
+
 	// TTLSeconds Seconds until it expires.
 	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 }

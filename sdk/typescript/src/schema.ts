@@ -3280,6 +3280,19 @@ export interface components {
              * @enum {string}
              */
             blocks?: "copy" | "share";
+            /**
+             * @description Policy of a fork; default that of the collection. What the collection has learned stays as it is, and what is written to the
+             *     fork is decided by this policy. A fork with another policy is compared with its base, and not merged into it. It needs
+             *     `collections:write`, too.
+             */
+            policy?: string;
+            /**
+             * @description Settings of the policy of a fork, in place of those of the collection; default the collection's, and with another policy the
+             *     policy's defaults. They need `collections:write`, too.
+             */
+            policy_config?: {
+                [key: string]: unknown;
+            };
         };
         RefreshRequest: {
             /**
