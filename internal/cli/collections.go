@@ -16,8 +16,7 @@ import (
 )
 
 func (c *cli) fork() *cobra.Command {
-	var at int64
-	var owner string
+	var at, owner string
 	var ttl time.Duration
 	var whole bool
 	cmd := &cobra.Command{
@@ -39,7 +38,7 @@ func (c *cli) fork() *cobra.Command {
 			if owner != "" {
 				ask.Agent = &owner
 			}
-			if cmd.Flags().Changed("at") {
+			if at != "" {
 				ask.AtRevision = new(any(at))
 			}
 			if ttl != 0 {
@@ -82,7 +81,7 @@ func (c *cli) fork() *cobra.Command {
 		}),
 	}
 	f := cmd.Flags()
-	f.Int64Var(&at, "at", 0, "fork the past: the collection at this `revision` (default: now)")
+	f.StringVar(&at, "at", "", "fork the past: the collection at this `revision`, a time or a snapshot (default: now)")
 	f.StringVar(&owner, "owner", "", "`agent` that owns the fork (default: that of the key)")
 	f.DurationVar(&ttl, "ttl", 0, "delete the fork after this `time`, such as 24h (default: never)")
 	f.BoolVar(&whole, "copy", false, "copy what is visible now by a job, in place of a fork")

@@ -433,7 +433,7 @@ class RollbackRequest(TypedDict):
 
 class SnapshotRequest(TypedDict):
     name: str
-    revision: NotRequired[int]
+    revision: NotRequired[int | str]
 
 
 class LinkInput(TypedDict):
