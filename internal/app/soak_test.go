@@ -89,7 +89,7 @@ func footprint() footprintOf {
 	return footprintOf{runtime.NumGoroutine(), m.HeapAlloc}
 }
 
-// run has the clients work for a time. No text comes twice, which would be merged.
+// drive has the clients work for a time. No text comes twice, which would be merged.
 func (s *soak) drive(half int, length time.Duration) {
 	end := time.Now().Add(length)
 	var clients sync.WaitGroup
