@@ -391,7 +391,7 @@ func (x *experiment) learn(ctx context.Context, l *learned) (map[string]int, err
 // settle waits until no job of a fork can run now. Work that a policy has put off is not waited for.
 func (x *experiment) settle(ctx context.Context, l *learned, status string) error {
 	for wait := firstLook; ; wait = min(2*wait, longestLook) {
-		open := 0
+		open, trouble := 0, ""
 		// A job that runs may enqueue another one, so what is queued is looked at before and after.
 		for _, state := range []wire.JobState{wire.JobStateQueued, wire.JobStateRunning, wire.JobStateQueued} {
 			var page struct {
@@ -404,11 +404,11 @@ func (x *experiment) settle(ctx context.Context, l *learned, status string) erro
 			for i := range page.Items {
 				open++
 				if e := page.Items[i].Error; e != nil {
-					status += ": " + *e
+					trouble = ": " + *e
 				}
 			}
 		}
-		x.errs.statusf("%s", status)
+		x.errs.statusf("%s%s", status, trouble)
 		if open == 0 {
 			return nil
 		}

@@ -62,11 +62,12 @@ func readDialogue(file, id, questions string) (d dialogue, err error) {
 	var first struct {
 		Turns json.RawMessage `json:"turns"`
 	}
-	if json.Unmarshal(lines[0], &first) == nil && first.Turns != nil {
+	switch {
+	case json.Unmarshal(lines[0], &first) == nil && first.Turns != nil:
 		d, err = chooseLabeled(file, id, lines)
-	} else if id != "" {
+	case id != "":
 		err = fmt.Errorf("--dialogue: %s is one dialogue, with a turn in each line", clean(file))
-	} else {
+	default:
 		d, err = readTurns(file, lines)
 	}
 	if err != nil {
@@ -80,7 +81,8 @@ func readDialogue(file, id, questions string) (d dialogue, err error) {
 			return d, err
 		}
 	}
-	return d, d.check(file)
+	err = d.check(file)
+	return d, err
 }
 
 // readLines returns the lines of a file that are not blank.

@@ -468,7 +468,7 @@ func TestSnapshotsAndTimes(t *testing.T) {
 	}
 }
 
-// What is promoted names its agent: a new note and a changed field, whoever approved it, also by way of another fork. A person's
+// What is promoted names its agent: a new note and a changed field, also by way of another fork. A person's
 // change after that is the person's, and a rollback returns to what was there.
 func TestPromotedNotesNameTheirAgent(t *testing.T) {
 	t.Parallel()
@@ -486,11 +486,12 @@ func TestPromotedNotesNameTheirAgent(t *testing.T) {
 	}
 	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, "")
 	l.must(err)
-	agents := func(ref string, ids ...uuid.UUID) (out string) {
+	agents := func(ref string, ids ...uuid.UUID) string {
+		var out []string
 		for _, id := range ids {
-			out += l.note(ref, id).Provenance.Agent + "|"
+			out = append(out, l.note(ref, id).Provenance.Agent+"|")
 		}
-		return out
+		return strings.Join(out, "")
 	}
 	l.want("of the base", agents("base", one, two, made), "ada||ada|")
 	promoted := l.head("base")

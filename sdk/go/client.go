@@ -256,7 +256,7 @@ func (c *Client) DiffCollection(ctx context.Context, ref CollectionRef, options 
 
 // MergeCollection takes over what another collection of the lineage has changed. Where both changed a field, it fails with a
 // [ProblemError] whose conflicts say which, unless the strategy decides. A large merge is a job, which the answer names. With
-// [MergeRequestWaitDone] it is waited for: the answer is then what the job did, and the state of its job says whether it is done.
+// [MergeRequestWaitDone] it is waited for: the answer is then what the job did, with the state in which it ended.
 func (c *Client) MergeCollection(ctx context.Context, ref CollectionRef, in MergeRequest, options ...Option) (MergeResult, error) {
 	out, err := call[MergeResult](ctx, c, within(http.MethodPost, in, options, ref, "merge"))
 	if err != nil || out.Job == nil || in.Wait == nil || *in.Wait != MergeRequestWaitDone {

@@ -223,7 +223,7 @@ export class Collection {
   /**
    * Takes over what another collection of the lineage has changed. Where both changed a field, it throws a SlipboxError, whose
    * `problem.conflicts` say which, unless `strategy` decides. A large merge is a job, which the answer names. With `wait: 'done'`
-   * it is waited for: the answer is then what the job did, and the state of its job says whether it is done.
+   * it is waited for: the answer is then what the job did, with the state in which it ended.
    */
   async merge(input: Schemas['MergeRequest'], options?: CallOptions): Promise<Schemas['MergeResult']> {
     return this.#outcome(await this.call('post', '/v1/collections/{collection}/merge', { ...options, body: input }), input.wait, options)

@@ -300,7 +300,7 @@ class Slipbox:
 
         Where both changed a field, it raises ProblemError, whose problem.conflicts say which, unless strategy decides.
         A large merge is a job, which the answer names. wait="done" waits for it: the answer is then what the job did,
-        and the state of its job says whether it is done.
+        with the state in which it ended.
         """
         merge = {"from": from_, "strategy": strategy, "notes": notes, "kinds": kinds, "min_confidence": min_confidence}
         merge |= {
