@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 const (
@@ -103,6 +105,29 @@ func TestExperimentOfSeveral(t *testing.T) {
 		if v["asked"] != 1.0 || v["recall"] != 1.0 {
 			t.Errorf("%v", v)
 		}
+	}
+}
+
+// With a model, variants ask it by their settings, and differ in what they learn.
+func TestExperimentWithAModel(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	p := newPerson(t, "SLIPBOX_LLM=openai", "SLIPBOX_LLM_BASE_URL="+model.URL(), "SLIPBOX_LLM_MODEL=words")
+	p.login(t)
+	got := object(t, p.pipe(t, "", "experiment", write(t, "talk.jsonl", saidOfLisbon), "--questions", write(t, "asked.jsonl", askedOfLisbon),
+		"--variant", "mem0", "--variant", "quoted: mem0, extraction=quotations", "--variant", "same: mem0"))
+	for _, v := range got["variants"].([]any) {
+		if v := v.(map[string]any); v["facts"].(float64) < 1 || v["failed_jobs"] != 0.0 || v["recall"] == nil {
+			t.Errorf("%v", v)
+		}
+	}
+	differences := got["differences"].([]any)
+	quoted, same := differences[0].(map[string]any), differences[1].(map[string]any)
+	if len(quoted["notes"].([]any)) == 0 || len(same["notes"].([]any)) != 0 || same["same"].(float64) < 5 {
+		t.Errorf("the differences: %v", differences)
+	}
+	if len(model.Requests()) == 0 {
+		t.Error("the model was not asked")
 	}
 }
 
