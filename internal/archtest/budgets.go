@@ -18,7 +18,7 @@ func Budgets() map[string]int {
 		"internal/memory":                   4500,
 		"internal/memory/notes":             6850,
 		"internal/memory/block":             450,
-		"internal/memory/engine":            5050,
+		"internal/memory/engine":            5100,
 		"internal/memory/recall":            6350,
 		"internal/memory/recall/contexts":   1450,
 		"internal/memory/graph":             250,
