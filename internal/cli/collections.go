@@ -51,33 +51,7 @@ func (c *cli) fork() *cobra.Command {
 			}
 			r := request{method: http.MethodPost, path: path + "/clone", query: query, body: ask}
 			r.once(newKey())
-			if whole {
-				var got wire.CloneAccepted
-				raw, _, err := to.get(cmd.Context(), r, &got)
-				if err != nil {
-					return err
-				}
-				if c.asJSON() {
-					return c.out.json(raw)
-				}
-				return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
-			}
-			var got wire.Collection
-			raw, _, err := to.get(cmd.Context(), r, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			from := ""
-			if got.Parent != nil {
-				from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
-			}
-			if err := c.out.text("", got.Name); err != nil {
-				return err
-			}
-			return c.out.details(0, from, got.ID.String())
+			return c.cloned(cmd, to, r, whole)
 		}),
 	}
 	f := cmd.Flags()
@@ -86,6 +60,37 @@ func (c *cli) fork() *cobra.Command {
 	f.DurationVar(&ttl, "ttl", 0, "delete the fork after this `time`, such as 24h (default: never)")
 	f.BoolVar(&whole, "copy", false, "copy what is visible now by a job, in place of a fork")
 	return cmd
+}
+
+// cloned makes a fork, or the whole copy, and says what was made.
+func (c *cli) cloned(cmd *cobra.Command, to *client, r request, whole bool) error {
+	if whole {
+		var got wire.CloneAccepted
+		raw, _, err := to.get(cmd.Context(), r, &got)
+		if err != nil {
+			return err
+		}
+		if c.asJSON() {
+			return c.out.json(raw)
+		}
+		return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
+	}
+	var got wire.Collection
+	raw, _, err := to.get(cmd.Context(), r, &got)
+	if err != nil {
+		return err
+	}
+	if c.asJSON() {
+		return c.out.json(raw)
+	}
+	from := ""
+	if got.Parent != nil {
+		from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
+	}
+	if err := c.out.text("", got.Name); err != nil {
+		return err
+	}
+	return c.out.details(0, from, got.ID.String())
 }
 
 func (c *cli) facts() *cobra.Command {
