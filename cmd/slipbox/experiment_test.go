@@ -81,7 +81,7 @@ func TestExperiment(t *testing.T) {
 	}
 
 	// For people; kept; of a collection that there is.
-	p.prints(t, []string{"variant", "amem", "mem0 against amem: ", "  + Nora", "4 turns, 3 questions"}, args...)
+	p.prints(t, []string{"variant", "amem", "mem0 against amem: ", "none against amem: 4 differences, no note says the same", "  + Nora", "4 turns, 3 questions"}, args...)
 	p.prints(t, []string{"twice: is kept as experiment-", "twice against diary's: ", "no questions"},
 		"experiment", talk, "-c", "diary", "--keep", "--variant", "diary's: amem", "--variant", "twice: amem, k_neighbours=1")
 	if after := p.collectionNames(t); len(after) != len(before)+2 {

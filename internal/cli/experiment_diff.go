@@ -144,7 +144,7 @@ func (d *difference) pairLinks(links []wire.LinkChange, pairs map[string]string)
 func (x *experiment) differs(d *difference) error {
 	n := len(d.Notes) + len(d.Links)
 	head := fmt.Sprintf("%s against %s: %s, %s", d.Variant, d.Against,
-		cmp.Or(count(n, "difference", "differences"), "no differences"), cmp.Or(count(d.Same, "note says", "notes say")+" the same"))
+		cmp.Or(count(n, "difference", "differences"), "no differences"), cmp.Or(count(d.Same, "note says", "notes say"), "no note says")+" the same")
 	if err := x.out.line("\n%s", x.out.bold(clean(head))); err != nil {
 		return err
 	}
