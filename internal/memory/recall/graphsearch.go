@@ -151,19 +151,8 @@ const userKey = "user"
 // names the user: the entity of the user without a name, and that of the only speaker, if the facts
 // have one speaker only.
 func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
-	some := false
-	speakers := map[string]bool{}
-	selected := sr.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool {
-		if r.Kind == string(memory.KindFact) {
-			if key := speakerKey(r); key != "" {
-				speakers[key] = true
-			}
-		}
-		entity := r.Kind == string(memory.KindEntity)
-		some = some || entity
-		return entity
-	})
-	if !some {
+	selected := sr.service.counted(sr.index.Select(memory.OfKinds(memory.KindEntity)))
+	if selected.IsEmpty() {
 		return nil, nil
 	}
 	out, err := sr.spelledEntities(ctx, selected)
@@ -178,8 +167,8 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	words := text.Words(sr.words)
 	if slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(sr.words, w) }) {
 		keys := []string{userKey}
-		if len(speakers) == 1 {
-			keys = slices.AppendSeq(keys, maps.Keys(speakers))
+		if key := sr.onlySpeaker(); key != "" {
+			keys = append(keys, key)
 		}
 		for _, key := range keys {
 			for _, v := range sr.view.Each() {
@@ -206,6 +195,24 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 		}
 	}
 	return out, nil
+}
+
+// onlySpeaker returns the key of the entity of the person who stated all facts; "" if several did, or none with a name.
+func (sr *searchRun) onlySpeaker() string {
+	speakers, names := map[string]bool{}, map[string]bool{}
+	sr.index.Each(sr.index.Select(memory.OfKinds(memory.KindFact)), func(_ index.ID, r *filter.Record) {
+		name, _ := r.Attributes[memory.AttrName].(string)
+		if names[name] {
+			return // a name has one key
+		}
+		if key := speakerKey(r); key != "" {
+			speakers[key], names[name] = true, true
+		}
+	})
+	if len(speakers) != 1 {
+		return ""
+	}
+	return slices.Collect(maps.Keys(speakers))[0]
 }
 
 // speakerKey returns the key of the entity of the person who stated a fact; "" if an assistant did,
