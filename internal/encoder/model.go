@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // A Model is a published set of weights. There is only one version of each, so two machines always
@@ -77,16 +79,14 @@ func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := files[1].open(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := readWeights(f, files[1].Bytes)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	w.close = f.Close
-	return v, w, nil
+	var w *weights
+	err = files[1].openAndRead(dir, func(f *os.File) (err error) {
+		if w, err = readWeights(f, files[1].Bytes); err == nil {
+			w.close = f.Close
+		}
+		return err
+	})
+	return v, w, err
 }
 
 func openE5(dir string, files []File) (tokenizer, *weights, error) {
@@ -94,16 +94,15 @@ func openE5(dir string, files []File) (tokenizer, *weights, error) {
 }
 
 func openE5With(dir string, files []File, center []byte) (tokenizer, *weights, error) {
-	f, err := files[0].open(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	v, w, err := readE5(f, files[0].Bytes, center)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	w.close = f.Close
-	return v, w, nil
+	var v *unigram
+	var w *weights
+	err := files[0].openAndRead(dir, func(f *os.File) (err error) {
+		if v, w, err = readE5(f, files[0].Bytes, center); err == nil {
+			w.close = f.Close
+		}
+		return err
+	})
+	return v, w, err
 }
 
 func openE5AsMiniLM(dir string, files []File) (tokenizer, *weights, error) {
@@ -116,18 +115,25 @@ func openE5AsMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 	return v, w, err
 }
 
-// open opens the file in dir and verifies it.
-func (f File) open(dir string) (*os.File, error) {
+// openAndRead opens the file in dir, and reads it while another processor verifies it. A file that is damaged or cannot be
+// read is closed.
+func (f File) openAndRead(dir string, read func(*os.File) error) error {
 	r, err := os.Open(filepath.Join(dir, f.Name))
 	if err != nil {
-		return nil, fmt.Errorf("encoder: %w", err)
+		return fmt.Errorf("encoder: %w", err)
 	}
-	if err := f.verify(r); err != nil {
-		return nil, errors.Join(err, r.Close())
+	var damaged error
+	var verifying sync.WaitGroup
+	verifying.Go(func() { damaged = f.verify(r) })
+	err = read(r)
+	verifying.Wait()
+	if err = cmp.Or(damaged, err); err != nil {
+		return errors.Join(err, r.Close())
 	}
-	return r, nil
+	return nil
 }
 
+// verify reads the file from its beginning. What reads it meanwhile must name places.
 func (f File) verify(r *os.File) error {
 	info, err := r.Stat()
 	if err != nil {
@@ -148,14 +154,17 @@ func (f File) verify(r *os.File) error {
 
 // read returns the content of the file in dir.
 func (f File) read(dir string) ([]byte, error) {
-	r, err := f.open(dir)
+	b := make([]byte, f.Bytes)
+	var file *os.File
+	err := f.openAndRead(dir, func(r *os.File) error {
+		file = r
+		if _, err := r.ReadAt(b, 0); err != nil {
+			return fmt.Errorf("encoder: read %s: %w", r.Name(), err)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
-	b := make([]byte, f.Bytes)
-	if _, err := r.ReadAt(b, 0); err != nil {
-		return nil, fmt.Errorf("encoder: read %s: %w", r.Name(), err)
-	}
-	return b, nil
+	return b, file.Close()
 }

@@ -23,3 +23,22 @@ func (b bitset) each(yield func(i uint32)) {
 		}
 	}
 }
+
+// and returns the members of both sets.
+func (b bitset) and(o bitset) bitset {
+	out := make(bitset, len(b))
+	for i := range min(len(b), len(o)) {
+		out[i] = b[i] & o[i]
+	}
+	return out
+}
+
+// without returns the members of a set that another does not have.
+func (b bitset) without(o bitset) bitset {
+	out := make(bitset, len(b))
+	copy(out, b)
+	for i := range min(len(b), len(o)) {
+		out[i] &^= o[i]
+	}
+	return out
+}

@@ -125,7 +125,9 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 // bestByWords adds the notes found by words to best.
 func (w *workspace) bestByWords(best *top) *top {
 	for _, g := range w.found {
-		best.push(g, w.words[g])
+		if score := w.words[g]; score >= best.least {
+			best.push(g, score)
+		}
 	}
 	return best
 }

@@ -107,7 +107,8 @@ type data struct {
 	stacked    map[string]*stack     // of views whose nearest layer is this one, by stack.key
 	clock      uint64                // a counter for dropping the least recently used of both
 
-	facets facets // the values of attributes
+	facets     facets // the values of attributes
+	conditions conditions
 }
 
 func newData() *data {

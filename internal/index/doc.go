@@ -28,6 +28,9 @@
 // at a new bound is computed from the nearest lower one and the rows that began and ended since, so
 // an append costs what it changes and a copy of some flat arrays.
 //
+// A [Selection] is the part of a view that a filter matches. A layer keeps which of its rows match a condition that comes
+// again, so that a policy's conditions are compared once with each row.
+//
 // # Words
 //
 // A note is cut into passages of up to 100 tokens ([text.Passages]). Context, keywords and tags

@@ -121,7 +121,9 @@ func (q *Query) scanBlocks(l *layerView, pass bitset, best *top, from, until int
 			}
 			for rest := asked; rest != 0; rest &= rest - 1 {
 				j := bits.TrailingZeros32(rest)
-				best.push(l.base+rows[j], float64(float32(float64(out[j])*float64(bl.factor[at+j])*q.vector.factor)))
+				if score := float64(float32(float64(out[j]) * float64(bl.factor[at+j]) * q.vector.factor)); score >= best.least {
+					best.push(l.base+rows[j], score)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"math"
 	"slices"
 )
 
@@ -14,14 +15,19 @@ type ranked struct {
 // top keeps the k best rows of a view: a heap whose root is the worst of them. Equal scores are
 // ordered by note id; without a view they are not ordered.
 type top struct {
-	view *View
-	k    int
-	heap []ranked
+	view  *View
+	k     int
+	heap  []ranked
+	least float64 // no lower score is among the k best: loops compare it before they call push
 }
 
 func newTop(v *View, k int) *top {
 	const most = 512 // places that are made at once
-	return &top{view: v, k: max(k, 0), heap: make([]ranked, 0, min(max(k, 0), most))}
+	t := &top{view: v, k: max(k, 0), heap: make([]ranked, 0, min(max(k, 0), most)), least: math.Inf(-1)}
+	if t.k == 0 {
+		t.least = math.Inf(1)
+	}
+	return t
 }
 
 // compare is negative when a is better than b.
@@ -40,7 +46,7 @@ func (t *top) compare(a, b ranked) int {
 
 // rejects reports whether a score is certainly not among the k best.
 func (t *top) rejects(score float64) bool {
-	return len(t.heap) >= t.k && (t.k == 0 || score < t.heap[0].score || t.view == nil && score == t.heap[0].score)
+	return score < t.least || t.view == nil && score == t.least
 }
 
 // threshold returns the score of the k-th best row, or 0 when there are fewer.
@@ -68,9 +74,12 @@ func (t *top) push(row uint32, score float64) {
 			i = parent
 		}
 		t.heap[i] = r
+		if len(t.heap) == t.k {
+			t.least = t.heap[0].score
+		}
 		return
 	}
-	if t.compare(r, t.heap[0]) >= 0 {
+	if t.k == 0 || t.compare(r, t.heap[0]) >= 0 {
 		return
 	}
 	i := 0
@@ -89,6 +98,7 @@ func (t *top) push(row uint32, score float64) {
 		i = child
 	}
 	t.heap[i] = r
+	t.least = t.heap[0].score
 }
 
 // sorted returns the rows, best first. The heap cannot be used afterwards.

@@ -318,18 +318,6 @@ func (v *View) locateNote(note ID) (layer int, row uint32, ok bool) {
 	return 0, 0, false
 }
 
-// Selection is the part of a view that matches a filter.
-type Selection struct{ rows []bitset }
-
-// Select evaluates a filter over the visible rows of the view, once for all queries that use it. A
-// nil filter returns the nil Selection, which selects all.
-func (v *View) Select(e filter.Expr) *Selection {
-	if e == nil {
-		return nil
-	}
-	return v.SelectFunc(func(_ ID, _ int64, r *filter.Record) bool { return e.Match(r) })
-}
-
 // SelectFunc selects the visible versions for which keep returns true. It serves conditions that
 // are resolved elsewhere to version keys.
 func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool) *Selection {
@@ -346,14 +334,6 @@ func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool)
 		s.rows = append(s.rows, pass)
 	}
 	return s
-}
-
-// rowsOf returns the selected rows of a layer, a subset of the visible ones.
-func (s *Selection) rowsOf(i int, l *layerView) bitset {
-	if s == nil {
-		return l.visible
-	}
-	return s.rows[i]
 }
 
 // Hit is a note that a query found.

@@ -268,7 +268,7 @@ type DeskLister interface {
 	Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]Note, error)
 	// Past reads notes at an earlier revision; those not visible then are left out.
 	Past(ctx context.Context, ids []uuid.UUID, at Revision) ([]Note, error)
-	// Usage of notes; notes that were never used are absent.
+	// Usage of notes; those that were never used have none, or a zero one.
 	Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
 }
 

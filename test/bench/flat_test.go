@@ -33,11 +33,17 @@ func (g *gateway) pages(tb testing.TB) int {
 	return int(must[float64](tb)(strconv.ParseFloat(string(found[1]), 64)))
 }
 
+// compared returns how many notes the gateway's searches have compared with their filters. Conditions that all searches of a
+// policy have are looked up.
+func (g *gateway) compared() int { return int(g.Recall.Stats().Compared) }
+
 // flatCost is what a message and what a context cost at one size of a collection.
 type flatCost struct {
 	messages             int
 	messagePages         int // of a message, its jobs included
 	contextPages         int
+	messageCompared      int // notes that searches for a message compared with their filters
+	contextCompared      int
 	messageCPU, contexts time.Duration
 }
 
@@ -111,20 +117,22 @@ func (s *growing) settle(tb testing.TB) {
 func (s *growing) cost(tb testing.TB) flatCost {
 	tb.Helper()
 	out := flatCost{messages: s.sent}
-	read, used := s.g.pages(tb), processorTime(tb)
+	read, compared, used := s.g.pages(tb), s.g.compared(), processorTime(tb)
 	for range sampled {
 		must[[]string](tb)(s.client.AddEvolved(tb.Context(), s.c.ID.String(), []eval.Message{s.next()}))
 	}
 	s.settle(tb)
 	out.messagePages, out.messageCPU = (s.g.pages(tb)-read)/sampled, (processorTime(tb)-used)/sampled
+	out.messageCompared = (s.g.compared() - compared) / sampled
 	query := func(i int) string { return s.turns[(i*997)%min(s.sent, len(s.turns))].message.Content }
 	must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(0), 1000, 0)) // its index is up to date then
 	s.settle(tb)
-	read, used = s.g.pages(tb), processorTime(tb)
+	read, compared, used = s.g.pages(tb), s.g.compared(), processorTime(tb)
 	for i := range sampled {
 		must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(i), 1000, 0))
 	}
 	out.contextPages, out.contexts = (s.g.pages(tb)-read)/sampled, (processorTime(tb)-used)/sampled
+	out.contextCompared = (s.g.compared() - compared) / sampled
 	return out
 }
 
@@ -174,22 +182,27 @@ func BenchmarkFlat(b *testing.B) {
 	}
 }
 
-// A message and a context cost the same in a small collection and in a larger one: the store reads no more pages, for each
-// policy and with all parts of its contexts. "make nightly" compares larger sizes.
+// A message and a context cost the same in a small collection and in a larger one: the store reads no more pages, and no more
+// notes are compared with filters, for each policy and with all parts of its contexts. "make nightly" compares larger sizes.
 func TestFlat(t *testing.T) {
 	turns := saidTurns(t)
 	g := newGateway(t)
-	// memoryos looks up how often each of its sessions was read, of which there are mid_capacity at most, and reads their links.
-	perMessage := map[string]int{"memoryos": 4}
 	for _, policyName := range g.Policies.Names() {
 		costs := g.costs(t, policyName, turns, flatSizes(t, 60, 240))
 		small, large := costs[0], costs[len(costs)-1]
-		more := perMessage[policyName] * (min(large.messages, 2500) - small.messages)
-		if limit := 3*small.messagePages/2 + 400 + more; large.messagePages > limit {
+		if limit := 3*small.messagePages/2 + 400; large.messagePages > limit {
 			t.Errorf("%s: a message reads %d pages at %d messages, %d at %d", policyName, small.messagePages, small.messages, large.messagePages, large.messages)
 		}
 		if limit := 3*small.contextPages/2 + 200; large.contextPages > limit {
 			t.Errorf("%s: a context reads %d pages at %d messages, %d at %d", policyName, small.contextPages, small.messages, large.contextPages, large.messages)
+		}
+		for of, compared := range map[string][2]int{
+			"message": {small.messageCompared, large.messageCompared}, "context": {small.contextCompared, large.contextCompared},
+		} {
+			// An index that is replaced compares each note once for each condition.
+			if compared[1] > 3*compared[0]/2+20+10*large.messages/sampled {
+				t.Errorf("%s: a %s compares %d notes at %d messages, %d at %d", policyName, of, compared[0], small.messages, compared[1], large.messages)
+			}
 		}
 		t.Logf("%s: %+v %+v", policyName, small, large)
 	}

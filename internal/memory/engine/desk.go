@@ -404,7 +404,7 @@ func (d *desk) Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memory
 	if len(ids) == 0 {
 		return map[uuid.UUID]memory.Usage{}, nil
 	}
-	return d.e.store.Usage(ctx, d.s, d.v, ids)
+	return d.e.nearest.Used(ctx, d.s, d.v, ids)
 }
 
 // neighborFilter returns the filter of a note's possible neighbors.

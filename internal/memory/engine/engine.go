@@ -27,7 +27,7 @@ type Store interface {
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, int, error)
 }
 
-// NearestFinder finds notes of a view by similarity, and by a filter (internal/memory/recall).
+// NearestFinder finds notes of a view by similarity and by a filter, and knows how they were used (internal/memory/recall).
 type NearestFinder interface {
 	// Nearest returns up to q.Limit visible notes that are most similar to q.Vector by
 	// cosine, best first. It counts no access.
@@ -35,6 +35,8 @@ type NearestFinder interface {
 	// Matching returns the ids of the visible notes that match a filter, ascending. ok is false while the index is not
 	// loaded; the store answers then.
 	Matching(ctx context.Context, s tenant.Scope, v memory.View, e filter.Expr) (ids []uuid.UUID, ok bool, err error)
+	// Used returns how often notes were used, and when. It keeps the counts between calls.
+	Used(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error)
 }
 
 // Index can be rebuilt.

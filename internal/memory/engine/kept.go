@@ -135,8 +135,8 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 	return err
 }
 
-// replaceKept replaces a version in a list, or takes it out when it is not live. The list is changed in place: what it held
-// was copied out.
+// replaceKept replaces a version in a list, or takes it out when it is not live. The list is changed in place: its notes
+// were copied out.
 func replaceKept(list []memory.Note, n *memory.Note, live bool) []memory.Note {
 	i, found := searchKept(list, n.ID)
 	switch {
@@ -178,7 +178,12 @@ func pageOf(list []memory.Note, q *memory.NoteQuery) []memory.Note {
 		if q.Limit > 0 && len(out) == q.Limit {
 			break
 		}
-		if (!q.Keyed || n.Key != "") && n.Matches(q.Filter) {
+		if q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
+			continue
+		}
+		if q.Shared {
+			out = append(out, *n)
+		} else {
 			out = append(out, n.Copy())
 		}
 	}

@@ -213,10 +213,7 @@ func TestBankForgottenIsNotStale(t *testing.T) {
 // countRecall counts a recall of a note.
 func (w *world) countRecall(id uuid.UUID) {
 	w.t.Helper()
-	err := w.store.AddUsage(w.t.Context(), w.s, w.view(w.c.ID), []memory.UsageDelta{{Note: id, Accesses: 1, LastAccess: w.now()}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.recall.Recalled(w.s, w.view(w.c.ID), []uuid.UUID{id})
 }
 
 // TestBankDeletedMeanwhile: a message that is deleted while its day is summarized is not in the

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -25,13 +24,8 @@ const linkSources = "sources"
 // degraded.
 func (sr *searchRun) entityBoosts(ctx context.Context) (map[uuid.UUID]float64, error) {
 	phrases := text.Keyphrases(sr.words, search.Mem0Entities)
-	some := false
-	selected := sr.index.SelectFunc(func(_ [16]byte, _ int64, r *filter.Record) bool {
-		entity := r.Kind == string(memory.KindEntity)
-		some = some || entity
-		return entity
-	})
-	if !some || len(phrases) == 0 {
+	selected := sr.service.counted(sr.index.Select(memory.OfKinds(memory.KindEntity)))
+	if len(phrases) == 0 || selected.IsEmpty() {
 		return map[uuid.UUID]float64{}, nil
 	}
 	similar, err := sr.similarEntities(ctx, selected, phrases)

@@ -151,19 +151,8 @@ const userKey = "user"
 // names the user: the entity of the user without a name, and that of the only speaker, if the facts
 // have one speaker only.
 func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
-	some := false
-	speakers := map[string]bool{}
-	selected := sr.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool {
-		if r.Kind == string(memory.KindFact) {
-			if key := speakerKey(r); key != "" {
-				speakers[key] = true
-			}
-		}
-		entity := r.Kind == string(memory.KindEntity)
-		some = some || entity
-		return entity
-	})
-	if !some {
+	selected := sr.service.counted(sr.index.Select(memory.OfKinds(memory.KindEntity)))
+	if selected.IsEmpty() {
 		return nil, nil
 	}
 	out, err := sr.spelledEntities(ctx, selected)
@@ -175,7 +164,7 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 			out = append(out, id)
 		}
 	}
-	own, err := sr.ownEntities(ctx, speakers)
+	own, err := sr.ownEntities(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +187,14 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 }
 
 // ownEntities returns the entities of the user when the query is about oneself.
-func (sr *searchRun) ownEntities(ctx context.Context, speakers map[string]bool) (own []uuid.UUID, err error) {
+func (sr *searchRun) ownEntities(ctx context.Context) (own []uuid.UUID, err error) {
 	words := text.Words(sr.words)
 	if !slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(sr.words, w) }) {
 		return nil, nil
 	}
 	keys := []string{userKey}
-	if len(speakers) == 1 {
-		keys = slices.AppendSeq(keys, maps.Keys(speakers))
+	if key := sr.onlySpeaker(); key != "" {
+		keys = append(keys, key)
 	}
 	for _, key := range keys {
 		for _, v := range sr.view.Each() {
@@ -219,6 +208,24 @@ func (sr *searchRun) ownEntities(ctx context.Context, speakers map[string]bool) 
 		}
 	}
 	return own, nil
+}
+
+// onlySpeaker returns the key of the entity of the person who stated all facts; "" if several did, or none with a name.
+func (sr *searchRun) onlySpeaker() string {
+	speakers, names := map[string]bool{}, map[string]bool{}
+	sr.index.Each(sr.index.Select(memory.OfKinds(memory.KindFact)), func(_ index.ID, r *filter.Record) {
+		name, _ := r.Attributes[memory.AttrName].(string)
+		if names[name] {
+			return // a name has one key
+		}
+		if key := speakerKey(r); key != "" {
+			speakers[key], names[name] = true, true
+		}
+	})
+	if len(speakers) != 1 {
+		return ""
+	}
+	return slices.Collect(maps.Keys(speakers))[0]
 }
 
 // speakerKey returns the key of the entity of the person who stated a fact; "" if an assistant did,

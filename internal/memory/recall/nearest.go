@@ -29,7 +29,7 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 		return nil, err
 	}
 	_, end := r.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(Vector)))
-	hits := query.Vector(ix.Select(q.Filter), q.Limit)
+	hits := query.Vector(r.counted(ix.Select(q.Filter)), q.Limit)
 	end(nil)
 	out := make([]memory.Nearest, len(hits))
 	for i, h := range hits {
@@ -39,6 +39,15 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 		}
 	}
 	return out, nil
+}
+
+// Used returns the use of notes. It is an internal look-up, like Nearest.
+func (r *Service) Used(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	r.counter.lockBook(v.Collection.ID).mu.Unlock() // a job asks again for the same notes, so their counts are kept
+	return r.counter.usage(ctx, s, v, ids)
 }
 
 // Matching returns the ids of the visible notes that match a filter, ascending. ok is false while the index is cold, which
@@ -54,12 +63,7 @@ func (r *Service) Matching(ctx context.Context, s tenant.Scope, v memory.View, e
 	if err != nil {
 		return nil, false, err
 	}
-	ix.SelectFunc(func(note index.ID, _ int64, rec *filter.Record) bool {
-		if filter.Match(e, rec) {
-			ids = append(ids, note)
-		}
-		return false
-	})
+	ix.Each(r.counted(ix.Select(e)), func(note index.ID, _ *filter.Record) { ids = append(ids, note) })
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	return ids, true, nil
 }

@@ -77,30 +77,32 @@ func (sr *searchRun) searchPart(ctx context.Context, p *memory.Part, ranker *sea
 	if len(p.Kinds) > 0 {
 		kinds = memory.OfKinds(p.Kinds...)
 	}
-	var staged map[uuid.UUID]bool
-	if p.Stage != nil {
-		var err error
-		if staged, err = sr.searchStage(ctx, p.Stage, ranker, o); err != nil {
+	var selected *index.Selection
+	if p.Stage == nil {
+		selected = sr.selection(kinds, p.Filter)
+	} else {
+		staged, err := sr.searchStage(ctx, p.Stage, ranker, o)
+		if err != nil {
 			return foundNotes{}, err
 		}
+		selected = sr.service.counted(sr.index.SelectNotes(staged, func(r *filter.Record) bool {
+			return sr.q.matches(r) && filter.Match(kinds, r) && filter.Match(p.Filter, r)
+		}))
 	}
-	selected := sr.index.SelectFunc(func(id index.ID, _ int64, r *filter.Record) bool {
-		return (p.Stage == nil || staged[id]) && sr.q.matches(r) && filter.Match(kinds, r) && filter.Match(p.Filter, r)
-	})
 	return bestOf(sr.candidates(selected, ranker, o), p.Floor, p.K, ranker, o), nil
 }
 
 // searchStage returns the notes that are linked from the best ones of a stage. The query's own filter selects among
 // them, not among the notes of the stage.
-func (sr *searchRun) searchStage(ctx context.Context, st *memory.PartStage, ranker *search.Ranker, o search.Options) (map[uuid.UUID]bool, error) {
-	kinds := memory.OfKinds(st.Kinds...)
-	selected := sr.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool {
-		return filter.Match(kinds, r) && filter.Match(st.Filter, r)
-	})
+func (sr *searchRun) searchStage(ctx context.Context, st *memory.PartStage, ranker *search.Ranker, o search.Options) ([]index.ID, error) {
+	wanted := memory.OfKinds(st.Kinds...)
+	if st.Filter != nil {
+		wanted = filter.And{wanted, st.Filter}
+	}
+	selected := sr.service.counted(sr.index.Select(wanted))
 	found := bestOf(sr.candidates(selected, ranker, o), st.Floor, st.K, ranker, o)
-	out := map[uuid.UUID]bool{}
 	if len(found.candidates) == 0 {
-		return out, nil
+		return nil, nil
 	}
 	ids := make([]uuid.UUID, len(found.candidates))
 	for i := range found.candidates {
@@ -110,9 +112,10 @@ func (sr *searchRun) searchStage(ctx context.Context, st *memory.PartStage, rank
 	if err != nil {
 		return nil, err
 	}
+	var out []index.ID
 	for i := range links {
 		if st.Relation == "" || links[i].Relation == st.Relation {
-			out[links[i].Target] = true
+			out = append(out, links[i].Target)
 		}
 	}
 	return out, nil

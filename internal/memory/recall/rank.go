@@ -256,13 +256,27 @@ func distinct[T any](list []T, digest func(*T) int64) []T {
 
 func digestOf(s *index.Signals) int64 { return s.Digest }
 
-// selection returns the part of the view that may be hit; nil is all of it.
-func (sr *searchRun) selection() *index.Selection {
-	if sr.q.expiredBy.IsZero() {
-		return sr.index.Select(sr.q.Filter)
+// selection returns the part of the view that may be hit and satisfies further conditions, each of which may be nil; nil is
+// all of the view.
+func (sr *searchRun) selection(further ...filter.Expr) *index.Selection {
+	wanted := sr.q.Filter
+	for _, e := range further {
+		switch {
+		case wanted == nil:
+			wanted = e
+		case e != nil:
+			wanted = filter.And{wanted, e}
+		}
 	}
-	return sr.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool { return sr.q.matches(r) })
+	selected := sr.index.Select(wanted)
+	if !sr.q.expiredBy.IsZero() {
+		selected = sr.index.Narrow(selected, hasExpiry, func(r *filter.Record) bool { return !isExpired(r.Attributes, sr.q.expiredBy) })
+	}
+	return sr.service.counted(selected)
 }
+
+// hasExpiry matches the few notes that may have expired.
+var hasExpiry = &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrExpires}, Op: filter.Exists, Want: true}
 
 // usesLate reports whether late interaction has a weight.
 func usesLate(r *search.Ranker) bool {

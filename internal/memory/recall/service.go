@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -109,6 +110,7 @@ type Service struct {
 	counter   *counter
 	outages   *outages
 	turns     *fair.Gate // of searches that compute
+	compared  atomic.Int64
 	reach     func(tenant uuid.UUID) tenant.Scope
 
 	loading, refreshing, warming, saving *background

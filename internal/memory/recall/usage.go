@@ -84,13 +84,14 @@ func (c *counter) lockBook(collection uuid.UUID) *book {
 	}
 }
 
-// closeBook removes an empty book from the counter.
+// closeBook removes a book from the counter that has neither counts to write nor kept ones.
 func (c *counter) closeBook(collection uuid.UUID, b *book) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.deltas) == 0 && !b.closed {
+	b.dropOld(c.clock(), c.keepFor)
+	if len(b.deltas) == 0 && len(b.stored) == 0 && !b.closed {
 		b.closed = true
 		delete(c.books, collection)
 	}
@@ -236,6 +237,7 @@ func (c *counter) flushCollection(ctx context.Context, collection uuid.UUID) err
 	if fault.Is(err, fault.NotFound) {
 		b.mu.Lock()
 		clear(b.deltas)
+		clear(b.stored)
 		b.mu.Unlock()
 		c.closeBook(collection, b)
 		return nil
@@ -280,5 +282,10 @@ func (b *book) keep(written []memory.UsageDelta, now time.Time, keepFor time.Dur
 			b.stored[d.Note] = u
 		}
 	}
+	b.dropOld(now, keepFor)
+}
+
+// dropOld drops kept counts that are too old. The caller holds the lock.
+func (b *book) dropOld(now time.Time, keepFor time.Duration) {
 	maps.DeleteFunc(b.stored, func(_ uuid.UUID, u storedUsage) bool { return !u.isFresh(now, keepFor) })
 }

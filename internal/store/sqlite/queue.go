@@ -278,9 +278,9 @@ func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, en
 	return q.wake(ctx, tenantID, job)
 }
 
-// wake makes the jobs due that await the end of a job.
+// wake makes the jobs due that await the end of a job. Without the name of the index SQLite reads all jobs of the tenant.
 func (q *session) wake(ctx context.Context, tenantID, job uuid.UUID) error {
-	_, err := q.exec(ctx, "UPDATE jobs SET not_before = 0, awaits = zeroblob(16) WHERE tenant = ? AND awaits = ? AND awaits <> zeroblob(16)", tenantID, job)
+	_, err := q.exec(ctx, "UPDATE jobs INDEXED BY jobs_awaits SET not_before = 0, awaits = zeroblob(16) WHERE tenant = ? AND awaits = ? AND awaits <> zeroblob(16)", tenantID, job)
 	return err
 }
 

@@ -38,7 +38,7 @@ func boolOrder(b bool) int {
 func (r *run) analyzeHot(ctx context.Context) error {
 	var hot []*session
 	for _, s := range r.sessions {
-		if !s.gone && s.state.Fresh > 0 && (s.state.Due || r.heat(s) >= r.c.HeatThreshold) {
+		if !s.gone && s.state.Fresh > 0 && (s.state.Due || s.state.mayBeHot(r.c, s.usage) && r.heat(s) >= r.c.HeatThreshold) {
 			hot = append(hot, s)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -58,23 +57,37 @@ func (r *run) evict(ctx context.Context) error {
 func (r *run) victim(live []*session) *session {
 	age := slices.Clone(live)
 	slices.SortStableFunc(age, func(a, b *session) int { return compareIDs(a.note.ID, b.note.ID) })
-	candidates := age[:max(1, len(age)-max(1, r.c.MidCapacity/graceShare))]
-	return slices.MinFunc(candidates, func(a, b *session) int {
-		colder := cmp.Compare(r.heat(a), r.heat(b))
-		if r.c.Eviction == EvictColdest {
-			return cmp.Or(colder, compareIDs(a.note.ID, b.note.ID))
+	var best *session
+	var least rank
+	for i, s := range age[:max(1, len(age)-max(1, r.c.MidCapacity/graceShare))] { // of equal ones the oldest
+		if of := r.rankOf(s); i == 0 || of.compare(least) < 0 {
+			best, least = s, of
 		}
-		return cmp.Or(cmp.Compare(a.usage.AccessCount, b.usage.AccessCount), strings.Compare(visitOrder(a), visitOrder(b)), colder, compareIDs(a.note.ID, b.note.ID))
-	})
+	}
+	return best
 }
 
-// visitOrder returns the last visit of a session as a text that sorts by time; one that cannot be read is the oldest.
-func visitOrder(s *session) string {
-	at, err := time.Parse(time.RFC3339Nano, s.state.Visited(s.usage))
-	if err != nil {
-		return ""
+// rank says how early a session leaves.
+type rank struct {
+	read  int64
+	visit time.Time // the last one; zero when it cannot be read
+	heat  float64
+}
+
+// rankOf returns the rank of a session: by its heat alone where the coldest one leaves.
+func (r *run) rankOf(s *session) (out rank) {
+	if r.c.Eviction != EvictColdest {
+		out.read = s.usage.AccessCount
+		if at, err := time.Parse(time.RFC3339Nano, s.state.Visited(s.usage)); err == nil {
+			out.visit = at
+		}
 	}
-	return at.UTC().Format("2006-01-02T15:04:05.000000000")
+	out.heat = r.heat(s)
+	return out
+}
+
+func (a rank) compare(b rank) int {
+	return cmp.Or(cmp.Compare(a.read, b.read), a.visit.Compare(b.visit), cmp.Compare(a.heat, b.heat))
 }
 
 func (r *run) evictReason(s *session, live int) string {

@@ -2,6 +2,7 @@ package memoryos
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -40,27 +41,30 @@ func (c *Config) Heat(visits, interaction int64, recency float64) float64 {
 	return c.Alpha*float64(visits) + c.Beta*float64(interaction) + c.Gamma*recency
 }
 
-// jaccard returns how many keywords two lists share, as a share of all that they have, in any letter case. Of two
-// empty lists it is 0.
-func jaccard(a, b []string) float64 {
-	in := map[string]int{} // 1: in a, 2: in b, 3: in both
-	for bit, list := range [][]string{a, b} {
-		for _, k := range list {
-			if k = text.Fold(k); k != "" {
-				in[k] |= bit + 1
-			}
+// foldAll returns keywords in the form in which they are compared, each once.
+func foldAll(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, k := range list {
+		if k = text.Fold(k); k != "" && !slices.Contains(out, k) {
+			out = append(out, k)
 		}
 	}
-	if len(in) == 0 {
-		return 0
-	}
+	return out
+}
+
+// jaccard returns how many keywords two lists share, as a share of all that they have. Both are folded. Of two empty lists it
+// is 0.
+func jaccard(a, b []string) float64 {
 	both := 0
-	for _, of := range in {
-		if of == 1|2 {
+	for _, k := range b {
+		if slices.Contains(a, k) {
 			both++
 		}
 	}
-	return float64(both) / float64(len(in))
+	if both == 0 {
+		return 0
+	}
+	return float64(both) / float64(len(a)+len(b)-both)
 }
 
 // match returns how well a theme fits a session: the cosine of their vectors, and weight times the Jaccard

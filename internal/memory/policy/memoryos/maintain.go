@@ -55,6 +55,16 @@ type session struct {
 	changed bool
 	gone    bool
 	newest  []*midPage // pages that this decision added
+
+	keywords []string // those of the note as it was read, folded
+}
+
+// folded returns the keywords of a session, folded.
+func (s *session) folded() []string {
+	if s.isNew || s.changed {
+		return foldAll(s.note.Keywords)
+	}
+	return s.keywords
 }
 
 // midPage is a pair of the middle tier.
@@ -123,7 +133,7 @@ func (r *run) decision() memory.Decision {
 			continue
 		}
 		s.note.Attributes = s.state.attributes(s.note.Attributes)
-		r.dec.Puts = append(r.dec.Puts, s.note)
+		r.dec.Puts = append(r.dec.Puts, s.note.Copy())
 	}
 	for _, id := range sortedPages(r.pages) {
 		pg := r.pages[id]
@@ -172,13 +182,16 @@ func (r *run) sessionOf(id uuid.UUID) *session {
 
 // loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
 func (r *run) loadSessions(ctx context.Context) error {
-	err := policy.EachNote(ctx, r.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSession}, ReadOptions: memory.ReadOptions{Vector: true}}, func(n *memory.Note) {
-		state, err := ReadSession(n)
-		if err != nil {
-			r.damage(Damaged{n.ID, err.Error()})
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSession}, ReadOptions: memory.ReadOptions{Vector: true, Shared: true}}
+	err := policy.EachNote(ctx, r.d, q, func(n *memory.Note) {
+		is := r.p.known.read(n)
+		if is.damage != nil {
+			r.damage(Damaged{n.ID, is.damage.Error()})
 			return
 		}
-		r.sessions = append(r.sessions, &session{note: *n, state: state})
+		s := &session{note: *n, state: is.state, keywords: is.keywords}
+		s.note.Provenance.Sources = slices.Clip(n.Provenance.Sources) // others hold them, and pages may be added
+		r.sessions = append(r.sessions, s)
 	})
 	if err != nil {
 		return err

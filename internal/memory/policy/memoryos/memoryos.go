@@ -59,6 +59,7 @@ type Policy struct {
 	calls       *Calls
 	description memory.PolicyDescription
 	models      []string // names that policy_config.model may have
+	known       known
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection

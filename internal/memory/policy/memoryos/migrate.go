@@ -404,12 +404,13 @@ func describe(n *memory.Note, t *Theme) {
 func (r *run) bestMatch(t *Theme, vector []float32) (*session, float64) {
 	var best *session
 	most := 0.0
+	keywords := foldAll(t.Keywords)
 	for _, s := range r.sessions {
 		if s.gone {
 			continue
 		}
 		like, _ := memory.Cosine(vector, s.note.Vector)
-		if m := match(like, r.c.KeywordWeight, t.Keywords, s.note.Keywords); best == nil || m > most {
+		if m := match(like, r.c.KeywordWeight, keywords, s.folded()); best == nil || m > most {
 			best, most = s, m
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,8 +39,43 @@ func ReadSession(n *memory.Note) (SessionState, error) {
 	return s, nil
 }
 
-// sessionOfAttributes reads the state that attributes writes, without a detour over JSON: each decision reads all sessions.
-// What has another form is decoded as JSON.
+// maxKnown bounds the versions of sessions of which is kept what was read.
+const maxKnown = 20_000
+
+// known keeps what was read of versions of sessions: a decision looks at all of them, of which few have changed since the
+// one before.
+type known struct {
+	mu sync.Mutex
+	of map[memory.Version]*readSession
+}
+
+// readSession is what a version of a session says. It is shared.
+type readSession struct {
+	state    SessionState
+	damage   error
+	keywords []string // folded, each once
+}
+
+// read returns what a session says.
+func (k *known) read(n *memory.Note) *readSession {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := k.of[n.Version()]; r != nil {
+		return r
+	}
+	r := &readSession{keywords: foldAll(n.Keywords)}
+	r.state, r.damage = ReadSession(n)
+	if k.of == nil || len(k.of) >= maxKnown {
+		k.of = map[memory.Version]*readSession{}
+	}
+	if n.From > 0 { // it is stored
+		k.of[n.Version()] = r
+	}
+	return r
+}
+
+// sessionOfAttributes reads the state that attributes writes, without a detour over JSON. What has another form is decoded as
+// JSON.
 func sessionOfAttributes(of map[string]any) (s SessionState, err error) {
 	plain := true
 	text := func(name string, into *string) {
@@ -99,6 +135,11 @@ func (s *SessionState) Visited(u memory.Usage) string {
 		return formatVisit(u.LastAccess)
 	}
 	return s.LastVisit
+}
+
+// mayBeHot reports whether the heat of a session can reach the threshold, however recent its last visit is.
+func (s *SessionState) mayBeHot(c *Config, u memory.Usage) bool {
+	return c.Heat(s.Visits(u), s.Interaction, 1) >= c.HeatThreshold
 }
 
 // Heat returns the heat of a session now, and its recency.

@@ -1,0 +1,209 @@
+package index
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
+
+// Bounds of the conditions whose rows a layer keeps.
+const (
+	maxConditions      = 32
+	maxConditionValues = 8 // of a list; a longer one is a caller's own
+)
+
+// conditions keeps which rows of a layer match the conditions that many searches have, such as those on kinds that
+// a policy sets. The record of a row never changes, so only rows that came later are looked at.
+type conditions struct {
+	mu    sync.Mutex
+	of    map[string]*condition
+	clock uint64
+}
+
+// condition is a leaf of filters. Its rows are kept from its second use on.
+type condition struct {
+	rows bitset // of the first n, replaced rather than changed
+	n    int
+	used uint64
+}
+
+// conditionKey identifies a leaf that may be kept; ok is false for others, such as those on times.
+func conditionKey(l *filter.Leaf) (key string, ok bool) {
+	switch l.Field { // the others have too many values, or are compared with texts of their own
+	case filter.Kind, filter.Category, filter.State, filter.Attributes:
+	default:
+		return "", false
+	}
+	if l.Op != filter.Eq && l.Op != filter.In && l.Op != filter.Exists || len(l.Values) > maxConditionValues {
+		return "", false
+	}
+	b := fmt.Appendf(nil, "%s %s %t", l.Field, l.Op, l.Want)
+	for _, p := range l.Path {
+		b = fmt.Appendf(b, " %q", p)
+	}
+	for _, v := range l.Values {
+		if v.Type != filter.Text {
+			return "", false
+		}
+		b = fmt.Appendf(b, " =%q", v.Text)
+	}
+	return string(b), true
+}
+
+// matching returns the rows of a condition among the given ones, and how many records were compared for it; ok is false
+// when they are not kept.
+func (c *conditions) matching(leaf *filter.Leaf, rows []entry) (all bitset, compared int, ok bool) {
+	key, ok := conditionKey(leaf)
+	if !ok {
+		return nil, 0, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[string]*condition{}
+	}
+	c.clock++
+	k, known := c.of[key]
+	if !known {
+		if len(c.of) >= maxConditions {
+			forgetOldest(c.of, func(k *condition) uint64 { return k.used })
+		}
+		c.of[key] = &condition{used: c.clock}
+		return nil, 0, false
+	}
+	k.used = c.clock
+	if compared = len(rows) - k.n; compared <= 0 {
+		return k.rows, 0, true
+	}
+	more := newBitset(len(rows))
+	copy(more, k.rows)
+	for row := k.n; row < len(rows); row++ {
+		if r := rows[row].record; r != nil && leaf.Match(r) {
+			more.set(uint32(row)) //nolint:gosec // row numbers fit 32 bits
+		}
+	}
+	k.rows, k.n = more, len(rows)
+	return k.rows, compared, true
+}
+
+// Selection is the part of a view that matches a filter.
+type Selection struct {
+	rows []bitset
+	// Compared is how many records were looked at to find it. Conditions that many searches have are looked up.
+	Compared int
+}
+
+// Select evaluates a filter over the visible rows of the view, once for all queries that use it. A
+// nil filter returns the nil Selection, which selects all.
+func (v *View) Select(e filter.Expr) *Selection {
+	if e == nil {
+		return nil
+	}
+	s := &Selection{rows: make([]bitset, len(v.layers))}
+	for i := range v.layers {
+		s.rows[i] = s.matching(&v.layers[i], e, v.layers[i].visible)
+	}
+	return s
+}
+
+// matching returns those of some rows of a layer that match a filter. It does not change the given set, which may be the result.
+func (s *Selection) matching(l *layerView, e filter.Expr, of bitset) bitset {
+	switch e := e.(type) {
+	case filter.And:
+		for _, term := range e {
+			if term != nil {
+				of = s.matching(l, term, of)
+			}
+		}
+		return of
+	case filter.Or:
+		out, rest := newBitset(64*len(of)), of
+		for _, term := range e {
+			found := s.matching(l, term, rest)
+			rest = rest.without(found)
+			for i := range found {
+				out[i] |= found[i]
+			}
+		}
+		return out
+	case filter.Not:
+		return of.without(s.matching(l, e.Term, of))
+	case *filter.Leaf:
+		if all, compared, ok := l.data.conditions.matching(e, l.rows); ok {
+			s.Compared += compared
+			return of.and(all)
+		}
+	}
+	return s.comparing(l, of, e.Match)
+}
+
+// comparing returns those of some rows of a layer for whose records keep returns true.
+func (s *Selection) comparing(l *layerView, of bitset, keep func(*filter.Record) bool) bitset {
+	out := newBitset(64 * len(of))
+	of.each(func(row uint32) {
+		s.Compared++
+		if keep(l.rows[row].record) {
+			out.set(row)
+		}
+	})
+	return out
+}
+
+// Narrow returns the part of a selection whose records keep returns true for, among those that a filter matches; records that
+// it does not match stay.
+func (v *View) Narrow(sel *Selection, among filter.Expr, keep func(*filter.Record) bool) *Selection {
+	out := &Selection{rows: make([]bitset, len(v.layers))}
+	for i := range v.layers {
+		l := &v.layers[i]
+		all := sel.rowsOf(i, l)
+		asked := out.matching(l, among, all)
+		out.rows[i] = all.without(asked.without(out.comparing(l, asked, keep)))
+	}
+	if sel != nil {
+		out.Compared += sel.Compared
+	}
+	return out
+}
+
+// SelectNotes selects the visible versions of some notes for whose records keep returns true.
+func (v *View) SelectNotes(notes []ID, keep func(*filter.Record) bool) *Selection {
+	s := &Selection{rows: make([]bitset, len(v.layers)), Compared: len(notes)}
+	for i := range v.layers {
+		s.rows[i] = newBitset(len(v.layers[i].visible) * 64)
+	}
+	for _, note := range notes {
+		if i, row, ok := v.locateNote(note); ok && keep(v.layers[i].rows[row].record) {
+			s.rows[i].set(row)
+		}
+	}
+	return s
+}
+
+// Each calls yield with the versions of a selection.
+func (v *View) Each(sel *Selection, yield func(note ID, r *filter.Record)) {
+	for i := range v.layers {
+		l := &v.layers[i]
+		sel.rowsOf(i, l).each(func(row uint32) { yield(l.rows[row].note, l.rows[row].record) })
+	}
+}
+
+// IsEmpty reports whether a selection has no version.
+func (s *Selection) IsEmpty() bool {
+	for _, rows := range s.rows {
+		for _, word := range rows {
+			if word != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rowsOf returns the selected rows of a layer, a subset of the visible ones.
+func (s *Selection) rowsOf(i int, l *layerView) bitset {
+	if s == nil {
+		return l.visible
+	}
+	return s.rows[i]
+}

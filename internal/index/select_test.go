@@ -1,0 +1,115 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
+
+// drawnFilter returns a filter of a few conditions, some of which recur.
+func drawnFilter(r *rand.Rand, deep int) filter.Expr {
+	if deep > 0 && r.IntN(3) > 0 {
+		a, b := drawnFilter(r, deep-1), drawnFilter(r, deep-1)
+		return []filter.Expr{filter.And{a, b}, filter.Or{a, b}, filter.Not{Term: a}, filter.And{}, filter.Or{}}[r.IntN(5)]
+	}
+	name := func() string { return string(rune('a' + r.IntN(3))) }
+	return []filter.Expr{
+		filter.TextIs(filter.Kind, name()), filter.TextIs(filter.Category, name(), name()), filter.TextIs(filter.State, name()),
+		filter.AttributeIs("of", name()),
+		&filter.Leaf{Field: filter.Attributes, Path: []string{"of"}, Op: filter.Exists, Want: r.IntN(2) == 0},
+		&filter.Leaf{Field: filter.Kind, Op: filter.Ne, Values: filter.TextValues([]string{name()})},
+		&filter.Leaf{Field: filter.OccurredAt, Op: filter.Lt, Values: []filter.Value{{Type: filter.Time, Time: day(r.IntN(20))}}},
+	}[r.IntN(7)]
+}
+
+func day(n int) time.Time { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC) }
+
+func drawnRow(r *rand.Rand, n int, from int64) Row {
+	name := func() string { return string(rune('a' + r.IntN(3))) }
+	row := Row{Note: noteID(n), From: from, Content: "kiln", Record: filter.Record{Kind: name(), Category: name(), State: name(), OccurredAt: day(r.IntN(20))}}
+	if r.IntN(2) == 0 {
+		row.Record.Attributes = map[string]any{"of": name()}
+	}
+	return row
+}
+
+// selected returns the notes of a selection.
+func selected(v *View, s *Selection) (out []ID) {
+	v.Each(s, func(note ID, _ *filter.Record) { out = append(out, note) })
+	slices.SortFunc(out, func(a, b ID) int { return slices.Compare(a[:], b[:]) })
+	return out
+}
+
+// A selection is the versions that the filter matches, in forks and at every revision, though what earlier ones have found is
+// used again.
+func TestSelectIsMatch(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 3))
+	base := newTestLayer(t, 0)
+	fork, err := NewLayer(Config{Start: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := int64(1); at <= 60; at++ {
+		l, bounds := base, []Bound{{base, at}}
+		if at > 40 {
+			l, bounds = fork, []Bound{{fork, at}, {base, 40}}
+		}
+		mustApply(t, l, at, drawnRow(r, r.IntN(30)+1, at))
+		if at%20 == 0 {
+			base.Erase(noteID(r.IntN(30) + 1))
+		}
+		v, err := Open(bounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 40 {
+			e := drawnFilter(r, 2)
+			want := selected(v, v.SelectFunc(func(_ ID, _ int64, rec *filter.Record) bool { return e.Match(rec) }))
+			if got := selected(v, v.Select(e)); !slices.Equal(got, want) {
+				t.Fatalf("at %d, %#v: %v, want %v", at, e, got, want)
+			}
+			kept := func(rec *filter.Record) bool { return rec.Kind != "a" }
+			among := drawnFilter(r, 1)
+			want = selected(v, v.SelectFunc(func(_ ID, _ int64, rec *filter.Record) bool { return e.Match(rec) && (!among.Match(rec) || kept(rec)) }))
+			if got := selected(v, v.Narrow(v.Select(e), among, kept)); !slices.Equal(got, want) {
+				t.Fatalf("at %d, %#v narrowed: %v, want %v", at, e, got, want)
+			}
+		}
+	}
+}
+
+// A condition that comes again compares only records that are new, however many there are.
+func TestSelectComparesOnce(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 0)
+	r := rand.New(rand.NewPCG(5, 5))
+	e := filter.And{
+		filter.Not{Term: filter.TextIs(filter.Category, "b")}, filter.TextIs(filter.Kind, "a", "b"), filter.AttributeIs("of", "a"),
+		&filter.Leaf{Field: filter.Attributes, Path: []string{"gone"}, Op: filter.Exists, Want: true},
+	}
+	compare := func(at int64, sel func(*View) *Selection) int {
+		v, err := Open([]Bound{{l, at}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sel(v).Compared
+	}
+	policy := func(v *View) *Selection { return v.Select(e) }
+	for at := int64(1); at <= 1000; at++ {
+		mustApply(t, l, at, drawnRow(r, int(at), at))
+		if n := compare(at, policy); at > 2 && n > len(e) {
+			t.Fatalf("at %d: %d records were compared", at, n)
+		}
+		if at%100 == 0 { // a caller's own conditions do not displace those of a policy
+			for i := range 2 * maxConditions {
+				compare(at, func(v *View) *Selection { return v.Select(filter.AttributeIs("of", fmt.Sprint(at, i))) })
+				compare(at, policy)
+			}
+		}
+	}
+}
