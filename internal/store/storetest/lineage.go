@@ -88,7 +88,7 @@ func merges(_ *testing.T, w *world) {
 	w.add(c.ID, "a")
 	from := memory.MergedFrom{Collection: uuid.New(), Revision: 7, Notes: []uuid.UUID{uuid.New()}}
 	merge := func(id uuid.UUID, read memory.Revision) (memory.Written, error) {
-		o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Read: read}
+		o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Reads: []memory.View{w.viewAt(id, read)}}
 		return w.Write(w.ctx, w.all, id, o, func(_ context.Context, tx memory.Tx) error { return errOf(tx.Put(w.ctx, memory.Note{Content: "m"})) })
 	}
 	at := must(merge(c.ID, 1))(w.t).Revision
