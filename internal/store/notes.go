@@ -107,10 +107,6 @@ type LogRows interface {
 	LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]LinkBegun, error)
 	// CountChangesets counts those up to a revision, of a cause, from one time on and before another, by day.
 	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error)
-	// TouchedNotes lists the notes with a version that began in a span, sorted.
-	TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]uuid.UUID, error)
-	// TouchedLinks lists the links with a version that began in a span.
-	TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.LinkID, error)
 	// ListMerges lists the changesets of a span that have MergedFrom and are not undone by one of it, newest first.
 	ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error)
 }

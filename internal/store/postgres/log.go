@@ -89,31 +89,6 @@ func (q *session) SetEmbedder(_ context.Context, tenantID, collection uuid.UUID,
 	return nil
 }
 
-// TouchedNotes implements store.LogRows.
-func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = $1 AND n.layer = $2 AND n.bytes >= 0 AND (n.from_rev, n.id) > ($3, $5) AND n.from_rev <= $4 ORDER BY n.id",
-		[]any{tenantID, span.Layer, rev(span.After), rev(span.To), uuid.Max}, func(rows pgx.Rows) error {
-			var id uuid.UUID
-			err := rows.Scan(&id)
-			out = append(out, id)
-			return err
-		})
-	return out, err
-}
-
-// TouchedLinks implements store.LogRows.
-func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
-	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
- WHERE l.tenant = $1 AND l.layer = $2 AND (l.from_rev, l.source) > ($3, $5) AND l.from_rev <= $4 AND l.confidence >= 0`,
-		[]any{tenantID, span.Layer, rev(span.After), rev(span.To), uuid.Max}, func(rows pgx.Rows) error {
-			var id memory.LinkID
-			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
-			out = append(out, id)
-			return err
-		})
-	return out, err
-}
-
 // ListMerges implements store.LogRows.
 func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
 	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from::text FROM changesets c

@@ -92,31 +92,6 @@ func (q *session) SetEmbedder(ctx context.Context, tenantID, collection uuid.UUI
 	return err
 }
 
-// TouchedNotes implements store.LogRows.
-func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.from_rev > ? AND n.from_rev <= ? ORDER BY n.id",
-		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
-			var id uuid.UUID
-			err := rows.Scan(&id)
-			out = append(out, id)
-			return err
-		})
-	return out, err
-}
-
-// TouchedLinks implements store.LogRows.
-func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
-	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
- WHERE l.tenant = ? AND l.layer = ? AND l.from_rev > ? AND l.from_rev <= ? AND l.confidence >= 0`,
-		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
-			var id memory.LinkID
-			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
-			out = append(out, id)
-			return err
-		})
-	return out, err
-}
-
 // ListMerges implements store.LogRows.
 func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
 	err = q.each(ctx, "SELECT "+changesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
