@@ -19,6 +19,7 @@ func deepCases() []testCase {
 	return []testCase{
 		{"Beside", flattenBeside},
 		{"Reads", mergeReads},
+		{"Proposals", eraseProposals},
 	}
 }
 
@@ -247,4 +248,28 @@ func mergeReads(_ *testing.T, w *world) {
 	must(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{}))(w.t)
 	w.wantFault(merge(c.ID, w.view(c.ID), gone), fault.NotFound)
 	w.assertf(!ran && len(w.contents(w.view(c.ID))) == 1, "nothing was written: %v", w.contents(w.view(c.ID)))
+}
+
+// eraseProposals: what is erased from a fork is erased from the proposals to merge it, and from no others.
+func eraseProposals(_ *testing.T, w *world) {
+	c := w.collection("c")
+	f, g := w.mustFork(c.ID, -1, "f"), w.mustFork(c.ID, -1, "g")
+	n, stays := w.add(f.ID, "mark"), w.add(f.ID, "stays")
+	propose := func(from uuid.UUID, note memory.Note) {
+		w.write(c.ID, func(tx memory.Tx) error {
+			merge := &memory.ReviewMerge{Collection: from, Revision: 1, Strategy: "ours"}
+			_, err := tx.OpenReview(w.ctx, memory.Review{Trigger: note.ID, Changes: []memory.ReviewChange{{Note: note.ID, After: &note, Merge: merge}}})
+			return err
+		})
+	}
+	propose(f.ID, n)
+	propose(f.ID, stays)
+	propose(g.ID, n)
+	w.delete(f.ID, n.ID)
+	out := must(w.EraseNotes(w.ctx, w.all, f.ID, []uuid.UUID{n.ID}, nil, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	left := must(w.ListReviews(w.ctx, w.all, memory.ReviewQuery{Collection: c.ID}))(w.t)
+	w.assertf(out.Reviews == 1 && len(left) == 2, "%d were erased, %d are left", out.Reviews, len(left))
+	for _, r := range left {
+		w.assertf(r.Trigger == stays.ID || r.Merge().Collection == g.ID, "the proposal is still there: %+v", r)
+	}
 }
