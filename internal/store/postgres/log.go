@@ -44,11 +44,11 @@ func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.
 }
 
 // CountChangesets implements store.LogRows.
-func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
+func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span memory.Span, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
 	days := map[string]int64{}
 	err := q.each(ctx, `SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), count(*) FROM changesets
- WHERE tenant = $1 AND collection = $2 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6 GROUP BY 1`,
-		[]any{tenantID, collection, rev(to), string(cause), from, before}, func(rows pgx.Rows) error {
+ WHERE tenant = $1 AND collection = $2 AND revision > $7 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6 GROUP BY 1`,
+		[]any{tenantID, span.Layer, rev(span.To), string(cause), from, before, rev(span.After)}, func(rows pgx.Rows) error {
 			var day string
 			var n int64
 			err := rows.Scan(&day, &n)

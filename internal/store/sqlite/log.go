@@ -49,11 +49,11 @@ func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.
 }
 
 // CountChangesets implements store.LogRows.
-func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
+func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span memory.Span, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
 	days := map[string]int64{}
 	err := q.each(ctx, `SELECT date(at / 1000000, 'unixepoch'), count(*) FROM changesets
- WHERE tenant = ? AND collection = ? AND revision <= ? AND cause = ? AND at >= ? AND at < ? GROUP BY 1`,
-		[]any{tenantID, collection, to, cause, from, before}, func(rows *sql.Rows) error {
+ WHERE tenant = ? AND collection = ? AND revision > ? AND revision <= ? AND cause = ? AND at >= ? AND at < ? GROUP BY 1`,
+		[]any{tenantID, span.Layer, span.After, span.To, cause, from, before}, func(rows *sql.Rows) error {
 			var day string
 			var n int64
 			err := rows.Scan(&day, &n)

@@ -212,6 +212,7 @@ func (w *world) picture(id uuid.UUID) string {
 		shared, ok := memory.Shared(&base, &v)
 		fmt.Fprintln(&out, l, shared, ok, must(w.Touched(w.ctx, w.all, base, v))(w.t))
 	}
+	fmt.Fprintln(&out, "own adds", must(w.CountChangesets(w.ctx, w.all, v, memory.CauseAdd, time.Time{}, w.clock.Now().Add(time.Hour)))(w.t))
 	for _, c := range must(w.Changes(w.ctx, w.all, v, 0, 0))(w.t) {
 		fmt.Fprintln(&out, c.Revision, c.Cause, c.Notes, c.Links)
 	}
