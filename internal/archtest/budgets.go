@@ -55,7 +55,7 @@ func Budgets() map[string]int {
 		"internal/cache":                    600,
 		"internal/encoder":                  2750,
 		"internal/said":                     600,
-		"internal/index":                    4900,
+		"internal/index":                    5050,
 		"internal/snapshot":                 270,
 		"internal/search":                   1700,
 		"internal/filter":                   1000,
