@@ -287,15 +287,12 @@ func (c *Service) createNamed(ctx context.Context, s tenant.Scope, source string
 	if ask.Name != "" {
 		return c.store.CreateCollection(ctx, s, ask)
 	}
-	taken, err := c.cloneNames(ctx, s, ask.Agent, source)
-	if err != nil {
-		return memory.CollectionCreated{}, err
-	}
-	for n := 1; ; n++ {
-		ask.Name = cloneName(source, n)
-		if taken[ask.Name] {
-			continue
+	for {
+		n, err := c.freeNumber(ctx, s, ask.Agent, source)
+		if err != nil {
+			return memory.CollectionCreated{}, err
 		}
+		ask.Name = cloneName(source, n)
 		made, err := c.store.CreateCollection(ctx, s, ask)
 		if f, _ := asFault(err); fault.Is(err, fault.Exists) && len(f.Fields) == 0 && ctx.Err() == nil {
 			continue // a concurrent request took the name, not the External
@@ -315,32 +312,39 @@ func cloneName(source string, n int) string {
 	return source[:min(len(source), tenant.MaxName-len(suffix))] + suffix
 }
 
-// cloneNames returns the names of the owner's collections that may be default names of
-// clones of the source.
-func (c *Service) cloneNames(ctx context.Context, s tenant.Scope, owner uuid.UUID, source string) (map[string]bool, error) {
-	// A long name is truncated to at least this length, with a number of up to 12 digits.
-	prefix := source[:min(len(source), tenant.MaxName-len(cloneSuffix)-13)]
-	if prefix == source {
-		prefix += cloneSuffix
+// freeNumber returns the number of a default name that is free while the one before it is taken. It looks at few names, however many
+// clones there are.
+func (c *Service) freeNumber(ctx context.Context, s tenant.Scope, owner uuid.UUID, source string) (int, error) {
+	taken := func(n int) (bool, error) {
+		name := cloneName(source, n)
+		first := name + "\x00" + uuid.Nil.String()
+		page, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{Agent: &owner, After: first, Limit: 1})
+		return len(page) > 0 && page[0].Name == name, err
 	}
-	taken := map[string]bool{}
-	for after := prefix + "\x00" + uuid.Nil.String(); ; {
-		page, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{Agent: &owner, After: after, Limit: memory.MaxPage})
+	low, high := 0, 1 // the first is taken, or there is none
+	for {
+		is, err := taken(high)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		for i := range page {
-			if !strings.HasPrefix(page[i].Name, prefix) {
-				return taken, nil
-			}
-			taken[page[i].Name] = true
+		if !is {
+			break
 		}
-		if len(page) < memory.MaxPage {
-			return taken, nil
-		}
-		last := page[len(page)-1]
-		after = last.Name + "\x00" + last.ID.String()
+		low, high = high, 2*high
 	}
+	for high-low > 1 {
+		middle := (low + high) / 2
+		is, err := taken(middle)
+		if err != nil {
+			return 0, err
+		}
+		if is {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high, nil
 }
 
 // result returns a clone with its counts.

@@ -267,6 +267,43 @@ func TestCloneDefaults(t *testing.T) {
 	}
 }
 
+// listed counts the lists of collections.
+type listed struct {
+	clone.Store
+	lists atomic.Int64
+}
+
+func (c *listed) ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error) {
+	c.lists.Add(1)
+	return c.Store.ListCollections(ctx, s, q)
+}
+
+// TestDefaultNamesOfAFleet: a default name is found without a look at all others, also when some are free again or taken at once.
+func TestDefaultNamesOfAFleet(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	l.collection(notes.CollectionInput{Name: "base"})
+	for i := range 100 {
+		if got := l.clone(l.all, "base", clone.Input{}).Collection.Name; i > 0 && got != fmt.Sprint("base__clone-", i+1) {
+			t.Fatalf("name %d is %s", i, got)
+		}
+	}
+	counted := &listed{Store: l.store}
+	clones, err := clone.New(clone.Deps{Store: counted, Agents: l.store}, clone.Config{})
+	l.must(err)
+	_, err = clones.Clone(t.Context(), l.all, "base", clone.Input{}, memory.Request{})
+	l.must(err)
+	if n := counted.lists.Load(); n > 16 {
+		t.Errorf("%d lists for one name", n)
+	}
+	l.must(l.collections.Delete(t.Context(), l.all, "base__clone-40", false))
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() { l.clone(l.all, "base", clone.Input{}) })
+	}
+	group.Wait()
+}
+
 // C067: a copy in batches of a given size, resumed after an interruption; its
 // removal leaves no rows.
 func TestCopyInBatches(t *testing.T) {

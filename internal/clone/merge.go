@@ -194,6 +194,9 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 	return p, nil
 }
 
+// reads are the views that the plan is made of.
+func (p *mergePlan) reads() []memory.View { return []memory.View{p.ours, p.theirs} }
+
 func checkMergeable(ours, theirs *memory.Collection) error {
 	switch {
 	case ours.ID == theirs.ID:
@@ -443,7 +446,7 @@ func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
 	if p.chosen {
 		from.Notes = p.ids
 	}
-	o := memory.WriteOptions{Cause: memory.CauseMerge, Long: true, Job: in.job, MergedFrom: &from, Read: p.ours.At, Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: memory.CauseMerge, Long: true, Job: in.job, MergedFrom: &from, Reads: p.reads(), Audit: []memory.AuditEntry{{
 		Action: "collection.merge", Target: p.ours.Collection.ID.String(),
 		Detail: map[string]any{"from": p.theirs.Collection.ID.String(), "revision": int64(from.Revision), "strategy": string(p.strategy)},
 	}}}

@@ -27,7 +27,7 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 		out = written
 		p.only(rest)
 	}
-	o := memory.WriteOptions{Cause: memory.CauseReview, Audit: []memory.AuditEntry{{
+	o := memory.WriteOptions{Cause: memory.CauseReview, Reads: p.reads(), Audit: []memory.AuditEntry{{
 		Action: "collection.merge.propose", Target: p.ours.Collection.ID.String(), Detail: map[string]any{"from": p.theirs.Collection.ID.String()},
 	}}}
 	w, err := p.c.store.Write(ctx, p.s, p.ours.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {

@@ -87,7 +87,7 @@ func (c *Service) rollback(ctx context.Context, s tenant.Scope, ref string, in *
 	p.choose(&MergeInput{})
 	o := memory.WriteOptions{
 		Long:  true,
-		Cause: memory.CauseRollback, Job: in.job, MergedFrom: &memory.MergedFrom{Collection: now.Collection.ID, Revision: in.To}, Read: now.At,
+		Cause: memory.CauseRollback, Job: in.job, MergedFrom: &memory.MergedFrom{Collection: now.Collection.ID, Revision: in.To}, Reads: []memory.View{now},
 		Audit: []memory.AuditEntry{{Action: "collection.rollback", Target: now.Collection.ID.String(), Detail: map[string]any{"revision": int64(in.To)}}},
 	}
 	var out RolledBack

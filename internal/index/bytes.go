@@ -33,7 +33,7 @@ func (d *data) size() int64 {
 		n += 8*int64(cap(v.rows)) + tallyBytes*int64(cap(v.sessions)) + 4*int64(cap(v.facets))
 	}
 	for _, s := range d.stacked {
-		if c := s.chain.Load(); c != nil {
+		if c := s.chain.Load(); c != nil && len(c.visible) == len(s.bounds) { // otherwise it is that of the farthest layer
 			n += chainBytes * int64(len(c.prev))
 		}
 	}

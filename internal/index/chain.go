@@ -20,7 +20,7 @@ type chain struct {
 }
 
 // sessionChain returns the chain of the view. The first call builds it: from the chain of an
-// earlier stack when there is one, else from all sessions.
+// earlier stack or of the farthest layer when there is one, else from all sessions.
 func (v *View) sessionChain() *chain {
 	s := v.stack
 	if c := s.chain.Load(); c != nil {
@@ -33,11 +33,32 @@ func (v *View) sessionChain() *chain {
 	}
 	c := v.extendChain(s.earlierChain.Load())
 	if c == nil {
+		c = v.extendChain(v.farChain())
+	}
+	if c == nil {
 		c = v.buildChain()
 	}
 	s.chain.Store(c)
 	s.earlierChain.Store(nil)
 	return c
+}
+
+// farChain returns the chain of the farthest layer alone, which all forks of a base share; nil when that layer has changed since the
+// view was opened, or when the others hold too much.
+func (v *View) farChain() *chain {
+	s, far := v.stack, len(v.layers)-1
+	if far == 0 || 8*(v.rows-len(v.layers[far].rows)) > v.rows {
+		return nil
+	}
+	layer := s.source[far].Value()
+	if layer == nil {
+		return nil
+	}
+	alone, err := Open([]Bound{{layer, s.bounds[far]}})
+	if err != nil || alone.stack.generations[0] != s.generations[far] || alone.stack.slots[0] != s.slots[far] {
+		return nil
+	}
+	return alone.sessionChain()
 }
 
 func (v *View) newChain() *chain {
@@ -104,10 +125,18 @@ func (v *View) buildChain() *chain {
 	return c
 }
 
-// extendChain builds the chain from an earlier one and what changed since. It returns nil when too
-// much changed.
+// layerOf returns what the chain was built from of a layer of a view: nothing, when it is of fewer layers and that one is nearer.
+func (c *chain) layerOf(v *View, i int) (visible bitset, slots int) {
+	if i -= len(v.layers) - len(c.visible); i < 0 {
+		return nil, 0
+	}
+	return c.visible[i], c.slots[i]
+}
+
+// extendChain builds the chain from an earlier one, or from that of farther layers, and what changed since. When nothing did, it
+// is the same chain. It returns nil when too much changed.
 func (v *View) extendChain(from *chain) *chain {
-	if from == nil || len(from.visible) != len(v.layers) {
+	if from == nil || len(from.visible) > len(v.layers) {
 		return nil
 	}
 	// Only the nearest layer grows, and its numbers are the last.
@@ -115,19 +144,23 @@ func (v *View) extendChain(from *chain) *chain {
 	placed := 0
 	for i := range v.layers {
 		l := &v.layers[i]
+		visible, slots := from.layerOf(v, i)
 		for w, word := range l.visible {
-			if w < len(from.visible[i]) {
-				word ^= from.visible[i][w]
+			if w < len(visible) {
+				word ^= visible[w]
 			}
 			for ; word != 0; word &= word - 1 {
 				changed = append(changed, l.base+uint32(w<<6+bits.TrailingZeros64(word))) //nolint:gosec // rows fit
 			}
 		}
-		for _, row := range l.slots[from.slots[i]:] {
+		for _, row := range l.slots[slots:] {
 			if int(row) < len(l.rows) {
 				placed++
 			}
 		}
+	}
+	if len(changed)+placed == 0 && v.rows == len(from.prev) {
+		return from
 	}
 	if 8*(len(changed)+placed) > v.rows {
 		return nil
@@ -143,9 +176,10 @@ func (v *View) extendChain(from *chain) *chain {
 	copy(c.windowLength, from.windowLength)
 	for i := range v.layers {
 		l := &v.layers[i]
-		for at, row := range l.slots[from.slots[i]:] {
+		_, slots := from.layerOf(v, i)
+		for at, row := range l.slots[slots:] {
 			if int(row) < len(l.rows) {
-				c.slot[l.number(row)] = int32(from.slots[i] + at) //nolint:gosec // no more slots than rows
+				c.slot[l.number(row)] = int32(slots + at) //nolint:gosec // no more slots than rows
 			}
 		}
 	}

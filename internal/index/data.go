@@ -34,6 +34,7 @@ type entry struct {
 	role       Role
 	marks      marks
 	tombstone  bool
+	turn       int32 // the row before it of the same exchange, or none; see turns
 	record     *filter.Record
 }
 
@@ -109,6 +110,7 @@ type data struct {
 
 	facets     facets // the values of attributes
 	conditions conditions
+	turns      turns // under the lock
 }
 
 func newData() *data {
@@ -157,7 +159,7 @@ func (d *data) add(a *analyzed, stride int) {
 		return
 	}
 	row := uint32(len(d.rows)) //nolint:gosec // memory ends long before 2^32 rows
-	e := entry{note: a.Note, from: a.From, prev: none, session: none, tombstone: a.Tombstone}
+	e := entry{note: a.Note, from: a.From, prev: none, session: none, turn: none, tombstone: a.Tombstone}
 	if !a.Tombstone {
 		e.lang = d.language(a.lang)
 		e.record = cloneRecord(a.Record)
@@ -166,6 +168,7 @@ func (d *data) add(a *analyzed, stride int) {
 		e.role = roleOf(a.Content, a.Record.Attributes)
 		e.marks, e.digest = a.marks, a.Digest
 		d.bytes += d.facets.add(&e)
+		d.bytes += d.turns.add(row, &e)
 		d.bytes += recordBytes(e.record)
 	}
 	e.first, e.passages = uint32(len(d.passages)), uint32(len(a.passages)) //nolint:gosec // see above
@@ -366,6 +369,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 			n.passages = append(n.passages, p)
 		}
 		_, e.prev = n.linkVersion(into, e.note, e.from)
+		n.bytes += n.turns.add(into, &e)
 		n.rows = append(n.rows, e)
 		n.to = append(n.to, 0)
 		n.slotOf = append(n.slotOf, none)

@@ -181,7 +181,9 @@ var (
 			r.Record.OccurredAt = time.Date(2023, time.May, rapid.IntRange(1, 4).Draw(t, "day"), 0, 0, 0, 0, time.UTC)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "alone") > 0 {
-			r.Record.Attributes = map[string]any{"session": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session")}
+			r.Record.Attributes = map[string]any{
+				"session": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session"), "turn": rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "turn"),
+			}
 		}
 		if rapid.Bool().Draw(t, "dense") {
 			r.Vector = genVec.Draw(t, "vector")
@@ -259,6 +261,7 @@ func check(t *rapid.T, bounds []modelBound) {
 	if d2 := q2.Vector(twin.Select(keep), k); !slices.Equal(flat(dense), flat(d2)) {
 		t.Fatalf("a copy ranks vectors differently:\n%v\n%v", dense, d2)
 	}
+	checkExchanges(t, view, rows)
 	checkSignals(t, q, q2, view.Select(keep), twin.Select(keep), rows, words, vec, keep)
 	ids := make([]ID, 0, 14)
 	for n := range 14 {
@@ -278,6 +281,27 @@ func check(t *rapid.T, bounds []modelBound) {
 			if h.Note == s.Note && (h.Score != s.Vector || !s.Dense) {
 				t.Fatalf("score %v of hit %v", s, h)
 			}
+		}
+	}
+}
+
+// checkExchanges compares the exchanges of a view with the model.
+func checkExchanges(t *rapid.T, view *View, rows []modelRow) {
+	for _, turn := range []string{"", "x", "y", "z", "none"} {
+		var got, want []ID
+		for _, r := range view.Exchange(turn) {
+			got = append(got, r.ID)
+		}
+		for _, r := range rows {
+			if turn != "" && r.Record.Attributes["turn"] == turn {
+				want = append(want, r.Note)
+			}
+		}
+		for _, list := range [][]ID{got, want} {
+			slices.SortFunc(list, func(a, b ID) int { return bytes.Compare(a[:], b[:]) })
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("the exchange %q has %v, want %v", turn, got, want)
 		}
 	}
 }

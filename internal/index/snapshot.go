@@ -580,6 +580,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 		}
 		if e.record != nil {
 			d.bytes += recordBytes(e.record) + d.facets.add(e)
+			d.bytes += d.turns.add(uint32(i), e)
 		} else if !e.tombstone {
 			return errSnapshotContent
 		}

@@ -149,7 +149,9 @@ func (v *View) joinSessions(layers []*visibility) *sessions {
 	if len(layers) == 1 {
 		return s
 	}
-	s.tallies = slices.Clone(far.sessions)
+	if slices.ContainsFunc(layers[:len(layers)-1], func(l *visibility) bool { return len(l.sessions) > 0 }) {
+		s.tallies = slices.Clone(far.sessions)
+	}
 	added := map[string]int32{}
 	for i := len(layers) - 2; i >= 0; i-- {
 		own, d := layers[i], v.layers[i].data

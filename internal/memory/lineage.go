@@ -81,15 +81,14 @@ func (v *View) Reads(log uuid.UUID, at Revision) bool {
 	return slices.ContainsFunc(v.Logs(), func(l Ancestor) bool { return l.Collection == log && l.Bound >= at })
 }
 
-// Spans returns the stretches of layers that a view reads after a revision.
-func (v *View) Spans(after Revision) []Span {
-	var out []Span
-	for _, l := range v.Layers {
-		if l.Bound > after {
-			out = append(out, Span{Layer: l.Collection, After: after, To: l.Bound})
-		}
+// SpanOf returns the stretch of the log of layers[i] that is read through the layers. A view that was opened before its collection was
+// flattened reads what the collection holds since of farther layers in those.
+func SpanOf(layers []Layer, i int) Span {
+	s := Span{Layer: layers[i].Collection, To: layers[i].Bound}
+	if i+1 < len(layers) {
+		s.After = layers[i+1].Bound
 	}
-	return out
+	return s
 }
 
 // CompareIDs is the order of ids in lists.

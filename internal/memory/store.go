@@ -323,9 +323,10 @@ type WriteOptions struct {
 	Undoes  Revision // Conflict when another changeset undoes it
 	// MergedFrom is stored with the changeset.
 	MergedFrom *MergedFrom
-	// Read is the head up to which the caller has read Merges: Conflict, of cause ErrMoved, when there is a later one. Only
-	// with MergedFrom.
-	Read        Revision
+	// Reads are the views that the content was taken from, first that of the collection itself: NotFound when one's collection is
+	// gone, and Conflict, of cause ErrMoved, when something was erased from it since. With MergedFrom also when the collection
+	// has a later merge.
+	Reads       []View
 	Idempotency *Idempotency
 	Audit       []AuditEntry   // written with it; the store sets Actor and At
 	Long        bool           // it writes many rows: others do not wait for its commit in the same transaction

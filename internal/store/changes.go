@@ -62,7 +62,8 @@ func changes(ctx context.Context, q Session, tenantID uuid.UUID, layers []memory
 		if limit > 0 {
 			left = limit - len(out)
 		}
-		sets, err := q.ListChangesets(ctx, tenantID, l.Collection, after, l.Bound, left)
+		span := memory.SpanOf(layers, i)
+		sets, err := q.ListChangesets(ctx, tenantID, l.Collection, max(after, span.After), span.To, left)
 		if err != nil {
 			return nil, err
 		}

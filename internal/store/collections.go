@@ -124,6 +124,8 @@ type NoteErasure interface {
 	ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error
 	// EraseReviews deletes the reviews that are about notes.
 	EraseReviews(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
+	// EraseProposals deletes the reviews of merges from one of the collections that are about notes, in whichever collection.
+	EraseProposals(ctx context.Context, tenantID uuid.UUID, from, notes []uuid.UUID) (int64, error)
 	// RaiseEpoch makes what was read of a layer before unusable: indexes, files, caches.
 	RaiseEpoch(ctx context.Context, tenantID, layer uuid.UUID) error
 }

@@ -48,6 +48,11 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 				return err
 			}
 		}
+		proposals, err := q.EraseProposals(ctx, s.Tenant(), out.Layers, slices.Concat(notes, past))
+		if err != nil {
+			return err
+		}
+		out.Reviews += proposals
 		audit.Target = cmp.Or(audit.Target, r.ID.String())
 		return writeAudit(ctx, q, s, b.now(), audit)
 	})

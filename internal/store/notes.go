@@ -105,12 +105,8 @@ type LogRows interface {
 	NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]NoteBegun, error)
 	// LinksBegun is NotesBegun for links, in the order of revision, source, relation and target.
 	LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]LinkBegun, error)
-	// CountChangesets counts those up to a revision, of a cause, from one time on and before another, by day.
-	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error)
-	// TouchedNotes lists the notes with a version that began in a span, sorted.
-	TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]uuid.UUID, error)
-	// TouchedLinks lists the links with a version that began in a span.
-	TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.LinkID, error)
+	// CountChangesets counts those of a span, of a cause, from one time on and before another, by day.
+	CountChangesets(ctx context.Context, tenantID uuid.UUID, span memory.Span, cause memory.Cause, from, before time.Time) (map[string]int64, error)
 	// ListMerges lists the changesets of a span that have MergedFrom and are not undone by one of it, newest first.
 	ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error)
 }
@@ -307,7 +303,11 @@ func (b *Base) CountChangesets(ctx context.Context, s tenant.Scope, v memory.Vie
 		return nil, err
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		days, err = q.CountChangesets(ctx, s.Tenant(), v.Collection.ID, v.At, cause, from, to)
+		span := memory.Span{Layer: v.Collection.ID, To: v.At}
+		if v.Collection.Parent != uuid.Nil {
+			span.After = v.Collection.ParentRevision // a flattened fork holds a copy of what was before it
+		}
+		days, err = q.CountChangesets(ctx, s.Tenant(), span, cause, from, to)
 		return err
 	})
 	return days, err

@@ -46,16 +46,10 @@ func (b *Base) Touched(ctx context.Context, s tenant.Scope, x, y memory.View) (t
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		t = memory.Touched{}
-		for _, span := range slices.Concat(x.Spans(shared.Bound), y.Spans(shared.Bound)) {
-			notes, err := q.TouchedNotes(ctx, s.Tenant(), span)
-			if err != nil {
+		for _, v := range []*memory.View{&x, &y} {
+			if err := addTouched(ctx, q, s.Tenant(), v.Layers, shared.Bound, &t); err != nil {
 				return err
 			}
-			links, err := q.TouchedLinks(ctx, s.Tenant(), span)
-			if err != nil {
-				return err
-			}
-			t.Notes, t.Links = append(t.Notes, notes...), append(t.Links, links...)
 		}
 		slices.SortFunc(t.Notes, memory.CompareIDs)
 		t.Notes = slices.Compact(t.Notes)
@@ -71,6 +65,30 @@ func (b *Base) Touched(ctx context.Context, s tenant.Scope, x, y memory.View) (t
 		return nil
 	})
 	return t, err
+}
+
+// addTouched adds what became of notes and links in layers after a revision.
+func addTouched(ctx context.Context, q Session, tenantID uuid.UUID, layers []memory.Layer, after memory.Revision, t *memory.Touched) error {
+	for i, l := range layers {
+		if l.Bound <= after {
+			continue
+		}
+		notes, err := q.NotesBegun(ctx, tenantID, layers[i:], after, l.Bound, 0)
+		if err != nil {
+			return err
+		}
+		links, err := q.LinksBegun(ctx, tenantID, layers[i:], after, l.Bound, 0)
+		if err != nil {
+			return err
+		}
+		for i := range notes {
+			t.Notes = append(t.Notes, notes[i].Note)
+		}
+		for i := range links {
+			t.Links = append(t.Links, links[i].LinkID)
+		}
+	}
+	return nil
 }
 
 // linksOfHidden returns the links of those of the notes that only one of the views shows, as that view shows them.
@@ -113,8 +131,8 @@ func (b *Base) Merges(ctx context.Context, s tenant.Scope, v memory.View) (out [
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		out = nil
-		for _, l := range v.Layers {
-			page, err := q.ListMerges(ctx, s.Tenant(), memory.Span{Layer: l.Collection, To: l.Bound})
+		for i := range v.Layers {
+			page, err := q.ListMerges(ctx, s.Tenant(), memory.SpanOf(v.Layers, i))
 			if err != nil {
 				return err
 			}

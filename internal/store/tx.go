@@ -54,9 +54,6 @@ func NewTx(ctx context.Context, q Session, s tenant.Scope, r CollectionRow, h He
 // Finish writes the changeset, the audit entries and the idempotency key. It returns the head and
 // the collection as they are then, and whether a changeset was written. The caller saves the head.
 func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged bool, err error) {
-	if err := t.checkMerged(o); err != nil {
-		return h, r, false, err
-	}
 	if t.logged {
 		if err := t.checkUndone(o.Undoes); err != nil {
 			return h, r, false, err
@@ -123,21 +120,6 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 	return err
 }
 
-// checkMerged returns Conflict when another merge was written since the caller has read them.
-func (t *Tx) checkMerged(o *memory.WriteOptions) error {
-	if o.MergedFrom == nil {
-		return nil
-	}
-	later, err := t.q.ListMerges(t.ctx, t.scope.Tenant(), memory.Span{Layer: t.row.ID, After: o.Read, To: t.revision})
-	if err != nil {
-		return err
-	}
-	if len(later) > 0 {
-		return memory.ErrMoved
-	}
-	return nil
-}
-
 // CheckWrite finds out whether a write to a collection may begin. It returns the answer that is
 // stored under the idempotency key, if there is one: then nothing is to be written.
 func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) (*memory.Idempotency, error) {
@@ -156,7 +138,30 @@ func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow
 	if r.State == memory.CollectionCopying && !o.System {
 		return nil, fault.New(fault.Conflict, "the collection is still being copied")
 	}
-	return nil, nil //nolint:nilnil // the write may begin
+	return nil, checkReads(ctx, q, s, r, o, now) // nil: the write may begin
+}
+
+// checkReads returns an error when what the caller has read is no longer so, before anything is decided from it. Who erases a note
+// waits for the heads of all collections that have it in their logs, so no such note is erased between this and the commit.
+func checkReads(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) error {
+	for i := range o.Reads {
+		v := &o.Reads[i]
+		of, err := ReachVisible(ctx, q, s, v.Collection.ID, now)
+		if err != nil {
+			return err
+		}
+		if of.EraseEpoch != v.Layers[0].EraseEpoch {
+			return memory.ErrMoved
+		}
+	}
+	if o.MergedFrom == nil || len(o.Reads) == 0 {
+		return nil
+	}
+	later, err := q.ListMerges(ctx, s.Tenant(), memory.Span{Layer: r.ID, After: o.Reads[0].At, To: OpenEnd - 1})
+	if err == nil && len(later) > 0 {
+		err = memory.ErrMoved
+	}
+	return err
 }
 
 // Told reports whether a job was enqueued that tells webhooks of the changesets.

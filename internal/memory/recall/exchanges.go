@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
-	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
@@ -82,34 +80,37 @@ func (sr *searchRun) findExchanges(ctx context.Context, hits []search.Hit) (exch
 	if !sr.exchanges || len(hits) == 0 {
 		return exchanges{}, nil
 	}
-	notes, err := sr.readNotes(ctx, hits, false)
-	if err != nil {
-		return nil, err
-	}
-	out, wanted := exchanges{}, map[string][]said{}
-	for i := range notes {
-		if turn := turnOf(notes[i].Attributes); turn != "" && notes[i].Kind == memory.KindMessage {
-			wanted[turn] = nil
-		}
-	}
 	if sr.index == nil {
-		err = sr.exchangesInStore(ctx, notes, wanted)
-	} else {
-		sr.index.SelectFunc(func(id index.ID, _ int64, r *filter.Record) bool {
-			turn := turnOf(r.Attributes)
-			if _, ok := wanted[turn]; ok && r.Kind == string(memory.KindMessage) && sr.q.matches(r) {
-				role, _ := r.Attributes[memory.AttrRole].(string)
-				wanted[turn] = append(wanted[turn], said{note: id, role: memory.Role(role), at: r.OccurredAt})
-			}
-			return false
-		})
+		return sr.exchangesInStore(ctx, hits)
 	}
-	for i := range notes {
-		if all := inOne(wanted[turnOf(notes[i].Attributes)]); notes[i].Kind == memory.KindMessage && len(all) > 0 {
-			out[notes[i].ID] = all
+	out, known := exchanges{}, map[string][]uuid.UUID{}
+	for _, h := range hits {
+		_, r, ok := sr.index.Record(h.Note)
+		if !ok || r.Kind != string(memory.KindMessage) {
+			continue
+		}
+		turn := turnOf(r.Attributes)
+		all, read := known[turn]
+		if !read {
+			all = sr.exchangeInIndex(turn)
+			known[turn] = all
+		}
+		if len(all) > 0 {
+			out[h.Note] = all
 		}
 	}
-	return out, err
+	return out, nil
+}
+
+func (sr *searchRun) exchangeInIndex(turn string) []uuid.UUID {
+	var list []said
+	for _, r := range sr.index.Exchange(turn) {
+		if r.Kind == string(memory.KindMessage) && sr.q.matches(r) {
+			role, _ := r.Attributes[memory.AttrRole].(string)
+			list = append(list, said{note: r.ID, role: memory.Role(role), at: r.OccurredAt})
+		}
+	}
+	return inOne(list)
 }
 
 // turnOf returns the id of an exchange; "" if there is none.
@@ -119,22 +120,42 @@ func turnOf(attributes map[string]any) string {
 }
 
 // exchangesInStore reads the messages of exchanges from the store while the index is loading.
-func (sr *searchRun) exchangesInStore(ctx context.Context, notes []memory.Note, wanted map[string][]said) error {
+func (sr *searchRun) exchangesInStore(ctx context.Context, hits []search.Hit) (exchanges, error) {
+	notes, err := sr.readNotes(ctx, hits, false)
+	if err != nil {
+		return nil, err
+	}
+	out, known := exchanges{}, map[string][]uuid.UUID{}
 	for i := range notes {
 		turn := turnOf(notes[i].Attributes)
-		if known, ok := wanted[turn]; !ok || len(known) > 0 {
+		if turn == "" || notes[i].Kind != memory.KindMessage {
 			continue
 		}
-		around, at, err := sr.service.messagesAround(ctx, sr.scope, sr.view, sr.q.Filter, &notes[i])
-		if err != nil {
-			return err
+		all, read := known[turn]
+		if !read {
+			if all, err = sr.exchangeInStore(ctx, &notes[i]); err != nil {
+				return nil, err
+			}
+			known[turn] = all
 		}
-		low, high := growPiece(around, at, 0)
-		for j := low; j < high; j++ {
-			m := &around[j]
-			wanted[turn] = append(wanted[turn], said{note: m.ID, role: memory.UtteranceOf(m).Role, at: m.OccurredAt})
-			sr.nearest[m.ID] = m.Version()
+		if len(all) > 0 {
+			out[notes[i].ID] = all
 		}
 	}
-	return nil
+	return out, nil
+}
+
+func (sr *searchRun) exchangeInStore(ctx context.Context, n *memory.Note) ([]uuid.UUID, error) {
+	around, at, err := sr.service.messagesAround(ctx, sr.scope, sr.view, sr.q.Filter, n)
+	if err != nil {
+		return nil, err
+	}
+	var list []said
+	low, high := growPiece(around, at, 0)
+	for j := low; j < high; j++ {
+		m := &around[j]
+		list = append(list, said{note: m.ID, role: memory.UtteranceOf(m).Role, at: m.OccurredAt})
+		sr.nearest[m.ID] = m.Version()
+	}
+	return inOne(list), nil
 }

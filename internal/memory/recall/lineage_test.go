@@ -117,3 +117,36 @@ func TestBigNumbersInFilters_C060(t *testing.T) {
 		}
 	}
 }
+
+// A deep fork is searched while it is flattened: views that were opened before and after find each note once, and what is written next.
+func TestSearchBesideFlattening(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
+		c := r.collection("base")
+		want := []string{r.add(c, "kiln of the base").String()}
+		for i := range memory.MaxLineage {
+			c = r.fork(c, nil)
+			want = append(want, r.add(c, fmt.Sprint("kiln of layer ", i)).String())
+		}
+		old := r.view(c)
+		check := func(what string, v memory.View, want []string) {
+			t.Helper()
+			out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "kiln", K: 50, Mode: recall.Lexical})
+			r.noError(err)
+			got := hitsInOrder(out)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %d hits of %d notes: %v", what, len(got), len(want), got)
+			}
+		}
+		check("before", old, want)
+		r.noError(r.store.FlattenLineage(t.Context(), r.all, c.ID))
+		check("an earlier view", old, want)
+		check("afterwards", r.view(c), want)
+		check("the earlier view again", old, want)
+		more := append(slices.Clone(want), r.add(c, "kiln of the flat fork").String())
+		check("and written since", r.view(c), more)
+		check("the earlier view still", old, want)
+	})
+}

@@ -47,6 +47,12 @@ func (q *session) EraseReviews(ctx context.Context, tenantID, collection uuid.UU
 	return q.exec(ctx, "DELETE FROM reviews WHERE tenant = $1 AND collection = $2 AND (trigger = ANY($3::uuid[]) OR "+named("changes")+")", tenantID, collection, notes, idTexts(notes))
 }
 
+// EraseProposals implements store.NoteErasure.
+func (q *session) EraseProposals(ctx context.Context, tenantID uuid.UUID, from, notes []uuid.UUID) (int64, error) {
+	return q.exec(ctx, "DELETE FROM reviews WHERE tenant = $1 AND $2::int = 0 AND changes #>> '{0,merge,collection}' = ANY($3::text[]) AND "+named("changes"),
+		tenantID, 0, idTexts(from), idTexts(notes))
+}
+
 // RaiseEpoch implements store.NoteErasure.
 func (q *session) RaiseEpoch(_ context.Context, tenantID, layer uuid.UUID) error {
 	q.later("UPDATE collection_heads SET erase_epoch = erase_epoch + 1 WHERE tenant = $1 AND collection = $2", tenantID, layer)

@@ -44,11 +44,11 @@ func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.
 }
 
 // CountChangesets implements store.LogRows.
-func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
+func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span memory.Span, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
 	days := map[string]int64{}
 	err := q.each(ctx, `SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), count(*) FROM changesets
- WHERE tenant = $1 AND collection = $2 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6 GROUP BY 1`,
-		[]any{tenantID, collection, rev(to), string(cause), from, before}, func(rows pgx.Rows) error {
+ WHERE tenant = $1 AND collection = $2 AND revision > $7 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6 GROUP BY 1`,
+		[]any{tenantID, span.Layer, rev(span.To), string(cause), from, before, rev(span.After)}, func(rows pgx.Rows) error {
 			var day string
 			var n int64
 			err := rows.Scan(&day, &n)
@@ -87,31 +87,6 @@ func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UU
 func (q *session) SetEmbedder(_ context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
 	q.later("UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", tenantID, collection, name, dim, job)
 	return nil
-}
-
-// TouchedNotes implements store.LogRows.
-func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = $1 AND n.layer = $2 AND n.bytes >= 0 AND (n.from_rev, n.id) > ($3, $5) AND n.from_rev <= $4 ORDER BY n.id",
-		[]any{tenantID, span.Layer, rev(span.After), rev(span.To), uuid.Max}, func(rows pgx.Rows) error {
-			var id uuid.UUID
-			err := rows.Scan(&id)
-			out = append(out, id)
-			return err
-		})
-	return out, err
-}
-
-// TouchedLinks implements store.LogRows.
-func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
-	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
- WHERE l.tenant = $1 AND l.layer = $2 AND (l.from_rev, l.source) > ($3, $5) AND l.from_rev <= $4 AND l.confidence >= 0`,
-		[]any{tenantID, span.Layer, rev(span.After), rev(span.To), uuid.Max}, func(rows pgx.Rows) error {
-			var id memory.LinkID
-			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
-			out = append(out, id)
-			return err
-		})
-	return out, err
 }
 
 // ListMerges implements store.LogRows.

@@ -212,7 +212,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 	branches, exists := make([]string, len(v.Layers)), make([]string, len(v.Layers))
 	const own = "FROM notes n WHERE n.tenant = $1 AND n.id = $2 AND n.layer = "
 	for i, l := range v.Layers {
-		branches[i] = "(SELECT n.*, " + p.add(i) + "::int AS nth " + own + p.add(l.Collection) + " AND n.from_rev <= " + p.add(rev(l.Bound)) +
+		branches[i] = "(SELECT n.*, " + p.add(i) + "::int AS nth " + own + p.add(l.Collection) + " AND n.from_rev > " + p.add(rev(memory.SpanOf(v.Layers, i).After)) + " AND n.from_rev <= " + p.add(rev(l.Bound)) +
 			" AND n.from_rev < $4 ORDER BY n.from_rev DESC LIMIT $3)"
 		exists[i] = "EXISTS (SELECT 1 " + own + known.add(l.Collection) + " AND n.from_rev <= " + known.add(rev(l.Bound)) + ")"
 	}

@@ -63,6 +63,12 @@ func (q *session) EraseReviews(ctx context.Context, tenantID, collection uuid.UU
 		" OR trigger IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)))", tenantID, collection, idTexts(notes))
 }
 
+// EraseProposals implements store.NoteErasure.
+func (q *session) EraseProposals(ctx context.Context, tenantID uuid.UUID, from, notes []uuid.UUID) (int64, error) {
+	return q.exec(ctx, "DELETE FROM reviews WHERE tenant = ?1 AND json_extract(changes, '$[0].merge.collection') IN (SELECT value FROM json_each(?2)) AND "+named("changes"),
+		tenantID, idTexts(from), idTexts(notes))
+}
+
 // RaiseEpoch implements store.NoteErasure.
 func (q *session) RaiseEpoch(ctx context.Context, tenantID, layer uuid.UUID) error {
 	_, err := q.exec(ctx, "UPDATE collection_heads SET erase_epoch = erase_epoch + 1 WHERE tenant = ? AND collection = ?", tenantID, layer)

@@ -123,10 +123,11 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 			branch(i, " INDEXED BY links_target", "l.target IN "+set+" AND l.source NOT IN "+set, 2)
 		}
 	}
-	text.WriteString(" ORDER BY 1, 2, 3 LIMIT +?")
 	args = append(args, lq.Limit)
 	var out []memory.Link
-	err := q.each(ctx, text.String(), args, func(rows *sql.Rows) error {
+	// The signs are as in listText.
+	sorted := "SELECT * FROM (" + text.String() + ") ORDER BY +source, +relation, +target LIMIT +?"
+	err := q.each(ctx, sorted, args, func(rows *sql.Rows) error {
 		l, err := scanLink(rows)
 		out = append(out, l.Link)
 		return err

@@ -29,7 +29,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 }
 
 // listText is the statement of a page: one ordered, limited branch per layer, so that a page costs
-// the same however long the log is.
+// the same however long the log is. Of several layers the branches find the rows, and only those of the page are read.
 func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, columns string) (string, []any) {
 	r := reader(p.NoteReader)
 	order, beyond := "ASC", ">"
@@ -38,9 +38,10 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	}
 	var common strings.Builder
 	var commonArgs []any
-	by, merged := "n.id "+order, "1 "+order
+	// The signs make SQLite sort the found rows at once. It would merge the layers pair by pair, each row through all pairs.
+	by, merged := "n.id "+order, "+id "+order
 	if p.ByTime {
-		by, merged = "n.occurred_at "+order+", n.id "+order, "occurred_at "+order+", id "+order
+		by, merged = "n.occurred_at "+order+", n.id "+order, "+occurred_at "+order+", +id "+order
 	}
 	switch {
 	case p.After == uuid.Nil:
@@ -104,25 +105,50 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	join, joinArgs := r.join()
 	var text strings.Builder
 	var args []any
-	for i, l := range layers {
-		if i > 0 {
-			text.WriteString(" UNION ALL ")
-		}
-		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
-		text.WriteString("SELECT * FROM (SELECT " + columns + " FROM notes n" + index + join +
-			" WHERE n.tenant = ? AND n.layer = ? AND " + live + " AND n.deleted = 0" + common.String() + hidden +
-			" ORDER BY " + by + " LIMIT +?)")
+	branch := func(i int, columns, join string, joinArgs []any) {
+		l := layers[i]
+		hidden, hiddenArgs := hiddenOnPage(tenantID, layers[:i], p)
+		text.WriteString("SELECT " + columns + " FROM notes n" + index + join + " WHERE n.tenant = ? AND n.layer = ? AND " + live + " AND n.deleted = 0" +
+			common.String() + hidden + " ORDER BY " + by + " LIMIT +?")
 		args = append(args, joinArgs...)
 		args = append(args, tenantID, l.Collection, l.Bound, l.Bound)
 		args = append(args, commonArgs...)
 		args = append(args, hiddenArgs...)
 		args = append(args, limit(p.Limit))
 	}
-	if len(layers) > 1 {
-		text.WriteString(" ORDER BY " + merged + " LIMIT +?")
-		args = append(args, limit(p.Limit))
+	if len(layers) == 1 {
+		branch(0, columns, join, joinArgs)
+		return text.String(), args
 	}
-	return text.String(), args
+	text.WriteString("SELECT " + columns + " FROM (SELECT row FROM (")
+	for i := range layers {
+		text.WriteString([]string{"SELECT * FROM (", " UNION ALL SELECT * FROM ("}[min(i, 1)])
+		branch(i, "n.rowid AS row, n.id AS id, n.occurred_at AS occurred_at", "", nil)
+		text.WriteString(")")
+	}
+	text.WriteString(") ORDER BY " + merged + " LIMIT +?) page CROSS JOIN notes n ON n.rowid = page.row" + join)
+	return text.String(), append(append(args, limit(p.Limit)), joinArgs...)
+}
+
+// hiddenOnPage is hiddenNotes for a page. In the order of ids, what comes before the first note that a nearer layer holds is not
+// looked for there: most forks hold notes that are newer than those of their base.
+func hiddenOnPage(tenantID uuid.UUID, nearer []memory.Layer, p *store.NotePage) (string, []any) {
+	if p.ByTime {
+		return hiddenNotes(tenantID, nearer)
+	}
+	after := p.After
+	if p.Newest {
+		after = uuid.Nil
+	}
+	var b strings.Builder
+	var args []any
+	for i, l := range nearer {
+		hidden, more := hiddenNotes(tenantID, nearer[i:i+1])
+		b.WriteString(" AND (+n.id < COALESCE((SELECT MIN(h.id) FROM notes h WHERE h.tenant = ? AND h.layer = ? AND h.id > ?), " +
+			"x'ffffffffffffffffffffffffffffffff') OR " + strings.TrimPrefix(hidden, " AND ") + ")")
+		args = append(append(args, tenantID, l.Collection, after), more...)
+	}
+	return b.String(), args
 }
 
 // idTexts returns ids as a JSON array of texts.

@@ -49,11 +49,11 @@ func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.
 }
 
 // CountChangesets implements store.LogRows.
-func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
+func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span memory.Span, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
 	days := map[string]int64{}
 	err := q.each(ctx, `SELECT date(at / 1000000, 'unixepoch'), count(*) FROM changesets
- WHERE tenant = ? AND collection = ? AND revision <= ? AND cause = ? AND at >= ? AND at < ? GROUP BY 1`,
-		[]any{tenantID, collection, to, cause, from, before}, func(rows *sql.Rows) error {
+ WHERE tenant = ? AND collection = ? AND revision > ? AND revision <= ? AND cause = ? AND at >= ? AND at < ? GROUP BY 1`,
+		[]any{tenantID, span.Layer, span.After, span.To, cause, from, before}, func(rows *sql.Rows) error {
 			var day string
 			var n int64
 			err := rows.Scan(&day, &n)
@@ -90,31 +90,6 @@ func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UU
 func (q *session) SetEmbedder(ctx context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
 	_, err := q.exec(ctx, "UPDATE collections SET embedder = ?, dim = ?, reembedded = ? WHERE tenant = ? AND id = ?", name, dim, job, tenantID, collection)
 	return err
-}
-
-// TouchedNotes implements store.LogRows.
-func (q *session) TouchedNotes(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT DISTINCT n.id FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.from_rev > ? AND n.from_rev <= ? ORDER BY n.id",
-		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
-			var id uuid.UUID
-			err := rows.Scan(&id)
-			out = append(out, id)
-			return err
-		})
-	return out, err
-}
-
-// TouchedLinks implements store.LogRows.
-func (q *session) TouchedLinks(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.LinkID, err error) {
-	err = q.each(ctx, `SELECT DISTINCT l.source, l.relation, l.target FROM links l
- WHERE l.tenant = ? AND l.layer = ? AND l.from_rev > ? AND l.from_rev <= ? AND l.confidence >= 0`,
-		[]any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
-			var id memory.LinkID
-			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
-			out = append(out, id)
-			return err
-		})
-	return out, err
 }
 
 // ListMerges implements store.LogRows.

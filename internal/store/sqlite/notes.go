@@ -161,16 +161,16 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 	r := reader{Collection: v.Collection.ID}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		known := false
-		for _, l := range v.Layers {
+		for i, l := range v.Layers {
 			if n > 0 && len(out) >= n {
 				break
 			}
-			args := []any{sc.Tenant(), l.Collection, note, min(l.Bound, before-1), limit(n - len(out))}
+			args := []any{sc.Tenant(), l.Collection, note, memory.SpanOf(v.Layers, i).After, min(l.Bound, before-1), limit(n - len(out))}
 			if n <= 0 {
-				args[4] = -1
+				args[5] = -1
 			}
 			var versions []memory.Note
-			err := q.each(ctx, "SELECT "+r.columns()+" FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev <= ? ORDER BY n.from_rev DESC LIMIT +?", args, func(rows *sql.Rows) error {
+			err := q.each(ctx, "SELECT "+r.columns()+" FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev > ? AND n.from_rev <= ? ORDER BY n.from_rev DESC LIMIT +?", args, func(rows *sql.Rows) error {
 				e, err := r.scan(rows)
 				versions = append(versions, e.Note)
 				return err

@@ -88,7 +88,7 @@ func merges(_ *testing.T, w *world) {
 	w.add(c.ID, "a")
 	from := memory.MergedFrom{Collection: uuid.New(), Revision: 7, Notes: []uuid.UUID{uuid.New()}}
 	merge := func(id uuid.UUID, read memory.Revision) (memory.Written, error) {
-		o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Read: read}
+		o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Reads: []memory.View{w.viewAt(id, read)}}
 		return w.Write(w.ctx, w.all, id, o, func(_ context.Context, tx memory.Tx) error { return errOf(tx.Put(w.ctx, memory.Note{Content: "m"})) })
 	}
 	at := must(merge(c.ID, 1))(w.t).Revision
@@ -212,6 +212,7 @@ func (w *world) picture(id uuid.UUID) string {
 		shared, ok := memory.Shared(&base, &v)
 		fmt.Fprintln(&out, l, shared, ok, must(w.Touched(w.ctx, w.all, base, v))(w.t))
 	}
+	fmt.Fprintln(&out, "own adds", must(w.CountChangesets(w.ctx, w.all, v, memory.CauseAdd, time.Time{}, w.clock.Now().Add(time.Hour)))(w.t))
 	for _, c := range must(w.Changes(w.ctx, w.all, v, 0, 0))(w.t) {
 		fmt.Fprintln(&out, c.Revision, c.Cause, c.Notes, c.Links)
 	}

@@ -95,6 +95,7 @@ func RunAtOnce(t *testing.T, open func(t *testing.T) Harness) {
 		{"Write", writeCases()},
 		{"Queue", queueCases()},
 		{"Concurrency", concurrencyCases()},
+		{"Deep", deepCases()},
 	})
 }
 
