@@ -72,9 +72,11 @@ type core struct {
 	wakeups   *redis.Wakeups  // nil without Redis
 	versions  *cache.Versions // nil without a cache
 
-	ledger *auth.TenantLedger
-	quotas *tenant.Quotas
-	meter  *meter
+	written store.Store    // Store, without a look for expired notes
+	expiry  *notes.Service // retires them; nil while the process starts
+	ledger  *auth.TenantLedger
+	quotas  *tenant.Quotas
+	meter   *meter
 	Services
 
 	jobs        *worker.Worker // runs jobs; in a gateway only without Redis
@@ -128,7 +130,8 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.Store, c.checks = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits)), checks
+	c.written = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits))
+	c.Store, c.checks = store.RetireExpired(c.written, time.Now, c.retireExpired), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix, Timeout: c.cfg.Redis.Timeout}, deps); err != nil {
@@ -239,6 +242,9 @@ func (c *core) buildServices(m *models) error {
 	}, writing); err != nil {
 		return err
 	}
+	if c.expiry, err = notes.New(notes.Deps{Store: c.written, Embedders: c.Embedders, Policies: c.Policies, Log: c.log}, writing); err != nil {
+		return err
+	}
 	c.Blocks = notes.NewBlocks(c.Notes)
 	if c.Collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: c.Store, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
@@ -342,11 +348,19 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Hook: c.Hooks.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Hook: c.Hooks.Run, Retire: c.expiry.RetireExpired, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)
 	return err
+}
+
+// retireExpired retires the expired notes of a collection before a caller reads it, who may not write.
+func (c *core) retireExpired(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
+	if c.expiry == nil {
+		return nil
+	}
+	return c.expiry.RetireExpired(ctx, wholeTenant(s.Tenant(), "system:expiry"), collection)
 }
 
 // onCommit is called after each commit. It drops what reads have kept and is no longer true, wakes those

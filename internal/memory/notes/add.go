@@ -76,10 +76,15 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 				return err
 			}
 			if same[0].ID != uuid.Nil {
-				out = NoteWritten{Note: same[0], Found: true}
-				o.Audit[0] = audit("note.find", same[0].ID, c)
-				tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same[0].ID}, Revision: tx.View().At, Found: true}.Raw())
-				return r.With.Write(ctx, tx, same[0])
+				found, err := keepLonger(ctx, tx, same[0], put.ExpiresAt)
+				if err != nil {
+					return err
+				}
+				out = NoteWritten{Note: found, Found: true}
+				o.Audit[0] = audit("note.find", found.ID, c)
+				at := max(tx.View().At, found.From)
+				tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{found.ID}, Revision: at, Found: true}.Raw())
+				return r.With.Write(ctx, tx, found)
 			}
 		}
 		var err error
@@ -345,6 +350,9 @@ func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note,
 	}
 	if in.OccurredAt != nil {
 		out.OccurredAt = r.EventTime("occurred_at", *in.OccurredAt, now)
+	}
+	if end := r.Expiry(in.ExpiresAt, in.TTLSeconds, now); !end.IsZero() {
+		out.ExpireAt(end)
 	}
 	out.Supplied = suppliedFields(&out)
 	return out, r.Err()

@@ -131,6 +131,10 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 			}
 		}
 		if here {
+			if note, err = keepLonger(ctx, tx, note, m.note.ExpiresAt); err != nil {
+				return out, err
+			}
+			ids.Revision = max(ids.Revision, note.From)
 			// The messages that follow belong to its exchange.
 			if known := turnOf(&note); known != uuid.Nil {
 				turn = known

@@ -45,7 +45,24 @@ func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	if t, ok := specified(p.OccurredAt); ok {
 		p.OccurredAt = nullable.NewNullableWithValue(r.EventTime("occurred_at", t, now))
 	}
+	p.checkExpiry(&r, now)
 	return p, r.Err()
+}
+
+// checkExpiry turns how long a note is kept from now on into the time at which it expires.
+func (p *NotePatch) checkExpiry(r *memory.Validation, now time.Time) {
+	if p.ExpiresAt.IsSpecified() && p.TTLSeconds.IsSpecified() {
+		r.Addf("ttl_seconds", "must not be set beside expires_at")
+		return
+	}
+	if at, ok := specified(p.ExpiresAt); ok {
+		p.ExpiresAt.Set(r.Expiry(&at, nil, now))
+	}
+	if ttl, ok := specified(p.TTLSeconds); ok {
+		p.ExpiresAt.Set(r.Expiry(nil, &ttl, now))
+	} else if p.TTLSeconds.IsNull() {
+		p.ExpiresAt.SetNull()
+	}
 }
 
 // specified returns the value of a patch field; ok is false if the field is null or unspecified.
@@ -120,6 +137,9 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 			return n, false, err
 		}
 	}
+	if p.ExpiresAt.IsSpecified() {
+		n.ExpireAt(patched(p.ExpiresAt, time.Time{}, time.Time{}))
+	}
 	return n, analyze, nil
 }
 
@@ -137,7 +157,7 @@ func markSupplied(n *memory.Note, field string, given bool) {
 func sameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
-		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b)
+		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b) && a.ExpiresAt.Equal(b.ExpiresAt)
 }
 
 // sameEvent reports whether two versions are of the same time, on the same day.

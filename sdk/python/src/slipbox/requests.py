@@ -152,6 +152,7 @@ class MessageInput(TypedDict):
     session: NotRequired[str | float]
     attributes: NotRequired[dict[str, Any]]
     expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
     recalled: NotRequired[bool]
 
 
@@ -399,6 +400,8 @@ class NotePatch(TypedDict):
     attributes: NotRequired[dict[str, Any] | None]
     importance: NotRequired[float | None]
     occurred_at: NotRequired[str | None]
+    expires_at: NotRequired[str | None]
+    ttl_seconds: NotRequired[int | None]
 
 
 class RestoreRequest(TypedDict):
@@ -465,6 +468,7 @@ NoteField: TypeAlias = Literal[
     "importance",
     "confidence",
     "occurred_at",
+    "expires_at",
     "created_at",
     "updated_at",
     "revision",
@@ -553,6 +557,8 @@ class NoteInput(TypedDict):
     item: NotRequired[Item]
     importance: NotRequired[float]
     occurred_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
     kind: NotRequired[Kind]
     infer: NotRequired[bool]
     on_duplicate: NotRequired[OnDuplicate]
@@ -573,6 +579,8 @@ class BulkNote(TypedDict):
     item: NotRequired[Item]
     importance: NotRequired[float]
     occurred_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
     kind: NotRequired[Kind]
     infer: NotRequired[bool]
     on_duplicate: NotRequired[OnDuplicate]
