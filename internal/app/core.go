@@ -173,7 +173,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers(), Encoding: c.cfg.Context.Encoding}
+	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers(), Encoding: c.cfg.Context.Encoding, RerankAlways: c.cfg.LLM.RerankAlways}
 	if c.cfg.Cache.Bytes == 0 {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
@@ -181,6 +181,9 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 		reading.KeepUsage = time.Minute // no other process counts
 	}
 	deps := recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}
+	if ranker := llm.NewReranker(llm.Deps{Log: c.log, Clock: time.Now}, c.cfg.LLM); ranker != nil { // else a nil that is not nil
+		deps.Reranker = ranker
+	}
 	if err := c.openSnapshots(&deps); err != nil {
 		return err
 	}

@@ -338,8 +338,9 @@ const (
 
 // Defines values for RerankMode.
 const (
-	RerankModeModel RerankMode = "model"
-	RerankModeNone  RerankMode = "none"
+	RerankModeEndpoint RerankMode = "endpoint"
+	RerankModeModel    RerankMode = "model"
+	RerankModeNone     RerankMode = "none"
 )
 
 // Defines values for ReviewState.
@@ -3314,7 +3315,7 @@ type Remembered struct {
 	Turn *int64 `json:"turn,omitempty"`
 }
 
-// RerankMode `model` has a model judge the relevance of the hits.
+// RerankMode `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 type RerankMode string
 
 // Response A response of OpenAI's responses.
@@ -3579,7 +3580,7 @@ type SearchQuery struct {
 	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` has a model judge the relevance of the hits.
+	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.
@@ -3657,7 +3658,7 @@ type SearchRequest struct {
 	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` has a model judge the relevance of the hits.
+	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.

@@ -339,8 +339,9 @@ const (
 
 // Defines values for RerankMode.
 const (
-	RerankModeModel RerankMode = "model"
-	RerankModeNone  RerankMode = "none"
+	RerankModeEndpoint RerankMode = "endpoint"
+	RerankModeModel    RerankMode = "model"
+	RerankModeNone     RerankMode = "none"
 )
 
 // Defines values for ReviewState.
@@ -3444,7 +3445,7 @@ type Remembered struct {
 	Turn *int64 `json:"turn,omitempty"`
 }
 
-// RerankMode `model` has a model judge the relevance of the hits.
+// RerankMode `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 type RerankMode string
 
 // Response A response of OpenAI's responses.
@@ -3709,7 +3710,7 @@ type SearchQuery struct {
 	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` has a model judge the relevance of the hits.
+	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.
@@ -3787,7 +3788,7 @@ type SearchRequest struct {
 	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` has a model judge the relevance of the hits.
+	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.

@@ -28,7 +28,7 @@ const (
 
 // check returns Invalid for a query that cannot be answered, sets defaults, and returns the words of
 // the query. rerank reports whether a model is configured.
-func (q *Query) check(rerank bool) (words string, err error) {
+func (q *Query) check(rerank, endpoint bool) (words string, err error) {
 	given := 0
 	for _, g := range []bool{q.Text != "", q.Messages != nil, q.Vector != nil} {
 		if g {
@@ -88,8 +88,15 @@ func (q *Query) check(rerank bool) (words string, err error) {
 		if q.Vector != nil {
 			return "", fault.InvalidField("rerank", "a model cannot judge a vector; give the query as text")
 		}
+	case RerankEndpoint:
+		if !endpoint {
+			return "", fault.InvalidField("rerank", "no endpoint that reranks is configured; set SLIPBOX_RERANK_URL")
+		}
+		if q.Vector != nil {
+			return "", fault.InvalidField("rerank", "an endpoint cannot judge a vector; give the query as text")
+		}
 	default:
-		return "", fault.InvalidField("rerank", "must be none or model")
+		return "", fault.InvalidField("rerank", "must be none, model or endpoint")
 	}
 	if q.Messages != nil {
 		return dialogueText(q.Messages)

@@ -5798,10 +5798,10 @@ export interface components {
         /** @enum {string} */
         SearchMode: "hybrid" | "vector" | "lexical";
         /**
-         * @description `model` has a model judge the relevance of the hits.
+         * @description `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
          * @enum {string}
          */
-        RerankMode: "none" | "model";
+        RerankMode: "none" | "model" | "endpoint";
         /**
          * @description A field of a `Note`; `*` is all of them but `embedding`.
          * @enum {string}

@@ -451,7 +451,7 @@ class LinksInput(TypedDict):
 SearchMode: TypeAlias = Literal["hybrid", "vector", "lexical"]
 
 
-RerankMode: TypeAlias = Literal["none", "model"]
+RerankMode: TypeAlias = Literal["none", "model", "endpoint"]
 
 
 NoteField: TypeAlias = Literal[
