@@ -58,10 +58,10 @@ func soakOn(t *testing.T, start func(*testing.T, func(*Settings)) *gatewayTest, 
 		s.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": policy, "policy": policy})
 		s.written[policy] = map[string]bool{}
 	}
-	s.run(1, length/2)
+	s.drive(1, length/2)
 	s.rest()
 	middle := footprint()
-	s.run(2, length/2)
+	s.drive(2, length/2)
 	s.rest()
 	end := footprint()
 	t.Logf("requests %v; then %+v, now %+v", s.did, middle, end)
@@ -89,8 +89,8 @@ func footprint() footprintOf {
 	return footprintOf{runtime.NumGoroutine(), m.HeapAlloc}
 }
 
-// run has the clients work for a time. No text comes twice, which would be merged.
-func (s *soak) run(half int, length time.Duration) {
+// drive has the clients work for a time. No text comes twice, which would be merged.
+func (s *soak) drive(half int, length time.Duration) {
 	end := time.Now().Add(length)
 	var clients sync.WaitGroup
 	for i := range soakClients {

@@ -195,7 +195,8 @@ func newSite(t *testing.T, url, prefix string) *site {
 // newWakeups returns the wake-ups of one more process, which sends them until the test ends.
 func (s *site) newWakeups() *Wakeups {
 	s.t.Helper()
-	c, err := Open(s.t.Context(), Config{URL: s.url, Prefix: s.prefix}, Deps{})
+	// A busy machine answers late, and what is sent late is dropped.
+	c, err := Open(s.t.Context(), Config{URL: s.url, Prefix: s.prefix, Timeout: 10 * time.Second}, Deps{})
 	must(s.t, err)
 	w, err := NewWakeups(c, s.meter)
 	must(s.t, err)

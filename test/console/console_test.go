@@ -27,6 +27,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -493,10 +494,23 @@ func opened(title string) chromedp.Action {
 	return eventually(fmt.Sprintf(`document.querySelector("main .head h1")?.textContent === %q`, title))
 }
 
-// eventually waits until a condition holds.
+// eventually waits until a condition holds, also while the page is loaded again: what was asked of the page before is refused
+// then, and asked of the new one.
 func eventually(condition string) chromedp.Action {
-	return chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit))
+	poll := chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit))
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			err := poll.Do(ctx)
+			var refused *cdproto.Error
+			if ctx.Err() != nil || !errors.As(err, &refused) || refused.Code != contextGone {
+				return err
+			}
+		}
+	})
 }
+
+// contextGone is the code of an error that the browser answers with when the page was left.
+const contextGone = -32000
 
 // watchShifts begins to add up how far things move that nobody asked to move. Each move is a problem of the page, too.
 func watchShifts() chromedp.Action {
