@@ -116,11 +116,12 @@ func (n *Note) ExpireAt(at time.Time) {
 }
 
 // Outlives returns a note without its end, if that is over. What is brought back stays.
-func (n Note) Outlives(now time.Time) Note {
+func (n *Note) Outlives(now time.Time) Note {
+	out := *n
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
-		n.ExpireAt(time.Time{})
+		out.ExpireAt(time.Time{})
 	}
-	return n
+	return out
 }
 
 // NumberOf returns an attribute that is a number, without its fraction; 0 for anything else. Stores return

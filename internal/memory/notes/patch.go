@@ -45,24 +45,25 @@ func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	if t, ok := specified(p.OccurredAt); ok {
 		p.OccurredAt = nullable.NewNullableWithValue(r.EventTime("occurred_at", t, now))
 	}
-	p.checkExpiry(&r, now)
+	p.ExpiresAt = p.expiry(&r, now)
 	return p, r.Err()
 }
 
-// checkExpiry turns how long a note is kept from now on into the time at which it expires.
-func (p *NotePatch) checkExpiry(r *memory.Validation, now time.Time) {
+// expiry returns when a note expires after the patch, which may say how long it is kept from now on.
+func (p NotePatch) expiry(r *memory.Validation, now time.Time) nullable.Nullable[time.Time] {
 	if p.ExpiresAt.IsSpecified() && p.TTLSeconds.IsSpecified() {
 		r.Addf("ttl_seconds", "must not be set beside expires_at")
-		return
 	}
 	if at, ok := specified(p.ExpiresAt); ok {
-		p.ExpiresAt.Set(r.Expiry(&at, nil, now))
+		return nullable.NewNullableWithValue(r.Expiry(&at, nil, now))
 	}
 	if ttl, ok := specified(p.TTLSeconds); ok {
-		p.ExpiresAt.Set(r.Expiry(nil, &ttl, now))
-	} else if p.TTLSeconds.IsNull() {
-		p.ExpiresAt.SetNull()
+		return nullable.NewNullableWithValue(r.Expiry(nil, &ttl, now))
 	}
+	if p.TTLSeconds.IsNull() {
+		return nullable.NewNullNullable[time.Time]()
+	}
+	return p.ExpiresAt
 }
 
 // specified returns the value of a patch field; ok is false if the field is null or unspecified.

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -77,26 +78,8 @@ func (q *Query) check(rerank, endpoint bool) (words string, err error) {
 	if err := weights.Override(q.Weights); err != nil {
 		return "", fault.InvalidField("weights", "%v", err)
 	}
-	switch q.Rerank {
-	case "":
-		q.Rerank = RerankNone
-	case RerankNone:
-	case RerankModel:
-		if !rerank {
-			return "", fault.InvalidField("rerank", "no model is configured")
-		}
-		if q.Vector != nil {
-			return "", fault.InvalidField("rerank", "a model cannot judge a vector; give the query as text")
-		}
-	case RerankEndpoint:
-		if !endpoint {
-			return "", fault.InvalidField("rerank", "no endpoint that reranks is configured; set SLIPBOX_RERANK_URL")
-		}
-		if q.Vector != nil {
-			return "", fault.InvalidField("rerank", "an endpoint cannot judge a vector; give the query as text")
-		}
-	default:
-		return "", fault.InvalidField("rerank", "must be none, model or endpoint")
+	if err := q.checkRerank(rerank, endpoint); err != nil {
+		return "", err
 	}
 	if q.Messages != nil {
 		return dialogueText(q.Messages)
@@ -105,6 +88,24 @@ func (q *Query) check(rerank, endpoint bool) (words string, err error) {
 		return "", nil
 	}
 	return q.Text, checkText("query", q.Text)
+}
+
+// checkRerank fills in the default of Rerank, and refuses one that nothing here can do.
+func (q *Query) checkRerank(model, endpoint bool) error {
+	q.Rerank = cmp.Or(q.Rerank, RerankNone)
+	switch {
+	case q.Rerank == RerankNone:
+		return nil
+	case q.Rerank != RerankModel && q.Rerank != RerankEndpoint:
+		return fault.InvalidField("rerank", "must be none, model or endpoint")
+	case q.Rerank == RerankModel && !model:
+		return fault.InvalidField("rerank", "no model is configured")
+	case q.Rerank == RerankEndpoint && !endpoint:
+		return fault.InvalidField("rerank", "no endpoint that reranks is configured; set SLIPBOX_RERANK_URL")
+	case q.Vector != nil:
+		return fault.InvalidField("rerank", "a vector cannot be judged; give the query as text")
+	}
+	return nil
 }
 
 // checkText returns Malformed or Invalid for a text that cannot be a query.

@@ -182,7 +182,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	o := search.Options{Mode: sr.mode, K: sr.q.K, MinScore: sr.q.MinScore, Now: sr.service.clock()}
-	if sr.q.Rerank == RerankModel || sr.q.Rerank == RerankEndpoint {
+	if sr.q.Rerank != RerankNone {
 		// The model judges more hits than were asked for, because its order decides which are first.
 		o.K = max(sr.q.K, sr.service.cfg.RerankPool)
 	}
@@ -224,15 +224,8 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		hits = result.WithLinked(linked, sr.linkedCandidates(linked))
 		sr.markTriples(hits)
 	}
-	if sr.q.Rerank == RerankModel {
-		if hits, err = sr.rerank(ctx, hits); err != nil {
-			return nil, err
-		}
-	}
-	if sr.q.Rerank == RerankEndpoint {
-		if hits, err = sr.rerankByEndpoint(ctx, hits); err != nil {
-			return nil, err
-		}
+	if hits, err = sr.rerank(ctx, hits); err != nil {
+		return nil, err
 	}
 	if len(hits) > 0 && sr.mode != Lexical {
 		sr.answerable = sr.estimateAnswerable(hits[:min(len(hits), sr.q.K)], found)
@@ -268,8 +261,20 @@ func (sr *searchRun) expand(ctx context.Context, best []search.ID) ([]search.Lin
 	return linked, err
 }
 
-// rerank runs the two-stage filter. If the model fails, the hits keep their order.
+// rerank puts hits into the order that the query asks for.
 func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
+	switch sr.q.Rerank {
+	case RerankModel:
+		return sr.rerankByModel(ctx, hits)
+	case RerankEndpoint:
+		return sr.rerankByEndpoint(ctx, hits)
+	case RerankNone:
+	}
+	return hits, nil
+}
+
+// rerankByModel runs the two-stage filter. If the model fails, the hits keep their order.
+func (sr *searchRun) rerankByModel(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
 	if sr.degraded != "" {
 		return hits, nil // there are no cosines
 	}
