@@ -29,7 +29,9 @@ func TestChatForkHistoryFacts(t *testing.T) {
 	if fork := object(t, p.pipe(t, "", "fork", "what-if", "--ttl", "1h")); fork["name"] != "what-if" || fork["expires_at"] == nil {
 		t.Errorf("the fork: %v", fork)
 	}
-	p.pipe(t, "", "add", "-c", "what-if", "The kiln exploded.")
+	if added := object(t, p.pipe(t, "", "add", "-c", "what-if", "--ttl", "90m", "The kiln exploded.")); added["note"].(map[string]any)["expires_at"] == nil {
+		t.Errorf("a note with an end: %v", added)
+	}
 	if out := p.pipe(t, "", "search", "exploded"); strings.Contains(out, "exploded.") {
 		t.Errorf("the fork changed its source: %s", out)
 	}

@@ -82,7 +82,7 @@ func (h *core) bulkLine(c *gin.Context, line []byte) (notes.BulkLine, int) {
 	note, err := newNote(&wire.NoteInput{
 		Attributes: in.Attributes, Category: in.Category, Content: in.Content, Context: in.Context, Importance: in.Importance,
 		Infer: in.Infer, Keywords: in.Keywords, Kind: in.Kind, OccurredAt: in.OccurredAt, Tags: in.Tags,
-		OnDuplicate: in.OnDuplicate, Item: in.Item,
+		OnDuplicate: in.OnDuplicate, Item: in.Item, ExpiresAt: in.ExpiresAt, TTLSeconds: in.TTLSeconds,
 	})
 	out := notes.BulkLine{Note: note, Err: err}
 	if err == nil && in.Key != nil {

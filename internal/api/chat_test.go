@@ -165,6 +165,15 @@ func TestCompletionErrors(t *testing.T) {
 			t.Errorf("%s: %d %s", name, x.got.Code, x.got.Body)
 		}
 	}
+	for _, named := range []string{"user=ida@example.com", "user=ida@example.com&app=a@b", "no-such-place"} {
+		got := ask("one", `{"model":"slipbox@`+named+`",`+question[1:])
+		if got.Code != http.StatusNotFound || got.text("error.code") != "not_found" || !strings.Contains(got.text("error.message"), named) {
+			t.Errorf("%s: %d %s", named, got.Code, got.Body)
+		}
+	}
+	if got := ask("one", question, "Slipbox-Collection", "elsewhere"); !strings.Contains(got.text("error.message"), "elsewhere") {
+		t.Errorf("%s", got.Body)
+	}
 	if got := ask("one", `{"n":9,`+question[1:], home...); got.Code != http.StatusUnprocessableEntity || got.text("error.param") != "n" || !strings.Contains(got.text("error.message"), "to 8") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}

@@ -157,7 +157,11 @@ func newTalking(t *testing.T, models chat.Models) *system {
 			t.Fatal(err)
 		}
 	}
-	b.store = enginetest.Open(t, b.clock, nil)
+	written := enginetest.Open(t, b.clock, nil)
+	var retiring *notes.Service
+	b.store = store.RetireExpired(written, b.clock, func(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
+		return retiring.RetireExpired(ctx, grant.Job(s.Tenant(), uuid.Nil), collection)
+	})
 	for _, name := range []string{"one", "two"} {
 		made, err := b.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: name})
 		must(err)
@@ -184,6 +188,8 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	judge, err := policy.NewJudge()
 	must(err)
 	found, err := recall.New(recall.Deps{Store: b.store, Embedders: embedders, Model: b.model, Judge: judge, Policies: policies, Clock: b.clock, Log: log}, recall.Config{MinRevisionWait: time.Millisecond})
+	must(err)
+	retiring, err = notes.New(notes.Deps{Store: written, Embedders: embedders, Policies: policies, Clock: b.clock, Log: log}, notes.Config{})
 	must(err)
 	service, err := notes.New(notes.Deps{Store: b.store, Embedders: embedders, Policies: policies, Clock: b.clock, Log: log}, notes.Config{})
 	must(err)

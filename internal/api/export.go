@@ -123,7 +123,7 @@ func importLine(n *recall.NoteView, links []memory.Link) (wire.ImportNote, error
 		ID: n.ID, Kind: new(wire.Kind(n.Kind)), Key: optional(n.Key), Content: n.Content, Context: optional(n.Context), Keywords: n.Keywords,
 		Tags: n.Tags, Category: optional(n.Category), Importance: &n.Importance, State: &state, Supplied: &supplied,
 		Analyst:   optional(wire.ImportNoteAnalyst(n.Analyst)),
-		CreatedAt: new(n.CreatedAt.Format(exportTime)), OccurredAt: optional(timeText(n.OccurredAt)),
+		CreatedAt: new(n.CreatedAt.Format(exportTime)), OccurredAt: optional(timeText(n.OccurredAt)), ExpiresAt: optional(timeText(n.ExpiresAt)),
 	}
 	if len(attributes) > 0 {
 		out.Attributes = &attributes

@@ -218,7 +218,7 @@ func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 	}
 	out = notes.NewMessage{
 		ID: valueOr(m.ID, ""), Role: memory.Role(valueOr(m.Role, "")), Name: valueOr(m.Name, ""), Session: valueOr(m.Session, nil),
-		Recalled: valueOr(m.Recalled, false),
+		Recalled: valueOr(m.Recalled, false), TTLSeconds: m.TTLSeconds,
 	}
 	if m.Attributes != nil {
 		out.Attributes = *m.Attributes

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -72,7 +73,7 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 	out := notes.NewNote{
 		Kind: memory.Kind(valueOr(in.Kind, "")), Content: in.Content, Context: in.Context, Keywords: in.Keywords, Tags: in.Tags,
 		Category: in.Category, Attributes: valueOr(in.Attributes, nil), Importance: in.Importance, Infer: in.Infer,
-		OnDuplicate: memory.OnDuplicate(valueOr(in.OnDuplicate, "")),
+		OnDuplicate: memory.OnDuplicate(valueOr(in.OnDuplicate, "")), TTLSeconds: in.TTLSeconds,
 	}
 	if it := in.Item; it != nil {
 		out.Item = &memory.Item{
@@ -86,6 +87,13 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 			return out, err
 		}
 		out.OccurredAt = &at
+	}
+	if in.ExpiresAt != nil {
+		at, err := eventTime("expires_at", *in.ExpiresAt)
+		if err != nil {
+			return out, err
+		}
+		out.ExpiresAt = &at
 	}
 	return out, nil
 }
@@ -240,22 +248,33 @@ func (h *core) patchNote(c *gin.Context) error {
 	}
 	p := notes.NotePatch{
 		Content: body.Content, Context: body.Context, Keywords: body.Keywords, Tags: body.Tags, Category: body.Category,
-		Attributes: objectPatch(body.Attributes), Importance: body.Importance,
+		Attributes: objectPatch(body.Attributes), Importance: body.Importance, TTLSeconds: body.TTLSeconds,
 	}
-	if text, err := body.OccurredAt.Get(); err == nil {
-		at, err := eventTime("occurred_at", text)
-		if err != nil {
-			return err
-		}
-		p.OccurredAt.Set(at)
-	} else if body.OccurredAt.IsNull() {
-		p.OccurredAt.SetNull()
+	if p.OccurredAt, err = timePatch("occurred_at", body.OccurredAt); err != nil {
+		return err
+	}
+	if p.ExpiresAt, err = timePatch("expires_at", body.ExpiresAt); err != nil {
+		return err
 	}
 	w, err := h.Notes.Patch(c.Request.Context(), scope(c), ref, id, p, conditions(c))
 	if err != nil {
 		return err
 	}
 	return h.replyWritten(c, &w)
+}
+
+// timePatch parses a time of a merge patch.
+func timePatch(field string, text nullable.Nullable[string]) (out nullable.Nullable[time.Time], err error) {
+	if text.IsNull() {
+		out.SetNull()
+	}
+	said, err := text.Get()
+	if err != nil {
+		return out, nil // null, or not specified
+	}
+	at, err := eventTime(field, said)
+	out.Set(at)
+	return out, err
 }
 
 func (h *core) restoreNote(c *gin.Context) error {

@@ -22,7 +22,7 @@ func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embeddin
 		ID: n.ID, Collection: n.Collection, Kind: wire.Kind(n.Kind),
 		Content: n.Content, Context: n.Context, Keywords: nonNilList(n.Keywords), Tags: nonNilList(n.Tags),
 		Category: optional(n.Category), Attributes: nonNilObject(n.Attributes), Importance: new(n.Importance),
-		OccurredAt: optionalTime(n.OccurredAt), CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt),
+		OccurredAt: optionalTime(n.OccurredAt), ExpiresAt: optionalTime(n.ExpiresAt), CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt),
 		Revision: int64(n.From), State: wire.NoteState(n.State), Error: optional(n.Error),
 		Analyst: optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: optional(n.Embedder),
 		Provenance: wireProvenance(&n.Provenance),

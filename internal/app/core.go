@@ -72,9 +72,11 @@ type core struct {
 	wakeups   *redis.Wakeups  // nil without Redis
 	versions  *cache.Versions // nil without a cache
 
-	ledger *auth.TenantLedger
-	quotas *tenant.Quotas
-	meter  *meter
+	written store.Store    // Store, without a look for expired notes
+	expiry  *notes.Service // retires them; nil while the process starts
+	ledger  *auth.TenantLedger
+	quotas  *tenant.Quotas
+	meter   *meter
 	Services
 
 	jobs        *worker.Worker // runs jobs; in a gateway only without Redis
@@ -128,7 +130,8 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.Store, c.checks = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits)), checks
+	c.written = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits))
+	c.Store, c.checks = store.RetireExpired(c.written, time.Now, c.retireExpired), checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix, Timeout: c.cfg.Redis.Timeout}, deps); err != nil {
@@ -170,7 +173,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers(), Encoding: c.cfg.Context.Encoding}
+	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers(), Encoding: c.cfg.Context.Encoding, RerankAlways: c.cfg.LLM.RerankAlways}
 	if c.cfg.Cache.Bytes == 0 {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
@@ -178,6 +181,9 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 		reading.KeepUsage = time.Minute // no other process counts
 	}
 	deps := recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}
+	if ranker := llm.NewReranker(llm.Deps{Log: c.log, Clock: time.Now}, c.cfg.LLM); ranker != nil { // else a nil that is not nil
+		deps.Reranker = ranker
+	}
 	if err := c.openSnapshots(&deps); err != nil {
 		return err
 	}
@@ -237,6 +243,9 @@ func (c *core) buildServices(m *models) error {
 	if c.Notes, err = notes.New(notes.Deps{
 		Store: c.Store, Embedders: c.Embedders, Policies: c.Policies, Log: c.log, Quota: quota{c.quotas},
 	}, writing); err != nil {
+		return err
+	}
+	if c.expiry, err = notes.New(notes.Deps{Store: c.written, Embedders: c.Embedders, Policies: c.Policies, Log: c.log}, writing); err != nil {
 		return err
 	}
 	c.Blocks = notes.NewBlocks(c.Notes)
@@ -342,11 +351,19 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Hook: c.Hooks.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Hook: c.Hooks.Run, Retire: c.expiry.RetireExpired, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)
 	return err
+}
+
+// retireExpired retires the expired notes of a collection before a caller reads it, who may not write.
+func (c *core) retireExpired(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
+	if c.expiry == nil {
+		return nil
+	}
+	return c.expiry.RetireExpired(ctx, wholeTenant(s.Tenant(), "system:expiry"), collection)
 }
 
 // onCommit is called after each commit. It drops what reads have kept and is no longer true, wakes those

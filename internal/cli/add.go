@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ const maxText = 1 << 20
 
 func (c *cli) add() *cobra.Command {
 	var tags []string
-	var at, create string
+	var at, expires, create string
+	var ttl time.Duration
 	var wait bool
 	cmd := &cobra.Command{
 		Use: "add [TEXT…]", Short: "Add a note",
@@ -46,6 +48,12 @@ func (c *cli) add() *cobra.Command {
 			note := wire.NoteInput{Content: content, Tags: tags}
 			if at != "" {
 				note.OccurredAt = &at
+			}
+			if expires != "" {
+				note.ExpiresAt = &expires
+			}
+			if cmd.Flags().Changed("ttl") {
+				note.TTLSeconds = new(int64(ttl / time.Second))
 			}
 			if wait {
 				query.Set("wait", "evolved")
@@ -79,6 +87,8 @@ func (c *cli) add() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVarP(&tags, "tag", "t", nil, "`tag` of the note; may be repeated")
 	f.StringVar(&at, "at", "", "`time` at which it happened, such as 2026-03-01T09:30:00Z (default: now)")
+	f.StringVar(&expires, "expires-at", "", "`time` at which it expires, such as 2099-01-31T00:00:00Z (default: never)")
+	f.DurationVar(&ttl, "ttl", 0, "`time` until it expires, such as 24h, instead of --expires-at")
 	f.StringVar(&create, "create", "", "create the collection if there is none, with this `policy` (amem, mem0 …)")
 	f.BoolVar(&wait, "wait", false, "wait until the note is analyzed and linked, for at most 25 seconds")
 	return cmd

@@ -84,7 +84,7 @@ func (r *refusal) named(field string) string {
 
 func (r *refusal) advice() string {
 	for _, e := range r.Errors {
-		if e.Field == "occurred_at" || e.Field == "valid_at" {
+		if e.Field == "occurred_at" || e.Field == "expires_at" || e.Field == "valid_at" {
 			return "a time looks like 2026-03-01T09:30:00Z"
 		}
 	}

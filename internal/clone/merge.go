@@ -556,6 +556,9 @@ func (d *decision) unlinkRevived(ctx context.Context, tx memory.Tx) error {
 
 // put writes a note, with the use that it has had, and lets it be embedded when it has no vector.
 func (p *mergePlan) put(ctx context.Context, tx memory.Tx, d *decision, n memory.Note) error {
+	if d.ours[n.ID] == nil {
+		n = n.Outlives(tx.Now()) // it was brought back
+	}
 	made, err := tx.Put(ctx, n)
 	if err != nil {
 		return err

@@ -200,7 +200,8 @@ func TestServersSettings(t *testing.T) {
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
 	"ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
-	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim", "LLM.EmbedImages",
+	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim",
+	"LLM.RerankURL", "LLM.RerankModel", "LLM.RerankAPIKey", "LLM.RerankAlways", "LLM.EmbedImages",
 	"Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
 	"Limits.SingleTenant", "Limits.ModelTokensPerDay", "UnknownVariables",
 }

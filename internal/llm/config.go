@@ -61,6 +61,7 @@ const (
 	DefaultEmbedBatch       = 64
 	DefaultEmbedMaxRunes    = 8000
 	DefaultEmbedCache       = 4096
+	DefaultRerankTimeout    = 2 * time.Second
 )
 
 // Config selects the model and the embedder, and sets timeouts and retries. The zero Config is
@@ -94,6 +95,18 @@ type Config struct {
 	EmbedModel string `yaml:"embed_model" env:"SLIPBOX_EMBED_MODEL"`
 	// EmbedDim is the length of a vector. 0: known from the model's name, otherwise a problem.
 	EmbedDim int `yaml:"embed_dim" env:"SLIPBOX_EMBED_DIM"`
+
+	// RerankURL is an endpoint that orders documents by relevance, in the form of Cohere, such as
+	// https://api.cohere.com/v2/rerank. Empty: none.
+	RerankURL string `yaml:"rerank_url" env:"SLIPBOX_RERANK_URL"`
+	// RerankModel is the name at the endpoint. It is required with RerankURL.
+	RerankModel string `yaml:"rerank_model" env:"SLIPBOX_RERANK_MODEL"`
+	// RerankAPIKey is sent to RerankURL as a bearer token.
+	RerankAPIKey string `yaml:"rerank_api_key" env:"SLIPBOX_RERANK_API_KEY" secret:"true"`
+	// RerankTimeout is how long a search waits for the endpoint; 0: 2 s. Then it keeps its own order.
+	RerankTimeout time.Duration `yaml:"rerank_timeout" env:"SLIPBOX_RERANK_TIMEOUT"`
+	// RerankAlways has the endpoint order the hits of every search that says nothing about it.
+	RerankAlways bool `yaml:"rerank_always" env:"SLIPBOX_RERANK_ALWAYS"`
 
 	// Temperature of calls that set none; 0: 0.7.
 	Temperature float64 `yaml:"temperature" env:"SLIPBOX_LLM_TEMPERATURE"`
@@ -175,6 +188,7 @@ func (c Config) withDefaults() Config {
 	c.EmbedBatch = cmp.Or(c.EmbedBatch, DefaultEmbedBatch)
 	c.EmbedMaxRunes = cmp.Or(c.EmbedMaxRunes, DefaultEmbedMaxRunes)
 	c.EmbedCache = cmp.Or(c.EmbedCache, DefaultEmbedCache)
+	c.RerankTimeout = cmp.Or(c.RerankTimeout, DefaultRerankTimeout)
 	return c
 }
 
@@ -306,7 +320,14 @@ func (c Config) Validate() error {
 	}
 	checkURL("base_url", c.BaseURL)
 	checkURL("embed_base_url", c.EmbedBaseURL)
-	for setting, s := range map[string]string{"api_key": c.APIKey, "embed_api_key": c.EmbedAPIKey} {
+	checkURL("rerank_url", c.RerankURL)
+	switch {
+	case c.RerankURL != "" && c.RerankModel == "":
+		problem("rerank_model", "missing: the endpoint is told which model to use")
+	case c.RerankURL == "" && c.RerankAlways:
+		problem("rerank_always", "needs rerank_url, the endpoint that orders hits")
+	}
+	for setting, s := range map[string]string{"api_key": c.APIKey, "embed_api_key": c.EmbedAPIKey, "rerank_api_key": c.RerankAPIKey} {
 		if !httpguts.ValidHeaderFieldValue(s) {
 			problem(setting, "has a line end or another control character inside")
 		}
@@ -358,7 +379,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for setting, d := range map[string]time.Duration{
-		"timeout": c.Timeout, "retry_wait": c.RetryWait, "max_retry_wait": c.MaxRetryWait, "breaker_pause": c.BreakerPause,
+		"timeout": c.Timeout, "retry_wait": c.RetryWait, "max_retry_wait": c.MaxRetryWait, "breaker_pause": c.BreakerPause, "rerank_timeout": c.RerankTimeout,
 	} {
 		if d < 0 {
 			problem(setting, "%s is negative", d)

@@ -88,7 +88,7 @@ func rememberRequest(c *call) (Request, error) {
 	}
 	for name := range c.args {
 		if c.tool.inBody[name] {
-			return Request{}, invalid(name, "belongs to content; messages have their own occurred_at")
+			return Request{}, invalid(name, "belongs to content; each of the messages has its own")
 		}
 	}
 	messages, ok := ownMessages(raw)

@@ -18,7 +18,7 @@ import (
 const (
 	schemaMessages = `{"type":"array","minItems":1,"maxItems":500,"description":"In the order in which they were said.","items":{"type":"object","required":["content"],"properties":{` +
 		`"role":{"type":"string","enum":["user","assistant","system","tool"]},"content":{"type":"string"},"name":{"type":"string","description":"Of the speaker."},` +
-		`"occurred_at":{"type":"string","description":"RFC 3339; default now."},"session":{"type":"string"},"id":{"type":"string","description":"Your own; makes the message safe to send again."}}}}`
+		`"occurred_at":{"type":"string","description":"RFC 3339; default now."},"session":{"type":"string"},"ttl_seconds":{"type":"integer","description":"Seconds until it expires."},"id":{"type":"string","description":"Your own; makes the message safe to send again."}}}}`
 	schemaFilter   = `{"type":"object","description":"A leaf such as {\"field\":\"tags\",\"op\":\"contains\",\"value\":\"ml\"}, or {\"and\":[…]}, {\"or\":[…]}, {\"not\":…}. Fields: kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>; op: eq ne gt gte lt lte in contains icontains exists."}`
 	schemaPolicy   = `{"type":"string","description":"Policy of the collection if it is created.","default":"amem"}`
 	schemaQuestion = `{"type":"string","description":"What the wrong memory says, in words; answers the notes to choose from and changes nothing."}`
@@ -65,7 +65,7 @@ func definitions() []definition {
 		{
 			name: "remember", title: "Remember", operation: "createNote", target: targetCollection, kind: adds, output: outRemember,
 			description: "Stores a text (content) or a conversation (messages) to be found later. The collection is created on first use. Say who and when in the text; leave out secrets and what was recalled.",
-			fields:      []string{"content", "tags", "attributes", "occurred_at", "wait"}, own: map[string]string{"messages": schemaMessages, "policy": schemaPolicy}, run: remember,
+			fields:      []string{"content", "tags", "attributes", "occurred_at", "expires_at", "ttl_seconds", "wait"}, own: map[string]string{"messages": schemaMessages, "policy": schemaPolicy}, run: remember,
 		},
 		{
 			name: "correct", title: "Correct a memory", operation: "patchNote", target: targetCollection, kind: replaces, output: outCorrected,
@@ -80,7 +80,7 @@ func definitions() []definition {
 		{
 			name: "add_note", title: "Add a note", operation: "createNote", target: targetCollection, kind: adds, output: outNote,
 			description: "Adds a note to a collection that exists. The policy then describes and links it.",
-			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at", "infer", "on_duplicate", "wait"}, required: []string{"content"}, run: addNote,
+			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at", "expires_at", "ttl_seconds", "infer", "on_duplicate", "wait"}, required: []string{"content"}, run: addNote,
 		},
 		{
 			name: "get_note", title: "Read a note", operation: "getNote", target: targetNote, kind: reads, output: outNote,
@@ -89,7 +89,7 @@ func definitions() []definition {
 		{
 			name: "update_note", title: "Change a note", operation: "patchNote", target: targetNote, kind: replaces, output: outNote,
 			description: "Changes the named fields of a note; null clears one. The history keeps the old version.",
-			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at"}, run: updateNote,
+			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at", "expires_at", "ttl_seconds"}, run: updateNote,
 		},
 		{
 			name: "delete_note", title: "Delete a note", operation: "deleteNote", target: targetNote, kind: replaces, output: outDeleted,

@@ -49,6 +49,9 @@ type Collection struct {
 
 	ExpiresAt time.Time // zero: never
 	CreatedAt time.Time
+	// NextExpiry is when the first of its notes expires, or earlier; zero: none does. From then on a view of the head is opened
+	// only after notes were retired.
+	NextExpiry time.Time
 }
 
 // Shared reports whether the collection is a shared base.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const (
 	AttrSession = "session"    // text or number
 	AttrTurn    = "turn"       // id of its exchange
 	AttrRecall  = "recalled"   // true: its author saw recalled memories, so nothing is learned from it
-	AttrExpires = "expires_at" // RFC 3339: facts learned from it expire then
+	AttrExpires = "expires_at" // RFC 3339: it expires then, and the facts learned from it do
 	AttrTool    = "tool"       // the tool that the message calls or answers
 )
 
@@ -94,6 +95,33 @@ func ExpiryOf(attributes map[string]any) (at time.Time, ok bool) {
 	}
 	at, err := filter.ParseTime(s)
 	return at, err == nil
+}
+
+// ExpireAt sets when a note expires; zero: never. Of a message and a fact AttrExpires says it, too: policies and searches read it
+// there.
+func (n *Note) ExpireAt(at time.Time) {
+	n.ExpiresAt = at
+	if n.Kind != KindMessage && n.Kind != KindFact {
+		return
+	}
+	n.Attributes = maps.Clone(n.Attributes)
+	if at.IsZero() {
+		delete(n.Attributes, AttrExpires)
+		return
+	}
+	if n.Attributes == nil {
+		n.Attributes = map[string]any{}
+	}
+	n.Attributes[AttrExpires] = at.UTC().Format(time.RFC3339Nano)
+}
+
+// Outlives returns a note without its end, if that is over. What is brought back stays.
+func (n *Note) Outlives(now time.Time) Note {
+	out := *n
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
+		out.ExpireAt(time.Time{})
+	}
+	return out
 }
 
 // NumberOf returns an attribute that is a number, without its fraction; 0 for anything else. Stores return

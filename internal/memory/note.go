@@ -100,6 +100,7 @@ type Note struct {
 	Attributes map[string]any `json:"attributes"`  // JSON values
 	Importance float64        `json:"importance"`  // 0..1
 	OccurredAt time.Time      `json:"occurred_at"` // event time, microseconds, in the zone of who wrote it (a fixed offset)
+	ExpiresAt  time.Time      `json:"expires_at"`  // from then on the note is retired; zero: never
 	CreatedAt  time.Time      `json:"created_at"`  // of the first version
 	UpdatedAt  time.Time      `json:"updated_at"`  // of this version
 

@@ -128,6 +128,7 @@ type Reader interface {
 	LogReader
 	UsageStore
 	AttachmentStore
+	ExpiryReader
 }
 
 // ViewReader opens views and reads what is not a note.
@@ -204,6 +205,14 @@ type UsageStore interface {
 	// AddUsage counts recalls in the view's own collection. The use that an ancestor counted is copied
 	// up with the first change.
 	AddUsage(ctx context.Context, s tenant.Scope, v View, deltas []UsageDelta) error
+}
+
+// ExpiryReader finds notes that have expired and that were not deleted yet. Other reads show them.
+type ExpiryReader interface {
+	// ExpiredNotes lists visible notes of the view with an ExpiresAt that is not after a time, the earliest first.
+	ExpiredNotes(ctx context.Context, s tenant.Scope, v View, by time.Time, limit int) ([]uuid.UUID, error)
+	// ExpiringCollections lists collections with a NextExpiry that is not after a time, ids only; it crosses tenants.
+	ExpiringCollections(ctx context.Context, by time.Time, limit int) ([]Due, error)
 }
 
 // ReadOptions say what to read with notes.
@@ -400,8 +409,9 @@ type NoteWriter interface {
 	// with that id. CreatedAt zero is Now for a new note, and kept for an old one. Vector and Tokens, when
 	// set, are stored with it; else it has no vector, even if the previous version had one. A vector of
 	// another embedder than the collection's, from a writer that began before the embedder was switched,
-	// is left out, and a job that embeds the note is enqueued. Exists when another live note of that kind
-	// has the key, or when a block is attached to the collection under the key of a new block.
+	// is left out, and a job that embeds the note is enqueued. NextExpiry of the collection is then at most
+	// its ExpiresAt. Exists when another live note of that kind has the key, or when a block is attached to
+	// the collection under the key of a new block.
 	Put(ctx context.Context, n Note) (Note, error)
 	// Delete writes a tombstone. NotFound when the note is not visible.
 	Delete(ctx context.Context, note uuid.UUID) error

@@ -192,6 +192,30 @@ func (r *Validation) Value(at string, v any, depth int) {
 	}
 }
 
+// Expiry checks when a note expires, of which a caller gives the time or how many seconds there are left, and returns the time;
+// zero: never.
+func (r *Validation) Expiry(at *time.Time, ttlSeconds *int64, now time.Time) time.Time {
+	switch {
+	case at != nil && ttlSeconds != nil:
+		r.Addf("ttl_seconds", "must not be set beside expires_at")
+		return time.Time{}
+	case ttlSeconds != nil:
+		end, err := Expiry(ttlSeconds, 0, now)
+		r.Add(err)
+		return end
+	case at == nil:
+		return time.Time{}
+	}
+	end := Instant(*at)
+	switch {
+	case !end.After(now):
+		r.Addf("expires_at", "must be in the future")
+	case end.Year() > 9999:
+		r.Addf("expires_at", "must not be after the year 9999")
+	}
+	return end
+}
+
 // TimeForm describes how a time is written.
 const TimeForm = "a time in RFC 3339, or YYYYMMDDHHmm"
 

@@ -29,6 +29,7 @@ var scalars = []scalar{
 	{"category", func(n *memory.Note) any { return n.Category }, func(to, from *memory.Note) { to.Category = from.Category }},
 	{"importance", func(n *memory.Note) any { return n.Importance }, func(to, from *memory.Note) { to.Importance = from.Importance }},
 	{"occurred_at", occurred, func(to, from *memory.Note) { to.OccurredAt = from.OccurredAt }},
+	{"expires_at", func(n *memory.Note) any { return n.ExpiresAt.UnixMicro() }, func(to, from *memory.Note) { to.ExpiresAt = from.ExpiresAt }},
 }
 
 // occurred returns the event time as text: equal times of two zones are two values.

@@ -95,13 +95,13 @@ func TwoStage(hits []Hit, floor float64, relevance func([]Hit) (map[ID]float64, 
 	if err != nil {
 		return passed, err
 	}
-	return rerank(passed, scores, least), nil
+	return Reorder(passed, scores, least), nil
 }
 
-// rerank orders hits by other scores (0..1) and drops those with a score below least. A scored hit
+// Reorder orders hits by other scores (0..1) and drops those with a score below least. A scored hit
 // takes the new score. Hits without a new score keep theirs and their order, behind the others.
 // Ties are ordered by note id.
-func rerank(hits []Hit, scores map[ID]float64, least float64) []Hit {
+func Reorder(hits []Hit, scores map[ID]float64, least float64) []Hit {
 	var scored, rest []Hit
 	for _, h := range hits {
 		s, ok := scores[h.Note]

@@ -30,7 +30,8 @@ type Head struct {
 	Counted       bool // Counts are right at Revision
 	memory.Counts      // what is visible at Revision
 	Stored        Stored
-	Told          bool // there are webhooks that are told of its changes; read with the others, and not written
+	NextExpiry    time.Time // of memory.Collection
+	Told          bool      // there are webhooks that are told of its changes; read with the others, and not written
 }
 
 // Stored counts the rows of a collection's own layer: open notes and links, and the bytes of all

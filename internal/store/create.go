@@ -307,6 +307,9 @@ func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Coll
 	}
 	if h.Revision != fork.ParentRevision {
 		h = Head{} // of another revision: the fork has no counts yet
+		if h.NextExpiry, err = firstExpiry(ctx, q, s.Tenant(), layers, time.Time{}); err != nil {
+			return h, nil, err
+		}
 	}
 	adopt, err := needsAdoption(ctx, q, s.Tenant(), fork.Policy, &h, layers)
 	if adopt {

@@ -108,10 +108,17 @@ func enqueue(ctx context.Context, q JobRows, tenantID uuid.UUID, j memory.Job, n
 	return j, q.InsertJob(ctx, j)
 }
 
-// AdoptUnfinished enqueues an adopt job when a copy, with its head, holds notes that a job must finish.
-func AdoptUnfinished(ctx context.Context, q Session, r *CollectionRow, h *Head, now time.Time) error {
-	copied := memory.Layer{Collection: r.ID, Bound: h.Revision}
-	adopt, err := needsAdoption(ctx, q, r.Tenant, r.Policy, h, []memory.Layer{copied})
+// FinishCopy counts what a copy holds, in its head, and enqueues an adopt job when it holds notes that a job must finish.
+func FinishCopy(ctx context.Context, q Session, r *CollectionRow, h *Head, now time.Time) error {
+	copied := []memory.Layer{{Collection: r.ID, Bound: h.Revision}}
+	var err error
+	if h.Counts, err = q.CountVisible(ctx, r.Tenant, copied); err != nil {
+		return err
+	}
+	if h.NextExpiry, err = firstExpiry(ctx, q, r.Tenant, copied, time.Time{}); err != nil {
+		return err
+	}
+	adopt, err := needsAdoption(ctx, q, r.Tenant, r.Policy, h, copied)
 	if err != nil || !adopt {
 		return err
 	}

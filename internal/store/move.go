@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 16
+const MoveSchema = 17
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -138,12 +138,12 @@ var tables = []*Table{
  embedder:text dim:int reembedded:id metadata:object? ephemeral:bool state:text parent:id parent_revision:int expires_at:time? created_at:time
  external_user:text external_agent:text external_app:text external_run:text fork_of:id fork_revision:int lineage:text`)},
 	{Name: "collection_heads", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id collection:id head:int floor:int origin:int job_seq:int evolved_adds:int
- erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int`)},
+ erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int next_expiry:time?`)},
 	{Name: "changesets", Key: 3, owner: "collection", Columns: parseColumns(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
  undoes:int merged_from:json?`)},
 	{Name: "notes", Key: 4, owner: "layer", Columns: parseColumns(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text
  importance:real occurred_at:event? created_at:event? updated_at:time bytes:int embedder:text category:text context:text keywords:texts tags:texts
- attributes:object? error:text analyst:text supplied:texts provenance:object? content:text digest:int occurred_offset:int`)},
+ attributes:object? error:text analyst:text supplied:texts provenance:object? content:text digest:int occurred_offset:int expires_at:time?`)},
 	{Name: "links", Key: 6, owner: "layer", Columns: parseColumns(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
  confidence:real attributes:object? created_at:time`)},
 	{Name: "vectors", Key: 5, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},

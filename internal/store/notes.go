@@ -76,6 +76,8 @@ type NoteRows interface {
 	NoteVersionsByDigest(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, digests []int64) (map[int64]NoteVersion, error)
 	// ListNotes reads a page. It may hold notes that do not match its filter, unless DecidesFilter.
 	ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p NotePage) ([]NoteVersion, error)
+	// ExpiredNotes lists visible notes that expire between two times, both included, the earliest first.
+	ExpiredNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, from, by time.Time, limit int) ([]Expiry, error)
 	// DecidesFilter reports whether the engine's SQL decides a filter exactly.
 	DecidesFilter(e filter.Expr) bool
 	NoteWrites

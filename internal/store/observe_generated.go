@@ -292,6 +292,20 @@ func (ob *observed) ExpiredCollections(ctx context.Context, now time.Time, limit
 	return ob.Store.ExpiredCollections(ctx, now, limit)
 }
 
+// ExpiredNotes implements Store.
+func (ob *observed) ExpiredNotes(ctx context.Context, s tenant.Scope, v memory.View, by time.Time, limit int) (out1 []uuid.UUID, err error) {
+	ctx, finish := ob.begin(ctx, "ExpiredNotes", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.ExpiredNotes(ctx, s, v, by, limit)
+}
+
+// ExpiringCollections implements Store.
+func (ob *observed) ExpiringCollections(ctx context.Context, by time.Time, limit int) (out1 []memory.Due, err error) {
+	ctx, finish := ob.begin(ctx, "ExpiringCollections", uuid.Nil, uuid.Nil)
+	defer finish(&err)
+	return ob.Store.ExpiringCollections(ctx, by, limit)
+}
+
 // FlattenLineage implements Store.
 func (ob *observed) FlattenLineage(ctx context.Context, s tenant.Scope, collection uuid.UUID) (err error) {
 	ctx, finish := ob.begin(ctx, "FlattenLineage", s.Tenant(), collection)

@@ -72,7 +72,7 @@ func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
 		return r, err
 	}
 	n.Keywords, n.Tags, n.Supplied = cloneTexts(n.Keywords), cloneTexts(n.Tags), cloneTexts(n.Supplied)
-	n.OccurredAt, n.CreatedAt = memory.EventInstant(n.OccurredAt), Micros(n.CreatedAt)
+	n.OccurredAt, n.CreatedAt, n.ExpiresAt = memory.EventInstant(n.OccurredAt), Micros(n.CreatedAt), Micros(n.ExpiresAt)
 	if n.Vector == nil {
 		n.Embedder, n.Tokens = "", nil
 	} else if err := checkVector(&t.row.Collection, n); err != nil {
@@ -159,6 +159,7 @@ func (t *Tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 	}
 	n.Collection, n.Layer, n.From, n.UpdatedAt, n.Deleted = t.row.ID, t.row.ID, t.revision, t.now, false
 	row.Note, row.To, row.Digest = n, OpenEnd, memory.DigestOf(&n)
+	t.head.expireBy(n.ExpiresAt)
 	if err := t.replace(old, had, row); err != nil {
 		return n, err
 	}

@@ -28,6 +28,7 @@ type Tx struct {
 	now      time.Time
 	head     Head
 	before   Stored                    // of head, before the changesets
+	expiry   time.Time                 // NextExpiry of head, before the changesets
 	logged   bool                      // something since the last changeset that EndChangeset wrote
 	ended    bool                      // EndChangeset has written a changeset
 	told     bool                      // a job that tells a webhook was enqueued
@@ -44,7 +45,7 @@ func NewTx(ctx context.Context, q Session, s tenant.Scope, r CollectionRow, h He
 	h.Kinds = maps.Clone(h.Kinds)
 	t := &Tx{
 		q: q, ctx: ctx, scope: s, row: r, view: memory.NewView(s, r.Collection, h.Revision, at),
-		revision: h.Revision + 1, now: now, head: h, before: h.Stored,
+		revision: h.Revision + 1, now: now, head: h, before: h.Stored, expiry: h.NextExpiry,
 	}
 	t.layers = append([]memory.Layer(nil), at...)
 	t.layers[0].Bound = t.revision
@@ -63,6 +64,9 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 		}
 	}
 	if err := t.checkLimits(o.Limits); err != nil {
+		return h, r, false, err
+	}
+	if err := t.passExpiry(); err != nil {
 		return h, r, false, err
 	}
 	if t.logged || t.ended {

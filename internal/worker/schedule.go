@@ -18,23 +18,25 @@ import (
 const sweepLimit = 100
 
 // outages logs what the store refuses to the sweeps.
-type outages struct{ expired, expire, parts *outage.Log }
+type outages struct{ expired, expire, notes, parts *outage.Log }
 
 func newOutages(log *slog.Logger, clock memory.Clock) *outages {
 	return &outages{
 		expired: outage.New(log, clock, "expired collections cannot be listed", "expired collections are listed again"),
 		expire:  outage.New(log, clock, "expired collections cannot be deleted", "expired collections are deleted again"),
+		notes:   outage.New(log, clock, "expired notes cannot be retired", "expired notes are retired again"),
 		parts:   outage.New(log, clock, "stale parts of imports cannot be removed", "stale parts of imports are removed again"),
 	}
 }
 
-// Sweep deletes expired collections and stale parts of imports until ctx ends. Several processes may
+// Sweep deletes expired collections and notes, and stale parts of imports until ctx ends. Several processes may
 // sweep at once.
 func (w *Worker) Sweep(ctx context.Context) {
 	every := time.NewTicker(w.cfg.SweepEvery)
 	defer every.Stop()
 	for {
 		w.Expire(ctx)
+		w.RetireNotes(ctx)
 		w.SweepParts(ctx)
 		select {
 		case <-ctx.Done():
@@ -61,6 +63,24 @@ func (w *Worker) Expire(ctx context.Context) int {
 			n++
 		}
 	}
+	return n
+}
+
+// RetireNotes retires the expired notes of collections that nobody has read since, and returns the number of the collections.
+func (w *Worker) RetireNotes(ctx context.Context) int {
+	if w.retire == nil {
+		return 0
+	}
+	due, err := w.store.ExpiringCollections(ctx, w.clock().UTC(), sweepLimit)
+	n := 0
+	for _, d := range due {
+		if e := w.retire(ctx, jobScope(d.Tenant, uuid.Nil), d.Collection); e != nil && !fault.Is(e, fault.NotFound) {
+			err = errors.Join(err, e)
+			continue
+		}
+		n++
+	}
+	w.outages.notes.Report(ctx, err)
 	return n
 }
 

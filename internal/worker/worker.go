@@ -25,6 +25,7 @@ import (
 type Store interface {
 	memory.Queue
 	ExpiredCollections(ctx context.Context, now time.Time, limit int) ([]memory.Due, error)
+	ExpiringCollections(ctx context.Context, by time.Time, limit int) ([]memory.Due, error)
 	EphemeralCollections(ctx context.Context, limit int) ([]memory.Due, error)
 	StaleParts(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error)
 	SweepParts(ctx context.Context, s tenant.Scope, before time.Time) error
@@ -39,6 +40,9 @@ type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress m
 // Step does one step of an agent's run. It gives the job back, or ends it.
 type Step func(ctx context.Context, s tenant.Scope, job memory.Job) error
 
+// Retire deletes the notes of a collection that have expired.
+type Retire func(ctx context.Context, s tenant.Scope, collection uuid.UUID) error
+
 // Deps are the parts that the worker works with.
 type Deps struct {
 	Store  Store
@@ -48,6 +52,7 @@ type Deps struct {
 	File   Import       // reads uploaded files; nil: these jobs fail
 	Step   Step         // nil: the runs of agents fail
 	Hook   Step         // tells webhooks; nil: these jobs fail
+	Retire Retire       // nil: expired notes stay until somebody reads
 	Clock  memory.Clock // nil: time.Now
 	Log    *slog.Logger
 	Tracer trace.Tracer // nil: no spans
@@ -98,6 +103,7 @@ func (c *Config) setDefaults() {
 type Worker struct {
 	store  Store
 	clone  *clone.Service
+	retire Retire
 	clock  memory.Clock
 	log    *slog.Logger
 	cfg    Config
@@ -127,7 +133,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		return nil, fault.Wrap(err, fault.Internal, "worker: make the metrics")
 	}
 	w := &Worker{
-		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
+		store: d.Store, clone: d.Clone, retire: d.Retire, clock: d.Clock, log: d.Log, cfg: cfg,
 		source:  &source{store: d.Store, clock: d.Clock},
 		outages: newOutages(d.Log, d.Clock),
 	}

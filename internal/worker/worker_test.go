@@ -143,7 +143,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	must(err)
 	p.waiters = jobs.NewWaiters(&p.reads, o.wait)
 	p.worker, err = worker.New(worker.Deps{
-		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now,
+		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, Retire: p.notes.RetireExpired,
 	}, o.worker)
 	must(err)
 	p.stop = func() {}
@@ -546,6 +546,44 @@ func TestExpiry_C323(t *testing.T) {
 	}
 	if _, err := p.store.OpenView(t.Context(), p.s, p.c.ID.String(), memory.At{}); err != nil {
 		t.Errorf("the source is gone: %v", err)
+	}
+}
+
+// The sweep retires expired notes that nobody has read, of a fork, too.
+func TestRetireNotes(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	ttl := int64(60)
+	kept := p.add("Stays.")
+	out, err := p.notes.Add(t.Context(), p.s, p.c.ID.String(), notes.NewNote{Content: "Goes.", TTLSeconds: &ttl}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ended(kept.Job.ID)
+	p.ended(out.Job.ID)
+	fork, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{0, 2, 0} {
+		if n := p.worker.RetireNotes(t.Context()); n != want {
+			t.Errorf("%d collections, want %d", n, want)
+		}
+		p.later(2 * time.Minute)
+	}
+	for _, c := range []uuid.UUID{p.c.ID, fork.Collection.ID} {
+		v, err := p.store.OpenView(t.Context(), p.s, c.String(), memory.At{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := p.store.ListNotes(t.Context(), p.s, v, memory.NoteQuery{})
+		if err != nil || len(list) != 1 || list[0].ID != kept.Note.ID {
+			t.Errorf("left: %+v, %v", list, err)
+		}
+	}
+	log, err := p.store.ListAudit(t.Context(), p.s, memory.AuditQuery{Action: "note.expire", Target: out.Note.ID.String()})
+	if err != nil || len(log) != 2 {
+		t.Errorf("audit: %+v, %v", log, err)
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Service) add(mode addMode) Handler {
 		if err != nil {
 			return Reply{}, err
 		}
-		in, err := body.read()
+		in, err := body.read(s.Clock())
 		if err != nil {
 			return Reply{}, err
 		}
@@ -159,12 +159,7 @@ func (s *Service) addVerbatim(ctx context.Context, r *Request, c *memory.Collect
 		if m.Name != "" {
 			note.Attributes[memory.AttrName] = m.Name
 		}
-		if m.ExpiresAt != nil {
-			// The policy schedules the end; it changes nothing else about a fact that a caller wrote.
-			note.Attributes[memory.AttrExpires] = m.ExpiresAt.Format(time.RFC3339)
-		} else {
-			note.Infer = new(false)
-		}
+		note.ExpiresAt, note.Infer = m.ExpiresAt, new(false)
 		w, err := s.Notes.Add(ctx, r.Scope, c.ID.String(), note, memory.Request{})
 		if err != nil {
 			return Reply{}, err
@@ -209,7 +204,7 @@ func resultsOf(job *memory.Job) []result {
 }
 
 // read checks the body.
-func (b *addBody) read() (in additions, err error) {
+func (b *addBody) read(now time.Time) (in additions, err error) {
 	if in.ids, err = b.external(); err != nil {
 		return in, err
 	}
@@ -235,7 +230,7 @@ func (b *addBody) read() (in additions, err error) {
 		in.occurred = &at
 	}
 	if b.ExpirationDate != nil {
-		at, err := endOf(*b.ExpirationDate)
+		at, err := endOf(*b.ExpirationDate, now)
 		if err != nil {
 			return in, err
 		}
@@ -338,12 +333,16 @@ func contentOf(m map[string]any) any {
 }
 
 // endOf returns the time at which a memory with this last day expires.
-func endOf(date string) (time.Time, error) {
+func endOf(date string, now time.Time) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return day, malformed("expiration_date: must have the form YYYY-MM-DD")
 	}
-	return day.AddDate(0, 0, 1), nil
+	end := day.AddDate(0, 0, 1)
+	if !end.After(now) {
+		return end, malformed("expiration_date: must not be in the past")
+	}
+	return end, nil
 }
 
 // lastDay is endOf reversed.

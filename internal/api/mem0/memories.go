@@ -93,7 +93,7 @@ type updateBody struct {
 type object = map[string]any
 
 // patch returns the change of a note that a body asks for.
-func (b *updateBody) patch() (notes.NotePatch, error) {
+func (b *updateBody) patch(now time.Time) (notes.NotePatch, error) {
 	p := notes.NotePatch{Content: b.Text}
 	for _, other := range []*string{b.Memory, b.Data} { // the names of older programs
 		if p.Content == nil {
@@ -107,13 +107,13 @@ func (b *updateBody) patch() (notes.NotePatch, error) {
 		attributes[attrMetadata] = nil
 	}
 	if day, err := b.ExpirationDate.Get(); err == nil {
-		end, err := endOf(day)
+		end, err := endOf(day, now)
 		if err != nil {
 			return p, err
 		}
-		attributes[memory.AttrExpires] = end.Format(time.RFC3339)
+		p.ExpiresAt.Set(end)
 	} else if b.ExpirationDate.IsNull() {
-		attributes[memory.AttrExpires] = nil
+		p.ExpiresAt.SetNull()
 	}
 	if len(attributes) > 0 {
 		p.Attributes.Set(attributes)
@@ -125,7 +125,7 @@ func (b *updateBody) patch() (notes.NotePatch, error) {
 		}
 		p.OccurredAt.Set(at)
 	}
-	if p.Content == nil && !p.Attributes.IsSpecified() && !p.OccurredAt.IsSpecified() {
+	if p.Content == nil && !p.Attributes.IsSpecified() && !p.OccurredAt.IsSpecified() && !p.ExpiresAt.IsSpecified() {
 		return p, malformed("text: at least one of text, metadata, timestamp and expiration_date must be given")
 	}
 	return p, nil
@@ -150,7 +150,7 @@ func (s *Service) update(ctx context.Context, r *Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	p, err := body.patch()
+	p, err := body.patch(s.Clock())
 	if err != nil {
 		return Reply{}, err
 	}
@@ -242,7 +242,7 @@ func (s *Service) updateMany(ctx context.Context, r *Request) (Reply, error) {
 	}
 	patches := make([]notes.NotePatch, len(list))
 	for i := range list {
-		if patches[i], err = list[i].patch(); err != nil {
+		if patches[i], err = list[i].patch(s.Clock()); err != nil {
 			return Reply{}, atIndex(i, err)
 		}
 	}

@@ -277,6 +277,7 @@ const (
 	NoteFieldCreatedAt  NoteField = "created_at"
 	NoteFieldEmbedder   NoteField = "embedder"
 	NoteFieldError      NoteField = "error"
+	NoteFieldExpiresAt  NoteField = "expires_at"
 	NoteFieldID         NoteField = "id"
 	NoteFieldImportance NoteField = "importance"
 	NoteFieldKeywords   NoteField = "keywords"
@@ -338,8 +339,9 @@ const (
 
 // Defines values for RerankMode.
 const (
-	RerankModeModel RerankMode = "model"
-	RerankModeNone  RerankMode = "none"
+	RerankModeEndpoint RerankMode = "endpoint"
+	RerankModeModel    RerankMode = "model"
+	RerankModeNone     RerankMode = "none"
 )
 
 // Defines values for ReviewState.
@@ -880,8 +882,15 @@ type BulkNote struct {
 	Category   *string     `json:"category,omitempty"`
 	Content    string      `json:"content,omitempty"`
 	Context    *string     `json:"context,omitempty"`
-	Importance *float64    `json:"importance,omitempty"`
-	Infer      *bool       `json:"infer,omitempty"`
+
+	// ExpiresAt When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+	// deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+	//
+	//
+	// Examples: 2099-01-01T00:00:00Z
+	ExpiresAt  *ExpiresAt `json:"expires_at,omitempty"`
+	Importance *float64   `json:"importance,omitempty"`
+	Infer      *bool      `json:"infer,omitempty"`
 
 	// Item Says that the note is an image, code or the result of a function. It is kept in `attributes.item`. Its type, name,
 	// language and description, in one line, become the note's `context`, unless the request has one. The content of an
@@ -902,6 +911,9 @@ type BulkNote struct {
 	// OnDuplicate What happens when the collection has the same note already: one with the same bytes as content, of the same kind, speaker (`role`, `name`, `speaker`), session and event day. `return`, the default, answers that note and writes nothing; `keep` stores another one. Lines with a natural key and messages with an `id` are known by these.
 	OnDuplicate *OnDuplicate `json:"on_duplicate,omitempty"`
 	Tags        []string     `json:"tags,omitempty"`
+
+	// TTLSeconds Seconds until it expires.
+	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 }
 
 // BulkResult Result of one line: `id` and `revision`, or `error`.
@@ -1574,6 +1586,12 @@ type EventTime = string
 // EventType defines model for EventType.
 type EventType string
 
+// ExpiresAt When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+// deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+//
+// Examples: 2099-01-01T00:00:00Z
+type ExpiresAt = string
+
 // External What an application calls the collection by: its own ids, any text of 1 to 256 bytes without control
 // characters. A set of ids belongs to one collection of the tenant; another one with the same is 409. They do
 // not change. A fork or copy has those that its request says, not those of its source.
@@ -2200,6 +2218,13 @@ type ImportNote struct {
 	CreatedAt        *EventTime    `json:"created_at,omitempty"`
 	EvolutionHistory []interface{} `json:"evolution_history,omitempty"`
 
+	// ExpiresAt When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+	// deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+	//
+	//
+	// Examples: 2099-01-01T00:00:00Z
+	ExpiresAt *ExpiresAt `json:"expires_at,omitempty"`
+
 	// History What earlier evolutions did; stored unchanged.
 	History    []interface{} `json:"history,omitempty"`
 	ID         uuid.UUID     `json:"id"`
@@ -2240,6 +2265,9 @@ type ImportNote struct {
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	Timestamp *EventTime `json:"timestamp,omitempty"`
+
+	// TTLSeconds Seconds until it expires.
+	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 
 	// Usage Recalls by clients; internal reads do not count.
 	Usage *NoteUsage `json:"usage,omitempty"`
@@ -2666,8 +2694,8 @@ type MessageInput struct {
 	// (`[left out: …]`).
 	Content nullable.Nullable[any] `json:"content,omitempty"`
 
-	// ExpiresAt When what is learned from it ends.
-	ExpiresAt *AnyTime `json:"expires_at,omitempty"`
+	// ExpiresAt When it expires, and what is learned from it.
+	ExpiresAt *ExpiresAt `json:"expires_at,omitempty"`
 
 	// ID Your own id; makes the message safe to send again, also in another request.
 	ID *string `json:"id,omitempty"`
@@ -2695,6 +2723,9 @@ type MessageInput struct {
 
 	// ToolCalls As OpenAI has them; not stored.
 	ToolCalls *any `json:"tool_calls,omitempty"`
+
+	// TTLSeconds Seconds until it expires.
+	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 
 	// User The user's message of a pair.
 	User *string `json:"user,omitempty"`
@@ -2862,9 +2893,12 @@ type Note struct {
 	Embedding []float32 `json:"embedding,omitempty"`
 
 	// Error Why a pending note waits.
-	Error      *string  `json:"error,omitempty"`
-	Importance *float64 `json:"importance,omitempty"`
-	Keywords   []string `json:"keywords"`
+	Error *string `json:"error,omitempty"`
+
+	// ExpiresAt When it expires; absent: never.
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
+	Importance *float64   `json:"importance,omitempty"`
+	Keywords   []string   `json:"keywords"`
 
 	// Links The outgoing links.
 	Links      []NoteLink  `json:"links"`
@@ -2921,8 +2955,15 @@ type NoteInput struct {
 	Content string `json:"content,omitempty"`
 
 	// Context One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis.
-	Context    *string  `json:"context,omitempty"`
-	Importance *float64 `json:"importance,omitempty"`
+	Context *string `json:"context,omitempty"`
+
+	// ExpiresAt When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+	// deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+	//
+	//
+	// Examples: 2099-01-01T00:00:00Z
+	ExpiresAt  *ExpiresAt `json:"expires_at,omitempty"`
+	Importance *float64   `json:"importance,omitempty"`
 
 	// Infer `false` stores the note without running the policy.
 	Infer *bool `json:"infer,omitempty"`
@@ -2943,6 +2984,9 @@ type NoteInput struct {
 	// OnDuplicate What happens when the collection has the same note already: one with the same bytes as content, of the same kind, speaker (`role`, `name`, `speaker`), session and event day. `return`, the default, answers that note and writes nothing; `keep` stores another one. Lines with a natural key and messages with an `id` are known by these.
 	OnDuplicate *OnDuplicate `json:"on_duplicate,omitempty"`
 	Tags        []string     `json:"tags,omitempty"`
+
+	// TTLSeconds Seconds until it expires.
+	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 }
 
 // NoteLink defines model for NoteLink.
@@ -2968,10 +3012,16 @@ type NotePatch struct {
 	Category   nullable.Nullable[string]          `json:"category,omitempty"`
 	Content    *string                            `json:"content,omitempty"`
 	Context    nullable.Nullable[string]          `json:"context,omitempty"`
-	Importance nullable.Nullable[float64]         `json:"importance,omitempty"`
-	Keywords   nullable.Nullable[[]string]        `json:"keywords,omitempty"`
-	OccurredAt nullable.Nullable[string]          `json:"occurred_at,omitempty"`
-	Tags       nullable.Nullable[[]string]        `json:"tags,omitempty"`
+
+	// ExpiresAt `null`: never.
+	ExpiresAt  nullable.Nullable[string]   `json:"expires_at,omitempty"`
+	Importance nullable.Nullable[float64]  `json:"importance,omitempty"`
+	Keywords   nullable.Nullable[[]string] `json:"keywords,omitempty"`
+	OccurredAt nullable.Nullable[string]   `json:"occurred_at,omitempty"`
+	Tags       nullable.Nullable[[]string] `json:"tags,omitempty"`
+
+	// TTLSeconds From now, in place of `expires_at`; `null`: it never expires.
+	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
 }
 
 // NoteRef defines model for NoteRef.
@@ -3410,7 +3460,7 @@ type Remembered struct {
 	Turn *int64 `json:"turn,omitempty"`
 }
 
-// RerankMode `model` has a model judge the relevance of the hits.
+// RerankMode `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 type RerankMode string
 
 // Response A response of OpenAI's responses.
@@ -3678,7 +3728,7 @@ type SearchQuery struct {
 	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` has a model judge the relevance of the hits.
+	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.
@@ -3756,7 +3806,7 @@ type SearchRequest struct {
 	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` has a model judge the relevance of the hits.
+	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.
@@ -4092,7 +4142,7 @@ type StoredMessage struct {
 	// CreatedAt When it was stored.
 	CreatedAt time.Time `json:"created_at"`
 
-	// ExpiresAt When what is learned from it ends; absent: never.
+	// ExpiresAt When it expires, and what is learned from it; absent: never.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// MessageID The id that the client sent.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -82,6 +83,18 @@ func SplitModel(name string) (model, collection string) {
 // ownModel is the name of the model that the gateway has, whichever it is.
 const ownModel = "slipbox"
 
+// nameMissing returns the fault for a collection that does not exist with the name by which it was looked for: a part of the name of
+// a model, which a client may not show.
+func nameMissing(err error, name string) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || name == "" || f.Code != fault.NotFound || f.Message != fault.Missing("collection").Message {
+		return err
+	}
+	named := *f
+	named.Message = fmt.Sprintf("collection %q not found", clip.Runes(name, 200))
+	return &named
+}
+
 // complete answers a request. r is the request in its own form, if it was translated, and takes the answer.
 func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b *body, r *response) (_ *Completion, err error) {
 	if err := s.cfg.Limits.check(b); err != nil {
@@ -90,7 +103,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	name, named := SplitModel(b.model)
 	ref, err := find(named)
 	if err != nil {
-		return nil, err
+		return nil, nameMissing(err, named)
 	}
 	if ref == "" {
 		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection or Slipbox-External, or after the model's name as in %q", DefaultModel+"@my-collection")
@@ -103,7 +116,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	}()
 	v, err := s.recall.Open(ctx, scope, ref, nil, 0)
 	if err != nil {
-		return nil, err
+		return nil, nameMissing(err, ref)
 	}
 	model, err := s.models.choose(name, &v.Collection)
 	if err != nil {

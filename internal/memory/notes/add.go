@@ -77,7 +77,8 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 		if same.ID != uuid.Nil {
 			out = NoteWritten{Note: same, Found: true}
 			o.Audit[0] = audit("note.find", same.ID, c)
-			tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same.ID}, Revision: tx.View().At, Found: true}.Raw())
+			at := max(tx.View().At, same.From)
+			tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same.ID}, Revision: at, Found: true}.Raw())
 			return r.With.Write(ctx, tx, same)
 		}
 
@@ -105,7 +106,8 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 // wantsPolicy reports whether the caller asked for the policy to run.
 func wantsPolicy(in *NewNote) bool { return in.Infer == nil || *in.Infer }
 
-// duplicate returns the note that is there already and is returned instead; a zero one for none.
+// duplicate returns the note that is there already and is returned instead, kept as long as either would be; a zero one for
+// none.
 func (in *NewNote) duplicate(ctx context.Context, tx memory.Tx, note memory.Note) (memory.Note, error) {
 	if !in.looksForDuplicate() {
 		return memory.Note{}, nil
@@ -114,7 +116,7 @@ func (in *NewNote) duplicate(ctx context.Context, tx memory.Tx, note memory.Note
 	if err != nil {
 		return memory.Note{}, err
 	}
-	return same[0], nil
+	return keepLonger(ctx, tx, same[0], note.ExpiresAt)
 }
 
 // looksForDuplicate reports whether a note that is there already is returned instead.
@@ -355,6 +357,9 @@ func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note,
 	}
 	if in.OccurredAt != nil {
 		out.OccurredAt = r.EventTime("occurred_at", *in.OccurredAt, now)
+	}
+	if end := r.Expiry(in.ExpiresAt, in.TTLSeconds, now); !end.IsZero() {
+		out.ExpireAt(end)
 	}
 	out.Supplied = suppliedFields(&out)
 	return out, r.Err()

@@ -264,6 +264,10 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 	}
 	put := b.put(tx)
 	if same, ok := known.of(&put); ok && b.find {
+		same, err := keepLonger(ctx, tx, same, put.ExpiresAt)
+		if err != nil {
+			return r, err
+		}
 		r.ID, r.Revision, r.Found = same.ID, same.From, true
 		return r, b.remember(ctx, tx, memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same.ID}, Revision: same.From, Found: true})
 	}

@@ -94,7 +94,7 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err := x.apply(ctx, s, tx, c, d); err != nil {
 			return err
 		}
-		if err := x.clear(ctx, tx, d, old); err != nil {
+		if err := x.clear(ctx, tx, d, *old); err != nil {
 			return err
 		}
 		if err := deleteTriples(ctx, tx, id); err != nil {
@@ -175,7 +175,7 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 						return memory.Note{}, false, err
 					}
 				}
-				return then, false, nil
+				return then.Outlives(n.clock()), false, nil
 			},
 		}
 		return n.edit(ctx, s, &c, edit)

@@ -465,10 +465,13 @@ const attrMeta = "meta"
 
 // clear takes what was said out of where no note shows it: the results of jobs, and the links of summaries and sessions
 // that are made again.
-func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, old *memory.Note) error {
-	texts := []string{old.Content}
-	if old.Kind == memory.KindMessage || old.Kind == memory.KindNote {
-		texts = append(texts, text.Sentences(old.Content)...)
+func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, gone ...memory.Note) error {
+	var texts []string
+	for i := range gone {
+		texts = append(texts, gone[i].Content)
+		if gone[i].Kind == memory.KindMessage || gone[i].Kind == memory.KindNote {
+			texts = append(texts, text.Sentences(gone[i].Content)...)
+		}
 	}
 	texts = append(texts, x.texts...)
 	texts = slices.DeleteFunc(texts, isShort)
@@ -504,8 +507,8 @@ const sessionsAtOnce = 100
 const leastText = 6
 
 // changed returns the ids of the notes that a deletion changes, which others may be derived from.
-func (x *consequences) changed(id uuid.UUID) []uuid.UUID {
-	out := append([]uuid.UUID{id}, x.gone...)
+func (x *consequences) changed(ids ...uuid.UUID) []uuid.UUID {
+	out := append(slices.Clone(ids), x.gone...)
 	for i := range x.edits {
 		out = append(out, x.edits[i].ID)
 	}

@@ -211,6 +211,8 @@ func (l *newLine) readSaid(r *importReader, field string, raw json.RawMessage) {
 		l.said.OccurredAt = new(r.time(field, raw))
 	case "expires_at":
 		l.said.ExpiresAt = new(r.time(field, raw))
+	case "ttl_seconds":
+		l.said.TTLSeconds = new(readMember[int64](&r.reader, field, wantInt, raw))
 	default:
 		r.Addf(field, "unknown field")
 	}

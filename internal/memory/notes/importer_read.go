@@ -35,6 +35,10 @@ func (n *NewNote) readField(r *reader, field string, raw json.RawMessage) {
 		n.Importance = new(readMember[float64](r, field, wantNumber, raw))
 	case "occurred_at":
 		n.OccurredAt = new(r.time(field, raw))
+	case "expires_at":
+		n.ExpiresAt = new(r.time(field, raw))
+	case "ttl_seconds":
+		n.TTLSeconds = new(readMember[int64](r, field, wantInt, raw))
 	case "kind":
 		n.Kind = memory.Kind(readMember[string](r, field, wantText, raw))
 		if n.Kind == "" {

@@ -28,7 +28,8 @@ type NewMessage struct {
 	OccurredAt *time.Time
 	Session    any // text or number; nil: none
 	Attributes map[string]any
-	ExpiresAt  *time.Time // when what is learned from it ends; nil: never
+	ExpiresAt  *time.Time // when it ends, and what is learned from it; nil: never
+	TTLSeconds *int64     // the same, from now on; not beside ExpiresAt
 	Recalled   bool       // written with recalled memories in the prompt: nothing is learned from it
 }
 
@@ -241,7 +242,7 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 		r.Addf("role", "must be one of %s", wording.Or(memory.Roles()...))
 	}
 	content, known := ownWords(in, m.role)
-	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
+	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: content, OccurredAt: in.OccurredAt, ExpiresAt: in.ExpiresAt, TTLSeconds: in.TTLSeconds, Attributes: map[string]any{}}
 	for k, v := range in.Attributes {
 		switch k {
 		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires, memory.AttrDigest:
@@ -258,13 +259,6 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 	if in.Session != nil {
 		m.session = checkSession(&r, in.Session)
 		note.Attributes[memory.AttrSession] = in.Session
-	}
-	if in.ExpiresAt != nil {
-		at := memory.Instant(*in.ExpiresAt)
-		if at.Before(memory.EarliestEvent) || at.Year() > 9999 {
-			r.Addf("expires_at", "must be between the years %d and 9999", memory.EarliestEvent.Year())
-		}
-		note.Attributes[memory.AttrExpires] = at.Format(time.RFC3339Nano)
 	}
 	if in.Recalled || known {
 		note.Attributes[memory.AttrRecall] = true

@@ -226,7 +226,7 @@ func TestMessageKeepsWhatIsGiven(t *testing.T) {
 	d := openTalk(t)
 	c := d.create("talk", "talks", "")
 	at := time.Date(2023, 5, 1, 10, 0, 0, 0, time.FixedZone("", 7200))
-	ends := at.AddDate(1, 0, 0)
+	ends := at.AddDate(10, 0, 0)
 	w := d.say(c, notes.NewMessage{
 		ID: "m1", Role: memory.RoleAssistant, Name: "Ada", Content: "  hello\n", OccurredAt: &at, Session: json.Number("7"),
 		Attributes: map[string]any{"mood": "fine"}, ExpiresAt: &ends, Recalled: true,
@@ -239,7 +239,7 @@ func TestMessageKeepsWhatIsGiven(t *testing.T) {
 	delete(n.Attributes, memory.AttrTurn)
 	raw, err := json.Marshal(n.Attributes)
 	d.must(err)
-	if string(raw) != `{"expires_at":"2024-05-01T08:00:00Z","mood":"fine","name":"Ada","recalled":true,"role":"assistant","session":7}` {
+	if string(raw) != `{"expires_at":"2033-05-01T08:00:00Z","mood":"fine","name":"Ada","recalled":true,"role":"assistant","session":7}` {
 		t.Errorf("attributes are %s", raw)
 	}
 	if memory.Learnable(&n) || memory.UtteranceOf(&n).Name != "Ada" {

@@ -125,13 +125,12 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 		case i == 0 || m.exchange != w.list[i-1].exchange:
 			turn = m.exchange
 		}
-		note, here := known[i], known[i].ID != uuid.Nil
-		if !here {
-			if note, here, err = m.findExisting(ctx, tx, i); err != nil {
-				return out, err
-			}
+		note, here, err := m.stored(ctx, tx, known[i], i)
+		if err != nil {
+			return out, err
 		}
 		if here {
+			ids.Revision = max(ids.Revision, note.From)
 			turn = cmp.Or(turnOf(&note), turn) // the messages that follow belong to its exchange
 		} else {
 			if note, err = m.putMessage(ctx, tx, turn); err != nil {
@@ -188,6 +187,17 @@ func (w *messageWriter) findRepeated(ctx context.Context, tx memory.Tx) ([]memor
 		begin = end
 	}
 	return out, nil
+}
+
+// stored returns the message that is there already, which was found, or has the caller's id. It is kept as long as either would be.
+func (m *message) stored(ctx context.Context, tx memory.Tx, found memory.Note, i int) (n memory.Note, here bool, err error) {
+	if n, here = found, found.ID != uuid.Nil; !here {
+		n, here, err = m.findExisting(ctx, tx, i)
+	}
+	if err == nil && here {
+		n, err = keepLonger(ctx, tx, n, m.note.ExpiresAt)
+	}
+	return n, here, err
 }
 
 // findExisting looks up a message by the caller's id. Exists when it has another role or content.

@@ -105,6 +105,8 @@ type NewNote struct {
 	Attributes map[string]any
 	Importance *float64   // nil: memory.DefaultImportance
 	OccurredAt *time.Time // nil: now
+	ExpiresAt  *time.Time // nil: never, unless TTLSeconds says it
+	TTLSeconds *int64     // how long from now; not beside ExpiresAt
 	Infer      *bool      // nil: true; false stores the note without running the policy
 	// OnDuplicate applies to notes without a key; "": memory.DuplicateReturn.
 	OnDuplicate memory.OnDuplicate
@@ -169,4 +171,6 @@ type NotePatch struct {
 	Attributes nullable.Nullable[map[string]any]
 	Importance nullable.Nullable[float64]
 	OccurredAt nullable.Nullable[time.Time] // null: the time of creation
+	ExpiresAt  nullable.Nullable[time.Time] // null: never
+	TTLSeconds nullable.Nullable[int64]     // the same, from now on; not beside ExpiresAt
 }

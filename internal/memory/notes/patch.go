@@ -45,7 +45,25 @@ func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	if t, ok := specified(p.OccurredAt); ok {
 		p.OccurredAt = nullable.NewNullableWithValue(r.EventTime("occurred_at", t, now))
 	}
+	p.ExpiresAt = p.expiry(&r, now)
 	return p, r.Err()
+}
+
+// expiry returns when a note expires after the patch, which may say how long it is kept from now on.
+func (p NotePatch) expiry(r *memory.Validation, now time.Time) nullable.Nullable[time.Time] {
+	if p.ExpiresAt.IsSpecified() && p.TTLSeconds.IsSpecified() {
+		r.Addf("ttl_seconds", "must not be set beside expires_at")
+	}
+	if at, ok := specified(p.ExpiresAt); ok {
+		return nullable.NewNullableWithValue(r.Expiry(&at, nil, now))
+	}
+	if ttl, ok := specified(p.TTLSeconds); ok {
+		return nullable.NewNullableWithValue(r.Expiry(nil, &ttl, now))
+	}
+	if p.TTLSeconds.IsNull() {
+		return nullable.NewNullNullable[time.Time]()
+	}
+	return p.ExpiresAt
 }
 
 // specified returns the value of a patch field; ok is false if the field is null or unspecified.
@@ -120,6 +138,9 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 			return n, false, err
 		}
 	}
+	if p.ExpiresAt.IsSpecified() {
+		n.ExpireAt(patched(p.ExpiresAt, time.Time{}, time.Time{}))
+	}
 	return n, analyze, nil
 }
 
@@ -137,7 +158,7 @@ func markSupplied(n *memory.Note, field string, given bool) {
 func sameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
-		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b)
+		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b) && a.ExpiresAt.Equal(b.ExpiresAt)
 }
 
 // sameEvent reports whether two versions are of the same time, on the same day.

@@ -115,7 +115,7 @@ func (q *ContextQuery) check(encoding search.Encoding, rd *memory.Reading, apply
 		rd = &with
 	}
 	applyReading(rd, &candidates)
-	words, err := candidates.check(false)
+	words, err := candidates.check(false, false)
 	if err != nil {
 		return candidates, "", err
 	}

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ const (
 
 // check returns Invalid for a query that cannot be answered, sets defaults, and returns the words of
 // the query. rerank reports whether a model is configured.
-func (q *Query) check(rerank bool) (words string, err error) {
+func (q *Query) check(rerank, endpoint bool) (words string, err error) {
 	given := 0
 	for _, g := range []bool{q.Text != "", q.Messages != nil, q.Vector != nil} {
 		if g {
@@ -77,19 +78,8 @@ func (q *Query) check(rerank bool) (words string, err error) {
 	if err := weights.Override(q.Weights); err != nil {
 		return "", fault.InvalidField("weights", "%v", err)
 	}
-	switch q.Rerank {
-	case "":
-		q.Rerank = RerankNone
-	case RerankNone:
-	case RerankModel:
-		if !rerank {
-			return "", fault.InvalidField("rerank", "no model is configured")
-		}
-		if q.Vector != nil {
-			return "", fault.InvalidField("rerank", "a model cannot judge a vector; give the query as text")
-		}
-	default:
-		return "", fault.InvalidField("rerank", "must be none or model")
+	if err := q.checkRerank(rerank, endpoint); err != nil {
+		return "", err
 	}
 	if q.Messages != nil {
 		return dialogueText(q.Messages)
@@ -98,6 +88,24 @@ func (q *Query) check(rerank bool) (words string, err error) {
 		return "", nil
 	}
 	return q.Text, checkText("query", q.Text)
+}
+
+// checkRerank fills in the default of Rerank, and refuses one that nothing here can do.
+func (q *Query) checkRerank(model, endpoint bool) error {
+	q.Rerank = cmp.Or(q.Rerank, RerankNone)
+	switch {
+	case q.Rerank == RerankNone:
+		return nil
+	case q.Rerank != RerankModel && q.Rerank != RerankEndpoint:
+		return fault.InvalidField("rerank", "must be none, model or endpoint")
+	case q.Rerank == RerankModel && !model:
+		return fault.InvalidField("rerank", "no model is configured")
+	case q.Rerank == RerankEndpoint && !endpoint:
+		return fault.InvalidField("rerank", "no endpoint that reranks is configured; set SLIPBOX_RERANK_URL")
+	case q.Vector != nil:
+		return fault.InvalidField("rerank", "a vector cannot be judged; give the query as text")
+	}
+	return nil
 }
 
 // checkText returns Malformed or Invalid for a text that cannot be a query.

@@ -18,7 +18,7 @@ const loadingDegraded = "the index is loading; meaning alone answered"
 // canScan reports whether the store can answer the search. The store only compares vectors, so the search
 // must need nothing else, and expiry must not apply.
 func (sr *searchRun) canScan() bool {
-	return sr.view.Of == nil && sr.mode != Lexical && sr.q.Rerank != RerankModel && sr.q.ExpandLinks == 0 && sr.q.expiredBy.IsZero()
+	return sr.view.Of == nil && sr.mode != Lexical && sr.q.Rerank != RerankModel && sr.q.Rerank != RerankEndpoint && sr.q.ExpandLinks == 0 && sr.q.expiredBy.IsZero()
 }
 
 // farBehind is how many revisions an index may lack and still be read as a warm one. It reads as many in less

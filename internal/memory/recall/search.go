@@ -54,6 +54,7 @@ type searchRun struct {
 	exchanges  bool // hits of one exchange are one
 	unmatched  bool // the query has words, and no note of the view has one
 	answerable *float64
+	reranked   bool   // by an endpoint, whose order stays
 	degraded   string // see Result
 }
 
@@ -71,7 +72,10 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 		rd = r.readingOf(&v.Collection)
 		r.applyReading(&rd, &q)
 	}
-	words, err := q.check(r.judge != nil)
+	if q.Rerank == "" && r.cfg.RerankAlways && r.reranker != nil && q.Vector == nil && q.Formula == nil && !q.Internal {
+		q.Rerank = RerankEndpoint
+	}
+	words, err := q.check(r.judge != nil, r.reranker != nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -178,7 +182,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	o := search.Options{Mode: sr.mode, K: sr.q.K, MinScore: sr.q.MinScore, Now: sr.service.clock()}
-	if sr.q.Rerank == RerankModel {
+	if sr.q.Rerank != RerankNone {
 		// The model judges more hits than were asked for, because its order decides which are first.
 		o.K = max(sr.q.K, sr.service.cfg.RerankPool)
 	}
@@ -220,10 +224,8 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		hits = result.WithLinked(linked, sr.linkedCandidates(linked))
 		sr.markTriples(hits)
 	}
-	if sr.q.Rerank == RerankModel {
-		if hits, err = sr.rerank(ctx, hits); err != nil {
-			return nil, err
-		}
+	if hits, err = sr.rerank(ctx, hits); err != nil {
+		return nil, err
 	}
 	if len(hits) > 0 && sr.mode != Lexical {
 		sr.answerable = sr.estimateAnswerable(hits[:min(len(hits), sr.q.K)], found)
@@ -259,8 +261,20 @@ func (sr *searchRun) expand(ctx context.Context, best []search.ID) ([]search.Lin
 	return linked, err
 }
 
-// rerank runs the two-stage filter. If the model fails, the hits keep their order.
+// rerank puts hits into the order that the query asks for.
 func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
+	switch sr.q.Rerank {
+	case RerankModel:
+		return sr.rerankByModel(ctx, hits)
+	case RerankEndpoint:
+		return sr.rerankByEndpoint(ctx, hits)
+	case RerankNone:
+	}
+	return hits, nil
+}
+
+// rerankByModel runs the two-stage filter. If the model fails, the hits keep their order.
+func (sr *searchRun) rerankByModel(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
 	if sr.degraded != "" {
 		return hits, nil // there are no cosines
 	}
@@ -276,6 +290,36 @@ func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hi
 		sr.degraded = "the model did not judge the hits; the coarse order is kept"
 	}
 	return out, nil
+}
+
+// rerankByEndpoint puts the best hits into the order of the endpoint. If that fails, they keep their own.
+func (sr *searchRun) rerankByEndpoint(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
+	pool := hits[:min(len(hits), sr.service.cfg.RerankPool)]
+	notes, err := sr.readNotes(ctx, pool, false)
+	if err != nil || len(notes) == 0 {
+		return hits, err
+	}
+	documents := make([]string, len(notes))
+	for i := range notes {
+		documents[i] = memory.EmbedText(&notes[i])
+	}
+	scores, err := sr.service.reranker.Rerank(ctx, sr.scope, sr.words, documents)
+	sr.service.outages.rerank.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		sr.degraded = "the endpoint did not rerank the hits; they keep their order"
+		return hits, nil
+	}
+	sr.reranked = true
+	judged := make(map[search.ID]float64, len(notes))
+	for i := range notes {
+		if !math.IsNaN(scores[i]) {
+			judged[notes[i].ID] = scores[i]
+		}
+	}
+	return search.Reorder(hits, judged, math.Inf(-1)), nil
 }
 
 // noiseFloor returns the cosine at or below which a hit is noise.

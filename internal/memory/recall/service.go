@@ -34,12 +34,19 @@ type Judge interface {
 	Scores(answer memory.Answer, candidates int) (scores []float64, dropped int, err error)
 }
 
+// Reranker orders documents by their relevance for a query.
+type Reranker interface {
+	// Rerank returns the relevance of each document; NaN for one that was not judged.
+	Rerank(ctx context.Context, s tenant.Scope, query string, documents []string) ([]float64, error)
+}
+
 // Deps are the parts that the service uses.
 type Deps struct {
 	Store     memory.Reader
 	Embedders memory.Embedders
 	Model     memory.Model // answers Judge's call; nil together with Judge: rerank is refused
 	Judge     Judge
+	Reranker  Reranker        // orders hits for RerankEndpoint; nil: that is refused
 	Policies  memory.Policies // decide how their collections are read; nil: by the defaults
 	Clock     memory.Clock    // default time.Now
 	Log       *slog.Logger    // default silent
@@ -89,6 +96,8 @@ type Config struct {
 	CoarseThreshold float64
 	// RerankPool is how many candidates the model judges at most; default 40.
 	RerankPool int
+	// RerankAlways has Deps.Reranker order the hits of every search by text that does not say how.
+	RerankAlways bool
 	// RerankThreshold is the relevance below which a judged note is no hit; default 0.5.
 	RerankThreshold float64
 	// Encoding counts the tokens of a context, unless a query names another; default search.O200k.
@@ -101,6 +110,7 @@ type Service struct {
 	embedders memory.Embedders
 	model     memory.Model
 	judge     Judge
+	reranker  Reranker
 	policies  memory.Policies
 	clock     memory.Clock
 	log       *slog.Logger
@@ -150,7 +160,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
 	}
 	r := &Service{
-		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, policies: deps.Policies, clock: deps.Clock, log: deps.Log, cfg: cfg,
+		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, reranker: deps.Reranker, policies: deps.Policies, clock: deps.Clock, log: deps.Log, cfg: cfg,
 		turns: fair.NewGate(searchesPerCPU*cpus.Count(), cpus.Count()),
 	}
 	if r.clock == nil {

@@ -33,7 +33,7 @@ const (
 // texts are read only of those that are near each other. A question that names a time asks for what held then, so the
 // newest is not put first.
 func (sr *searchRun) together(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
-	if sr.index == nil || sr.mode != Hybrid || sr.usedProfile == search.Mem0 || sr.q.Formula != nil || len(sr.times) > 0 {
+	if sr.index == nil || sr.reranked || sr.mode != Hybrid || sr.usedProfile == search.Mem0 || sr.q.Formula != nil || len(sr.times) > 0 {
 		return hits, nil
 	}
 	pool := hits[:min(len(hits), search.TogetherOf)]

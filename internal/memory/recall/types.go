@@ -35,10 +35,11 @@ const (
 type Rerank string
 
 // The ways of reranking. RerankModel drops hits at or below Config.CoarseThreshold, and a model
-// judges the others.
+// judges the others. RerankEndpoint has an endpoint for it order the hits, and drops none.
 const (
-	RerankNone  Rerank = "none"
-	RerankModel Rerank = "model"
+	RerankNone     Rerank = "none"
+	RerankModel    Rerank = "model"
+	RerankEndpoint Rerank = "endpoint"
 )
 
 // Message is one turn of a dialogue that is used as a query: Content of one role, or User and
@@ -59,7 +60,7 @@ type Query struct {
 	AutoK       bool        // as many hits as score clearly above the rest, up to [search.LeadingOf]; K is 0
 	Filter      filter.Expr // nil: all; without a condition on kinds, those of the policy
 	ExpandLinks int         // 0..2
-	Rerank      Rerank      // default none
+	Rerank      Rerank      // default none, or that of Config.RerankAlways
 	MinScore    *float64
 	TokenBudget int  // 0: none
 	Explain     bool // fill Hit.Explain

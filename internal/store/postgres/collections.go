@@ -18,7 +18,7 @@ const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name
  CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent_revision ELSE c.fork_revision END,
  c.expires_at, c.created_at,
  c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, c.parent, c.parent_revision, c.lineage`
+ h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage`
 
 const collectionTables = ` FROM collections c
  CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = c.tenant AND h.collection = c.id LIMIT 1) h
@@ -29,7 +29,7 @@ func collectionDest(r *store.CollectionRow) []any {
 	return []any{
 		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded, objectColumn{&r.Metadata},
 		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
-		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run, &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch,
+		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run, &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, store.Time(&r.NextExpiry),
 		&r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened),
 	}
 }
@@ -159,8 +159,8 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	q.later(`INSERT INTO collection_heads (tenant, collection, head, floor, origin, job_seq, evolved_adds, erase_epoch, counted,
- v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes) VALUES ($1, $2, $3, $4, $3, 0, 0, 0, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0)`,
-		tenantID, c.ID, rev(c.ParentRevision), rev(c.Floor), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds)
+ v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry) VALUES ($1, $2, $3, $4, $3, 0, 0, 0, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0, $12)`,
+		tenantID, c.ID, rev(c.ParentRevision), rev(c.Floor), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, nullTime(h.NextExpiry))
 	return nil
 }
 

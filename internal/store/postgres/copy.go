@@ -121,11 +121,8 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 		h.Stored.Bytes += added.Bytes
 	}
 	if h.Counted = last; last {
-		if h.Counts, err = q.CountVisible(ctx, tenantID, []memory.Layer{{Collection: target, Bound: h.Revision}}); err != nil {
-			return err
-		}
 		q.later("UPDATE collections SET state = $3 WHERE tenant = $1 AND id = $2", tenantID, target, string(memory.CollectionActive))
-		if err := store.AdoptUnfinished(ctx, q, r, &h.Head, now); err != nil {
+		if err := store.FinishCopy(ctx, q, r, &h.Head, now); err != nil {
 			return err
 		}
 	}
@@ -133,7 +130,7 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 }
 
 const (
-	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset"
+	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at"
 	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
 	openEnd  = "9223372036854775807"
 )

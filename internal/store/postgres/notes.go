@@ -18,7 +18,7 @@ import (
 )
 
 const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
- n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset`
+ n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset, n.expires_at`
 
 // reader reads versions of notes.
 type reader store.NoteReader
@@ -56,7 +56,7 @@ func (r reader) scan(rows pgx.Rows, more ...any) (n store.NoteVersion, err error
 	var tokens []byte
 	dest := []any{
 		&n.ID, &n.Layer, &n.From, &n.To, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
-		&n.Bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &offset, &vec, &tokens,
+		&n.Bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &offset, store.Time(&n.ExpiresAt), &vec, &tokens,
 	}
 	if err := rows.Scan(append(dest, more...)...); err != nil {
 		return n, err

@@ -218,7 +218,7 @@ func TestCallersDoNotBorrowTheOwner(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"SELECT * FROM expired_collections('infinity', 1)", "SELECT * FROM ephemeral_collections(1)",
+		"SELECT * FROM expired_collections('infinity', 1)", "SELECT * FROM expiring_collections('infinity', 1)", "SELECT * FROM ephemeral_collections(1)",
 		"SELECT * FROM due_collections('infinity', 1)", "SELECT next_due()",
 	} {
 		if _, err := serving.Exec(t.Context(), text); err != nil {

@@ -85,13 +85,10 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 		return err
 	}
 	if h.Counted = last; last {
-		if h.Counts, err = q.CountVisible(ctx, r.Tenant, []memory.Layer{{Collection: r.ID, Bound: h.Revision}}); err != nil {
-			return err
-		}
 		if _, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE tenant = ? AND id = ?", string(memory.CollectionActive), r.Tenant, r.ID); err != nil {
 			return err
 		}
-		if err := store.AdoptUnfinished(ctx, q, r, &h, now); err != nil {
+		if err := store.FinishCopy(ctx, q, r, &h, now); err != nil {
 			return err
 		}
 	}
@@ -99,7 +96,7 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 }
 
 const (
-	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset"
+	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at"
 	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
 )
 

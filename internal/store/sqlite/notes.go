@@ -15,7 +15,7 @@ import (
 )
 
 const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
- n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset`
+ n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset, n.expires_at`
 
 // reader reads versions of notes.
 type reader store.NoteReader
@@ -43,7 +43,7 @@ func (r reader) scan(rows store.Scanner) (n store.NoteVersion, err error) {
 	err = rows.Scan(
 		&n.ID, &n.Layer, &n.From, &n.To, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, store.Time(&n.UpdatedAt),
 		&n.Bytes, &n.Embedder, &n.Category, &n.Context, store.JSON(&n.Keywords), store.JSON(&n.Tags), &attributes, &n.Error, &n.Analyst,
-		store.JSON(&n.Supplied), store.JSON(&n.Provenance), &n.Content, &offset, &vec, &tokens,
+		store.JSON(&n.Supplied), store.JSON(&n.Provenance), &n.Content, &offset, store.Time(&n.ExpiresAt), &vec, &tokens,
 	)
 	if err != nil {
 		return n, err

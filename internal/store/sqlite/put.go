@@ -25,11 +25,11 @@ func (q *session) InsertNote(ctx context.Context, tenantID uuid.UUID, n store.No
 		}
 	}
 	_, err := q.exec(ctx, `INSERT INTO notes (tenant, layer, id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at,
- bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		tenantID, n.Layer, n.ID, n.From, n.To, n.Deleted, n.Kind, n.State, n.Key, n.Importance,
 		nullTime(n.OccurredAt), nullTime(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
-		lists[0], lists[1], n.AttributesJSON, n.Error, n.Analyst, lists[2], n.ProvenanceJSON, n.Content, n.Digest, store.Offset(n.OccurredAt))
+		lists[0], lists[1], n.AttributesJSON, n.Error, n.Analyst, lists[2], n.ProvenanceJSON, n.Content, n.Digest, store.Offset(n.OccurredAt), n.ExpiresAt)
 	return err
 }
 

@@ -68,7 +68,7 @@ func (s *Store) writeIn(ctx context.Context, q *session, r *request) (w memory.W
 		return w, err
 	}
 	w.Revision, w.Told = h.Revision, t.Told()
-	if w.Logged {
+	if w.Logged || t.Rescheduled() {
 		err = q.SaveHead(bare, sc.Tenant(), r.collection, h)
 	}
 	return w, err

@@ -46,7 +46,7 @@ var scopeless = map[string]string{
 	"SigningKeys": "platform", "AddSigningKey": "platform",
 	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator",
 	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
-	"ExpiredCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only",
+	"ExpiredCollections": "ids only", "ExpiringCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only",
 	"NextDue": "a time only", "Backlog": "numbers and a time only", "VoidLeases": "at start",
 	"Verify": "whole store", "Schema": "whole store", "Size": "whole store", "Ping": "whole store", "Close": "whole store",
 }
@@ -121,6 +121,9 @@ func reachTable() map[string]reachCase {
 		"Hot": both(func(w *world, s tenant.Scope, g targets) error { return noneVisible(w.Hot(w.ctx, s, g.view, 0)) }),
 		"ListNotes": both(func(w *world, s tenant.Scope, g targets) error {
 			return noneVisible(w.ListNotes(w.ctx, s, g.view, memory.NoteQuery{}))
+		}),
+		"ExpiredNotes": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.ExpiredNotes(w.ctx, s, g.view, later(w), 10))
 		}),
 		"History": both(func(w *world, s tenant.Scope, g targets) error {
 			return noneVisible(w.History(w.ctx, s, g.view, g.note, 0, 0))

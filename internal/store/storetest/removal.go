@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 func removalCases() []testCase {
@@ -20,6 +21,8 @@ func removalCases() []testCase {
 		{"Delete", deleteCollection},
 		{"Materialize", materializeForks},
 		{"Expiry", expiry},
+		{"Notes/Expiry", notesExpire},
+		{"Notes/ExpiryOfForks", notesExpireInForks},
 	}
 }
 
@@ -149,6 +152,87 @@ func expiry(_ *testing.T, w *world) {
 	w.assertf(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "no expired collection is left")
 	w.remove(f.ID, 100)
 	w.assertf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "the fork can be read after the removal")
+}
+
+// expired lists what has expired in a collection, and the collections that may have something.
+func (w *world) expired(id uuid.UUID) ([]uuid.UUID, []memory.Due) {
+	w.t.Helper()
+	return must(w.ExpiredNotes(w.ctx, w.all, w.view(id), w.clock.Now(), 10))(w.t), must(w.ExpiringCollections(w.ctx, w.clock.Now(), 10))(w.t)
+}
+
+func notesExpire(_ *testing.T, w *world) {
+	c, other := w.collection("c"), w.collection("other")
+	soon, late := w.clock.Now().Add(time.Hour), w.clock.Now().Add(3*time.Hour)
+	keeps := w.add(c.ID, "stays")
+	first := w.put(c.ID, memory.Note{Content: "first", ExpiresAt: soon.In(time.FixedZone("", 3600))})
+	second := w.put(c.ID, memory.Note{Content: "second", ExpiresAt: late})
+	far := time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+	last := w.put(c.ID, memory.Note{Content: "last", ExpiresAt: far})
+	w.assertf(first.ExpiresAt.Equal(store.Micros(soon)) && keeps.ExpiresAt.IsZero(), "as written: %s", first.ExpiresAt)
+	for _, want := range []memory.Note{keeps, first, second, last} {
+		got, _ := w.get(w.view(c.ID), want.ID)
+		w.assertf(got.ExpiresAt.Equal(want.ExpiresAt) && got.ExpiresAt.Location() == time.UTC, "read %s, written %s", got.ExpiresAt, want.ExpiresAt)
+	}
+	next := func() time.Time { return w.view(c.ID).Collection.NextExpiry }
+	w.assertf(next().Equal(first.ExpiresAt), "the first one is next: %s", next())
+	w.assertf(w.view(other.ID).Collection.NextExpiry.IsZero(), "nothing of another collection expires")
+	notes, due := w.expired(c.ID)
+	w.assertf(len(notes) == 0 && len(due) == 0, "nothing has expired yet: %v %v", notes, due)
+
+	w.clock.Advance(2 * time.Hour)
+	notes, due = w.expired(c.ID)
+	w.assertf(slices.Equal(notes, []uuid.UUID{first.ID}) && slices.Equal(due, []memory.Due{{Tenant: w.tenant.ID, Collection: c.ID}}), "expired: %v %v", notes, due)
+	before := w.head(c.ID)
+	w.add(c.ID, "a write keeps it due")
+	w.assertf(next().Equal(first.ExpiresAt), "still due: %s", next())
+	w.delete(c.ID, first.ID)
+	notes, due = w.expired(c.ID)
+	w.assertf(len(notes) == 0 && len(due) == 0 && next().Equal(second.ExpiresAt), "retired: %v %v, next %s", notes, due, next())
+	w.assertf(slices.Contains(w.contents(w.viewAt(c.ID, before)), "first"), "the past shows it")
+	// A version that was written before expires no longer.
+	w.put(c.ID, memory.Note{ID: second.ID, Content: "second, kept"})
+	w.clock.Advance(2 * time.Hour)
+	notes, due = w.expired(c.ID)
+	w.assertf(len(notes) == 0 && len(due) == 1, "NextExpiry may be too early: %v %v", notes, due)
+	head := w.head(c.ID)
+	w.write(c.ID, func(memory.Tx) error { return nil })
+	_, due = w.expired(c.ID)
+	w.assertf(len(due) == 0 && w.head(c.ID) == head && next().Equal(far), "a write that logs nothing moves it on: %v, %s", due, next())
+	w.delete(c.ID, last.ID)
+	w.clock.Advance(100 * time.Hour)
+	w.put(c.ID, memory.Note{Content: "new", ExpiresAt: w.clock.Now().Add(time.Minute)})
+	w.clock.Advance(time.Hour)
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{})))
+	w.assertf(len(must(w.ExpiringCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "a deleted collection is not swept")
+}
+
+// notesExpireInForks: a note expires in each fork by itself, also one that its base has retired, and in a copy.
+func notesExpireInForks(_ *testing.T, w *world) {
+	c := w.collection("c")
+	w.add(c.ID, "stays")
+	n := w.put(c.ID, memory.Note{Content: "goes", ExpiresAt: w.clock.Now().Add(time.Hour)})
+	f := w.mustFork(c.ID, -1, "f")
+	g := w.mustFork(f.ID, -1, "g")
+	w.put(g.ID, memory.Note{ID: n.ID, Content: "kept in g"})
+	before := w.mustFork(c.ID, 1, "before")
+	copied := w.copyOf(w.view(c.ID), "copied", 1).ID
+	w.assertf(w.view(f.ID).Collection.NextExpiry.Equal(n.ExpiresAt) && w.view(copied).Collection.NextExpiry.Equal(n.ExpiresAt), "a fork and a copy know the time")
+	w.assertf(w.view(before.ID).Collection.NextExpiry.IsZero(), "a fork from before it has nothing that expires")
+	w.clock.Advance(2 * time.Hour)
+	w.delete(c.ID, n.ID)
+	late := w.mustFork(c.ID, 2, "late")
+	for id, want := range map[uuid.UUID]int{c.ID: 0, f.ID: 1, g.ID: 0, before.ID: 0, copied: 1, late.ID: 1} {
+		notes, due := w.expired(id)
+		w.assertf(len(notes) == want, "%s: %v", id, notes)
+		w.assertf(want == 0 || slices.Contains(due, memory.Due{Tenant: w.tenant.ID, Collection: id}), "due: %v", due)
+		if want > 0 {
+			w.delete(id, n.ID)
+		}
+		w.write(id, func(memory.Tx) error { return nil })
+		notes, due = w.expired(id)
+		w.assertf(len(notes) == 0 && !slices.Contains(due, memory.Due{Tenant: w.tenant.ID, Collection: id}), "%s is done: %v %v", id, notes, due)
+	}
+	w.assertf(slices.Contains(w.contents(w.view(g.ID)), "kept in g"), "a fork that keeps it has it")
 }
 
 // eraseNotes: an erased note is in no version, fork, list, history, log, job or review any more; all others stay.

@@ -545,7 +545,7 @@ export interface paths {
          * Import notes with their ids, links, history and counters, and messages
          * @description One note or message per line. A note with an `id`, in our format or with the field names of the public
          *     A-MEM code, is kept with its id, times, links, history and usage counters. A line with a `role` is a message as
-         *     in `POST .../messages` (`id`, `role`, `name`, `content`, `session`, `occurred_at`, `expires_at`, `attributes`), and a note
+         *     in `POST .../messages` (`id`, `role`, `name`, `content`, `session`, `occurred_at`, `expires_at`, `ttl_seconds`, `attributes`), and a note
          *     without an `id` is a new one: the policy learns from both, unless the line has `infer: false`. Links may be places
          *     of lines, from 0. A line that was imported before adds nothing. The results of the lines are at `/v1/jobs/{job}/results`.
          */
@@ -2713,6 +2713,12 @@ export interface components {
          */
         EventTime: string;
         /**
+         * @description When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+         *     deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+         * @example 2099-01-01T00:00:00Z
+         */
+        ExpiresAt: string;
+        /**
          * Format: int64
          * @description Seconds until it expires.
          */
@@ -3528,8 +3534,9 @@ export interface components {
             session?: string | number;
             /** @description Your own attributes, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are reserved for the fields of that name. */
             attributes?: components["schemas"]["Attributes"];
-            /** @description When what is learned from it ends. */
-            expires_at?: components["schemas"]["AnyTime"];
+            /** @description When it expires, and what is learned from it. */
+            expires_at?: components["schemas"]["ExpiresAt"];
+            ttl_seconds?: components["schemas"]["TTL"];
             /**
              * @description It was written with recalled memories in the prompt, so nothing is learned from it.
              * @default false
@@ -3607,7 +3614,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When what is learned from it ends; absent: never.
+             * @description When it expires, and what is learned from it; absent: never.
              */
             expires_at?: string;
             /** @description It was written with recalled memories in the prompt; absent otherwise. */
@@ -5231,6 +5238,8 @@ export interface components {
              */
             importance?: number;
             occurred_at?: components["schemas"]["EventTime"];
+            expires_at?: components["schemas"]["ExpiresAt"];
+            ttl_seconds?: components["schemas"]["TTL"];
             /** @default note */
             kind?: components["schemas"]["Kind"];
             /**
@@ -5278,6 +5287,8 @@ export interface components {
              */
             importance?: number;
             occurred_at?: components["schemas"]["EventTime"];
+            expires_at?: components["schemas"]["ExpiresAt"];
+            ttl_seconds?: components["schemas"]["TTL"];
             /** @default note */
             kind?: components["schemas"]["Kind"];
             /** @default true */
@@ -5324,6 +5335,8 @@ export interface components {
             /** Format: double */
             importance?: number;
             occurred_at?: components["schemas"]["EventTime"];
+            expires_at?: components["schemas"]["ExpiresAt"];
+            ttl_seconds?: components["schemas"]["TTL"];
             timestamp?: components["schemas"]["EventTime"];
             created_at?: components["schemas"]["EventTime"];
             /** @description Ids of the linked notes, or links. */
@@ -5422,6 +5435,13 @@ export interface components {
             /** Format: double */
             importance?: number | null;
             occurred_at?: string | null;
+            /** @description `null`: never. */
+            expires_at?: string | null;
+            /**
+             * Format: int64
+             * @description From now, in place of `expires_at`; `null`: it never expires.
+             */
+            ttl_seconds?: number | null;
         };
         Note: {
             /** Format: uuid */
@@ -5450,6 +5470,11 @@ export interface components {
             confidence?: number;
             /** Format: date-time */
             occurred_at?: string;
+            /**
+             * Format: date-time
+             * @description When it expires; absent: never.
+             */
+            expires_at?: string;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -5790,15 +5815,15 @@ export interface components {
         /** @enum {string} */
         SearchMode: "hybrid" | "vector" | "lexical";
         /**
-         * @description `model` has a model judge the relevance of the hits.
+         * @description `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
          * @enum {string}
          */
-        RerankMode: "none" | "model";
+        RerankMode: "none" | "model" | "endpoint";
         /**
          * @description A field of a `Note`; `*` is all of them but `embedding`.
          * @enum {string}
          */
-        NoteField: "*" | "id" | "collection" | "kind" | "content" | "context" | "keywords" | "tags" | "category" | "attributes" | "importance" | "confidence" | "occurred_at" | "created_at" | "updated_at" | "revision" | "state" | "error" | "analyst" | "links" | "embedder" | "provenance" | "usage";
+        NoteField: "*" | "id" | "collection" | "kind" | "content" | "context" | "keywords" | "tags" | "category" | "attributes" | "importance" | "confidence" | "occurred_at" | "expires_at" | "created_at" | "updated_at" | "revision" | "state" | "error" | "analyst" | "links" | "embedder" | "provenance" | "usage";
         /** @enum {string} */
         SearchInclude: "embedding";
         /** @description One query of a batch. Absent fields are taken from the request. */

@@ -361,6 +361,9 @@ func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Ana
 			n.Attributes[name] = v
 		}
 	}
+	if at, ok := memory.ExpiryOf(n.Attributes); ok {
+		n.ExpireAt(at)
+	}
 	n.Key = factKey(c, &n)
 	for i := range x.messages {
 		lacking := false

@@ -188,6 +188,9 @@ func (l *ledger) rewriteMemory(ctx context.Context, d memory.Desk, f *candidate,
 	n.Provenance.Sources = union(now.Provenance.Sources, f.note.Provenance.Sources)
 	n.Provenance.Stale = false
 	n.Attributes = mergedExpiry(now.Attributes, f.note.Attributes)
+	if at, ok := memory.ExpiryOf(n.Attributes); ok {
+		n.ExpireAt(at)
+	}
 	l.recordBefore(now)
 	l.setAfter(n)
 	o.Note = &n.ID

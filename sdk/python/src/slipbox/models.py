@@ -397,7 +397,7 @@ class StoredMessage(Model):
     """
     expires_at: AwareDatetime | None = None
     """
-    When what is learned from it ends; absent: never.
+    When it expires, and what is learned from it; absent: never.
     """
     recalled: bool | None = None
     """
@@ -1504,6 +1504,10 @@ class HitNote(Model):
     How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 without one. Absent from other notes.
     """
     occurred_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+    """
+    When it expires; absent: never.
+    """
     created_at: AwareDatetime | None = None
     updated_at: AwareDatetime | None = None
     revision: int | None = None
@@ -2321,6 +2325,10 @@ class Note(Model):
     How sure a fact or knowledge is, 0 to 1: what its attribute `confidence` says; otherwise 0.8 if a model read it and 0.6 without one. Absent from other notes.
     """
     occurred_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+    """
+    When it expires; absent: never.
+    """
     created_at: AwareDatetime
     updated_at: AwareDatetime
     revision: int

@@ -154,6 +154,7 @@ class MessageInput(TypedDict):
     session: NotRequired[str | float]
     attributes: NotRequired[dict[str, Any]]
     expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
     recalled: NotRequired[bool]
 
 
@@ -401,6 +402,8 @@ class NotePatch(TypedDict):
     attributes: NotRequired[dict[str, Any] | None]
     importance: NotRequired[float | None]
     occurred_at: NotRequired[str | None]
+    expires_at: NotRequired[str | None]
+    ttl_seconds: NotRequired[int | None]
 
 
 class RestoreRequest(TypedDict):
@@ -450,7 +453,7 @@ class LinksInput(TypedDict):
 SearchMode: TypeAlias = Literal["hybrid", "vector", "lexical"]
 
 
-RerankMode: TypeAlias = Literal["none", "model"]
+RerankMode: TypeAlias = Literal["none", "model", "endpoint"]
 
 
 NoteField: TypeAlias = Literal[
@@ -467,6 +470,7 @@ NoteField: TypeAlias = Literal[
     "importance",
     "confidence",
     "occurred_at",
+    "expires_at",
     "created_at",
     "updated_at",
     "revision",
@@ -555,6 +559,8 @@ class NoteInput(TypedDict):
     item: NotRequired[Item]
     importance: NotRequired[float]
     occurred_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
     kind: NotRequired[Kind]
     infer: NotRequired[bool]
     on_duplicate: NotRequired[OnDuplicate]
@@ -575,6 +581,8 @@ class BulkNote(TypedDict):
     item: NotRequired[Item]
     importance: NotRequired[float]
     occurred_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
     kind: NotRequired[Kind]
     infer: NotRequired[bool]
     on_duplicate: NotRequired[OnDuplicate]

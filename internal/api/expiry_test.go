@@ -1,0 +1,228 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// A note that has expired is read nowhere at the head, from that moment on, and nothing was done in between. The past shows it, what
+// was derived from it alone goes with it, and it can be restored.
+func TestNotesExpire(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"none", "amem", "mem0", "mem0g", "memorybank", "memoryos", "memgpt", "layered"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			b := newSystem(t)
+			c := b.space(t, "c", policy)
+			note := b.call(t, "one", "POST", c+"/notes", `{"content":"The gate code is quartz.","ttl_seconds":3600}`).want(http.StatusCreated)
+			if note.text("note.expires_at") != "2026-03-01T10:00:00Z" {
+				t.Errorf("expires at %q", note.text("note.expires_at"))
+			}
+			stays := b.call(t, "one", "POST", c+"/notes", `{"content":"The gate is green."}`).want(http.StatusCreated).text("note.id")
+			b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ada","content":"I keep my quartz in the cellar.","expires_at":"2026-03-01T10:00:00Z"}]}`).want(http.StatusAccepted)
+			b.runJobs(t)
+			fork := b.call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).want(http.StatusCreated)
+			before := b.call(t, "one", "GET", c, "").want(http.StatusOK).number("head_revision")
+
+			id := note.text("note.id")
+			seen := func(c string) (found []string) {
+				for _, r := range [][3]string{
+					{"POST", "/search", `{"query":"quartz","k":50}`}, {"POST", "/search", `{"query":"quartz","mode":"lexical","filter":{"field":"kind","op":"in","value":["note","message","fact"]}}`},
+					{"POST", "/context", `{"query":"quartz"}`}, {"GET", "/notes?limit=200", ""}, {"GET", "/messages", ""}, {"GET", "/export", ""}, {"GET", "/notes/" + id, ""}, {"GET", "/hot", ""},
+				} {
+					if got := b.call(t, "reader", r[0], c+r[1], r[2]); strings.Contains(got.Body.String(), "quartz") {
+						found = append(found, r[1])
+					}
+				}
+				return found
+			}
+			forked := "/v1/collections/" + fork.text("id")
+			if found := seen(c); !slices.Contains(found, "/notes/"+id) || !slices.Contains(found, "/export") {
+				t.Fatalf("before its end it is in %v", found)
+			}
+			b.pass(time.Hour)
+			for _, c := range []string{c, forked} {
+				if found := seen(c); len(found) > 0 {
+					t.Errorf("%s: after its end it is in %v", c, found)
+				}
+				b.call(t, "one", "GET", c+"/notes/"+stays, "").want(http.StatusOK)
+			}
+			b.runJobs(t)
+			if found := seen(c); len(found) > 0 {
+				t.Errorf("after the jobs it is in %v", found)
+			}
+			if got := b.call(t, "one", "GET", fmt.Sprintf("%s/notes/%s?as_of=%.0f", c, id, before), "").want(http.StatusOK); got.text("content") != "The gate code is quartz." {
+				t.Errorf("the past has %s", got.Body)
+			}
+			past := b.call(t, "one", "GET", c+"/notes/"+id+"/history", "").want(http.StatusOK)
+			if past.text("items.0.cause") != "forget" || past.at("items.0.deleted") != true {
+				t.Errorf("its history is %s", past.Body)
+			}
+			from := past.number(fmt.Sprintf("items.%d.revision", past.length("items")-1))
+			if back := b.call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%.0f}`, from)).want(http.StatusOK); back.at("expires_at") != nil {
+				t.Errorf("restored: %s", back.Body)
+			}
+			b.pass(24 * time.Hour)
+			b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+			if problems, err := b.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+				t.Errorf("the store: %+v, %v", problems, err)
+			}
+		})
+	}
+}
+
+// The end of a note can be put off, brought forward and taken away, and a note that is added again is kept as long as either.
+func TestExpiryChanges(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "c", "none")
+	add := func(body string, status int) response { return b.call(t, "one", "POST", c+"/notes", body).want(status) }
+	ends := func(id string) string {
+		said, _ := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK).at("expires_at").(string)
+		return said
+	}
+	id := add(`{"content":"Tea at four.","expires_at":"2026-03-02T09:00:00+02:00"}`, http.StatusCreated).text("note.id")
+	for _, step := range [][2]string{
+		{`{"ttl_seconds":60}`, "2026-03-01T09:01:00Z"}, {`{"expires_at":"2027-01-01T00:00:00Z"}`, "2027-01-01T00:00:00Z"}, {`{"tags":["a"]}`, "2027-01-01T00:00:00Z"},
+		{`{"expires_at":null}`, ""}, {`{"ttl_seconds":60}`, "2026-03-01T09:01:00Z"}, {`{"ttl_seconds":null}`, ""}, {`{"expires_at":"9999-12-31T23:59:59Z"}`, "9999-12-31T23:59:59Z"},
+	} {
+		b.call(t, "one", "PATCH", c+"/notes/"+id, step[0]).want(http.StatusOK)
+		if got := ends(id); got != step[1] {
+			t.Errorf("%s: expires at %q", step[0], got)
+		}
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":3600}`).want(http.StatusOK)
+	b.pass(59 * time.Minute)
+	for _, step := range [][2]string{
+		{`{"content":"Tea at four.","ttl_seconds":30}`, "2026-03-01T10:00:00Z"}, {`{"content":"Tea at four.","ttl_seconds":3600}`, "2026-03-01T10:59:00Z"},
+		{`{"content":"Tea at four."}`, ""}, {`{"content":"Tea at four.","ttl_seconds":30}`, ""},
+	} {
+		if got := add(step[0], http.StatusOK).text("note.id"); got != id {
+			t.Errorf("another note: %s", got)
+		}
+		if got := ends(id); got != step[1] {
+			t.Errorf("added again with %s: expires at %q", step[0], got)
+		}
+	}
+	b.pass(48 * time.Hour)
+	ends(id)
+	// What has expired and is said again is a new note.
+	first := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).text("note.id")
+	b.pass(time.Hour)
+	if again := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).text("note.id"); again == first {
+		t.Error("a note that has expired was found")
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+first, `{"expires_at":null}`).want(http.StatusNotFound)
+}
+
+// Every door that adds refuses an end that is no end, with the name of the field.
+func TestExpiryRefused(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "c", "mem0")
+	id := b.call(t, "one", "POST", c+"/notes", `{"content":"Tea at four."}`).want(http.StatusCreated).text("note.id")
+	for said, field := range map[string]string{
+		`"expires_at":"2026-03-01T09:00:00Z"`: "expires_at", `"expires_at":"1970-01-01T00:00:00Z"`: "expires_at", `"expires_at":"tomorrow, early"`: "expires_at",
+		`"expires_at":"9999-12-31T23:59:59-12:00"`: "expires_at", `"ttl_seconds":0`: "ttl_seconds", `"ttl_seconds":-1`: "ttl_seconds", `"ttl_seconds":9223372036854775807`: "ttl_seconds",
+		`"ttl_seconds":60,"expires_at":"2099-01-01T00:00:00Z"`: "ttl_seconds",
+	} {
+		b.call(t, "one", "POST", c+"/notes", `{"content":"x",`+said+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.call(t, "one", "PATCH", c+"/notes/"+id, `{`+said+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"x",`+said+`}]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "messages.0."+field)
+		if got := b.call(t, "one", "POST", c+"/notes/bulk", `{"content":"x",`+said+"}\n"); !strings.Contains(got.Body.String(), `"status":422`) || !strings.Contains(got.Body.String(), field) {
+			t.Errorf("bulk with %s: %s", said, got.Body.String())
+		}
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":60,"expires_at":null}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "ttl_seconds")
+	b.mem0(t, "one", "POST", "/v1/memories/", `{"messages":"I like tea","user_id":"ada","expiration_date":"2026-02-28"}`).want(http.StatusBadRequest)
+}
+
+// Lines of a bulk and of an import carry the end, and so does an export, which comes back with it.
+func TestExpiryOfLines(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "c", "none")
+	b.call(t, "one", "POST", c+"/notes/bulk", `{"content":"bulk","ttl_seconds":60}`+"\n").want(http.StatusOK)
+	b.call(t, "one", "POST", c+"/import", `{"content":"new","expires_at":"2026-03-01T09:01:00Z"}
+{"id":"0197b2c4-7d2e-7000-8000-000000000001","content":"kept","ttl_seconds":60}
+{"role":"user","content":"said","ttl_seconds":60}
+{"role":"user","content":"late","expires_at":"2026-03-01T08:00:00Z"}
+`).want(http.StatusAccepted)
+	b.runJobs(t)
+	texts := func(c string) (out []string) {
+		for _, word := range []string{"bulk", "new", "kept", "said", "late"} {
+			if strings.Contains(b.call(t, "one", "GET", c+"/notes", "").want(http.StatusOK).Body.String(), `"content":"`+word+`"`) {
+				out = append(out, word)
+			}
+		}
+		return out
+	}
+	if got := texts(c); !slices.Equal(got, []string{"bulk", "new", "kept", "said"}) {
+		t.Fatalf("stored: %v", got)
+	}
+	exported := b.call(t, "one", "GET", c+"/export", "").want(http.StatusOK).Body.String()
+	d := b.space(t, "d", "none")
+	b.call(t, "one", "POST", d+"/import", exported).want(http.StatusAccepted)
+	b.runJobs(t)
+	if got := texts(d); len(got) != 4 {
+		t.Fatalf("came back: %v", got)
+	}
+	b.pass(time.Minute)
+	if got := append(texts(c), texts(d)...); len(got) > 0 {
+		t.Errorf("after their end: %v", got)
+	}
+}
+
+// A memory of mem0 ends with its last day: at its own door, and at all others.
+func TestExpiryOfMem0(t *testing.T) {
+	t.Parallel()
+	for _, infer := range []string{"true", "false"} {
+		b := newSystem(t)
+		b.mem0(t, "one", "POST", "/memories", `{"messages":[{"role":"user","content":"I love quartz."}],"user_id":"ada","infer":`+infer+`,"expiration_date":"2026-03-01"}`).want(http.StatusOK)
+		b.runJobs(t)
+		all := func() string {
+			return b.mem0(t, "one", "GET", "/memories?user_id=ada", "").want(http.StatusOK).Body.String() +
+				b.call(t, "one", "GET", "/v1/collections/by/notes?user=ada", "").want(http.StatusOK).Body.String()
+		}
+		if got := all(); strings.Count(got, "I love quartz.") < 2 {
+			t.Fatalf("infer %s: %s", infer, got)
+		}
+		b.pass(15 * time.Hour)
+		if got := all(); strings.Contains(got, "quartz") {
+			t.Errorf("infer %s: after its last day %s", infer, got)
+		}
+	}
+}
+
+// Tools of an agent set the end of what they store, and take it away.
+func TestExpiryOfTools(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := connectMCP(t, b.listen(t), "one", "")
+	b.space(t, "c", "none")
+	in := func(more map[string]any) map[string]any { more["collection"] = "c"; return more }
+	for _, args := range []map[string]any{
+		{"content": "one", "ttl_seconds": 60}, {"content": "two", "expires_at": "2026-03-01T09:01:00Z"},
+		{"messages": []any{map[string]any{"content": "three", "ttl_seconds": 60}}},
+	} {
+		c.use("remember", in(args))
+	}
+	made, _ := c.use("add_note", in(map[string]any{"content": "four", "ttl_seconds": 60}))
+	c.use("update_note", in(map[string]any{"note": made["note"].(map[string]any)["id"], "ttl_seconds": nil}))
+	list := func() int {
+		return b.call(t, "one", "GET", "/v1/collections/c/notes", "").want(http.StatusOK).length("items")
+	}
+	if n := list(); n != 4 {
+		t.Fatalf("%d notes", n)
+	}
+	b.pass(time.Minute)
+	if n := list(); n != 1 {
+		t.Errorf("%d notes are left", n)
+	}
+}
