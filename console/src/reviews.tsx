@@ -34,6 +34,7 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
   const { api, tell } = useShared()
   const [reason, setReason] = useState('')
   const { busy, error, run } = useAction()
+  const own = r.changes.map(change => change.call).find(call => call?.answer === 'result')
   const decide = (what: 'approve' | 'reject' | 'undo') => void run(async () => {
     await api.reviews[what](r.id, reason.trim() === '' ? {} : { reason: reason.trim() })
     tell({ approve: 'Approved.', reject: 'Rejected.', undo: 'Undone.' }[what])
@@ -44,12 +45,13 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
       <p class="row small soft"><State of={r.state} /><span>{Math.round(r.confidence * 100)} % sure</span><span>{formatTime(r.created_at)}</span></p>
       {r.changes.map(change => change.before && change.after ? <Difference key={change.note} before={change.before} after={change.after} />
         : <div key={change.note} class="version"><Text most={600}>{(change.after ?? change.before)?.content ?? ''}</Text></div>)}
+      {own && <p class="small">The agent calls <code>{own.tool}</code>, which its caller runs: the caller posts the result to the run.</p>}
       {r.reason && <p class="small">Reason: <Text most={600}>{r.reason}</Text></p>}
       {error && <Problem error={error} />}
       {r.state === 'open' && (
         <div class="row">
           <input class="grow" aria-label="Reason" placeholder="Reason (optional)" value={reason} onInput={e => setReason(e.currentTarget.value)} />
-          <button type="button" class="main" disabled={busy} onClick={() => decide('approve')}>Approve</button>
+          {!own && <button type="button" class="main" disabled={busy} onClick={() => decide('approve')}>Approve</button>}
           <button type="button" disabled={busy} onClick={() => decide('reject')}>Reject</button>
         </div>
       )}

@@ -626,7 +626,7 @@ type Store interface {
 	Writer
 	Queue
 	Spool
-	HTTPToolStore
+	OwnToolStore
 	WebhookStore
 	ReviewStore
 	SnapshotStore
