@@ -3979,7 +3979,7 @@ type TenantState string
 
 // TenantInput defines model for TenantInput.
 type TenantInput struct {
-	// AllowedHosts Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+	// AllowedHosts Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
 	// `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
 	AllowedHosts []string `json:"allowed_hosts,omitempty"`
 
@@ -4000,7 +4000,7 @@ type TenantList struct {
 
 // TenantPatch defines model for TenantPatch.
 type TenantPatch struct {
-	// AllowedHosts Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+	// AllowedHosts Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
 	// `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
 	AllowedHosts []string `json:"allowed_hosts,omitempty"`
 

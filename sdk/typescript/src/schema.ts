@@ -2958,7 +2958,7 @@ export interface components {
             name: components["schemas"]["Name"];
             limits?: components["schemas"]["Limits"];
             /**
-             * @description Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+             * @description Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
              *     `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
              */
             allowed_hosts?: string[];
@@ -2966,7 +2966,7 @@ export interface components {
         TenantPatch: {
             limits?: components["schemas"]["LimitsPatch"];
             /**
-             * @description Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+             * @description Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
              *     `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
              */
             allowed_hosts?: string[];
