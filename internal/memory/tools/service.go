@@ -134,7 +134,8 @@ func (v *Service) Attached(ctx context.Context, s tenant.Scope, collection uuid.
 	return v.store.AttachedOwnTools(ctx, s, collection)
 }
 
-// Attach allows the agents of a collection to call a tool (notes:write there, and base:write, since it is the tenant's). check sees the tools that the collection would show.
+// Attach allows the agents of a collection to call a tool (notes:write there, and base:write, since it is the tenant's).
+// check sees the tools that the collection would show.
 func (v *Service) Attach(ctx context.Context, s tenant.Scope, ref, tool string, check func([]memory.OwnTool) error) (memory.OwnTool, error) {
 	c, t, err := v.attachment(ctx, s, ref, tool)
 	if err != nil {
