@@ -282,6 +282,10 @@ chart/check: ## Check the Helm chart and the container file, without a cluster
 release/check: ## Check how a release is built (builds GoReleaser once, which takes long)
 	go run github.com/goreleaser/goreleaser/v2@v$(GORELEASER_VERSION) check
 
+.PHONY: size
+size: ## Print the lines of each package beside its budget, and how many packages, interfaces and operations there are
+	@go run ./tools/size
+
 .PHONY: checks
 checks: ## List the numbered checks that tests show, and fail when one is missing
 	@go run ./tools/checks -strict

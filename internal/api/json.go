@@ -57,6 +57,8 @@ func (c *container) members() uint64 {
 // a surrogate pair, a repeated key, or more data after the value. Invalid: nesting beyond maxJSONDepth,
 // or too many values for the size of the text. It needs little memory, and returns the error of ctx
 // when ctx ends.
+//
+//nolint:gocognit // one loop over the tokens of each body, with each refusal where it is known
 func scanJSON(ctx context.Context, raw []byte, large int) (jsonScan, error) {
 	s := jsonScan{large: map[int]uint64{}}
 	if !utf8.Valid(raw) {

@@ -346,41 +346,50 @@ func wireResult(r *recall.Result, q *recall.Query, fields noteFields) (wire.Sear
 		out.Profile = new(wire.RankingProfile(r.Profile))
 	}
 	for i := range r.Hits {
-		hit := &r.Hits[i]
-		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
-		if hit.Collection != uuid.Nil {
-			w.Collection = &hit.Collection
+		hit, err := wireHit(&r.Hits[i], q, fields)
+		if err != nil {
+			return out, err
 		}
-		if hit.Note != nil { // otherwise only ids and scores were asked for
-			raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
-			if err != nil {
-				return out, err
-			}
-			w.Note = raw
-			for j := range hit.Exchange {
-				one, err := fields.render(new(wireNoteView(&hit.Exchange[j], q.Embedding)))
-				if err != nil {
-					return out, err
-				}
-				w.Exchange = append(w.Exchange, one)
-			}
-			w.IsNeighbor = &hit.IsNeighbor
-			w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
-			for _, source := range hit.Sources {
-				w.Sources = append(w.Sources, wire.HitSources(source))
-			}
-		}
-		if hit.Passage != nil {
-			w.Passage = &wire.Passage{Start: hit.Passage.Start, End: hit.Passage.End}
-		}
-		if hit.Explain != nil {
-			raw, err := json.Marshal(hit.Explain)
-			if err != nil {
-				return out, fmt.Errorf("render an explanation: %w", err)
-			}
-			w.Explain = decodeObject(raw)
-		}
-		out.Hits = append(out.Hits, w)
+		out.Hits = append(out.Hits, hit)
 	}
 	return out, nil
+}
+
+func wireHit(hit *recall.Hit, q *recall.Query, fields noteFields) (wire.Hit, error) {
+	w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
+	if hit.Collection != uuid.Nil {
+		w.Collection = &hit.Collection
+	}
+	if hit.Passage != nil {
+		w.Passage = &wire.Passage{Start: hit.Passage.Start, End: hit.Passage.End}
+	}
+	if hit.Explain != nil {
+		raw, err := json.Marshal(hit.Explain)
+		if err != nil {
+			return w, fmt.Errorf("render an explanation: %w", err)
+		}
+		w.Explain = decodeObject(raw)
+	}
+	if hit.Note == nil { // only ids and scores were asked for
+		return w, nil
+	}
+
+	raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
+	if err != nil {
+		return w, err
+	}
+	w.Note = raw
+	for i := range hit.Exchange {
+		one, err := fields.render(new(wireNoteView(&hit.Exchange[i], q.Embedding)))
+		if err != nil {
+			return w, err
+		}
+		w.Exchange = append(w.Exchange, one)
+	}
+	w.IsNeighbor = &hit.IsNeighbor
+	w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
+	for _, source := range hit.Sources {
+		w.Sources = append(w.Sources, wire.HitSources(source))
+	}
+	return w, nil
 }

@@ -105,6 +105,8 @@ func notOnlyAdded(sql string, droppable map[string]bool) (reasons []string) {
 
 // judgeStatement returns what is wrong with a statement. created and added hold the tables and the columns
 // ("TABLE.COLUMN", with their definitions) of this step, which older builds do not know.
+//
+//nolint:gocognit // one kind of statement after another
 func judgeStatement(statement string, created map[string]bool, added map[string]string) string {
 	if m := createTable.FindStringSubmatch(statement); m != nil {
 		created[m[1]] = true

@@ -41,11 +41,7 @@ func FindPauses(root fs.FS) ([]Remark, error) {
 				return false
 			}
 			if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-				for _, clause := range s.Body.List {
-					if c, ok := clause.(*ast.CommClause); ok && c.Comm != nil {
-						cases[c.Comm] = true
-					}
-				}
+				addCases(cases, s)
 			}
 			if isPause(n) {
 				found = append(found, Remark{file, set.Position(n.Pos()).Line, "waits for a fixed time: wait for a signal, with a time limit, or use testing/synctest"})
@@ -55,6 +51,14 @@ func FindPauses(root fs.FS) ([]Remark, error) {
 		return nil
 	})
 	return found, err
+}
+
+func addCases(cases map[ast.Node]bool, s *ast.SelectStmt) {
+	for _, clause := range s.Body.List {
+		if c, ok := clause.(*ast.CommClause); ok && c.Comm != nil {
+			cases[c.Comm] = true
+		}
+	}
 }
 
 func hasPrefix(file string, prefixes []string) bool {

@@ -370,6 +370,8 @@ const minDiskReserve = 8 << 20
 const minWrappingKey = 32
 
 // Validate reports every setting that cannot work, with its name.
+//
+//nolint:gocognit // a list of conditions, one after another
 func (c Config) Validate() error {
 	var problems []error
 	report := func(name, format string, args ...any) {

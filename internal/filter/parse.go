@@ -195,33 +195,38 @@ func (p *parser) parseLeaf(object map[string]json.RawMessage, path string) (Expr
 	if !given {
 		return nil, fault.InvalidField(at, "missing")
 	}
-	if l.Op != In {
-		v, err := parseValue(raw, l.Field, at)
-		if err != nil {
-			return nil, err
-		}
-		if v.Type == Bool && l.Op.isOrdering() {
-			return nil, fault.InvalidField(at, "%s wants text or a number", l.Op)
-		}
-		l.Values = []Value{v}
-		return l, nil
+	if l.Op == In {
+		return l, l.parseList(raw, at)
 	}
+	v, err := parseValue(raw, l.Field, at)
+	if err != nil {
+		return nil, err
+	}
+	if v.Type == Bool && l.Op.isOrdering() {
+		return nil, fault.InvalidField(at, "%s wants text or a number", l.Op)
+	}
+	l.Values = []Value{v}
+	return l, nil
+}
+
+// parseList parses the values of "in".
+func (l *Leaf) parseList(raw json.RawMessage, at string) error {
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil || raw[0] != '[' {
-		return nil, fault.InvalidField(at, "in wants a list")
+		return fault.InvalidField(at, "in wants a list")
 	}
 	if len(items) == 0 || len(items) > MaxValues {
-		return nil, fault.InvalidField(at, "in wants 1 to %d values", MaxValues)
+		return fault.InvalidField(at, "in wants 1 to %d values", MaxValues)
 	}
 	for i, item := range items {
 		v, err := parseValue(item, l.Field, fmt.Sprintf("%s[%d]", at, i))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l.Values = append(l.Values, v)
 	}
 	l.index()
-	return l, nil
+	return nil
 }
 
 // parseField parses the name of a field.

@@ -285,6 +285,8 @@ func host(s string) string {
 }
 
 // Validate reports every problem at once, each naming its setting.
+//
+//nolint:gocognit // a list of conditions, one after another
 func (c Config) Validate() error {
 	var problems []error
 	problem := func(setting, format string, args ...any) {

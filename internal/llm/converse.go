@@ -98,11 +98,9 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		if m.noSystem.Load() {
 			withoutSystem(&req)
 		}
-		if ts != nil && !m.noStream.Load() {
-			req.Stream = true
-			if !m.noStreamUsage.Load() {
-				req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
-			}
+		req.Stream = ts != nil && !m.noStream.Load()
+		if req.Stream && !m.noStreamUsage.Load() {
+			req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 		}
 		var resp openai.ChatCompletionResponse
 		reached, err := m.endpoint.do(ctx, s, func(ctx context.Context, client *openai.Client) error {
@@ -123,20 +121,27 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 			return memory.Turn{}, reply{}, err
 		}
 		turn := turnOf(resp, d, asJSON)
-		in, answered := int64(resp.Usage.PromptTokens), int64(resp.Usage.CompletionTokens)
-		if in == 0 && answered == 0 {
-			for _, msg := range req.Messages {
-				in += estimateTokens(msg.Content)
-			}
-			answered = estimateTokens(turn.Text)
-			for _, c := range turn.Calls {
-				answered += estimateTokens(c.Name + c.Arguments)
-			}
-		}
+		in, answered := usageOf(&req, &resp, &turn)
 		out.PromptTokens += in
 		out.CompletionTokens += answered
 		return turn, newReply(resp), nil
 	}
+}
+
+// usageOf returns the tokens of a request and its answer: as the endpoint counted them, else an estimate.
+func usageOf(req *openai.ChatCompletionRequest, resp *openai.ChatCompletionResponse, turn *memory.Turn) (in, answered int64) {
+	in, answered = int64(resp.Usage.PromptTokens), int64(resp.Usage.CompletionTokens)
+	if in != 0 || answered != 0 {
+		return in, answered
+	}
+	for _, msg := range req.Messages {
+		in += estimateTokens(msg.Content)
+	}
+	answered = estimateTokens(turn.Text)
+	for _, c := range turn.Calls {
+		answered += estimateTokens(c.Name + c.Arguments)
+	}
+	return in, answered
 }
 
 // learnTurn adapts the settings to a refusal of the form of a request. It reports whether it should be sent again.

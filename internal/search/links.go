@@ -47,28 +47,10 @@ func Expand(from []ID, depth, limit int, edges func(notes []ID) ([]Edge, error))
 		if err != nil {
 			return nil, err
 		}
-		touching := map[ID][]Linked{}
-		add := func(note, via ID, confidence float64) {
-			if note != via {
-				touching[via] = append(touching[via], Linked{Note: note, Via: via, Confidence: confidence, Hops: hop})
-			}
-		}
-		for _, e := range found {
-			c := min(e.Confidence, 1)
-			if c <= 0 {
-				c = 1
-			}
-			add(e.B, e.A, c)
-			add(e.A, e.B, c)
-		}
+		touching := byEnd(found, hop)
 		var next []ID
 		for _, via := range frontier {
-			links := touching[via]
-			slices.SortFunc(links, func(a, b Linked) int {
-				return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), bytes.Compare(a.Note[:], b.Note[:]))
-			})
-			links = slices.CompactFunc(links, func(a, b Linked) bool { return a.Note == b.Note })
-			for _, l := range links {
+			for _, l := range touching[via] {
 				if !seen[l.Note] {
 					if reached == limit {
 						continue
@@ -83,6 +65,28 @@ func Expand(from []ID, depth, limit int, edges func(notes []ID) ([]Edge, error))
 		frontier = next
 	}
 	return out, nil
+}
+
+// byEnd returns the links of a hop by the note that they lead from, the best first, and of each note the best alone.
+func byEnd(edges []Edge, hop int) map[ID][]Linked {
+	touching := map[ID][]Linked{}
+	for _, e := range edges {
+		c := min(e.Confidence, 1)
+		if c <= 0 {
+			c = 1
+		}
+		if e.A != e.B {
+			touching[e.A] = append(touching[e.A], Linked{Note: e.B, Via: e.A, Confidence: c, Hops: hop})
+			touching[e.B] = append(touching[e.B], Linked{Note: e.A, Via: e.B, Confidence: c, Hops: hop})
+		}
+	}
+	for via, links := range touching {
+		slices.SortFunc(links, func(a, b Linked) int {
+			return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), bytes.Compare(a.Note[:], b.Note[:]))
+		})
+		touching[via] = slices.CompactFunc(links, func(a, b Linked) bool { return a.Note == b.Note })
+	}
+	return touching
 }
 
 // WithLinked scores linked notes on the scale of the candidates, ranks all together and cuts to K. A
@@ -104,8 +108,37 @@ func (r *Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
 			all[c.Note] = &linkedNote{c: c, own: own, score: own}
 		}
 	}
-	// A path's score is at most that of the note before it, so the best paths have no cycles, and each
-	// round finds those that are one link longer.
+	r.follow(linked, all)
+	order := make([]*linkedNote, 0, len(all))
+	for _, n := range all {
+		if n.found || n.link != nil {
+			order = append(order, n)
+		}
+	}
+	slices.SortFunc(order, func(a, b *linkedNote) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.isByLink(), b.isByLink()), bytes.Compare(a.c.Note[:], b.c.Note[:]))
+	})
+	if r.ranked.reserved >= 0 {
+		note := r.ranked.found[r.ranked.reserved].Note
+		moveReserved(order, r.ranked.place, func(n *linkedNote) bool { return n.c.Note == note })
+	}
+	direct := make(map[ID]bool, len(r.Hits))
+	for i := range r.Hits {
+		direct[r.Hits[i].Note] = true
+	}
+	hits := make([]Hit, 0, min(r.options.K, len(order)))
+	for _, n := range order[:min(max(r.options.K, 0), len(order))] {
+		if r.options.MinScore != nil && n.score < *r.options.MinScore {
+			continue
+		}
+		hits = append(hits, r.linkedHit(n, direct))
+	}
+	return hits
+}
+
+// follow sets the first link to each note, and the score of the best path to it. A path's score is at most that of the note
+// before it, so the best paths have no cycles, and each round finds those that are one link longer.
+func (r *Result) follow(linked []Linked, all map[ID]*linkedNote) {
 	for more := true; more; {
 		more = false
 		for i := range linked {
@@ -124,42 +157,22 @@ func (r *Result) WithLinked(linked []Linked, linkedNotes []Candidate) []Hit {
 			}
 		}
 	}
-	direct := make(map[ID]bool, len(r.Hits))
-	for i := range r.Hits {
-		direct[r.Hits[i].Note] = true
+}
+
+// linkedHit returns the hit of a note. direct are the notes that are hits without their links.
+func (r *Result) linkedHit(n *linkedNote, direct map[ID]bool) Hit {
+	h := r.ranker.newHit(*n.c, r.options, &r.ranked.scale)
+	h.IsNeighbor, h.Via = n.link != nil && !direct[h.Note], n.by
+	if h.IsNeighbor {
+		h.Via = cmp.Or(n.by, n.link)
 	}
-	order := make([]*linkedNote, 0, len(all))
-	for _, n := range all {
-		if n.found || n.link != nil {
-			order = append(order, n)
-		}
+	if h.Via != nil {
+		h.Sources = append(h.Sources, SourceLink)
 	}
-	slices.SortFunc(order, func(a, b *linkedNote) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.isByLink(), b.isByLink()), bytes.Compare(a.c.Note[:], b.c.Note[:]))
-	})
-	if r.ranked.reserved >= 0 {
-		note := r.ranked.found[r.ranked.reserved].Note
-		moveReserved(order, r.ranked.place, func(n *linkedNote) bool { return n.c.Note == note })
+	if n.by != nil {
+		h.raise(n)
 	}
-	hits := make([]Hit, 0, min(r.options.K, len(order)))
-	for _, n := range order[:min(max(r.options.K, 0), len(order))] {
-		if r.options.MinScore != nil && n.score < *r.options.MinScore {
-			continue
-		}
-		h := r.ranker.newHit(*n.c, r.options, &r.ranked.scale)
-		h.IsNeighbor, h.Via = n.link != nil && !direct[h.Note], n.by
-		if h.IsNeighbor {
-			h.Via = cmp.Or(n.by, n.link)
-		}
-		if h.Via != nil {
-			h.Sources = append(h.Sources, SourceLink)
-		}
-		if n.by != nil {
-			h.raise(n)
-		}
-		hits = append(hits, h)
-	}
-	return hits
+	return h
 }
 
 // linkedNote is a note that is ranked with its links.

@@ -27,18 +27,8 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 		if r.State == memory.CollectionDeleting {
 			return fault.Missing("collection")
 		}
-		layers, err := q.Layers(ctx, r, r.Head)
-		if err != nil {
+		if err := refuseVisible(ctx, q, r, notes); err != nil {
 			return err
-		}
-		shown, err := q.NoteVersions(ctx, s.Tenant(), layers, NoteReader{Collection: r.ID}, notes)
-		if err != nil {
-			return err
-		}
-		for _, id := range notes {
-			if n, ok := shown[id]; ok && !n.Deleted {
-				return fault.New(fault.Conflict, "the note %s is visible; it is deleted before it is erased", id)
-			}
 		}
 		for tree := []CollectionRow{r}; len(tree) > 0; tree = tree[1:] {
 			if slices.Contains(out.Layers, tree[0].ID) {
@@ -62,6 +52,24 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 		return writeAudit(ctx, q, s, b.now(), audit)
 	})
 	return out, err
+}
+
+// refuseVisible returns a Conflict when one of the notes is not deleted.
+func refuseVisible(ctx context.Context, q Session, r CollectionRow, notes []uuid.UUID) error {
+	layers, err := q.Layers(ctx, r, r.Head)
+	if err != nil {
+		return err
+	}
+	shown, err := q.NoteVersions(ctx, r.Tenant, layers, NoteReader{Collection: r.ID}, notes)
+	if err != nil {
+		return err
+	}
+	for _, id := range notes {
+		if n, ok := shown[id]; ok && !n.Deleted {
+			return fault.New(fault.Conflict, "the note %s is visible; it is deleted before it is erased", id)
+		}
+	}
+	return nil
 }
 
 // eraseFrom erases notes from the layer of one collection, and what its jobs and reviews say about them.

@@ -108,24 +108,32 @@ func (s *Service) add(mode addMode) Handler {
 			Message: "Memory processing has been queued for background execution", Status: statusPending, EventID: w.Job.ID, Results: []result{},
 			Unread: in.unread,
 		}
-		if wait == nil {
-			return ok(accepted)
-		}
-		job := *w.Job
-		if !job.Ended() {
-			if job, err = wait(ctx, job.ID, max(0, len(w.Jobs)-1)); err != nil {
-				return ok(accepted) // the messages are written, so this is not an error of the request
-			}
-		}
-		if !job.Ended() || !r.Scope.Allows(tenant.NotesRead) {
-			return ok(accepted)
-		}
-		out, err := s.learned(ctx, r.Scope, w.Jobs)
-		if err != nil {
+		out, done := s.awaitLearned(ctx, r.Scope, wait, &w)
+		if !done {
 			return ok(accepted)
 		}
 		return ok(results{Results: out, Unread: in.unread})
 	}
+}
+
+// awaitLearned waits until the messages are learned, and returns what was. done is false when nobody waits, when it takes longer,
+// and on an error: the messages are written, so it is not one of the request.
+func (s *Service) awaitLearned(ctx context.Context, scope tenant.Scope, wait Wait, w *notes.MessagesWritten) (out []result, done bool) {
+	if wait == nil {
+		return nil, false
+	}
+	job := *w.Job
+	if !job.Ended() {
+		var err error
+		if job, err = wait(ctx, job.ID, max(0, len(w.Jobs)-1)); err != nil {
+			return nil, false
+		}
+	}
+	if !job.Ended() || !scope.Allows(tenant.NotesRead) {
+		return nil, false
+	}
+	out, err := s.learned(ctx, scope, w.Jobs)
+	return out, err == nil
 }
 
 // ensure returns the collection of an entity, which is created on first use.

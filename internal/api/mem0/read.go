@@ -260,34 +260,42 @@ func (s *Service) search(as shape) Handler {
 				return Reply{}, malformed("reference_date: %s", err)
 			}
 		}
-		sel, err := s.find(ctx, r.Scope, c)
+		found, err := s.searchGroups(ctx, r.Scope, c, q)
 		if err != nil {
 			return Reply{}, err
 		}
-		found := []Memory{}
-		for _, g := range sel.groups {
-			v, err := s.open(ctx, r.Scope, g)
-			if err != nil {
-				return Reply{}, err
-			}
-			q.Filter = g.memories()
-			hits, err := s.Recall.Search(ctx, r.Scope, v, q)
-			if err != nil {
-				return Reply{}, err
-			}
-			for i := range hits.Hits {
-				hit := &hits.Hits[i]
-				one := render(sel.externalOf(&v, &hit.Note.Note), &hit.Note.Note)
-				one.Score = &hit.Score
-				found = append(found, one)
-			}
-		}
-		if len(sel.groups) > 1 {
-			slices.SortStableFunc(found, func(a, b Memory) int { return cmp.Compare(*b.Score, *a.Score) })
-		}
-		found = found[:min(len(found), q.K)]
 		return reply(as, body.OutputFormat, found, body.Fields)
 	}
+}
+
+// searchGroups searches each collection that a condition selects, and returns the best of all.
+func (s *Service) searchGroups(ctx context.Context, scope tenant.Scope, c condition, q recall.Query) ([]Memory, error) {
+	sel, err := s.find(ctx, scope, c)
+	if err != nil {
+		return nil, err
+	}
+	found := []Memory{}
+	for _, g := range sel.groups {
+		v, err := s.open(ctx, scope, g)
+		if err != nil {
+			return nil, err
+		}
+		q.Filter = g.memories()
+		hits, err := s.Recall.Search(ctx, scope, v, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range hits.Hits {
+			hit := &hits.Hits[i]
+			one := render(sel.externalOf(&v, &hit.Note.Note), &hit.Note.Note)
+			one.Score = &hit.Score
+			found = append(found, one)
+		}
+	}
+	if len(sel.groups) > 1 {
+		slices.SortStableFunc(found, func(a, b Memory) int { return cmp.Compare(*b.Score, *a.Score) })
+	}
+	return found[:min(len(found), q.K)], nil
 }
 
 // reply answers memories in a shape, with only some of their fields if they are given.

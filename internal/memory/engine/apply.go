@@ -85,19 +85,16 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 	for i := range w.eventNotes {
 		read[w.eventNotes[i].ID], whole[w.eventNotes[i].ID] = w.eventNotes[i].Version(), true
 	}
-	touch := func(id uuid.UUID) {
-		if v, ok := w.desk.listed[id]; ok {
-			if _, known := read[id]; !known {
-				read[id] = v
-			}
-		}
-	}
+	changed := slices.Clone(w.decision.Deletes)
 	for i := range w.decision.Puts {
-		touch(w.decision.Puts[i].ID)
+		changed = append(changed, w.decision.Puts[i].ID)
 		whole[w.decision.Puts[i].ID] = true
 	}
-	for _, id := range w.decision.Deletes {
-		touch(id)
+	for _, id := range changed {
+		v, listed := w.desk.listed[id]
+		if _, known := read[id]; listed && !known {
+			read[id] = v
+		}
 	}
 	wanted := maps.Clone(read)
 	for i := range w.decision.Links { // ends that were only listed must exist, at any version
@@ -107,20 +104,9 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 			}
 		}
 	}
-	w.current = make(map[uuid.UUID]memory.Note, len(wanted))
-	// A page at a time, since a decision may delete thousands of long notes.
-	for page := range slices.Chunk(sortedIDs(wanted), upkeepPage) {
-		now, err := w.tx.Notes(ctx, page, memory.ReadOptions{Vector: true})
-		if err != nil {
-			return err
-		}
-		for i := range now {
-			n := now[i]
-			if !whole[n.ID] {
-				n = memory.Note{Layer: n.Layer, ID: n.ID, From: n.From}
-			}
-			w.current[n.ID] = n
-		}
+
+	if err := w.readCurrent(ctx, sortedIDs(wanted), whole); err != nil {
+		return err
 	}
 	for id := range wanted {
 		v, held := read[id]
@@ -135,6 +121,26 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 			w.changedNotes[found.ID] = true
 		case !fault.Is(err, fault.NotFound):
 			return err
+		}
+	}
+	return nil
+}
+
+// readCurrent reads notes as they are now, of most their versions alone. It reads a page at a time, since a decision may delete
+// thousands of long notes.
+func (w *applyTx) readCurrent(ctx context.Context, ids []uuid.UUID, whole map[uuid.UUID]bool) error {
+	w.current = make(map[uuid.UUID]memory.Note, len(ids))
+	for page := range slices.Chunk(ids, upkeepPage) {
+		now, err := w.tx.Notes(ctx, page, memory.ReadOptions{Vector: true})
+		if err != nil {
+			return err
+		}
+		for i := range now {
+			n := now[i]
+			if !whole[n.ID] {
+				n = memory.Note{Layer: n.Layer, ID: n.ID, From: n.From}
+			}
+			w.current[n.ID] = n
 		}
 	}
 	return nil
@@ -507,14 +513,17 @@ func (w *applyTx) countEvolved(ctx context.Context) error {
 	if !w.decision.Evolved || !w.changed {
 		return nil
 	}
-	n, err := w.tx.CountEvolved(ctx)
-	if err != nil {
+	due, err := countEvolved(ctx, w.tx, &w.desk.v.Collection)
+	if err != nil || !due {
 		return err
 	}
-	if n%commonOf(&w.desk.v.Collection).EvoThreshold != 0 {
-		return nil
-	}
 	return w.enqueue(ctx, memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask, Payload: lastAdds})
+}
+
+// countEvolved counts an evolved note, and reports whether a consolidation is due.
+func countEvolved(ctx context.Context, tx memory.Tx, c *memory.Collection) (due bool, err error) {
+	n, err := tx.CountEvolved(ctx)
+	return err == nil && n%commonOf(c).EvoThreshold == 0, err
 }
 
 // logTask logs what a task of the policy changed. Outcomes may hold content, so only counts are logged.

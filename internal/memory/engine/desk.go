@@ -480,13 +480,10 @@ func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid
 		return nil, err
 	}
 	d.recordListed(notes)
-	byID := make(map[uuid.UUID]memory.Note, len(notes))
-	for i := range notes {
-		byID[notes[i].ID] = notes[i]
-	}
+	read := byID(notes)
 	for of, others := range near {
 		for _, id := range others {
-			if n, ok := byID[id]; ok {
+			if n, ok := read[id]; ok {
 				out[of] = append(out[of], n)
 			}
 		}

@@ -135,45 +135,32 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 		ids = []uuid.UUID{job.Note}
 	}
 	made, embedder := e.missingVectors(ctx, s, job, ids)
-	analyzed := false
-	if job.Kind == memory.JobNote && job.Stage == memory.StagePrepare {
-		payload, err := payloadOf(job)
-		analyzed = err == nil && !payload.EmbedOnly
-	}
+	analyzed := isAnalysis(job)
 	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, Trigger: job.Note, System: true}
 	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		end := end // the closure may run twice
-		if prepared != nil {
-			switch _, err := prepared.put(ctx, tx, false); {
-			case errors.Is(err, memory.ErrMoved):
-				end.Stage = memory.StagePrepare
-			case err != nil:
-				return err
-			default:
-				end.Result = prepared.end.Result
-				if err := tx.EndChangeset(ctx, memory.CauseAnalyze, job.ID, job.Note); err != nil {
-					return err
-				}
-			}
+		end, err := putPrepared(ctx, tx, job, prepared, end)
+		if err != nil {
+			return err
 		}
 		now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
 		if err != nil {
 			return err
 		}
+
+		if job.Kind == memory.JobExchange { // else a job of its own has processed it
+			now = slices.DeleteFunc(now, func(n memory.Note) bool { return n.State != memory.StateRaw && n.State != memory.StatePending })
+		}
 		for _, n := range now {
-			if job.Kind == memory.JobExchange && n.State != memory.StateRaw && n.State != memory.StatePending {
-				continue // a job of its own has processed it
-			}
 			marked := n.State == memory.StatePending
 			if vec, ok := made[n.ID]; ok && n.Vector == nil && memory.SameToEmbed(&n, vec.of) {
 				n.Embed(vec.made, embedder)
 				marked = false
 			}
-			if analyzed && n.Context == "" && !slices.Contains(n.Supplied, "context") {
-				n.Context = memory.DefaultContext // the default when the analysis fails
-			}
 			if marked {
 				continue
+			}
+			if analyzed && n.Context == "" && !slices.Contains(n.Supplied, "context") {
+				n.Context = memory.DefaultContext // the default when the analysis fails
 			}
 			n.State, n.Error = memory.StatePending, end.Error
 			if _, err := tx.Put(ctx, n); err != nil {
@@ -183,6 +170,33 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 		return tx.EndJob(ctx, job.ID, job.Lease, end)
 	})
 	return err
+}
+
+// isAnalysis reports whether a job describes its note, and not only embeds it.
+func isAnalysis(job *memory.Job) bool {
+	if job.Kind != memory.JobNote || job.Stage != memory.StagePrepare {
+		return false
+	}
+	payload, err := payloadOf(job)
+	return err == nil && !payload.EmbedOnly
+}
+
+// putPrepared writes what the first stage prepared, if anything, and returns the end of the try: in the first stage again when the
+// notes have changed since.
+func putPrepared(ctx context.Context, tx memory.Tx, job *memory.Job, prepared *preparation, end memory.JobEnd) (memory.JobEnd, error) {
+	if prepared == nil {
+		return end, nil
+	}
+	_, err := prepared.put(ctx, tx, false)
+	if errors.Is(err, memory.ErrMoved) {
+		end.Stage = memory.StagePrepare
+		return end, nil
+	}
+	if err != nil {
+		return end, err
+	}
+	end.Result = prepared.end.Result
+	return end, tx.EndChangeset(ctx, memory.CauseAnalyze, job.ID, job.Note)
 }
 
 type noteEmbedding struct {

@@ -154,22 +154,8 @@ func (r *refresh) writeAgain(ctx context.Context, p memory.Refresher, n *memory.
 func (r *refresh) enqueue(ctx context.Context) error {
 	o := memory.WriteOptions{Cause: memory.CauseRefresh, Job: r.job.ID, System: true}
 	_, err := r.e.store.Write(ctx, r.s, r.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		ids := make([]uuid.UUID, len(r.stale))
-		for i := range r.stale {
-			ids[i] = r.stale[i].ID
-		}
-		now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
-		if err != nil {
+		if err := r.markStale(ctx, tx); err != nil {
 			return err
-		}
-		for i := range now {
-			if now[i].Provenance.Stale {
-				continue
-			}
-			now[i].Provenance.Stale = true
-			if _, err := tx.Put(ctx, now[i]); err != nil {
-				return err
-			}
 		}
 		p := memory.RefreshJob{Last: r.job.ID, Total: int64(len(r.jobs))}
 		for _, j := range r.jobs {
@@ -201,4 +187,26 @@ func (r *refresh) enqueue(ctx context.Context) error {
 		return tx.EndJob(ctx, r.job.ID, r.job.Lease, end)
 	})
 	return err
+}
+
+// markStale marks the notes that are written again, unless they are marked.
+func (r *refresh) markStale(ctx context.Context, tx memory.Tx) error {
+	ids := make([]uuid.UUID, len(r.stale))
+	for i := range r.stale {
+		ids[i] = r.stale[i].ID
+	}
+	now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return err
+	}
+	for i := range now {
+		if now[i].Provenance.Stale {
+			continue
+		}
+		now[i].Provenance.Stale = true
+		if _, err := tx.Put(ctx, now[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

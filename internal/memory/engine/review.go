@@ -84,37 +84,14 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 	}
 	closed := r
 	_, err = e.store.Write(ctx, s, r.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		current, err := checkUnchanged(ctx, tx, r.Read)
+		if err := applyReview(ctx, tx, &r, puts, others); err != nil {
+			return err
+		}
+		due, err := countEvolved(ctx, tx, &v.Collection)
 		if err != nil {
 			return err
 		}
-		pending := puts
-		if t, ok := current[r.Trigger]; ok && !slices.ContainsFunc(puts, func(n memory.Note) bool { return n.ID == r.Trigger }) {
-			pending = append(slices.Clone(puts), t)
-		}
-		for _, n := range pending {
-			if n.ID == r.Trigger && n.State == memory.StateInReview && !others {
-				n.State = memory.StateEvolved
-			}
-			if now := current[n.ID]; sameContent(&now, &n) {
-				continue
-			}
-			if _, err := tx.Put(ctx, n); err != nil {
-				return err
-			}
-		}
-		for _, c := range r.Changes {
-			for _, l := range c.Links {
-				if _, err := tx.Link(ctx, l); err != nil {
-					return err
-				}
-			}
-		}
-		n, err := tx.CountEvolved(ctx)
-		if err != nil {
-			return err
-		}
-		if n%commonOf(&v.Collection).EvoThreshold == 0 {
+		if due {
 			j := memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask, Collection: r.Collection, Payload: lastAdds}
 			if _, err := tx.Enqueue(ctx, j); err != nil {
 				return err
@@ -129,6 +106,47 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 		return memory.Review{}, err
 	}
 	return closed, nil
+}
+
+// applyReview writes the notes and links of a proposal, unless a note that it read has changed. The note that it is about has
+// evolved then, unless others wait for a decision too.
+func applyReview(ctx context.Context, tx memory.Tx, r *memory.Review, puts []memory.Note, others bool) error {
+	current, err := checkUnchanged(ctx, tx, r.Read)
+	if err != nil {
+		return err
+	}
+	pending := puts
+	if t, ok := current[r.Trigger]; ok && !slices.ContainsFunc(puts, func(n memory.Note) bool { return n.ID == r.Trigger }) {
+		pending = append(slices.Clone(puts), t)
+	}
+	for _, n := range pending {
+		if n.ID == r.Trigger && n.State == memory.StateInReview && !others {
+			n.State = memory.StateEvolved
+		}
+		if now := current[n.ID]; sameContent(&now, &n) {
+			continue
+		}
+		if _, err := tx.Put(ctx, n); err != nil {
+			return err
+		}
+	}
+
+	for _, c := range r.Changes {
+		for _, l := range c.Links {
+			if _, err := tx.Link(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func byID(notes []memory.Note) map[uuid.UUID]memory.Note {
+	m := make(map[uuid.UUID]memory.Note, len(notes))
+	for i := range notes {
+		m[notes[i].ID] = notes[i]
+	}
+	return m
 }
 
 func firstNonEmpty(given, was string) string {
@@ -183,10 +201,7 @@ func checkUnchanged(ctx context.Context, tx memory.Tx, read []memory.Version) (m
 	if err != nil {
 		return nil, err
 	}
-	current := make(map[uuid.UUID]memory.Note, len(now))
-	for i := range now {
-		current[now[i].ID] = now[i]
-	}
+	current := byID(now)
 	refuse := &fault.Error{Code: fault.Conflict, Message: "notes that the proposal depends on have changed since; the review stays open", Err: memory.ErrMoved}
 	for _, ver := range read {
 		n, ok := current[ver.Note]

@@ -162,21 +162,9 @@ func (x *sharing) replay(ctx context.Context, unfinished []memory.Note) error {
 
 // readLog reads a collection's own log after a revision.
 func (x *sharing) readLog(ctx context.Context, v memory.View, after memory.Revision) ([]logEntry, error) {
-	const page = 500
-	var out []logEntry
-	for from := after; ; {
-		list, err := x.e.store.Changesets(ctx, x.s, v, from, page)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			if from = list[i].Revision; from <= v.At {
-				out = append(out, logEntry{Changeset: list[i]})
-			}
-		}
-		if len(list) < page {
-			break
-		}
+	out, err := x.changesets(ctx, v, after)
+	if err != nil {
+		return nil, err
 	}
 	at := func(r memory.Revision) *logEntry {
 		i, ok := slices.BinarySearchFunc(out, r, func(l logEntry, r memory.Revision) int { return int(l.Revision - r) })
@@ -187,19 +175,11 @@ func (x *sharing) readLog(ctx context.Context, v memory.View, after memory.Revis
 	}
 	seen := map[uuid.UUID]memory.Note{}
 	add := func(r memory.Revision, n memory.Note) {
-		l := at(r)
-		if l == nil {
-			return
+		if l := at(r); l != nil {
+			l.add(n)
 		}
-		if i := slices.IndexFunc(l.notes, func(m memory.Note) bool { return m.ID == n.ID }); i >= 0 {
-			if n.State != "" {
-				l.notes[i] = n // it was replaced at this revision, and not deleted
-			}
-			return
-		}
-		l.notes = append(l.notes, n)
 	}
-	_, err := x.e.store.Log(ctx, x.s, v, 0, after, "", func(row memory.LogRow) error {
+	_, err = x.e.store.Log(ctx, x.s, v, 0, after, "", func(row memory.LogRow) error {
 		id := row.Note.ID
 		seen[id] = memory.Note{ID: id}
 		if row.To > after {
@@ -229,6 +209,37 @@ func (x *sharing) readLog(ctx context.Context, v memory.View, after memory.Revis
 		}
 	}
 	return out, nil
+}
+
+// changesets returns the entries of a collection's own log after a revision, without what they wrote.
+func (x *sharing) changesets(ctx context.Context, v memory.View, after memory.Revision) ([]logEntry, error) {
+	const page = 500
+	var out []logEntry
+	for from := after; ; {
+		list, err := x.e.store.Changesets(ctx, x.s, v, from, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if from = list[i].Revision; from <= v.At {
+				out = append(out, logEntry{Changeset: list[i]})
+			}
+		}
+		if len(list) < page {
+			return out, nil
+		}
+	}
+}
+
+// add adds a note that the changeset wrote: one without a state was deleted. One that was replaced by it was not.
+func (l *logEntry) add(n memory.Note) {
+	i := slices.IndexFunc(l.notes, func(m memory.Note) bool { return m.ID == n.ID })
+	switch {
+	case i < 0:
+		l.notes = append(l.notes, n)
+	case n.State != "":
+		l.notes[i] = n
+	}
 }
 
 // apply shares a changeset of the base, or taints what it wrote.

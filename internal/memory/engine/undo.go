@@ -202,10 +202,7 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 		if err != nil {
 			return nil, err
 		}
-		read[i] = make(map[uuid.UUID]memory.Note, len(list))
-		for k := range list {
-			read[i][list[k].ID] = list[k]
-		}
+		read[i] = byID(list)
 	}
 	tainted := map[memory.Version]bool{}
 	var puts []memory.Note
@@ -399,10 +396,7 @@ func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memo
 	if err != nil {
 		return err
 	}
-	current := make(map[uuid.UUID]memory.Note, len(now))
-	for i := range now {
-		current[now[i].ID] = now[i]
-	}
+	current := byID(now)
 	for id, n := range p.now {
 		if c, ok := current[id]; !ok || c.Version() != n.Version() {
 			return memory.ErrMoved

@@ -99,24 +99,9 @@ func (f *Service) find(ctx context.Context, s tenant.Scope, collection uuid.UUID
 	}
 	var out []located
 	for i, name := range names {
-		folder, base, whole := strings.Cut(name, "/")
-		var found []located
-		for _, v := range folders {
-			key := name
-			if whole {
-				if v.Collection.Name != folder {
-					continue
-				}
-				key = base
-			}
-			n, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, key)
-			if fault.Is(err, fault.NotFound) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, located{Of(&n), v, v.Collection.Name + "/" + n.Key})
+		found, err := f.named(ctx, s, folders, name)
+		if err != nil {
+			return nil, err
 		}
 		if len(found) != 1 {
 			return nil, f.unknown(ctx, s, folders, memory.ElementField("names", i), found)
@@ -141,6 +126,28 @@ func (f *Service) find(ctx context.Context, s tenant.Scope, collection uuid.UUID
 		}
 	}
 	return out, nil
+}
+
+// named returns the files of a name, "name" or "folder/name".
+func (f *Service) named(ctx context.Context, s tenant.Scope, folders []memory.View, name string) (found []located, err error) {
+	folder, key, whole := strings.Cut(name, "/")
+	if !whole {
+		key = name
+	}
+	for _, v := range folders {
+		if whole && v.Collection.Name != folder {
+			continue
+		}
+		n, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, key)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, located{Of(&n), v, v.Collection.Name + "/" + n.Key})
+	}
+	return found, nil
 }
 
 // unknown returns the refusal for a name that no file has, or several.

@@ -215,34 +215,9 @@ func nameTaken(name string) error {
 }
 
 func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, body io.Reader) (out File, job memory.Job, err error) {
-	var p payload
-	size := int64(0)
-	part := make([]byte, memory.MaxPart)
-	for {
-		n, err := io.ReadFull(body, part)
-		if p.Parts == 0 {
-			if p.Media, err = mediaOf(name, part[:n], err); err != nil && p.Media == "" {
-				return out, job, err
-			}
-		}
-		if size += int64(n); size > f.limits.Bytes {
-			return out, job, fault.New(fault.TooLarge, "the file has more than %d bytes", f.limits.Bytes)
-		}
-		if n > 0 {
-			if err := f.store.PutPart(ctx, s, id, memory.SpoolBody, p.Parts, part[:n]); err != nil {
-				return out, job, err
-			}
-			p.Parts++
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			break
-		}
-		if err != nil {
-			return out, job, fault.Wrap(err, fault.Invalid, "the file could not be read to its end; send it again")
-		}
-	}
-	if size == 0 {
-		return out, job, fault.InvalidField("file", "is empty")
+	p, size, err := f.spool(ctx, s, id, name, body)
+	if err != nil {
+		return out, job, err
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -279,6 +254,38 @@ func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collecti
 		return err
 	})
 	return out, job, err
+}
+
+// spool stores the parts of a file, and returns what its job needs and its size in bytes.
+func (f *Service) spool(ctx context.Context, s tenant.Scope, id uuid.UUID, name string, body io.Reader) (p payload, size int64, err error) {
+	part := make([]byte, memory.MaxPart)
+	for {
+		n, err := io.ReadFull(body, part)
+		if p.Parts == 0 {
+			if p.Media, err = mediaOf(name, part[:n], err); err != nil && p.Media == "" {
+				return p, size, err
+			}
+		}
+		if size += int64(n); size > f.limits.Bytes {
+			return p, size, fault.New(fault.TooLarge, "the file has more than %d bytes", f.limits.Bytes)
+		}
+		if n > 0 {
+			if err := f.store.PutPart(ctx, s, id, memory.SpoolBody, p.Parts, part[:n]); err != nil {
+				return p, size, err
+			}
+			p.Parts++
+		}
+
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			if size == 0 {
+				return p, size, fault.InvalidField("file", "is empty")
+			}
+			return p, size, nil
+		case err != nil:
+			return p, size, fault.Wrap(err, fault.Invalid, "the file could not be read to its end; send it again")
+		}
+	}
 }
 
 // mediaOf returns the media type of a file from its first part, and the error with which the part was read.

@@ -70,19 +70,17 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 			put.OccurredAt = tx.Now()
 		}
 		o.Audit[0] = audit("note.create", note.ID, c)
-		if in.looksForDuplicate() {
-			same, err := tx.Duplicates(ctx, []memory.Note{put})
-			if err != nil {
-				return err
-			}
-			if same[0].ID != uuid.Nil {
-				out = NoteWritten{Note: same[0], Found: true}
-				o.Audit[0] = audit("note.find", same[0].ID, c)
-				tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same[0].ID}, Revision: tx.View().At, Found: true}.Raw())
-				return r.With.Write(ctx, tx, same[0])
-			}
+		same, err := in.duplicate(ctx, tx, put)
+		if err != nil {
+			return err
 		}
-		var err error
+		if same.ID != uuid.Nil {
+			out = NoteWritten{Note: same, Found: true}
+			o.Audit[0] = audit("note.find", same.ID, c)
+			tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same.ID}, Revision: tx.View().At, Found: true}.Raw())
+			return r.With.Write(ctx, tx, same)
+		}
+
 		if out.Note, err = tx.Put(ctx, put); err != nil {
 			return err
 		}
@@ -106,6 +104,18 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 
 // wantsPolicy reports whether the caller asked for the policy to run.
 func wantsPolicy(in *NewNote) bool { return in.Infer == nil || *in.Infer }
+
+// duplicate returns the note that is there already and is returned instead; a zero one for none.
+func (n *NewNote) duplicate(ctx context.Context, tx memory.Tx, note memory.Note) (memory.Note, error) {
+	if !n.looksForDuplicate() {
+		return memory.Note{}, nil
+	}
+	same, err := tx.Duplicates(ctx, []memory.Note{note})
+	if err != nil {
+		return memory.Note{}, err
+	}
+	return same[0], nil
+}
 
 // looksForDuplicate reports whether a note that is there already is returned instead.
 func (in *NewNote) looksForDuplicate() bool {

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,10 +132,7 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 			}
 		}
 		if here {
-			// The messages that follow belong to its exchange.
-			if known := turnOf(&note); known != uuid.Nil {
-				turn = known
-			}
+			turn = cmp.Or(turnOf(&note), turn) // the messages that follow belong to its exchange
 		} else {
 			if note, err = m.putMessage(ctx, tx, turn); err != nil {
 				return out, err

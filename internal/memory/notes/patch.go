@@ -235,10 +235,8 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 		if err != nil {
 			return err
 		}
-		if old != nil {
-			if err := checkGuard(e.request.Guard, old); err != nil {
-				return err
-			}
+		if err := checkGuard(e.request.Guard, old); err != nil {
+			return err
 		}
 		next, analyze, err := e.change(ctx, tx, old)
 		if err != nil {
@@ -258,23 +256,14 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			if err := n.putEdited(ctx, s, tx, c, old, next, analyze, &out); err != nil {
 				return err
 			}
-			if meaningChanged(old, &next) {
-				if err := d.check(tx); err != nil {
-					return err
-				}
-				if err := d.refresh(ctx, tx, c, old, &next); err != nil {
-					return err
-				}
+			if err := d.follow(ctx, tx, c, old, &next); err != nil {
+				return err
 			}
 		}
 		if out.Links, err = tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{e.id}, Direction: memory.Outgoing}); err != nil {
 			return err
 		}
-		ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{e.id}, Revision: tx.View().At}
-		if out.Changed {
-			ids.Revision = tx.Revision()
-		}
-		tx.Answer(ids.Raw())
+		answerEdit(tx, c, e.id, out.Changed)
 		return e.request.With.Write(ctx, tx, out.Note)
 	})
 	switch {
@@ -287,8 +276,20 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 	return out, w.Replay, nil
 }
 
-// checkGuard checks the condition of a request on a note. The fault has the version that won.
+// answerEdit records for a repeated request what an edit answers.
+func answerEdit(tx memory.Tx, c *memory.Collection, id uuid.UUID, changed bool) {
+	ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{id}, Revision: tx.View().At}
+	if changed {
+		ids.Revision = tx.Revision()
+	}
+	tx.Answer(ids.Raw())
+}
+
+// checkGuard checks the condition of a request on a note; nil: it has none to meet. The fault has the version that won.
 func checkGuard(g memory.Guard, n *memory.Note) error {
+	if n == nil {
+		return nil
+	}
 	err := g.Check(string(n.Kind), n.Version().ETag())
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		f.Numbers = map[string]int{"version": int(n.From)}

@@ -108,6 +108,17 @@ func (d *derivation) check(tx memory.Tx) error {
 	return nil
 }
 
+// follow does what follows from an edit that changed what a note says.
+func (d *derivation) follow(ctx context.Context, tx memory.Tx, c *memory.Collection, old, next *memory.Note) error {
+	if !meaningChanged(old, next) {
+		return nil
+	}
+	if err := d.check(tx); err != nil {
+		return err
+	}
+	return d.refresh(ctx, tx, c, old, next)
+}
+
 // refresh marks the derived notes stale, and enqueues what the policy does about the
 // change. old is nil for a new note, next for a deleted one.
 func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collection, old, next *memory.Note) error {

@@ -175,23 +175,12 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 			out = append(out, id)
 		}
 	}
-	words := text.Words(sr.words)
-	if slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(sr.words, w) }) {
-		keys := []string{userKey}
-		if len(speakers) == 1 {
-			keys = slices.AppendSeq(keys, maps.Keys(speakers))
-		}
-		for _, key := range keys {
-			for _, v := range sr.view.Each() {
-				user, err := sr.service.store.NoteByKey(ctx, sr.scope, v, memory.KindEntity, key)
-				switch {
-				case err == nil:
-					add(user.ID)
-				case !fault.Is(err, fault.NotFound):
-					return nil, err
-				}
-			}
-		}
+	own, err := sr.ownEntities(ctx, speakers)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range own {
+		add(id)
 	}
 	if phrases := text.Keyphrases(sr.words, search.Mem0Entities); len(phrases) > 0 && sr.mode == Hybrid {
 		similar, err := sr.similarEntities(ctx, selected, phrases)
@@ -206,6 +195,30 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 		}
 	}
 	return out, nil
+}
+
+// ownEntities returns the entities of the user when the query is about oneself.
+func (sr *searchRun) ownEntities(ctx context.Context, speakers map[string]bool) (own []uuid.UUID, err error) {
+	words := text.Words(sr.words)
+	if !slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(sr.words, w) }) {
+		return nil, nil
+	}
+	keys := []string{userKey}
+	if len(speakers) == 1 {
+		keys = slices.AppendSeq(keys, maps.Keys(speakers))
+	}
+	for _, key := range keys {
+		for _, v := range sr.view.Each() {
+			user, err := sr.service.store.NoteByKey(ctx, sr.scope, v, memory.KindEntity, key)
+			switch {
+			case err == nil:
+				own = append(own, user.ID)
+			case !fault.Is(err, fault.NotFound):
+				return nil, err
+			}
+		}
+	}
+	return own, nil
 }
 
 // speakerKey returns the key of the entity of the person who stated a fact; "" if an assistant did,

@@ -139,16 +139,7 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 		return fmt.Errorf("find similar memories: %w", err)
 	}
 	for i, f := range asked {
-		for _, nb := range found[i] {
-			switch {
-			case hasExpired(&nb.Note, l.now):
-				if !slices.ContainsFunc(l.expired, func(n memory.Note) bool { return n.ID == nb.Note.ID }) {
-					l.expired = append(l.expired, nb.Note)
-				}
-			case len(f.similar) < l.c.Similar:
-				f.similar = append(f.similar, nb)
-			}
-		}
+		l.compare(f, found[i])
 		if f.common = commonTerms(f.similar); d.Analyst() == memory.AnalystModel {
 			l.leaveUnrelated(f)
 		}
@@ -158,6 +149,20 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 		}
 	}
 	return nil
+}
+
+// compare sets what a fact is compared with: the most similar of the memories that were found. It notes those that have expired.
+func (l *ledger) compare(f *candidate, found []memory.Neighbor) {
+	for _, nb := range found {
+		switch {
+		case hasExpired(&nb.Note, l.now):
+			if !slices.ContainsFunc(l.expired, func(n memory.Note) bool { return n.ID == nb.Note.ID }) {
+				l.expired = append(l.expired, nb.Note)
+			}
+		case len(f.similar) < l.c.Similar:
+			f.similar = append(f.similar, nb)
+		}
+	}
 }
 
 // noteByText returns the memory with the text of a fact, found by its key. If a caller

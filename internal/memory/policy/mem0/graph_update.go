@@ -3,6 +3,7 @@ package mem0
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -133,16 +134,15 @@ func (u *graphUpdate) retract(ctx context.Context) error {
 		}
 		subject, _ := notes[i].Attributes[graph.AttrSubject].(string)
 		object, _ := notes[i].Attributes[graph.AttrObject].(string)
-		for _, fact := range sources[notes[i].ID] {
+		keeps := func(fact uuid.UUID) bool {
 			content, exists := changed[fact]
-			if exists && u.isNamedIn(content, subject) && u.isNamedIn(content, object) {
-				continue
+			if exists {
+				return u.isNamedIn(content, subject) && u.isNamedIn(content, object)
 			}
-			if by := u.deletedBy[fact]; by != "" && !exists && !u.isAbout(by, subject, e.id.Relation, object) {
-				continue
-			}
-			e.lostSources = append(e.lostSources, fact)
+			by := u.deletedBy[fact]
+			return by != "" && !u.isAbout(by, subject, e.id.Relation, object)
 		}
+		e.lostSources = append(e.lostSources, slices.DeleteFunc(sources[notes[i].ID], keeps)...)
 	}
 	return nil
 }

@@ -127,18 +127,9 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 		if err := ctx.Err(); err != nil {
 			return 0, nil, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
-		if p.fixedNotes[h.Note.ID] {
-			if !slices.Contains(p.foundFixed, h.Note.ID) {
-				p.foundFixed = append(p.foundFixed, h.Note.ID)
-			}
-			continue
-		}
 		words := normalizeWords(h.Note.Content)
-		if p.isSaid(words) || p.isDerivedFromShown(h.Note) {
+		if p.isShown(h.Note, words) || strings.TrimSpace(visibleText(h.Note.Content)) == "" {
 			continue
-		}
-		if strings.TrimSpace(visibleText(h.Note.Content)) == "" {
-			continue // there is nothing to show
 		}
 		it := p.newHit(h)
 		if p.firstHit == nil {
@@ -168,6 +159,17 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 		}
 	}
 	return placed, later, nil
+}
+
+// isShown reports whether the context says what a hit says. A hit that it has anyway is noted as found.
+func (p *packer) isShown(n *memory.Note, words string) bool {
+	if p.fixedNotes[n.ID] {
+		if !slices.Contains(p.foundFixed, n.ID) {
+			p.foundFixed = append(p.foundFixed, n.ID)
+		}
+		return true
+	}
+	return p.isSaid(words) || p.isDerivedFromShown(n)
 }
 
 // share returns the tokens that are left of the share of a hit's kind; nil if it may take any.
