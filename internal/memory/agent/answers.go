@@ -365,6 +365,14 @@ func (a *Service) commitAnswers(ctx context.Context, s tenant.Scope, v memory.Vi
 	return err
 }
 
+// text returns what the model reads of the caller's own tool.
+func (x *answer) text(p *memory.Paging) string {
+	if x.Result == nil {
+		return "Error: " + cut(clean(*x.Error), maxError)
+	}
+	return cut(clean(*x.Result), resultChars(p.Window))
+}
+
 // action names the answer in the audit log.
 func (x *answer) action() string {
 	switch {
@@ -389,13 +397,7 @@ func (a *Service) commitAnswer(ctx context.Context, s tenant.Scope, tx memory.Tx
 		return err
 	}
 
-	ok, text := x.Result != nil, ""
-	if ok {
-		text = cut(clean(*x.Result), resultChars(p.Window))
-	} else {
-		text = "Error: " + cut(clean(*x.Error), maxError)
-	}
-	n := resultNote(p, messageOf(s, run, memory.RoleTool, "call:"+x.call.ID, text), x.turn, x.call, ok)
+	n := resultNote(p, messageOf(s, run, memory.RoleTool, "call:"+x.call.ID, x.text(p)), x.turn, x.call, x.Result != nil)
 	// Nobody but the agent reads the result: it acts again.
 	n.Attributes[attrHeartbeat], n.Attributes[attrAnswer] = true, x.key()
 	n.Attributes[attrMillis] = max(0, tx.Now().Sub(review.CreatedAt).Milliseconds())

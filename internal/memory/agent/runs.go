@@ -259,7 +259,8 @@ func (a *Service) shownRun(ctx context.Context, s tenant.Scope, v memory.View, i
 			return nil, Run{}, err
 		}
 	}
-	return r, r.shown(job, a.now()), nil
+	out := r.shown(job, a.now())
+	return r, out, nil
 }
 
 // isBehind reports whether the job has ended after the messages were read, and has said more than they do.
