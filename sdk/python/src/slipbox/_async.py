@@ -555,9 +555,7 @@ class AsyncSlipbox:
         await self.wait_for_job(accepted.job.id)
         return await self.get_run(collection, accepted.run)
 
-    async def post_results(
-        self, collection: CollectionRef, run: str, results: list[requests.CallResult]
-    ) -> models.Run:
+    async def post_results(self, collection: CollectionRef, run: str, results: list[requests.CallResult]) -> models.Run:
         """Answers calls of a run, and returns the run when it has ended or requires action again."""
         at = within(collection, "runs", run, "results")
         return await self._settled(collection, await self._read(models.Run, at, {"results": results, "wait": "done"}))
