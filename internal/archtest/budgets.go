@@ -79,7 +79,7 @@ func Budgets() map[string]int {
 		"internal/telemetry":                700,
 		"migrations":                        120,
 		"api":                               40,
-		"internal/eval":                     9950,
+		"internal/eval":                     9900,
 		"tools":                             1300,
 		"docs":                              210,
 	}

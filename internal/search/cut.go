@@ -48,7 +48,7 @@ func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int
 // LeadingOf is the number of first hits of which [Leading] is asked.
 const LeadingOf = 50
 
-// When a hit leads. docs/recall.md has what was tried.
+// When a hit leads. internal/eval/reviews/ranking.md has what was tried.
 const (
 	background   = 0.2 // share of the hits, from the end, that are taken to answer nothing
 	leadingShare = 0.3 // how near to the best, from the background, a hit must be

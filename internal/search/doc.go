@@ -21,7 +21,7 @@
 // positive weights are scaled to the sum 1. The table of signals in signal.go is the only place
 // that defines their names, their weights in each fixed profile, and how they become comparable: BM25 and
 // cosine are divided by the largest of the candidates, with negatives as 0; the others are used as
-// they are. docs/recall.md describes how all of them were chosen and what each adds.
+// they are. internal/eval/reviews/ranking.md describes how they were chosen.
 //
 // In the profile auto, hybrid mode with late interaction, a weight is a sum over features of the query and the view, whose
 // numbers were learned: see weigh.go and weights.tsv.

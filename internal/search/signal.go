@@ -114,7 +114,7 @@ func (p Profile) Weights() Values {
 }
 
 // SpellingVector is the weight of Vector where the embedder compares spellings, not meanings: its
-// vectors mostly repeat what the words say. docs/recall.md has the values that were tried.
+// vectors mostly repeat what the words say. internal/eval/reviews/ranking.md has the values that were tried.
 const SpellingVector = 0.1
 
 // maxWeight and minWeight bound what a caller may set. A smaller weight than minWeight is 0,

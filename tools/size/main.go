@@ -30,14 +30,18 @@ func run(root fs.FS) error {
 		return err
 	}
 	budgets, sum := archtest.Budgets(), archtest.Size{}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "product\tbudget\ttests\tgenerated\t  package")
+	var table strings.Builder
+	table.WriteString("product\tbudget\ttests\tgenerated\t  package\n")
 	for _, p := range archtest.Map() {
 		s := sizes[p.Path]
 		sum.Product, sum.Tests, sum.Generated = sum.Product+s.Product, sum.Tests+s.Tests, sum.Generated+s.Generated
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t  %s\n", s.Product, budgets[p.Path], s.Tests, s.Generated, p.Path)
+		fmt.Fprintf(&table, "%d\t%d\t%d\t%d\t  %s\n", s.Product, budgets[p.Path], s.Tests, s.Generated, p.Path)
 	}
-	fmt.Fprintf(w, "%d\t\t%d\t%d\t  in all\n", sum.Product, sum.Tests, sum.Generated)
+	fmt.Fprintf(&table, "%d\t\t%d\t%d\t  in all\n", sum.Product, sum.Tests, sum.Generated)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if _, err := w.Write([]byte(table.String())); err != nil {
+		return err
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}

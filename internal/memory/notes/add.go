@@ -106,8 +106,8 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 func wantsPolicy(in *NewNote) bool { return in.Infer == nil || *in.Infer }
 
 // duplicate returns the note that is there already and is returned instead; a zero one for none.
-func (n *NewNote) duplicate(ctx context.Context, tx memory.Tx, note memory.Note) (memory.Note, error) {
-	if !n.looksForDuplicate() {
+func (in *NewNote) duplicate(ctx context.Context, tx memory.Tx, note memory.Note) (memory.Note, error) {
+	if !in.looksForDuplicate() {
 		return memory.Note{}, nil
 	}
 	same, err := tx.Duplicates(ctx, []memory.Note{note})

@@ -15,7 +15,8 @@ import (
 
 // Two statements are about the same thing when their nearness in meaning and the share of words that they have in
 // common are together at least a sum, and the nearness alone is at least a minimum. The constants were chosen on
-// labeled dialogues, where each fact was compared with every other of its dialogue: see docs/recall.md.
+// labeled dialogues, where each fact was compared with every other of its dialogue: see
+// internal/eval/reviews/ranking.md.
 const (
 	sameMeaning, leastMeaning   = 0.75, 1.0 / 3 // for embedders that compare meanings
 	sameSpelling, leastSpelling = 0.7, 0.15     // for those that compare spellings
