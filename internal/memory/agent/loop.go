@@ -71,30 +71,10 @@ func (st *stepper) step(ctx context.Context) error {
 			return err
 		}
 	}
-	for asked := false; ; {
-		if len(st.run.pending()) > 0 {
-			if waits, err := st.runCalls(ctx); err != nil || waits {
-				return err
-			}
-			if err := st.read(ctx); err != nil {
-				return err
-			}
-		}
-		m, err := st.build(ctx)
-		if err != nil {
+	for asked := false; ; asked = true {
+		m, waits, err := st.ready(ctx)
+		if err != nil || waits {
 			return err
-		}
-		alerted, err := st.alert(ctx, &m)
-		if err != nil {
-			return err
-		}
-		if alerted {
-			if err := st.read(ctx); err != nil {
-				return err
-			}
-			if m, err = st.build(ctx); err != nil {
-				return err
-			}
 		}
 		if why := st.run.verdict(&st.paging, st.job, st.a.clock()); why != "" {
 			return st.end(ctx, RunDone, why, "")
@@ -108,11 +88,35 @@ func (st *stepper) step(ctx context.Context) error {
 		if err := st.ask(ctx, &m); err != nil {
 			return err
 		}
-		asked = true
 		if err := st.read(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// ready runs what is left of the last turn's calls, and builds the context that follows. waits: some calls wait for the caller.
+func (st *stepper) ready(ctx context.Context) (m Main, waits bool, err error) {
+	if len(st.run.pending()) > 0 {
+		if waits, err := st.runCalls(ctx); err != nil || waits {
+			return m, waits, err
+		}
+		if err := st.read(ctx); err != nil {
+			return m, false, err
+		}
+	}
+	if m, err = st.build(ctx); err != nil {
+		return m, false, err
+	}
+
+	alerted, err := st.alert(ctx, &m)
+	if err != nil || !alerted {
+		return m, false, err
+	}
+	if err := st.read(ctx); err != nil {
+		return m, false, err
+	}
+	m, err = st.build(ctx)
+	return m, false, err
 }
 
 // read reads the run as it is committed.
