@@ -75,7 +75,7 @@ func TestDiffMergeRollback(t *testing.T) {
 
 	// What needs approval, and what does not.
 	p.pipe(t, "", "add", "-c", "what-if", "Plates sell best.")
-	p.prints(t, []string{"1 note is in review", "/approve"}, "merge", "what-if", "--review", "--kind", "note", "--min-age", "0s", "--approve-from", "0.9")
+	p.prints(t, []string{"1 note is in review", "slipbox review approve "}, "merge", "what-if", "--review", "--kind", "note", "--min-age", "0s", "--approve-from", "0.9")
 	p.prints(t, []string{"there is nothing to merge"}, "merge", "what-if", "--min-confidence", "0.5")
 
 	// The past, and back.
@@ -90,6 +90,81 @@ func TestDiffMergeRollback(t *testing.T) {
 	p.pipe(t, "", "snapshot", "delete", "before the trip")
 	p.prints(t, []string{"no snapshots"}, "snapshot", "list")
 	p.prints(t, []string{"revision 1 ", "by key:"}, "blame", kiln, "--as-of", "1")
+}
+
+// Of a merge that was proposed, a person sees each note, approves some, and undoes it.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	p.pipe(t, "", "watch")
+	kiln := p.noteID(t, "diary", "kiln")
+	p.prints(t, []string{"nothing waits for a decision"}, "review", "list", "-c", "diary")
+	p.pipe(t, "", "fork", "what-if", "--owner", "scout")
+	fork := object(t, p.pipe(t, "", "diff", "diary", "-c", "what-if"))["to"].(map[string]any)["collection"].(string)
+	p.patch(t, "/v1/collections/"+fork+"/notes/"+kiln, `{"content": "The blue kiln is inspected on Monday.", "tags": ["kiln"]}`)
+	p.pipe(t, "", "add", "-c", fork, "--wait", "Rutile turns the glaze blue.")
+	p.pipe(t, "", "add", "-c", fork, "--wait", "Customers hate blue.")
+	p.pipe(t, "", "watch")
+	rutile, customers := p.noteID(t, fork, "rutile"), p.noteID(t, fork, "customers")
+	id := object(t, p.pipe(t, "", "merge", fork, "--review"))["review"].(map[string]any)["id"].(string)
+	p.prints(t, []string{"a merge from what-if", "3 notes", id}, "review", "list", "-c", "diary")
+	p.prints(t, []string{
+		"open", "~ note " + kiln, "- The blue kiln is inspected on Friday.", "+ The blue kiln is inspected on Monday.", "+ note " + rutile, "  + Rutile turns the glaze blue.",
+	}, "review", "show", id)
+	_, problems, code := p.run(t, "", "review", "approve", id, "--note", "7")
+	if code != 1 || !strings.Contains(problems, "no id of a note") {
+		t.Errorf("no id: exit %d, %s", code, problems)
+	}
+	if _, problems, code = p.run(t, "", "review", "approve", id, "--note", id); code != 1 || !strings.Contains(problems, "does not change the note") {
+		t.Errorf("another note: exit %d, %s", code, problems)
+	}
+	p.prints(t, []string{"2 of 3 notes approved"}, "review", "approve", id, "--note", rutile, "--note", kiln, "--reason", "tried")
+	if out := p.pipe(t, "", "search", "customers"); strings.Contains(out, "hate blue") {
+		t.Errorf("what was not approved: %s", out)
+	}
+	p.prints(t, []string{"merge · of scout · by key:"}, "blame", rutile)
+	p.prints(t, []string{"+ note " + customers}, "diff", "diary", "-c", fork)
+	if _, problems, code = p.run(t, "", "review", "approve", id); code != 1 || !strings.Contains(problems, "approved already") {
+		t.Errorf("twice: exit %d, %s", code, problems)
+	}
+	p.prints(t, []string{"tried"}, "review", "list", "--state", "approved")
+	if _, problems, code = p.run(t, "", "review", "undo", id); code != 1 || !strings.Contains(problems, "is a merge; a rollback to revision") {
+		t.Errorf("an undo of a merge: exit %d, %s", code, problems)
+	}
+	again := object(t, p.pipe(t, "", "merge", fork, "--review", "--note", customers))["review"].(map[string]any)["id"].(string)
+	p.prints(t, []string{"1 note rejected"}, "review", "reject", again)
+	if _, problems, code = p.run(t, "", "review", "show", "01a209ee-4f42-78fb-9893-5cff446707b3"); code != 3 || !strings.Contains(problems, "slipbox review list") {
+		t.Errorf("no review: exit %d, %s", code, problems)
+	}
+}
+
+// A command that reads the past takes a revision, a time or the name of a snapshot.
+func TestAsOf(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	p.pipe(t, "", "watch")
+	kiln := p.noteID(t, "diary", "kiln")
+	made := object(t, p.pipe(t, "", "snapshot", "create", "before the trip"))
+	p.patch(t, "/v1/collections/diary/notes/"+kiln, `{"content": "The kiln is sold."}`)
+	revision := strconv.Itoa(int(made["revision"].(float64)))
+	for i, past := range []string{revision, "before the trip", made["created_at"].(string)} {
+		p.prints(t, []string{"The blue kiln is inspected on Friday."}, "search", "kiln", "--as-of", past)
+		if out := p.pipe(t, "", "export", "--as-of", past); !strings.Contains(out, "inspected on Friday") {
+			t.Errorf("export at %s: %s", past, out)
+		}
+		p.prints(t, []string{"content\n  revision 1 "}, "blame", kiln, "--as-of", past)
+		fork := "fork-" + strconv.Itoa(i)
+		p.pipe(t, "", "fork", fork, "--at", past)
+		p.prints(t, []string{"The blue kiln is inspected on Friday."}, "search", "kiln", "-c", fork)
+		p.prints(t, []string{"again " + strconv.Itoa(i) + "\n  revision " + revision + " "}, "snapshot", "create", "again "+strconv.Itoa(i), "--at", past)
+	}
+	for _, args := range [][]string{{"search", "kiln", "--as-of", "never"}, {"export", "--as-of", "never"}, {"blame", kiln, "--as-of", "never"}} {
+		if _, problems, code := p.run(t, "", args...); code != 1 || !strings.Contains(problems, "--as-of: is neither a revision, a time") {
+			t.Errorf("%v: exit %d, %s", args, code, problems)
+		}
+	}
 }
 
 func (p *person) deleteCollection(t *testing.T, name string) {

@@ -33,29 +33,51 @@ export function Reviews({ collection: c, route, go, changed, fresh }: { collecti
 function One({ review: r, done }: { review: Schemas['Review']; done: () => void }) {
   const { api, tell } = useShared()
   const [reason, setReason] = useState('')
+  // Of a merge, the notes that are not approved.
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const { busy, error, run } = useAction()
   const own = r.changes.map(change => change.call).find(call => call?.answer === 'result')
+  const chosen = r.changes.map(change => change.note).filter(note => !left.has(note))
+  const part = chosen.length < r.changes.length
   const decide = (what: 'approve' | 'reject' | 'undo') => void run(async () => {
-    await api.reviews[what](r.id, reason.trim() === '' ? {} : { reason: reason.trim() })
-    tell({ approve: 'Approved.', reject: 'Rejected.', undo: 'Undone.' }[what])
+    await api.reviews[what](r.id, { ...(reason.trim() !== '' && { reason: reason.trim() }), ...(what === 'approve' && part && { notes: chosen }) })
+    tell({ approve: part ? `Approved ${chosen.length} of ${r.changes.length} notes.` : 'Approved.', reject: 'Rejected.', undo: 'Undone.' }[what])
     done()
   })
+  const choose = (note: string, take: boolean) => setLeft(now => {
+    const next = new Set(now)
+    if (take) next.delete(note)
+    else next.add(note)
+    return next
+  })
+  const choosable = r.state === 'open' && r.merge !== undefined && r.changes.length > 1
   return (
     <li class="card">
       <p class="row small soft"><State of={r.state} /><span>{Math.round(r.confidence * 100)} % sure</span><span>{formatTime(r.created_at)}</span></p>
-      {r.changes.map(change => change.before && change.after ? <Difference key={change.note} before={change.before} after={change.after} />
-        : <div key={change.note} class="version"><Text most={600}>{(change.after ?? change.before)?.content ?? ''}</Text></div>)}
+      {r.changes.map(change => (
+        <div key={change.note}>
+          {choosable && <label class="check small"><input type="checkbox" checked={!left.has(change.note)} onChange={e => choose(change.note, e.currentTarget.checked)} /> {changeOf(change)}</label>}
+          {change.before && change.after ? <Difference before={change.before} after={change.after} />
+            : <div class="version"><Text most={600}>{(change.after ?? change.before)?.content ?? ''}</Text></div>}
+        </div>
+      ))}
       {own && <p class="small">The agent calls <code>{own.tool}</code>, which its caller runs: the caller posts the result to the run.</p>}
       {r.reason && <p class="small">Reason: <Text most={600}>{r.reason}</Text></p>}
       {error && <Problem error={error} />}
       {r.state === 'open' && (
         <div class="row">
           <input class="grow" aria-label="Reason" placeholder="Reason (optional)" value={reason} onInput={e => setReason(e.currentTarget.value)} />
-          {!own && <button type="button" class="main" disabled={busy} onClick={() => decide('approve')}>Approve</button>}
+          {!own && <button type="button" class="main" disabled={busy || chosen.length === 0} onClick={() => decide('approve')}>{part ? `Approve ${chosen.length} of ${r.changes.length}` : 'Approve'}</button>}
           <button type="button" disabled={busy} onClick={() => decide('reject')}>Reject</button>
         </div>
       )}
-      {(r.state === 'applied' || r.state === 'approved') && <button type="button" disabled={busy} onClick={() => decide('undo')}>Undo</button>}
+      {(r.state === 'applied' || r.state === 'approved') && !r.merge && <button type="button" disabled={busy} onClick={() => decide('undo')}>Undo</button>}
     </li>
   )
+}
+
+/** What happens to a note when it is approved. */
+function changeOf(change: Schemas['ReviewChange']): string {
+  if (!change.before) return 'Add this note'
+  return change.after ? 'Change this note' : 'Delete this note'
 }

@@ -131,7 +131,10 @@ func (h *core) cloneCollection(c *gin.Context) error {
 		Mode: clone.Mode(valueOr(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: valueOr(body.Agent, ""), Name: valueOr(body.Name, ""),
 		TTLSeconds: body.TTLSeconds, BatchSize: valueOr(body.BatchSize, 0),
 		Blocks:   clone.Blocks(valueOr(body.Blocks, wire.CloneRequestBlocks(clone.CopyBlocks))),
-		External: external(body.External),
+		External: external(body.External), Policy: valueOr(body.Policy, ""),
+	}
+	if in.PolicyConfig, err = marshalObject("policy_config", body.PolicyConfig); err != nil {
+		return err
 	}
 	if in.AtRevision, err = h.revisionOf(c, ref, "at_revision", valueOr(body.AtRevision, nil)); err != nil {
 		return err

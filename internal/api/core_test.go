@@ -200,7 +200,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Quota: quotas,
 	}, files.Config{})
 	must(err)
-	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
+	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Policies: policies, Clock: b.clock}, clone.Config{})
 	must(err)
 	banks, err := bank.New(bank.Deps{Store: b.store, Notes: service, Collections: collections, Clock: b.clock})
 	must(err)

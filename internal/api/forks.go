@@ -245,9 +245,9 @@ func (h *core) createSnapshot(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var at *memory.Revision
-	if body.Revision != nil {
-		at = new(memory.Revision(*body.Revision))
+	at, err := h.revisionOf(c, ref, "revision", valueOr(body.Revision, nil))
+	if err != nil {
+		return err
 	}
 	n, err := h.Clone.Snapshot(c.Request.Context(), scope(c), ref, body.Name, at)
 	if err != nil {
@@ -284,7 +284,7 @@ func (h *core) blameNote(c *gin.Context) error {
 	out := wire.Blame{Fields: make(map[string]wire.FieldOrigin, len(fields))}
 	for name, x := range fields {
 		out.Fields[name] = wire.FieldOrigin{
-			Revision: int64(x.Revision), At: wireTime(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: optional(x.Job),
+			Revision: int64(x.Revision), At: wireTime(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: optional(x.Job), Agent: optional(x.Agent),
 		}
 	}
 	setRevision(c, v.At)

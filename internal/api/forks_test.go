@@ -69,6 +69,63 @@ func TestForks(t *testing.T) {
 	b.call(t, "one", "DELETE", c+"/snapshots/"+url.PathEscape("before the merge"), "").want(http.StatusNoContent)
 }
 
+// TestPromoted: what an agent has promoted is found by the agent's name, and blame names the agent.
+func TestPromoted(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "base")
+	b.call(t, "one", "POST", c+"/notes", `{"content":"The glaze is mixed with water.","infer":false}`).want(http.StatusCreated)
+	b.call(t, "ada", "POST", c+"/clone", `{"name":"mine"}`).want(http.StatusCreated)
+	id := b.call(t, "ada", "POST", "/v1/collections/mine/notes", `{"content":"Rutile turns the glaze blue.","infer":false}`).want(http.StatusCreated).text("note.id")
+	proposed := b.call(t, "one", "POST", c+"/merge", `{"from":"`+b.call(t, "ada", "GET", "/v1/collections/mine", "").text("id")+`","review":true}`).want(http.StatusAccepted)
+	if proposed.text("review.merge.collection") == "" || proposed.text("review.changes.0.after.provenance.agent") != "ada" {
+		t.Errorf("the proposal: %s", proposed.Body)
+	}
+	b.call(t, "one", "POST", "/v1/reviews/"+proposed.text("review.id")+"/approve", `{"notes":["`+id+`"]}`).want(http.StatusOK)
+	if n := b.call(t, "reader", "GET", c+"/notes/"+id, "").want(http.StatusOK); n.text("provenance.agent") != "ada" || n.text("provenance.actor") != "key:ada" {
+		t.Errorf("the note: %s", n.Body)
+	}
+	if blame := b.call(t, "reader", "GET", c+"/notes/"+id+"/blame", "").want(http.StatusOK); blame.text("fields.content.agent") != "ada" {
+		t.Errorf("blame: %s", blame.Body)
+	}
+	for _, by := range []string{`{"agent":"ada"}`, `{"field":"agent","op":"exists","value":true}`} {
+		list := b.call(t, "reader", "GET", c+"/notes?filter="+url.QueryEscape(by), "").want(http.StatusOK)
+		hits := b.call(t, "reader", "POST", c+"/search", `{"query":"glaze","filter":`+by+`}`).want(http.StatusOK)
+		if list.length("items") != 1 || list.text("items.0.id") != id || hits.length("hits") != 1 || hits.text("hits.0.note.id") != id {
+			t.Errorf("%s: %s %s", by, list.Body, hits.Body)
+		}
+	}
+	if hits := b.call(t, "reader", "POST", c+"/search", `{"query":"glaze","filter":{"agent":"bob"}}`).want(http.StatusOK); hits.length("hits") != 0 {
+		t.Errorf("of bob: %s", hits.Body)
+	}
+}
+
+// TestForksUnderPolicies: forks with other policies and settings learn the same, each by its own rules; they are compared, and not merged.
+func TestForksUnderPolicies(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "base")
+	for name, policy := range map[string]string{"f": `"policy":"mem0"`, "g": `"policy":"mem0","policy_config":{"similar":3}`, "h": `"policy":"amem"`} {
+		made := b.call(t, "one", "POST", c+"/clone", `{"name":"`+name+`",`+policy+`}`).want(http.StatusCreated)
+		if want := strings.Split(policy, `"`)[3]; made.text("policy") != want || name == "g" && made.number("policy_config.similar") != 3 {
+			t.Errorf("%s: %s", policy, made.Body)
+		}
+		b.call(t, "one", "POST", "/v1/collections/"+name+"/messages", `{"messages":[{"content":"I moved to Lisbon in March."}]}`).want(http.StatusAccepted)
+		b.runJobs(t)
+	}
+	facts := func(name string) int {
+		return b.call(t, "reader", "GET", "/v1/collections/"+name+"/notes?kind=fact", "").want(http.StatusOK).length("items")
+	}
+	if f, g, h, base := facts("f"), facts("g"), facts("h"), facts("base"); f == 0 || g != f || h != 0 || base != 0 {
+		t.Errorf("facts: %d, %d, %d, and %d in the base", f, g, h, base)
+	}
+	diff := b.call(t, "reader", "GET", "/v1/collections/f/diff?against=h", "").want(http.StatusOK)
+	if diff.length("items") < 3 {
+		t.Errorf("diff: %s", diff.Body)
+	}
+	b.call(t, "one", "POST", c+"/merge", `{"from":"f"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "from")
+}
+
 // TestForksInBackground: a merge and a rollback are jobs when the caller does not wait.
 func TestForksInBackground(t *testing.T) {
 	t.Parallel()
@@ -119,6 +176,10 @@ func TestAsOf(t *testing.T) {
 		if got := b.call(t, "reader", "POST", c+"/context", `{"query":"ferry","as_of":"`+asOf+`"}`).want(http.StatusOK); !strings.Contains(got.Body.String(), want) {
 			t.Errorf("context at %s: %s", asOf, got.Body)
 		}
+		named := b.call(t, "one", "POST", c+"/snapshots", `{"name":"s`+strings.NewReplacer(":", "", "+", "").Replace(asOf)+`","revision":"`+asOf+`"}`).want(http.StatusCreated)
+		if past := b.call(t, "reader", "GET", c+"/notes/"+id+"?as_of="+fmt.Sprint(named.number("revision")), ""); past.text("content") != want {
+			t.Errorf("a snapshot at %s: %s", asOf, named.Body)
+		}
 		fork := b.call(t, "one", "POST", c+"/clone", `{"at_revision":"`+asOf+`"}`).want(http.StatusCreated).text("id")
 		if got := b.call(t, "one", "GET", "/v1/collections/"+fork+"/notes/"+id, "").want(http.StatusOK); got.text("content") != want {
 			t.Errorf("a fork at %s: %s", asOf, got.Body)
@@ -166,6 +227,9 @@ func TestForksRefused(t *testing.T) {
 		"two places to return to": {"POST", "/rollback", `{"revision":1,"snapshot":"x"}`, 422, fault.Invalid, "revision"},
 		"no place to return to":   {"POST", "/rollback", `{"wait":"none"}`, 422, fault.Invalid, "revision"},
 		"no such name":            {"DELETE", "/snapshots/none", "", 404, fault.NotFound, ""},
+		"an unknown policy":       {"POST", "/clone", `{"policy":"mem9"}`, 422, fault.Invalid, "policy"},
+		"an unknown setting":      {"POST", "/clone", `{"policy":"mem0","policy_config":{"hat":1}}`, 422, fault.Invalid, "policy_config.hat"},
+		"a copy by another":       {"POST", "/clone", `{"policy":"mem0","mode":"copy"}`, 422, fault.Invalid, "mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -420,6 +421,31 @@ func TestMCPHostileInput(t *testing.T) {
 		if msg := c.refused(tt.tool, tt.args); !strings.Contains(msg, tt.want) || !strings.Contains(msg, "Fix:") {
 			t.Errorf("%s with %.100v: %.300s, want %q", tt.tool, tt.args, msg, tt.want)
 		}
+	}
+}
+
+// The past is named by a revision, a time or a snapshot, also of several collections.
+func TestMCPReadsThePast(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := connectMCP(t, b.listen(t), "one", "")
+	path := b.collection(t, "one", "space")
+	id := b.call(t, "one", "POST", path+"/notes", `{"content":"first ferry","infer":false}`).text("note.id")
+	b.call(t, "one", "POST", path+"/snapshots", `{"name":"before the trip"}`).want(http.StatusCreated)
+	then := b.clock().UTC().Format(time.RFC3339)
+	b.pass(time.Hour)
+	b.call(t, "one", "PATCH", path+"/notes/"+id, `{"content":"second ferry"}`).want(http.StatusOK)
+	for _, asOf := range []any{1, "1", "before the trip", then} {
+		note, _ := c.use("get_note", map[string]any{"collection": "space", "note": id, "as_of": asOf})
+		hits, _ := c.use("search_notes", map[string]any{"collection": "space", "query": "ferry", "as_of": asOf})
+		told, _ := c.use("build_context", map[string]any{"collection": "space", "query": "ferry", "as_of": asOf})
+		history, _ := c.use("note_history", map[string]any{"collection": "space", "note": id, "as_of": asOf})
+		if fmt.Sprint(note["note"]) == "" || !strings.Contains(fmt.Sprint(note["note"], hits["hits"]), "first") || strings.Contains(fmt.Sprint(note, hits, told, history), "second") {
+			t.Errorf("at %v: %v %v %v %v", asOf, note, hits, told, history)
+		}
+	}
+	if hits, _ := c.use("search_notes", map[string]any{"collections": []string{"space"}, "query": "ferry", "as_of": then}); !strings.Contains(fmt.Sprint(hits), "first") {
+		t.Errorf("several: %v", hits)
 	}
 }
 

@@ -72,10 +72,10 @@ func wireLinks(links []memory.Link) []wire.Link {
 }
 
 func wireProvenance(p *memory.Provenance) *wire.Provenance {
-	if len(p.Sources) == 0 && p.Actor == "" && p.Job == nil && !p.Stale {
+	if len(p.Sources) == 0 && p.Actor == "" && p.Agent == "" && p.Job == nil && !p.Stale {
 		return nil
 	}
-	return &wire.Provenance{Sources: p.Sources, Actor: optional(p.Actor), Job: p.Job, Stale: optional(p.Stale)}
+	return &wire.Provenance{Sources: p.Sources, Actor: optional(p.Actor), Agent: optional(p.Agent), Job: p.Job, Stale: optional(p.Stale)}
 }
 
 func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection {
@@ -150,6 +150,9 @@ func wireReview(r *memory.Review) wire.Review {
 		Changes: make([]wire.ReviewChange, 0, len(r.Changes)), Job: optional(r.Job), Trigger: optional(r.Trigger),
 		Revision: optional(int64(r.Revision)), Reason: optional(r.Reason), Actor: optional(r.Actor),
 		CreatedAt: wireTime(r.CreatedAt), ClosedAt: optionalTime(r.ClosedAt),
+	}
+	if m := r.Merge(); m != nil {
+		out.Merge = &wire.ViewRef{Collection: m.Collection, Revision: int64(m.Revision)}
 	}
 	for _, c := range r.Changes {
 		change := wire.ReviewChange{Note: c.Note, Before: wireReviewedNote(c.Before, r), After: wireReviewedNote(c.After, r)}

@@ -112,10 +112,8 @@ func (h *core) viewOf(c *gin.Context, a *asked) (memory.View, error) {
 
 // viewOfAll opens several collections as one view.
 func (h *core) viewOfAll(c *gin.Context, a *asked) (memory.View, error) {
-	for field, given := range map[string]bool{"as_of": a.asOf != nil, "min_revision": a.minRevision != nil} {
-		if given {
-			return memory.View{}, fault.InvalidField(field, "a revision belongs to one collection; several are read at their heads")
-		}
+	if a.minRevision != nil {
+		return memory.View{}, fault.InvalidField("min_revision", "a revision belongs to one collection; several are read at their heads")
 	}
 	if (a.collections == nil) == (a.external == nil) {
 		return memory.View{}, fault.InvalidField("collections", "give exactly one of collections and external")
@@ -134,7 +132,16 @@ func (h *core) viewOfAll(c *gin.Context, a *asked) (memory.View, error) {
 			refs = append(refs, found[i].ID.String())
 		}
 	}
-	return h.Recall.OpenAll(ctx, s, refs)
+	if a.asOf == nil {
+		return h.Recall.OpenAll(ctx, s, refs, nil)
+	}
+	text := revisionText(*a.asOf)
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return memory.View{}, fault.InvalidField("as_of", "a revision belongs to one collection; read several at a time (2026-01-31T12:00:00Z)")
+	}
+	return h.Recall.OpenAll(ctx, s, refs, func(ref string) (*memory.Revision, error) {
+		return h.Clone.RevisionOf(ctx, s, ref, "as_of", text)
+	})
 }
 
 // wireRevisions returns what was read: a revision, or those of several collections.

@@ -3,8 +3,10 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -73,6 +75,65 @@ func TestSearchSeveral(t *testing.T) {
 	b.call(t, "ada", "POST", "/v1/search", `{"query":"x","collections":["march","other"]}`).refused(http.StatusConflict, fault.Conflict, "")
 	b.call(t, "ada", "DELETE", "/v1/collections/by"+noraQuery, "").want(http.StatusOK)
 	b.call(t, "ada", "POST", "/v1/search", `{"query":"x","external":{"user":"nora@example.com"}}`).want(http.StatusNotFound)
+}
+
+// TestSeveralAtATime: several collections are read as they were at a time, or at a snapshot that each has: what was deleted since is
+// there, what was written since is not, and a collection that was made since is empty.
+func TestSeveralAtATime(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for _, name := range []string{"march", "april"} {
+		c := b.collection(t, "one", name)
+		b.call(t, "one", "POST", c+"/notes", `{"content":"In `+name+` Nora repaired a bicycle.","infer":false}`).want(http.StatusCreated)
+		b.call(t, "one", "POST", c+"/snapshots", `{"name":"as it was"}`).want(http.StatusCreated)
+		b.pass(time.Minute)
+	}
+	b.call(t, "one", "POST", "/v1/collections/march/clone", `{"name":"fork"}`).want(http.StatusCreated)
+	then := b.clock().UTC().Format(time.RFC3339Nano)
+	b.pass(time.Minute)
+	b.collection(t, "one", "may")
+	for _, name := range []string{"march", "april", "may", "fork"} {
+		b.call(t, "one", "POST", "/v1/collections/"+name+"/notes", `{"content":"Later Nora sold the bicycle of `+name+`.","infer":false}`).want(http.StatusCreated)
+	}
+	old := b.call(t, "one", "GET", "/v1/collections/april/notes?limit=10", "")
+	for i := range old.length("items") {
+		if n := old.text(fmt.Sprint("items.", i, ".content")); strings.HasPrefix(n, "In april") {
+			b.call(t, "one", "DELETE", "/v1/collections/april/notes/"+old.text(fmt.Sprint("items.", i, ".id")), "")
+		}
+	}
+	found := func(asOf string, names ...string) []string {
+		t.Helper()
+		body := `"collections":["` + strings.Join(names, `","`) + `"],"as_of":"` + asOf + `"`
+		got := b.call(t, "one", "POST", "/v1/search", `{"query":"Nora's bicycle","k":20,`+body+`}`).want(http.StatusOK)
+		told := b.call(t, "one", "POST", "/v1/context", `{"query":"Nora's bicycle",`+body+`}`).want(http.StatusOK)
+		if told.length("citations") != got.length("hits") || got.length("revisions") != len(names) {
+			t.Errorf("%s: the context cites %s, the search finds %s", asOf, told.Body, got.Body)
+		}
+		var out []string
+		for i := range got.length("hits") {
+			out = append(out, got.text(fmt.Sprint("hits.", i, ".note.content")))
+		}
+		slices.Sort(out)
+		return out
+	}
+	was := []string{"In april Nora repaired a bicycle.", "In march Nora repaired a bicycle."}
+	for _, x := range []struct {
+		asOf  string
+		names []string
+		want  []string
+	}{
+		{then, []string{"march", "april", "may"}, was}, {"as it was", []string{"april", "march"}, was}, {then, []string{"fork", "april", "march"}, was},
+		{"2001-01-01T00:00:00Z", []string{"march", "april"}, nil},
+		{"2099-01-01T00:00:00Z", []string{"april", "may"}, []string{"Later Nora sold the bicycle of april.", "Later Nora sold the bicycle of may."}},
+	} {
+		if got := found(x.asOf, x.names...); !slices.Equal(got, x.want) {
+			t.Errorf("%v at %s: %q, want %q", x.names, x.asOf, got, x.want)
+		}
+	}
+	for _, body := range []string{`"as_of":3`, `"as_of":"3"`, `"as_of":1e0`, `"as_of":"as it was"`, `"as_of":"never"`} {
+		b.call(t, "one", "POST", "/v1/search", `{"query":"x","collections":["march","may"],`+body+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "as_of")
+	}
+	b.call(t, "two", "POST", "/v1/search", `{"query":"x","collections":["march"],"as_of":"`+then+`"}`).want(http.StatusNotFound)
 }
 
 // TestContextOfMany: collections of each policy are read together, as many as there may be (C081).

@@ -42,17 +42,22 @@ func (h *core) asOf(c *gin.Context, ref string) (*memory.Revision, error) {
 
 // revisionOf returns the revision that a field of a request names, as the contract's AsOf has it; nil: the head.
 func (h *core) revisionOf(c *gin.Context, ref, field string, at any) (*memory.Revision, error) {
-	text := ""
+	return h.Clone.RevisionOf(c.Request.Context(), scope(c), ref, field, revisionText(at))
+}
+
+// revisionText returns what a body says of a revision, as a query says it; "" for nothing.
+func revisionText(at any) string {
 	switch at := at.(type) {
 	case string:
-		text = at
+		return at
 	case json.Number:
-		text = at.String()
+		text := at.String()
 		if n, err := at.Float64(); err == nil && strings.ContainsAny(text, ".eE") {
-			text = strconv.FormatFloat(n, 'f', -1, 64) // a whole number, which may be written as 1e1
+			return strconv.FormatFloat(n, 'f', -1, 64) // a whole number, which may be written as 1e1
 		}
+		return text
 	}
-	return h.Clone.RevisionOf(c.Request.Context(), scope(c), ref, field, text)
+	return ""
 }
 
 // pageView opens the collection of the path for a listing. Later pages read the revision of the

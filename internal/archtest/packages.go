@@ -84,7 +84,7 @@ func Map() []Package {
 		{block, LayerCore, "what a block is: its limit, its edits, undo and redo", []string{memory}, false},
 		{"internal/memory/engine", LayerCore, "claims, conditional apply, review", []string{memory, tenant}, false},
 		{recall, LayerCore, "answers searches: views over indexes, fusion, hits", []string{memory, graph, recall + "/contexts", tenant}, false},
-		{recall + "/contexts", LayerCore, "the text of a context: what fits in a budget, parts, citations", []string{memory}, false},
+		{recall + "/contexts", LayerCore, "the text of a context: budget, parts, citations", []string{memory}, false},
 		{graph, LayerCore, "a graph of facts: entities, edges with intervals, triples", []string{memory}, false},
 		{policy, LayerCore, "shared by the memory systems", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when", "internal/wording"}, true},
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
@@ -112,7 +112,7 @@ func Map() []Package {
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
 		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},
 
-		{store, LayerAdapter, "the composed contract, what both engines do alike, migrations, decorators", []string{core}, false},
+		{store, LayerAdapter, "the contract, what both engines share, migrations, decorators", []string{core}, false},
 		{"internal/store/sqlite", LayerAdapter, "the embedded engine", []string{core, store}, false},
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
@@ -145,12 +145,13 @@ func Map() []Package {
 		{"internal/packed", LayerLeaf, "reads embedded files", nil, false},
 		{"internal/memory/transfer", LayerLeaf, "histories, translated", nil, false},
 		{"internal/clip", LayerLeaf, "shortened texts", nil, false},
+		{"internal/covered", LayerLeaf, "sources of notes", nil, false},
 		{"internal/wording", LayerLeaf, "words of messages", nil, false},
 		{"internal/telemetry", LayerLeaf, "traces, metrics, names of attributes", nil, false},
 		{"migrations", LayerLeaf, "numbered SQL", nil, false},
 		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
 
-		{eval, LayerTool, "measuring by the API", []string{"internal/clip", "internal/search", "internal/text"}, false},
+		{eval, LayerTool, "measuring by the API", []string{"internal/clip", "internal/covered", "internal/search", "internal/text"}, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
 		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/said", "internal/encoder"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},
@@ -158,7 +159,7 @@ func Map() []Package {
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},
 		{"test/bench", LayerTool, "benchmarks of whole gateways",
 			[]string{app, "internal/app/command", layer(LayerConfig), layer(LayerAdapter), core, grant, eval, "test/corpus"}, false},
-		{"test/load", LayerTool, "what one tenant's flood does to the others", nil, false},
+		{"test/load", LayerTool, "one tenant's flood", nil, false},
 		{"test/corpus", LayerTool, "generated text for benchmarks and tests", nil, false},
 	}
 }

@@ -16,8 +16,7 @@ import (
 )
 
 func (c *cli) fork() *cobra.Command {
-	var at int64
-	var owner string
+	var at, owner string
 	var ttl time.Duration
 	var whole bool
 	cmd := &cobra.Command{
@@ -39,7 +38,7 @@ func (c *cli) fork() *cobra.Command {
 			if owner != "" {
 				ask.Agent = &owner
 			}
-			if cmd.Flags().Changed("at") {
+			if at != "" {
 				ask.AtRevision = new(any(at))
 			}
 			if ttl != 0 {
@@ -52,41 +51,46 @@ func (c *cli) fork() *cobra.Command {
 			}
 			r := request{method: http.MethodPost, path: path + "/clone", query: query, body: ask}
 			r.once(newKey())
-			if whole {
-				var got wire.CloneAccepted
-				raw, _, err := to.get(cmd.Context(), r, &got)
-				if err != nil {
-					return err
-				}
-				if c.asJSON() {
-					return c.out.json(raw)
-				}
-				return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
-			}
-			var got wire.Collection
-			raw, _, err := to.get(cmd.Context(), r, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			from := ""
-			if got.Parent != nil {
-				from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
-			}
-			if err := c.out.text("", got.Name); err != nil {
-				return err
-			}
-			return c.out.details(0, from, got.ID.String())
+			return c.cloned(cmd, to, r, whole)
 		}),
 	}
 	f := cmd.Flags()
-	f.Int64Var(&at, "at", 0, "fork the past: the collection at this `revision` (default: now)")
+	f.StringVar(&at, "at", "", "fork the past: the collection at this `revision`, a time or a snapshot (default: now)")
 	f.StringVar(&owner, "owner", "", "`agent` that owns the fork (default: that of the key)")
 	f.DurationVar(&ttl, "ttl", 0, "delete the fork after this `time`, such as 24h (default: never)")
 	f.BoolVar(&whole, "copy", false, "copy what is visible now by a job, in place of a fork")
 	return cmd
+}
+
+// cloned makes a fork, or the whole copy, and says what was made.
+func (c *cli) cloned(cmd *cobra.Command, to *client, r request, whole bool) error {
+	if whole {
+		var got wire.CloneAccepted
+		raw, _, err := to.get(cmd.Context(), r, &got)
+		if err != nil {
+			return err
+		}
+		if c.asJSON() {
+			return c.out.json(raw)
+		}
+		return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
+	}
+	var got wire.Collection
+	raw, _, err := to.get(cmd.Context(), r, &got)
+	if err != nil {
+		return err
+	}
+	if c.asJSON() {
+		return c.out.json(raw)
+	}
+	from := ""
+	if got.Parent != nil {
+		from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
+	}
+	if err := c.out.text("", got.Name); err != nil {
+		return err
+	}
+	return c.out.details(0, from, got.ID.String())
 }
 
 func (c *cli) facts() *cobra.Command {

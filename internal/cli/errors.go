@@ -101,6 +101,8 @@ func (r *refusal) advice() string {
 			return "`slipbox watch` follows those that are left"
 		case "snapshot":
 			return "`slipbox snapshot list` names those that there are"
+		case "review":
+			return "`slipbox review list` prints their ids"
 		case "webhook":
 			return "`slipbox webhook list` prints their ids"
 		}

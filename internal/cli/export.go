@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,8 +18,7 @@ import (
 )
 
 func (c *cli) export() *cobra.Command {
-	var format string
-	var at int64
+	var format, asOf string
 	cmd := &cobra.Command{
 		Use: "export [FILE]", Short: "Export a collection, as lines of JSON that come back or as Markdown",
 		Long: "Export all notes of a collection at one revision, with links, times, tags and attributes. `slipbox import FILE`\n" +
@@ -44,8 +42,8 @@ func (c *cli) export() *cobra.Command {
 			if format != "" {
 				query.Set("format", format)
 			}
-			if cmd.Flags().Changed("as-of") {
-				query.Set("as_of", strconv.FormatInt(at, 10))
+			if asOf != "" {
+				query.Set("as_of", asOf)
 			}
 			if file == "" && c.out.terminal {
 				return errors.New("name a FILE, or pipe the output into a program")
@@ -58,7 +56,7 @@ func (c *cli) export() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&format, "format", "", "`format`: jsonl or markdown (default: by the ending of the file, else jsonl)")
-	cmd.Flags().Int64Var(&at, "as-of", 0, "`revision` to export (default: the present one)")
+	asOfFlag(cmd, &asOf, "export the past")
 	return cmd
 }
 

@@ -22,10 +22,11 @@ import (
 
 // noteChange is a note of a diff, with its versions as the API shows them.
 type noteChange struct {
-	Note          string         `json:"note"`
-	Change        string         `json:"change"`
-	Fields        []string       `json:"fields"`
-	Before, After map[string]any // nil: it is not there
+	Note   string         `json:"note"`
+	Change string         `json:"change"`
+	Fields []string       `json:"fields"`
+	Before map[string]any `json:"before"` // nil: it is not there
+	After  map[string]any `json:"after"`
 }
 
 func (c *cli) diff() *cobra.Command {
@@ -268,7 +269,7 @@ func (c *cli) merge() *cobra.Command {
 	f.Float64Var(&confidence, "min-confidence", 0, "only notes that are this `sure`, 0 to 1")
 	f.DurationVar(&age, "min-age", 0, "only notes that were made this `time` ago or earlier, such as 24h")
 	f.BoolVar(&dry, "dry-run", false, "write nothing, and say what a merge would do")
-	f.BoolVar(&review, "review", false, "propose the changes: a person approves them, all or some")
+	f.BoolVar(&review, "review", false, "propose the changes: a person approves them, all or some, with `slipbox review`")
 	f.Float64Var(&approve, "approve-from", 0, "with --review: new notes that are this `sure` need no approval, 0 to 1")
 	return cmd
 }
@@ -307,7 +308,8 @@ func (c *cli) merged(m *wire.MergeResult, dry bool) error {
 		if err := c.out.line("%s in review", count(len(m.Review.Changes), "note is", "notes are")); err != nil {
 			return err
 		}
-		return c.out.details(0, "review "+m.Review.ID.String(), "approve it in the console, or by POST /v1/reviews/"+m.Review.ID.String()+"/approve")
+		id := m.Review.ID.String()
+		return c.out.details(0, "review "+id, "slipbox review show "+id, "slipbox review approve "+id)
 	}
 	return c.out.details(0, "revision "+strconv.FormatInt(m.Revision, 10))
 }
@@ -415,7 +417,7 @@ func (c *cli) snapshot() *cobra.Command {
 }
 
 func (c *cli) createSnapshot() *cobra.Command {
-	var at int64
+	var at string
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Name a revision", Args: command.OneArg("a name, which begins with a letter"),
 		Example: "  slipbox snapshot create \"before the trip\" -c demo",
@@ -425,8 +427,8 @@ func (c *cli) createSnapshot() *cobra.Command {
 				return err
 			}
 			ask := wire.SnapshotRequest{Name: args[0]}
-			if cmd.Flags().Changed("at") {
-				ask.Revision = &at
+			if at != "" {
+				ask.Revision = new(any(at))
 			}
 			var got wire.Snapshot
 			raw, _, err := to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/snapshots", query: query, body: ask}, &got)
@@ -439,7 +441,7 @@ func (c *cli) createSnapshot() *cobra.Command {
 			return c.out.snapshot(&got)
 		}),
 	}
-	cmd.Flags().Int64Var(&at, "at", 0, "name this `revision` (default: now)")
+	cmd.Flags().StringVar(&at, "at", "", "name this `revision`: a number, a time or the name of a snapshot (default: now)")
 	return cmd
 }
 
@@ -451,7 +453,7 @@ func (s *screen) snapshot(n *wire.Snapshot) error {
 }
 
 func (c *cli) blame() *cobra.Command {
-	var asOf int64
+	var asOf string
 	cmd := &cobra.Command{
 		Use: "blame NOTE", Short: "Show what wrote each field of a note",
 		Long:    "Show for each field of a note the change that it is from: its revision and time, who made it and why, and the\njob that wrote it.",
@@ -462,8 +464,8 @@ func (c *cli) blame() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("as-of") {
-				query.Set("as_of", strconv.FormatInt(asOf, 10))
+			if asOf != "" {
+				query.Set("as_of", asOf)
 			}
 			var got wire.Blame
 			r := request{method: http.MethodGet, path: path + "/notes/" + url.PathEscape(args[0]) + "/blame", query: query}
@@ -482,7 +484,7 @@ func (c *cli) blame() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().Int64Var(&asOf, "as-of", 0, "the note as it was at this `revision` (default: now)")
+	asOfFlag(cmd, &asOf, "the note as it was")
 	return cmd
 }
 
@@ -494,5 +496,9 @@ func (s *screen) origin(field string, o wire.FieldOrigin) error {
 	if o.Job != nil {
 		job = "job " + o.Job.String()
 	}
-	return s.details(2, fmt.Sprintf("revision %d", o.Revision), o.Cause, "by "+o.Actor, when(&o.At), job)
+	agent := ""
+	if o.Agent != nil {
+		agent = "of " + *o.Agent
+	}
+	return s.details(2, fmt.Sprintf("revision %d", o.Revision), o.Cause, agent, "by "+o.Actor, when(&o.At), job)
 }

@@ -12,6 +12,11 @@ func limitFlag(cmd *cobra.Command, limit *int, what string) {
 	cmd.Flags().IntVarP(limit, "limit", "n", 50, "at most so `many` "+what)
 }
 
+// asOfFlag is the flag that reads the past, as the API names it.
+func asOfFlag(cmd *cobra.Command, asOf *string, what string) {
+	cmd.Flags().StringVar(asOf, "as-of", "", what+": at a `revision`, a time (2026-03-01T09:30:00Z) or the name of a snapshot (default: now)")
+}
+
 // listed prints a listing: for people by show, or each item as a line of JSON. It says when there are more, or none.
 func listed[T any](cmd *cobra.Command, c *cli, to *client, path string, query url.Values, limit int, none string, show func(T) error) error {
 	if limit < 1 {

@@ -51,14 +51,13 @@ type foundNote struct {
 }
 
 func (c *cli) search() *cobra.Command {
-	var k string
-	var asOf int64
+	var k, asOf string
 	var links int
 	var explain bool
 	cmd := &cobra.Command{
 		Use: "search QUERY…", Short: "Find notes by meaning and words",
 		Example: "  slipbox search when is the kiln ready\n" +
-			"  slipbox search kiln -k 20 --as-of 12\n" +
+			"  slipbox search kiln -k 20 --as-of \"before the trip\"\n" +
 			"  slipbox search kiln | jq -r '.hits[].note.content'",
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			query, err := c.content(cmd.Context(), args, "a question")
@@ -77,7 +76,7 @@ func (c *cli) search() *cobra.Command {
 				}
 				ask.K = &many
 			}
-			if cmd.Flags().Changed("as-of") {
+			if asOf != "" {
 				ask.AsOf = new(any(asOf))
 			}
 			if links > 0 {
@@ -96,7 +95,7 @@ func (c *cli) search() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&k, "limit", "k", "5", "at most so many `hits`, or \"auto\"")
-	f.Int64Var(&asOf, "as-of", 0, "search the past: the collection at this `revision`")
+	asOfFlag(cmd, &asOf, "search the past")
 	f.IntVar(&links, "links", 0, "follow links this `far`: 1 or 2")
 	f.BoolVar(&explain, "explain", false, "say what each score is made of")
 	return cmd

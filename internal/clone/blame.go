@@ -11,9 +11,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Blame returns, for each field of a note that a view shows, the changeset that wrote its value (notes:read). A field that is empty
-// since the first version has that of the first version.
-func (c *Service) Blame(ctx context.Context, s tenant.Scope, v memory.View, note uuid.UUID) (map[string]memory.Changeset, error) {
+// Origin is what wrote the value of a field.
+type Origin struct {
+	memory.Changeset
+
+	Agent string // of a merge: the name of the agent whose knowledge it brought; "": that of no agent
+}
+
+// Blame returns, for each field of a note that a view shows, what wrote its value (notes:read). A field that is empty since the
+// first version has that of the first version.
+func (c *Service) Blame(ctx context.Context, s tenant.Scope, v memory.View, note uuid.UUID) (map[string]Origin, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, err
 	}
@@ -24,7 +31,7 @@ func (c *Service) Blame(ctx context.Context, s tenant.Scope, v memory.View, note
 	if len(shown) == 0 {
 		return nil, fault.Missing("note")
 	}
-	out := map[string]memory.Changeset{}
+	out := map[string]Origin{}
 	var last *memory.HistoryEntry // the next version, and what wrote it
 	for before := memory.Revision(0); ; {
 		page, err := c.store.History(ctx, s, v, note, before, readBatch)
@@ -51,16 +58,20 @@ func (c *Service) Blame(ctx context.Context, s tenant.Scope, v memory.View, note
 }
 
 // blame names the changeset of a version for the fields that it has changed, unless a later one did.
-func blame(out map[string]memory.Changeset, before *memory.Note, e *memory.HistoryEntry) {
+func blame(out map[string]Origin, before *memory.Note, e *memory.HistoryEntry) {
 	var fields []string
 	if before == nil || before.Deleted {
 		fields = merge.AllFields(&e.Note)
 	} else {
 		fields = merge.Fields(before, &e.Note)
 	}
+	from := Origin{Changeset: e.Changeset}
+	if e.Changeset.Cause == memory.CauseMerge {
+		from.Agent = e.Note.Provenance.Agent
+	}
 	for _, f := range fields {
 		if _, later := out[f]; !later {
-			out[f] = e.Changeset
+			out[f] = from
 		}
 	}
 }

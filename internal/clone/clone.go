@@ -2,6 +2,7 @@ package clone
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -75,6 +76,11 @@ type Input struct {
 	BatchSize  int // notes per step of a copy, 1..10,000; 0: the configured one
 	Blocks     Blocks
 	External   memory.External // Exists when another collection of the tenant has these ids
+
+	// Policy and PolicyConfig take the place of what the source has, in a fork; "" and nil: they are the source's. With another policy,
+	// nil means its defaults. They require the permission CollectionsWrite, as a change of settings does.
+	Policy       string
+	PolicyConfig json.RawMessage
 }
 
 // Blocks says what a clone gets of the blocks that are attached to its source.
@@ -214,6 +220,9 @@ func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 		if ask.Seed, err = c.copied(ctx, s, attached, v.Collection.Embedder); err != nil {
 			return Result{}, nil, err
 		}
+		if err := c.underPolicy(ctx, s, &ask, v, &in); err != nil {
+			return Result{}, nil, err
+		}
 		ask.Parent, ask.ParentRevision = src.ID, v.At
 		ask.Embedder, ask.Dim = "", 0 // the store sets the parent's current ones
 	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize, len(attached) > 0); err != nil {
@@ -247,6 +256,9 @@ func (c *Service) validate(in *Input) error {
 	}
 	if in.BatchSize < 1 || in.BatchSize > maxBatchSize {
 		return fault.InvalidField("batch_size", "must be between 1 and %d", maxBatchSize)
+	}
+	if in.Mode == Copy && (in.Policy != "" || in.PolicyConfig != nil) {
+		return fault.InvalidField("mode", "a copy has the policy and the settings of its source; a fork may have others")
 	}
 	if err := in.External.Check("external."); err != nil || in.Name == "" {
 		return err

@@ -64,7 +64,7 @@ func open(t *testing.T) *lab {
 	})
 	l.must(err)
 	l.clones, err = clone.New(clone.Deps{
-		Store: store.NotifyOnCommit(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock,
+		Store: store.NotifyOnCommit(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock, Policies: policies,
 		Forget: func(_, id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
 	}, clone.Config{RemoveBatch: 20, MaxInline: 30})
 	l.must(err)
@@ -170,6 +170,58 @@ func TestForkIsIsolated(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A fork may have another policy, or other settings: it begins with what that policy begins with, and what it does not know is refused.
+func TestForkUnderAnotherPolicy(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(notes.CollectionInput{Name: "base", Policy: "amem", PolicyConfig: json.RawMessage(`{"k_neighbours":7}`)})
+	l.add(base, "one")
+	for _, x := range []struct {
+		in             clone.Input
+		policy, config string
+		blocks         bool
+	}{
+		{clone.Input{Policy: "mem0", PolicyConfig: json.RawMessage(`{"similar":3}`)}, "mem0", `{"similar":3}`, false},
+		{clone.Input{Policy: "mem0"}, "mem0", "", false},
+		{clone.Input{PolicyConfig: json.RawMessage(`{"k_neighbours":9}`)}, "amem", `{"k_neighbours":9}`, false},
+		{clone.Input{Policy: "amem"}, "amem", `{"k_neighbours":7}`, false},
+		{clone.Input{Policy: "amem", PolicyConfig: json.RawMessage(`{}`)}, "amem", "", false},
+		{clone.Input{Policy: "memgpt"}, "memgpt", "", true},
+	} {
+		c := l.clone(l.all, "base", x.in).Collection
+		if c.Policy != x.policy || string(c.PolicyConfig) != x.config || c.Parent != base.ID {
+			t.Errorf("%+v makes %+v %s", x.in, c, c.PolicyConfig)
+		}
+		v, err := l.store.OpenView(t.Context(), l.all, c.ID.String(), memory.At{})
+		l.must(err)
+		blocks, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}})
+		l.must(err)
+		if got := l.contents(c.ID.String()); len(blocks) > 0 != x.blocks || !slices.Contains(got, "one") {
+			t.Errorf("a fork with %s shows %v and %d blocks", x.policy, got, len(blocks))
+		}
+	}
+	// A block of the base is kept, and the policy makes none of its label.
+	agent := l.clone(l.all, "base", clone.Input{Policy: "memgpt", Name: "agent"})
+	again := l.clone(l.all, "agent", clone.Input{Policy: "mem0", Name: "facts"})
+	if back := l.clone(l.all, "facts", clone.Input{Policy: "memgpt"}); back.Counts.Notes != agent.Counts.Notes || again.Counts.Notes != agent.Counts.Notes {
+		t.Errorf("notes: %d, %d, %d", agent.Counts.Notes, again.Counts.Notes, back.Counts.Notes)
+	}
+	for field, in := range map[string]clone.Input{
+		"policy": {Policy: "mem9"}, "policy_config.hat": {PolicyConfig: json.RawMessage(`{"hat":1}`)},
+		"policy_config.k_neighbours": {Policy: "mem0", PolicyConfig: json.RawMessage(`{"k_neighbours":7}`)},
+		"mode":                       {Mode: clone.Copy, Policy: "mem0"},
+	} {
+		_, err := l.clones.Clone(t.Context(), l.all, "base", in, memory.Request{})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	_, err := l.clones.Clone(t.Context(), l.scope(uuid.Nil, tenant.Clone, tenant.NotesRead), "base", clone.Input{Policy: "mem0"}, memory.Request{})
+	l.is(err, fault.Forbidden)
+	_, err = l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: "facts"})
+	l.is(err, fault.Invalid)
 }
 
 // C323: the default name, copied settings, and a time to live.

@@ -326,7 +326,7 @@ func (p *mergePlan) decideNote(h head, d *decision, id uuid.UUID) error {
 	case nil:
 		d.deletes = append(d.deletes, id)
 	default:
-		d.puts = append(d.puts, p.attributed(*out))
+		d.puts = append(d.puts, p.attributed(*out, p.base[id], theirs))
 	}
 	return nil
 }
@@ -352,15 +352,24 @@ func (p *mergePlan) decideKey(h head, d *decision, theirs *memory.Note) (done bo
 	if p.strategy == merge.Theirs {
 		n := *theirs
 		n.ID, n.CreatedAt, n.Error = taken.ID, taken.CreatedAt, ""
-		d.puts, d.ours[n.ID] = append(d.puts, n), &taken
+		d.puts, d.ours[n.ID] = append(d.puts, p.attributed(n, nil, theirs)), &taken
 	}
 	return true, nil
 }
 
-// attributed names the agent of the other side in a note that says nothing of where it is from.
-func (p *mergePlan) attributed(n memory.Note) memory.Note {
+// attributed names the agent whose knowledge a note is now: that of the other side, or one from whom the other side has it. A note
+// that says nothing of who wrote it is by the agent of the other side. A rollback leaves what was there.
+func (p *mergePlan) attributed(n memory.Note, base, theirs *memory.Note) memory.Note {
 	if n.Provenance.Actor == "" {
 		n.Provenance.Actor = p.theirs.Collection.AgentName
+	}
+	if theirs == nil {
+		return n
+	}
+	n.Provenance.Agent = p.theirs.Collection.AgentName
+	known := theirs.Provenance.Agent
+	if p.ours.Collection.ID == p.theirs.Collection.ID || known != "" && (base == nil || base.Provenance.Agent != known) {
+		n.Provenance.Agent = known
 	}
 	return n
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/merge"
@@ -465,6 +466,65 @@ func TestSnapshotsAndTimes(t *testing.T) {
 	if len(list) != 1 || list[0].Name != "before the trip" {
 		t.Errorf("snapshots: %+v", list)
 	}
+}
+
+// What is promoted names its agent: a new note and a changed field, also by way of another fork. A person's
+// change after that is the person's, and a rollback returns to what was there.
+func TestPromotedNotesNameTheirAgent(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(notes.CollectionInput{Name: "base"})
+	one, two := l.add(base, "one"), l.add(base, "two")
+	ada := l.clone(l.all, "base", clone.Input{Agent: "ada", Name: "of-ada"}).Collection
+	bob := l.clone(l.all, "base", clone.Input{Agent: "bob", Name: "of-bob"}).Collection
+	l.patch(ada.ID.String(), one, notes.NotePatch{Content: new("ONE")})
+	made := l.add(ada, "three")
+	m, err := l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: ada.ID.String(), Review: true})
+	l.must(err)
+	if after := m.Review.Changes[0].After; after.Provenance.Agent != "ada" {
+		t.Errorf("the review does not say whose it is: %+v", after.Provenance)
+	}
+	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, "")
+	l.must(err)
+	agents := func(ref string, ids ...uuid.UUID) string {
+		var out []string
+		for _, id := range ids {
+			out = append(out, l.note(ref, id).Provenance.Agent+"|")
+		}
+		return strings.Join(out, "")
+	}
+	l.want("of the base", agents("base", one, two, made), "ada||ada|")
+	promoted := l.head("base")
+
+	// Bob gets it from the base, changes one of them, and promotes that.
+	l.merge(bob.ID.String(), "base", clone.MergeInput{})
+	l.want("of bob's fork", agents(bob.ID.String(), one, two, made), "ada||ada|")
+	l.patch(bob.ID.String(), one, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"x"})})
+	l.merge("base", bob.ID.String(), clone.MergeInput{})
+	l.want("after bob", agents("base", one, two, made), "bob||ada|")
+	l.merge(ada.ID.String(), "base", clone.MergeInput{})
+	l.want("of ada's fork", agents(ada.ID.String(), one), "bob|")
+
+	l.patch("base", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
+	v, err := l.store.OpenView(t.Context(), l.all, "base", memory.At{})
+	l.must(err)
+	fields, err := l.clones.Blame(t.Context(), l.all, v, one)
+	l.must(err)
+	for field, want := range map[string]string{"content": "ada", "tags": "bob", "category": "", "importance": ""} {
+		if got := fields[field].Agent; got != want {
+			t.Errorf("%s is of %q, want %q", field, got, want)
+		}
+	}
+	e, err := filter.Parse([]byte(`{"agent":["ada","eve"]}`))
+	l.must(err)
+	found, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Filter: e})
+	l.must(err)
+	if len(found) != 1 || found[0].ID != made {
+		t.Errorf("by agent: %+v", found)
+	}
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: promoted})
+	l.must(err)
+	l.want("rolled back", agents("base", one, two, made), "ada||ada|")
 }
 
 func TestBlame(t *testing.T) {

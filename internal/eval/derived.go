@@ -6,13 +6,10 @@ import (
 	"math"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/covered"
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
 	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
-
-// maxCovered is the largest number of turns that a derived note may cover. A note that cites more
-// covers none; otherwise citing everything would score best.
-const maxCovered = 12
 
 // Origins finds the turns that a note was derived from, directly or through other notes.
 type Origins struct {
@@ -26,43 +23,26 @@ func newOrigins(c *Client, l *Loaded) *Origins {
 	return &Origins{client: c, loaded: l, notes: map[string][]string{}}
 }
 
-// Turns returns the turns in the transitive closure of a note's sources, or none when there are more
-// than 12. When hit has the note's sources, they are not read again.
+// Turns returns the turns that a note covers. When hit has the note's sources, they are not read again.
 func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 	if hit.Kind != "" {
 		o.notes[hit.ID] = hit.Provenance.Sources
 	}
-	var out []string
-	seen := map[string]bool{}
-	open := []string{hit.ID}
-	for len(open) > 0 {
-		id := open[0]
-		open = open[1:]
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		if turn, ok := o.loaded.IDs[id]; ok {
-			if out = append(out, turn); len(out) > maxCovered {
-				return nil, nil
-			}
-			continue
-		}
-		sources, ok := o.notes[id]
-		if !ok {
-			n, err := o.client.Note(ctx, o.loaded.Collection, id)
-			if err != nil {
-				if isNotFound(err) { // a source that was deleted
-					continue
-				}
-				return nil, err
-			}
-			sources = n.Provenance.Sources
-			o.notes[id] = sources
-		}
-		open = append(open, sources...)
+	turn := func(note string) (string, bool) {
+		t, ok := o.loaded.IDs[note]
+		return t, ok
 	}
-	return out, nil
+	return covered.Turns(hit.ID, turn, func(note string) ([]string, error) {
+		if sources, ok := o.notes[note]; ok {
+			return sources, nil
+		}
+		n, err := o.client.Note(ctx, o.loaded.Collection, note)
+		if err != nil && !isNotFound(err) { // one that is not found was deleted
+			return nil, err
+		}
+		o.notes[note] = n.Provenance.Sources
+		return n.Provenance.Sources, nil
+	})
 }
 
 // derivedMetrics returns the metrics for hits that may be derived notes: recall within each budget
@@ -199,8 +179,8 @@ func (b *Bench) askCovered(ask func(l *Loaded, o *Origins, q *Question) (Ranking
 }
 
 // coveredShare returns the share of gold turns that are covered.
-func coveredShare(covered, gold []string) float64 {
-	return recallAt(rankByTurn(covered), gold, len(covered))
+func coveredShare(turns, gold []string) float64 {
+	return recallAt(rankByTurn(turns), gold, len(turns))
 }
 
 // answerIn returns the share of the answer's terms in some texts; NaN when it has no terms.

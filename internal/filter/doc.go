@@ -50,7 +50,7 @@
 //     IEEE doubles.
 //   - An object as attribute value exists and satisfies nothing else. A JSON
 //     null is absent.
-//   - Category, kind and state are absent when empty; tags and keywords when
+//   - Category, kind, state and agent are absent when empty; tags and keywords when
 //     they have no element; times when zero. Importance is never absent.
 //   - A time value is RFC 3339 with any offset, or YYYYMMDDHHmm in UTC.
 //     Instants compare at microseconds. Text under attributes is text, even

@@ -120,6 +120,7 @@ const (
 	Tags       Field = "tags"
 	Keywords   Field = "keywords"
 	Category   Field = "category"
+	Agent      Field = "agent" // whose knowledge a merged note is
 	Importance Field = "importance"
 	OccurredAt Field = "occurred_at"
 	CreatedAt  Field = "created_at"
@@ -191,6 +192,7 @@ type Record struct {
 	Tags       []string
 	Keywords   []string
 	Category   string
+	Agent      string
 	Importance float64
 	OccurredAt time.Time
 	CreatedAt  time.Time
@@ -238,6 +240,8 @@ func (l *Leaf) Match(r *Record) bool {
 		return l.matchText(r.Kind)
 	case Category:
 		return l.matchText(r.Category)
+	case Agent:
+		return l.matchText(r.Agent)
 	case State:
 		return l.matchText(r.State)
 	case Tags:

@@ -24,14 +24,14 @@ const (
 
 // fieldTypes are the types that a field's values may have; attributes have three.
 var fieldTypes = map[Field][]Type{
-	ID: {Text}, Kind: {Text}, Category: {Text}, State: {Text}, Tags: {Text}, Keywords: {Text},
+	ID: {Text}, Kind: {Text}, Category: {Text}, State: {Text}, Agent: {Text}, Tags: {Text}, Keywords: {Text},
 	Importance: {Number}, OccurredAt: {Time}, CreatedAt: {Time},
 	Attributes: {Text, Number, Bool},
 }
 
 // fieldNames and opNames are listed in refusals.
 const (
-	fieldNames = "id, kind, tags, keywords, category, importance, occurred_at, created_at, state or attributes.<path>"
+	fieldNames = "id, kind, tags, keywords, category, importance, occurred_at, created_at, state, agent or attributes.<path>"
 	opNames    = "eq, ne, gt, gte, lt, lte, in, contains, icontains or exists"
 )
 

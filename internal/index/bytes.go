@@ -51,7 +51,7 @@ func termBytes(term string) int64 {
 
 // recordBytes returns what a record takes, with its strings.
 func recordBytes(r *filter.Record) int64 {
-	n := int64(unsafe.Sizeof(*r)) + allocated(len(r.Kind)) + allocated(len(r.Category)) + allocated(len(r.State))
+	n := int64(unsafe.Sizeof(*r)) + allocated(len(r.Kind)) + allocated(len(r.Category)) + allocated(len(r.State)) + allocated(len(r.Agent))
 	for _, list := range [][]string{r.Tags, r.Keywords} {
 		n += allocated(stringBytes * cap(list))
 		for _, s := range list {

@@ -28,7 +28,7 @@ const (
 
 // appendRecord appends a record. Its strings are numbers of the snapshot's list: most are repeated.
 func (w *snapshotWriter) appendRecord(b []byte, r *filter.Record) []byte {
-	for _, s := range []string{r.Kind, r.Category, r.State} {
+	for _, s := range []string{r.Kind, r.Category, r.State, r.Agent} {
 		b = binary.AppendUvarint(b, w.number(s))
 	}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(r.Importance))
@@ -102,7 +102,7 @@ func (r *recordReader) read() *filter.Record {
 	r.left--
 	out := &r.records[0]
 	r.records = r.records[1:]
-	out.Kind, out.Category, out.State = r.string(), r.string(), r.string()
+	out.Kind, out.Category, out.State, out.Agent = r.string(), r.string(), r.string(), r.string()
 	out.Importance = r.float()
 	out.OccurredAt, out.CreatedAt = r.time(), r.time()
 	out.Tags, out.Keywords = r.list(), r.list()

@@ -394,7 +394,7 @@ func FuzzSnapshot(f *testing.F) {
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
-	const format, want = 4, "9d0e7c2f528cbfe54a0f613d089d0e2dbf053c5bd3768df8ff501e8ca5a4c093"
+	const format, want = 5, "67513747a057d998b7eb071b3345a30a6104722441a483bf301e67e26a887a30"
 	l := newSnapshotLayer(t)
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)

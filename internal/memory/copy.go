@@ -43,6 +43,6 @@ func CopyValue(v any) any {
 func (n *Note) Matches(e filter.Expr) bool {
 	return filter.Match(e, &filter.Record{
 		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Agent: n.Provenance.Agent, Attributes: n.Attributes,
 	})
 }

@@ -127,8 +127,10 @@ func (n *Note) EmbedAs(o *Note) { n.Vector, n.Tokens, n.Embedder = o.Vector, o.T
 type Provenance struct {
 	Sources []uuid.UUID `json:"sources,omitempty"` // notes it was derived from
 	Actor   string      `json:"actor,omitempty"`
-	Job     *uuid.UUID  `json:"job,omitempty"`
-	Stale   bool        `json:"stale,omitempty"` // a source was deleted or changed, or a link it depends on was undone
+	// Agent is the name of the agent from whose collection the version was merged; "": from that of no agent, or it was not.
+	Agent string     `json:"agent,omitempty"`
+	Job   *uuid.UUID `json:"job,omitempty"`
+	Stale bool       `json:"stale,omitempty"` // a source was deleted or changed, or a link it depends on was undone
 }
 
 // Version is the identity of a note version. Caches and ETags use it: two

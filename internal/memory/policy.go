@@ -29,6 +29,24 @@ type Policy interface {
 	Decide(ctx context.Context, d Desk, e Event) (Decision, error)
 }
 
+// CheckConfig validates the settings of a policy. An empty object means none.
+func CheckConfig(policy Policy, raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
+		return nil, fault.InvalidField("policy_config", "must be an object")
+	}
+	if len(m) == 0 {
+		return nil, nil
+	}
+	if len(raw) > MaxPolicyConfigBytes {
+		return nil, fault.InvalidField("policy_config", "at most %d bytes; it has %d", MaxPolicyConfigBytes, len(raw))
+	}
+	return raw, policy.CheckConfig(raw)
+}
+
 // PolicyDescription describes a policy to callers of the API.
 type PolicyDescription struct {
 	Name        string          `json:"name"`

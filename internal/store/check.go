@@ -16,7 +16,7 @@ func checkNote(n *memory.Note) error {
 	if math.IsNaN(n.Importance) || math.IsInf(n.Importance, 0) {
 		return fault.InvalidField("importance", "is not a number")
 	}
-	n.Error, n.Provenance.Actor = Clean(n.Error), Clean(n.Provenance.Actor)
+	n.Error, n.Provenance.Actor, n.Provenance.Agent = Clean(n.Error), Clean(n.Provenance.Actor), Clean(n.Provenance.Agent)
 	for _, f := range []struct {
 		name  string
 		texts []string

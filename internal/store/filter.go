@@ -24,6 +24,8 @@ type FilterSQL struct {
 	Position string
 	// Elements tests whether one element of a list of texts equals a value.
 	Elements func(l *filter.Leaf, column string) Condition
+	// Agent is the expression of the agent in a note's provenance; NULL: none.
+	Agent string
 	// Attribute compares a JSON value of the attributes.
 	Attribute func(*filter.Leaf) Condition
 }
@@ -75,6 +77,9 @@ func (f FilterSQL) leaf(l *filter.Leaf) Condition {
 	switch l.Field {
 	case filter.Kind, filter.Category, filter.State:
 		return f.scalar(l, "n."+string(l.Field), "n."+string(l.Field)+" <> ''", filter.Text)
+	case filter.Agent:
+		column := "COALESCE(" + f.Agent + ", '')"
+		return f.scalar(l, column, column+" <> ''", filter.Text)
 	case filter.Importance:
 		return f.scalar(l, "n.importance", "true", filter.Number)
 	case filter.OccurredAt:

@@ -63,7 +63,7 @@ func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
 	if r.AttributesJSON, err = Object("attributes", n.Attributes); err != nil {
 		return r, err
 	}
-	if p := &n.Provenance; len(p.Sources) > 0 || p.Actor != "" || p.Job != nil || p.Stale {
+	if p := &n.Provenance; len(p.Sources) > 0 || p.Actor != "" || p.Agent != "" || p.Job != nil || p.Stale {
 		if r.ProvenanceJSON, err = Document("provenance", n.Provenance); err != nil {
 			return r, err
 		}

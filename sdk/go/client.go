@@ -255,9 +255,39 @@ func (c *Client) DiffCollection(ctx context.Context, ref CollectionRef, options 
 }
 
 // MergeCollection takes over what another collection of the lineage has changed. Where both changed a field, it fails with a
-// [ProblemError] whose conflicts say which, unless the strategy decides.
+// [ProblemError] whose conflicts say which, unless the strategy decides. A large merge is a job, which the answer names. With
+// [MergeRequestWaitDone] it is waited for: the answer is then what the job did, with the state in which it ended.
 func (c *Client) MergeCollection(ctx context.Context, ref CollectionRef, in MergeRequest, options ...Option) (MergeResult, error) {
-	return call[MergeResult](ctx, c, within(http.MethodPost, in, options, ref, "merge"))
+	out, err := call[MergeResult](ctx, c, within(http.MethodPost, in, options, ref, "merge"))
+	if err != nil || out.Job == nil || in.Wait == nil || *in.Wait != MergeRequestWaitDone {
+		return out, err
+	}
+	out.Job, err = c.outcome(ctx, out.Job, &out)
+	return out, err
+}
+
+// RollbackCollection makes a collection show what it showed at a revision, a time or a snapshot, as one more change. A large
+// rollback is a job, as a large merge is; [RollbackRequestWaitDone] waits for it.
+func (c *Client) RollbackCollection(ctx context.Context, ref CollectionRef, in RollbackRequest, options ...Option) (RollbackResult, error) {
+	out, err := call[RollbackResult](ctx, c, within(http.MethodPost, in, options, ref, "rollback"))
+	if err != nil || out.Job == nil || in.Wait == nil || *in.Wait != RollbackRequestWaitDone {
+		return out, err
+	}
+	out.Job, err = c.outcome(ctx, out.Job, &out)
+	return out, err
+}
+
+// outcome waits for a job, and sets in answer what it did. It returns the job.
+func (c *Client) outcome(ctx context.Context, job *Job, answer any) (*Job, error) {
+	end, err := c.WaitForJob(ctx, job.ID)
+	if err != nil {
+		return job, err
+	}
+	raw, err := json.Marshal(end.Result)
+	if err == nil {
+		err = json.Unmarshal(raw, answer)
+	}
+	return &end, err
 }
 
 // FollowChanges yields the changes after a revision: those that there are, then each new one. A stream that ends or breaks off is

@@ -430,6 +430,9 @@ var operations = map[string]operation{
 	"mergeCollection": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.MergeRequest) (slipbox.MergeResult, error) {
 		return c.MergeCollection(ctx, a.ref, in, a.options...)
 	}),
+	"rollbackCollection": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.RollbackRequest) (slipbox.RollbackResult, error) {
+		return c.RollbackCollection(ctx, a.ref, in, a.options...)
+	}),
 	"followChanges": all(func(ctx context.Context, c *slipbox.Client, a arguments) iter.Seq2[slipbox.Change, error] {
 		return c.FollowChanges(ctx, a.ref, a.after)
 	}),

@@ -560,7 +560,7 @@ type AgentList struct {
 // Examples: 2026-03-01T09:30:00Z
 type AnyTime = string
 
-// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. Several collections are read at a time, or at a snapshot that each has by this name.
 //
 // Examples: 42, 2026-01-31T12:00:00Z, before the trip
 type AsOf = any
@@ -955,6 +955,15 @@ type CloneRequest struct {
 	// Examples: research
 	Name *Name `json:"name,omitempty"`
 
+	// Policy Policy of a fork; default that of the collection. What the collection has learned stays as it is, and what is written to the
+	// fork is decided by this policy. A fork with another policy is compared with its base, and not merged into it. It needs
+	// `collections:write`, too.
+	Policy *string `json:"policy,omitempty"`
+
+	// PolicyConfig Settings of the policy of a fork, in place of those of the collection; default the collection's, and with another policy the
+	// policy's defaults. They need `collections:write`, too.
+	PolicyConfig map[string]interface{} `json:"policy_config,omitempty"`
+
 	// TTLSeconds Seconds until it expires.
 	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 }
@@ -1132,7 +1141,7 @@ type ContextPart struct {
 //
 // Examples: {"query":"where does Ada live","token_budget":500}
 type ContextRequest struct {
-	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. Several collections are read at a time, or at a snapshot that each has by this name.
 	//
 	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
 	AsOf *AsOf `json:"as_of,omitempty"`
@@ -1155,7 +1164,7 @@ type ContextRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
@@ -1526,7 +1535,10 @@ type FieldError struct {
 
 // FieldOrigin defines model for FieldOrigin.
 type FieldOrigin struct {
-	Actor string    `json:"actor"`
+	Actor string `json:"actor"`
+
+	// Agent Of a merge from a collection of an agent: the name of the agent.
+	Agent *string   `json:"agent,omitempty"`
 	At    time.Time `json:"at"`
 
 	// Cause As in the history of a note.
@@ -1581,7 +1593,7 @@ type FileList struct {
 
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 // levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
 // regard to letter case.
 //
 // Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
@@ -3022,6 +3034,9 @@ type Progress struct {
 // Provenance defines model for Provenance.
 type Provenance struct {
 	Actor *string `json:"actor,omitempty"`
+
+	// Agent Of a note that was merged from a collection of an agent: the name of the agent whose knowledge it is.
+	Agent *string `json:"agent,omitempty"`
 	Job   *string `json:"job,omitempty"`
 
 	// Sources Notes that it was derived from.
@@ -3085,7 +3100,7 @@ type RecallAnswer struct {
 
 // RecallInput Examples: {"query":"What is my name?"}, {"combined":true,"k":8,"query":"Which framework should I use?"}
 type RecallInput struct {
-	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. Several collections are read at a time, or at a snapshot that each has by this name.
 	//
 	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
 	AsOf *AsOf `json:"as_of,omitempty"`
@@ -3217,7 +3232,10 @@ type Review struct {
 	CreatedAt  time.Time      `json:"created_at"`
 	ID         string         `json:"id"`
 	Job        *string        `json:"job,omitempty"`
-	Reason     *string        `json:"reason,omitempty"`
+
+	// Merge Of a merge: what it is from. Some of its notes can be approved.
+	Merge  *ViewRef `json:"merge,omitempty"`
+	Reason *string  `json:"reason,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision *Revision `json:"revision,omitempty"`
@@ -3427,7 +3445,7 @@ type SearchQuery struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
@@ -3479,7 +3497,7 @@ type SearchQuery struct {
 //
 // Examples: {"expand_links":1,"k":5,"query":"where does Ada live"}
 type SearchRequest struct {
-	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+	// AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. Several collections are read at a time, or at a snapshot that each has by this name.
 	//
 	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
 	AsOf *AsOf `json:"as_of,omitempty"`
@@ -3499,7 +3517,7 @@ type SearchRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
 	// regard to letter case.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
@@ -3789,8 +3807,10 @@ type SnapshotRequest struct {
 	// Name Begins with a letter; without a slash.
 	Name string `json:"name"`
 
-	// Revision Default the head.
-	Revision *Revision `json:"revision,omitempty"`
+	// Revision A revision, a time (RFC 3339) or the name of a snapshot. Default the head.
+	//
+	// Examples: 42, 2026-01-31T12:00:00Z, before the trip
+	Revision *AsOf `json:"revision,omitempty"`
 }
 
 // StepAnswer defines model for StepAnswer.

@@ -53,8 +53,14 @@ func TestForks(t *testing.T) {
 	b.step("a person decides, and has it proposed", theirs,
 		clickUntil(chromedp.Click(`//dialog//label[contains(., "Propose it only")]/input`), `document.querySelector("dialog button[type=submit]").innerText === "Propose"`), submit("Propose"), opened("glazes"), text("a merge from trial"))
 	b.look("proposed")
+	b.step("some of its notes are left out", chromedp.Click(`(//main//label[contains(., "Add this note")]/input)[1]`), text("Approve 2 of 3"))
+	b.look("approved in part")
 	b.step("it is rejected", button("Reject"), text("Nothing to decide"))
-	b.step("and merged at once", chromedp.Navigate(g.url+"/console#/c/"+fork+"/compare"), opened("trial"), text("1 note differs"), merge, text("Both sides changed 2 fields"), theirs,
+	b.step("another is approved in part", chromedp.Navigate(g.url+"/console#/c/"+fork+"/compare"), opened("trial"), text("1 note differs"), merge, text("Both sides changed 2 fields"), theirs,
+		clickUntil(chromedp.Click(`//dialog//label[contains(., "Propose it only")]/input`), `document.querySelector("dialog button[type=submit]").innerText === "Propose"`), submit("Propose"), opened("glazes"), text("a merge from trial"),
+		chromedp.Click(`//main//label[contains(., "Change this note")]/input`), text("Approve 2 of 3"),
+		button("Approve 2 of 3"), text("Approved 2 of 3 notes."))
+	b.step("and the rest is merged at once", chromedp.Navigate(g.url+"/console#/c/"+fork+"/compare"), opened("trial"), text("1 note differs"), merge, text("Both sides changed 2 fields"), theirs,
 		eventually(`!document.querySelector("dialog button[type=submit]").disabled`), submit("Merge"), gone(`//dialog`), text("Both remember the same"))
 	b.step("nothing is left", merge, text("There is nothing to merge"), chromedp.KeyEvent("\u001b"), gone(`//dialog`))
 

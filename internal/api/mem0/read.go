@@ -173,7 +173,7 @@ func (s *Service) open(ctx context.Context, scope tenant.Scope, g *group) (memor
 	if len(g.refs) == 1 {
 		return s.Recall.Open(ctx, scope, g.refs[0], nil, 0)
 	}
-	return s.Recall.OpenAll(ctx, scope, g.refs)
+	return s.Recall.OpenAll(ctx, scope, g.refs, nil)
 }
 
 // memories returns the condition of a group, on memories.

@@ -176,6 +176,9 @@ func (e *Engine) changesets(ctx context.Context, s tenant.Scope, v memory.View, 
 		return cause, nil, fault.Missing("changeset")
 	}
 	if cause.Cause != memory.CauseEvolve && cause.Cause != memory.CauseReview {
+		if cause.Cause == memory.CauseMerge {
+			return cause, nil, fault.New(fault.Conflict, "revision %d is a merge; a rollback to revision %d takes it back", rev, rev-1)
+		}
 		return cause, nil, fault.New(fault.Conflict, "revision %d is not an evolution", rev)
 	}
 	return cause, later, nil

@@ -337,28 +337,10 @@ func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
 		return row, err
 	}
 	row.Embedder, row.Dim = embedder.Name(), embedder.Dim()
-	if row.PolicyConfig, err = checkConfig(policy, row.PolicyConfig); err != nil {
+	if row.PolicyConfig, err = memory.CheckConfig(policy, row.PolicyConfig); err != nil {
 		return row, err
 	}
 	return row, nil
-}
-
-// checkConfig validates the settings of a policy. An empty object means none.
-func checkConfig(policy memory.Policy, raw json.RawMessage) (json.RawMessage, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
-		return nil, fault.InvalidField("policy_config", "must be an object")
-	}
-	if len(m) == 0 {
-		return nil, nil
-	}
-	if len(raw) > memory.MaxPolicyConfigBytes {
-		return nil, fault.InvalidField("policy_config", "at most %d bytes; it has %d", memory.MaxPolicyConfigBytes, len(raw))
-	}
-	return raw, policy.CheckConfig(raw)
 }
 
 // findOwned finds the collection with exactly this owner and name.

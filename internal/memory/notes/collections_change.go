@@ -120,7 +120,7 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 	if err != nil {
 		return fault.InvalidField("policy_config", "must be an object")
 	}
-	row.PolicyConfig, err = checkConfig(policy, raw)
+	row.PolicyConfig, err = memory.CheckConfig(policy, raw)
 	return err
 }
 

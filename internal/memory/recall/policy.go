@@ -122,6 +122,6 @@ func (q *Query) matches(r *filter.Record) bool {
 func filterRecord(n *memory.Note) *filter.Record {
 	return &filter.Record{
 		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Agent: n.Provenance.Agent, Attributes: n.Attributes,
 	}
 }

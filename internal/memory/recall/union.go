@@ -15,15 +15,22 @@ import (
 )
 
 // OpenAll opens several collections as one view (notes:read), in which everything is ranked together: how rare a word
-// is, and what a score is compared with, follow from all of them. A collection that is named twice counts once. The
-// errors are those of Open and of [memory.Union].
-func (r *Service) OpenAll(ctx context.Context, s tenant.Scope, refs []string) (memory.View, error) {
+// is, and what a score is compared with, follow from all of them. A collection that is named twice counts once. at returns the
+// revision at which each is read; nil: all are read at their heads. The errors are those of at, of Open and of [memory.Union].
+func (r *Service) OpenAll(ctx context.Context, s tenant.Scope, refs []string, at func(ref string) (*memory.Revision, error)) (memory.View, error) {
 	if len(refs) > memory.MaxUnion {
 		return memory.View{}, fault.InvalidField("collections", "must be between 1 and %d collections; there are %d", memory.MaxUnion, len(refs))
 	}
 	views, known := make([]memory.View, 0, len(refs)), map[uuid.UUID]bool{}
 	for _, ref := range refs {
-		v, err := r.Open(ctx, s, ref, nil, 0)
+		var asOf *memory.Revision
+		if at != nil {
+			var err error
+			if asOf, err = at(ref); err != nil {
+				return memory.View{}, err
+			}
+		}
+		v, err := r.Open(ctx, s, ref, asOf, 0)
 		if err != nil {
 			return memory.View{}, err
 		}

@@ -1,8 +1,10 @@
 package recall_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,9 +119,58 @@ func TestUnionRanksAsOne(t *testing.T) {
 	})
 }
 
+// TestUnionOfThePast: several collections are read as they were, each at a revision of its own: the hits are those of then.
+func TestUnionOfThePast(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
+		parts := r.divide(spokenSpace()[:60], func(i int, _ *spoken) string { return fmt.Sprint("part-", i/25) })
+		first, err := r.collections.Get(t.Context(), r.all, parts[0])
+		r.noError(err)
+		all := append(slices.Clone(parts[1:]), r.fork(first.Collection, nil).ID.String())
+		before := r.openAll(all...)
+		heads := map[string]memory.Revision{}
+		for i, name := range all {
+			heads[name] = before.Of[i].At
+		}
+		q := recall.Query{Text: "Where did Nora leave the tandem?", K: 50}
+		want := contentsOf(r.hitsOf(before, q))
+		for _, name := range all {
+			_, err := r.notes.Add(r.t.Context(), r.all, name, notes.NewNote{Content: "Nora sold the tandem.", OnDuplicate: memory.DuplicateKeep}, memory.Request{})
+			r.noError(err)
+		}
+		list, err := r.store.ListNotes(t.Context(), r.all, before.Of[0], memory.NoteQuery{Limit: 5})
+		r.noError(err)
+		for i := range list {
+			_, err := r.notes.Delete(t.Context(), r.all, all[0], list[i].ID, memory.Request{})
+			r.noError(err)
+		}
+		if now := contentsOf(r.hitsOf(r.openAll(all...), q)); slices.Equal(now, want) {
+			t.Fatal("nothing was written since")
+		}
+		past, err := r.recall.OpenAll(t.Context(), r.all, all, func(ref string) (*memory.Revision, error) { return new(heads[ref]), nil })
+		r.noError(err)
+		if got := contentsOf(r.hitsOf(past, q)); !slices.Equal(got, want) {
+			t.Errorf("of the past: %q, want %q", got, want)
+		}
+		failed := errors.New("failed")
+		if _, err := r.recall.OpenAll(t.Context(), r.all, all, func(string) (*memory.Revision, error) { return nil, failed }); !errors.Is(err, failed) {
+			t.Errorf("a revision that is not known: %v", err)
+		}
+	})
+}
+
+func contentsOf(r recall.Result) (out []string) {
+	for i := range r.Hits {
+		out = append(out, r.Hits[i].Note.Content)
+	}
+	slices.Sort(out)
+	return out
+}
+
 func (r *fixture) openAll(refs ...string) memory.View {
 	r.t.Helper()
-	v, err := r.recall.OpenAll(r.t.Context(), r.all, refs)
+	v, err := r.recall.OpenAll(r.t.Context(), r.all, refs, nil)
 	r.noError(err)
 	return v
 }
@@ -182,9 +233,9 @@ func TestUnionRefused(t *testing.T) {
 	for want, refs := range map[fault.Code][]string{
 		fault.Conflict: {"a", "b"}, fault.NotFound: {"a", "none"}, fault.Invalid: make([]string, memory.MaxUnion+1),
 	} {
-		_, err := r.recall.OpenAll(t.Context(), r.all, refs)
+		_, err := r.recall.OpenAll(t.Context(), r.all, refs, nil)
 		r.wantFault(err, want)
 	}
-	_, err = r.recall.OpenAll(t.Context(), r.all, nil)
+	_, err = r.recall.OpenAll(t.Context(), r.all, nil, nil)
 	r.wantFault(err, fault.Invalid)
 }

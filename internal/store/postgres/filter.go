@@ -24,7 +24,9 @@ func (p *params) bind(c store.Condition) string {
 // column, tags and keywords by element, attributes of text and boolean type. JSON numbers are left
 // to package filter: Postgres compares them as decimals.
 func compile(e filter.Expr) store.Condition {
-	return store.FilterSQL{Operand: operand, Position: "strpos", Elements: elements, Attribute: attribute}.Compile(e)
+	return store.FilterSQL{
+		Operand: operand, Position: "strpos", Elements: elements, Attribute: attribute, Agent: `(n.provenance->>'agent') COLLATE "C"`,
+	}.Compile(e)
 }
 
 // operand returns a value as the column holds it, and its placeholder; ok is false when Postgres

@@ -11,21 +11,23 @@ import (
 // column, tags and keywords by element, attributes of text and boolean type under plain names. JSON
 // numbers are left to package filter: SQLite's conversion to double can differ in the last digit.
 func compile(e filter.Expr) store.Condition {
-	return store.FilterSQL{Operand: operand, Position: "instr", Elements: elements, Attribute: attribute}.Compile(e)
+	return store.FilterSQL{
+		Operand: operand, Position: "instr", Elements: elements, Attribute: attribute, Agent: "json_extract(NULLIF(n.provenance, ''), '$.agent')",
+	}.Compile(e)
 }
 
-// operand returns a value as the column holds it, and its placeholder; ok is false when SQLite would
-// compare it differently.
+// operand returns a value as the column holds it, and its placeholder, whose "+" keeps plans from depending on the value; ok is
+// false when SQLite would compare it differently.
 func operand(v filter.Value) (arg any, mark string, ok bool) {
 	switch v.Type {
 	case filter.Text:
-		return v.Text, "?", !strings.ContainsRune(v.Text, 0)
+		return v.Text, "+?", !strings.ContainsRune(v.Text, 0)
 	case filter.Number:
-		return v.Number, "?", true
+		return v.Number, "+?", true
 	case filter.Bool:
-		return v.Bool, "?", true
+		return v.Bool, "+?", true
 	case filter.Time:
-		return v.Time.UnixMicro(), "?", true
+		return v.Time.UnixMicro(), "+?", true
 	}
 	return nil, "", false
 }

@@ -158,7 +158,7 @@ func (f *filler) changeset(c uuid.UUID) {
 				Content: f.text(), Context: f.text(), Category: f.text(), Keywords: f.texts(), Tags: f.texts(), Attributes: f.object(), Importance: pick(f, 0, 1, 0.1, 1.0/3),
 				OccurredAt: f.time(), Kind: pick(f, memory.KindNote, memory.KindFact), State: pick(f, memory.StateRaw, memory.StateEvolved, memory.StatePending),
 				Error: f.text(), Supplied: pick(f, nil, []string{"tags"}),
-				Provenance: memory.Provenance{Actor: f.text(), Stale: f.rng.IntN(2) == 0, Sources: pick(f, nil, []uuid.UUID{f.note()})},
+				Provenance: memory.Provenance{Actor: f.text(), Agent: f.text(), Stale: f.rng.IntN(2) == 0, Sources: pick(f, nil, []uuid.UUID{f.note()})},
 			}
 			if f.rng.IntN(4) == 0 {
 				n.Key = uuid.NewString()

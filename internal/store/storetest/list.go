@@ -127,13 +127,14 @@ func notesByTime(_ *testing.T, w *world) {
 func noteFilters(t *testing.T, w *world) {
 	c := w.collection("c")
 	day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	by := func(agent string) memory.Provenance { return memory.Provenance{Agent: agent} }
 	notes := []memory.Note{
 		{Content: "empty"},
 		{Content: "full", Kind: memory.KindFact, Tags: []string{"a", "B", "a b"}, Keywords: []string{"k"}, Category: "Trips", Importance: 0.5, OccurredAt: day, State: memory.StateEvolved,
 			Attributes: map[string]any{"s": "x", "n": 0.1, "big": 9007199254740993.0, "t": true, "f": false, "l": []any{"x", 2.0, true, []any{"deep"}}, "o": map[string]any{"x": "x", "p": map[string]any{"q": "x"}}, "e": []any{}, "z": nil}},
-		{Content: "odd", Tags: []string{"\x01", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond),
+		{Content: "odd", Tags: []string{"\x01", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond), Provenance: by("ada"),
 			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "ü": "u", "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
-		{Content: "other", Tags: []string{"b"}, Keywords: []string{"K", "k2"}, Importance: 0.30000000000000004, Category: "日本", Attributes: map[string]any{"s": "", "n": -1.0, "t": false}},
+		{Content: "other", Tags: []string{"b"}, Keywords: []string{"K", "k2"}, Importance: 0.30000000000000004, Category: "日本", Provenance: by("Ada\"?"), Attributes: map[string]any{"s": "", "n": -1.0, "t": false}},
 	}
 	for i := range notes {
 		notes[i] = w.put(c.ID, notes[i])
@@ -142,7 +143,7 @@ func noteFilters(t *testing.T, w *world) {
 	var leaves []string
 	values := map[string][]string{
 		"id":   {`"` + notes[0].ID.String() + `"`, `"` + uuid.Nil.String() + `"`, `"x"`},
-		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `"RI"`, `""`, `"日"`}, "state": {`"raw"`},
+		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `"RI"`, `""`, `"日"`}, "state": {`"raw"`}, "agent": {`"ada"`, `"Ada\"?"`, `"d"`, `""`},
 		"tags": {`"a"`, `"b"`, `"a b"`, `"\""`, `""`}, "keywords": {`"k"`, `"K"`},
 		"importance": {`0.5`, `0`, `0.3`, `0.30000000000000004`}, "occurred_at": {`"2025-01-01T00:00:00Z"`, `"2025-01-01T01:00:00.000001+01:00"`}, "created_at": {`"2026-11-21T00:00:00Z"`},
 		"attributes.s": {`"x"`, `"X"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`}, "attributes.t": {`true`, `false`, `"true"`},
@@ -176,7 +177,7 @@ func noteFilters(t *testing.T, w *world) {
 			n := &notes[i]
 			if filter.Match(e, &filter.Record{
 				ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance, OccurredAt: n.OccurredAt,
-				CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+				CreatedAt: n.CreatedAt, State: string(n.State), Agent: n.Provenance.Agent, Attributes: n.Attributes,
 			}) {
 				want.WriteString(n.Content + " ")
 			}

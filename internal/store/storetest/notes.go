@@ -46,7 +46,7 @@ func roundTrip(t *testing.T, w *world) {
 		Category: "Shop", Importance: 0.25, OccurredAt: time.Date(1969, 7, 20, 20, 17, 40, 1000, time.UTC), State: memory.StatePending, Error: "timeout",
 		Analyst: memory.AnalystHeuristic, Supplied: []string{"tags"}, Vector: []float32{1, 0, -0.5, 0.25}, Tokens: tokens(2, 1),
 		Attributes: map[string]any{"n": 1.5, "whole": 3.0, "s": "3", "b": true, "l": []any{"x", 1.0, nil}, "o": map[string]any{"p": "q"}, "html": "<a&b>"},
-		Provenance: memory.Provenance{Sources: []uuid.UUID{uuid.New()}, Actor: "me", Job: &job, Stale: true},
+		Provenance: memory.Provenance{Sources: []uuid.UUID{uuid.New()}, Actor: "me", Agent: "ada", Job: &job, Stale: true},
 	}
 	stored := w.put(c.ID, in)
 	read, ok := w.get(w.view(c.ID), stored.ID)

@@ -222,10 +222,27 @@ export class Collection {
 
   /**
    * Takes over what another collection of the lineage has changed. Where both changed a field, it throws a SlipboxError, whose
-   * `problem.conflicts` say which, unless `strategy` decides.
+   * `problem.conflicts` say which, unless `strategy` decides. A large merge is a job, which the answer names. With `wait: 'done'`
+   * it is waited for: the answer is then what the job did, with the state in which it ended.
    */
-  merge(input: Schemas['MergeRequest'], options?: CallOptions): Promise<Schemas['MergeResult']> {
-    return this.call('post', '/v1/collections/{collection}/merge', { ...options, body: input })
+  async merge(input: Schemas['MergeRequest'], options?: CallOptions): Promise<Schemas['MergeResult']> {
+    return this.#outcome(await this.call('post', '/v1/collections/{collection}/merge', { ...options, body: input }), input.wait, options)
+  }
+
+  /**
+   * Makes it show what it showed at a revision, a time or a snapshot, as one more change. A large rollback is a job, as a large
+   * merge is; `wait: 'done'` waits for it.
+   */
+  async rollback(to: Schemas['RollbackRequest'], options?: CallOptions): Promise<Schemas['RollbackResult']> {
+    return this.#outcome(await this.call('post', '/v1/collections/{collection}/rollback', { ...options, body: to }), to.wait, options)
+  }
+
+  /** The answer, or what its job did when it is waited for. */
+  async #outcome<A extends { job?: Schemas['Job'] }>(answer: A, wait: 'none' | 'done' | undefined, options?: CallOptions): Promise<A> {
+    if (!answer.job || wait !== 'done') return answer
+    let job = answer.job
+    for await (const state of this.#api.jobs.follow(answer.job.id, options)) job = state
+    return { ...answer, ...(job.result as Partial<A> | undefined), job }
   }
 
   /**
@@ -282,7 +299,7 @@ export class Collection {
   }
 
   /** Reads a note, with the `etag` that guards a change of it. */
-  async note(id: string, options?: CallOptions & { asOf?: number }): Promise<Full<Schemas['Note']>> {
+  async note(id: string, options?: CallOptions & { asOf?: Schemas['AsOf'] }): Promise<Full<Schemas['Note']>> {
     const { asOf, ...rest } = options ?? {}
     return this.full('get', '/v1/collections/{collection}/notes/{note}', { ...rest, path: { note: id }, ...(asOf !== undefined && { query: { as_of: asOf } }) })
   }

@@ -2731,7 +2731,7 @@ export interface components {
         /**
          * @description Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
          *     levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-         *     `occurred_at`, `created_at`, `state`, `attributes.<path>`. `icontains` is `contains` without
+         *     `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
          *     regard to letter case.
          *
          *     Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
@@ -3277,6 +3277,19 @@ export interface components {
              * @enum {string}
              */
             blocks?: "copy" | "share";
+            /**
+             * @description Policy of a fork; default that of the collection. What the collection has learned stays as it is, and what is written to the
+             *     fork is decided by this policy. A fork with another policy is compared with its base, and not merged into it. It needs
+             *     `collections:write`, too.
+             */
+            policy?: string;
+            /**
+             * @description Settings of the policy of a fork, in place of those of the collection; default the collection's, and with another policy the
+             *     policy's defaults. They need `collections:write`, too.
+             */
+            policy_config?: {
+                [key: string]: unknown;
+            };
         };
         RefreshRequest: {
             /**
@@ -5427,6 +5440,8 @@ export interface components {
             /** @description Notes that it was derived from. */
             sources?: string[];
             actor?: string;
+            /** @description Of a note that was merged from a collection of an agent: the name of the agent whose knowledge it is. */
+            agent?: string;
             /** Format: uuid */
             job?: string;
             /** @description A source was deleted or has changed, or an association that it depends on was undone. */
@@ -5459,7 +5474,7 @@ export interface components {
             revision: components["schemas"]["Revision"];
         };
         /**
-         * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot.
+         * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. Several collections are read at a time, or at a snapshot that each has by this name.
          * @example 42
          * @example 2026-01-31T12:00:00Z
          * @example before the trip
@@ -5620,8 +5635,8 @@ export interface components {
         SnapshotRequest: {
             /** @description Begins with a letter; without a slash. */
             name: string;
-            /** @description Default the head. */
-            revision?: components["schemas"]["Revision"];
+            /** @description A revision, a time (RFC 3339) or the name of a snapshot. Default the head. */
+            revision?: components["schemas"]["AsOf"];
         };
         Snapshot: {
             name: string;
@@ -5637,6 +5652,8 @@ export interface components {
             /** Format: date-time */
             at: string;
             actor: string;
+            /** @description Of a merge from a collection of an agent: the name of the agent. */
+            agent?: string;
             /** @description As in the history of a note. */
             cause: string;
             /** Format: uuid */
@@ -6229,6 +6246,8 @@ export interface components {
              */
             trigger?: string;
             revision?: components["schemas"]["Revision"];
+            /** @description Of a merge: what it is from. Some of its notes can be approved. */
+            merge?: components["schemas"]["ViewRef"];
             reason?: string;
             /** @description Who closed the review. */
             actor?: string;

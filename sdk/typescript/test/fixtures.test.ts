@@ -103,6 +103,7 @@ const operations: Record<string, Operation> = {
   },
   diffCollection: (api, a) => within(api, a).diff(query(a)),
   mergeCollection: (api, a) => within(api, a).merge(a.body),
+  rollbackCollection: (api, a) => within(api, a).rollback(a.body),
   followChanges: (api, a) => within(api, a).changes(a.after),
   createNote: (api, a) => within(api, a).add(a.body, options(a)),
   bulkNotes: async (api, a) => {

@@ -294,10 +294,13 @@ class Slipbox:
         dry_run: bool | None = None,
         review: bool | None = None,
         approve_from: float | None = None,
+        wait: Literal["none", "done"] | None = None,
     ) -> models.MergeResult:
         """Takes over what another collection of the lineage has changed.
 
         Where both changed a field, it raises ProblemError, whose problem.conflicts say which, unless strategy decides.
+        A large merge is a job, which the answer names. wait="done" waits for it: the answer is then what the job did,
+        with the state in which it ended.
         """
         merge = {"from": from_, "strategy": strategy, "notes": notes, "kinds": kinds, "min_confidence": min_confidence}
         merge |= {
@@ -305,10 +308,27 @@ class Slipbox:
             "dry_run": dry_run,
             "review": review,
             "approve_from": approve_from,
+            "wait": wait,
         }
         body = {name: value for name, value in merge.items() if value is not None}
         at = within(collection, "merge")
-        return _wire.parse(models.MergeResult, self.request("POST", at[0], query=at[1], body=body))
+        answer = _wire.parse(models.MergeResult, self.request("POST", at[0], query=at[1], body=body))
+        if answer.job is None or wait != "done":
+            return answer
+        return _wire.with_outcome(answer, self.wait_for_job(answer.job.id))
+
+    def rollback_collection(
+        self, collection: CollectionRef, **to: Unpack[requests.RollbackRequest]
+    ) -> models.RollbackResult:
+        """Makes a collection show what it showed at a revision, a time or a snapshot, as one more change.
+
+        A large rollback is a job, as a large merge is; wait="done" waits for it.
+        """
+        at = within(collection, "rollback")
+        answer = _wire.parse(models.RollbackResult, self.request("POST", at[0], query=at[1], body=to))
+        if answer.job is None or to.get("wait") != "done":
+            return answer
+        return _wire.with_outcome(answer, self.wait_for_job(answer.job.id))
 
     def follow_changes(self, collection: CollectionRef, *, after: int = 0) -> Generator[models.Change, None]:
         """Yields the changes after a revision: those that there are, then each new one.
@@ -382,14 +402,14 @@ class Slipbox:
         kind: str | None = None,
         state: str | None = None,
         filter: requests.Filter | None = None,
-        as_of: int | None = None,
+        as_of: int | str | None = None,
         limit: int | None = None,
     ) -> Pages[models.NoteList, models.Note]:
         """Lists notes, newest first. limit is the size of a page."""
         query = {"kind": kind, "state": state, "filter": filter, "as_of": as_of, "limit": limit}
         return Pages(self, models.NoteList, within(collection, "notes", query=query), lambda page: page.items)
 
-    def get_note(self, collection: CollectionRef, note: str, *, as_of: int | None = None) -> models.Note:
+    def get_note(self, collection: CollectionRef, note: str, *, as_of: int | str | None = None) -> models.Note:
         """Reads a note. Its ETag is in http_headers."""
         return self._get(models.Note, within(collection, "notes", note, query={"as_of": as_of}))
 

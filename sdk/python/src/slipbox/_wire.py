@@ -89,6 +89,14 @@ def parse(kind: type[M], response: httpx.Response) -> M:
     return with_headers(answer, response)
 
 
+def with_outcome(answer: M, job: models.Job) -> M:
+    """Returns an answer with what its job did, which has ended."""
+    known = answer.model_dump(by_alias=True) | (job.result or {}) | {"job": job}
+    done = type(answer).model_validate(known)
+    done._headers = answer._headers
+    return done
+
+
 def with_headers(answer: M, response: httpx.Response) -> M:
     """Returns a model with the headers of its answer."""
     answer._headers = response.headers

@@ -1305,6 +1305,10 @@ class Provenance(Model):
     Notes that it was derived from.
     """
     actor: str | None = None
+    agent: str | None = None
+    """
+    Of a note that was merged from a collection of an agent: the name of the agent whose knowledge it is.
+    """
     job: str | None = None
     stale: bool | None = None
     """
@@ -1391,6 +1395,10 @@ class FieldOrigin(Model):
     """
     at: AwareDatetime
     actor: str
+    agent: str | None = None
+    """
+    Of a merge from a collection of an agent: the name of the agent.
+    """
     cause: str
     """
     As in the history of a note.
@@ -2599,6 +2607,10 @@ class Review(Model):
     revision: int | None = None
     """
     A position in a collection's log.
+    """
+    merge: ViewRef | None = None
+    """
+    Of a merge: what it is from. Some of its notes can be approved.
     """
     reason: str | None = None
     actor: str | None = None

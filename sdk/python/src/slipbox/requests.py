@@ -118,6 +118,8 @@ class CloneRequest(TypedDict):
     ttl_seconds: NotRequired[int]
     batch_size: NotRequired[int]
     blocks: NotRequired[Literal["copy", "share"]]
+    policy: NotRequired[str]
+    policy_config: NotRequired[dict[str, Any]]
 
 
 class RefreshRequest(TypedDict):
@@ -427,7 +429,7 @@ class RollbackRequest(TypedDict):
 
 class SnapshotRequest(TypedDict):
     name: str
-    revision: NotRequired[int]
+    revision: NotRequired[int | str]
 
 
 class LinkInput(TypedDict):

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command"
+)
+
+const reviews = "/v1/reviews"
+
+// review is a proposal, with its notes as the API shows them.
+type review struct {
+	ID      string         `json:"id"`
+	State   string         `json:"state"`
+	Reason  string         `json:"reason"`
+	Created *time.Time     `json:"created_at"`
+	Changes []reviewChange `json:"changes"`
+}
+
+type reviewChange struct {
+	noteChange
+
+	Links []wire.NoteLink `json:"links"`
+}
+
+func (c *cli) review() *cobra.Command {
+	return command.Group("review", "Decide about changes that wait for a person, such as a merge that was proposed",
+		c.listReviews(), c.showReview(), c.approveReview(),
+		c.decideReview("reject", "Reject a proposal: nothing of it is written", "rejected"),
+		c.decideReview("undo", "Undo what was approved, or made without asking; a rollback undoes a merge", "undone"))
+}
+
+func (c *cli) listReviews() *cobra.Command {
+	var state string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List what waits for a decision", Args: command.NoArgs,
+		Long: "List the proposals that wait for a decision, newest first, of one collection with --collection or an id of your\n" +
+			"application. In a pipe each line is a proposal.",
+		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
+			query, err := c.jobsOf(cmd.Context(), to)
+			if err != nil {
+				return err
+			}
+			query.Set("state", state)
+			return listed(cmd, c, to, reviews, query, limit, "nothing waits for a decision", func(r review) error {
+				if err := c.out.text("", cmp.Or(r.Reason, "a change")); err != nil {
+					return err
+				}
+				return c.out.details(2, count(len(r.Changes), "note", "notes"), when(r.Created), r.ID)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&state, "state", "open", "proposals in this `state`: open, applied, approved, rejected or undone")
+	limitFlag(cmd, &limit, "proposals")
+	return cmd
+}
+
+func (c *cli) showReview() *cobra.Command {
+	return &cobra.Command{
+		Use: "show REVIEW", Short: "Show what a proposal would change, note by note",
+		Args: command.OneArg("the id of a review (`slipbox review list` prints it)"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			var got review
+			raw, _, err := to.get(cmd.Context(), request{method: http.MethodGet, path: reviews + "/" + url.PathEscape(args[0])}, &got)
+			if err != nil {
+				return err
+			}
+			if c.asJSON() {
+				return c.out.json(raw)
+			}
+			if err := c.out.details(0, got.State, got.Reason, when(got.Created)); err != nil {
+				return err
+			}
+			for i := range got.Changes {
+				if err := c.out.reviewed(&got.Changes[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}
+
+// reviewed prints what a proposal changes of a note.
+func (s *screen) reviewed(n *reviewChange) error {
+	switch {
+	case n.Before == nil:
+		n.Change = "added"
+	case n.After == nil:
+		n.Change = "removed"
+	default:
+		n.Change, n.Fields = "changed", fieldsThatDiffer(n.Before, n.After)
+		if n.Before["content"] != n.After["content"] || len(n.Fields) == 0 {
+			n.Fields = append([]string{"content"}, n.Fields...)
+		}
+	}
+	if err := s.difference(n.noteChange); err != nil {
+		return err
+	}
+	for _, l := range n.Links {
+		if err := s.line("  + link %s %s", clean(l.Relation), l.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cli) approveReview() *cobra.Command {
+	var notes []string
+	cmd := c.decideReview("approve", "Approve a proposal, or some of its notes", "approved")
+	cmd.Long = "Approve a proposal. Of a merge, --note approves only some notes: the others stay as they are, and the proposal is closed."
+	cmd.Example = "  slipbox review show 01a209ee-4f42-78fb-9893-5cff446707b3\n" +
+		"  slipbox review approve 01a209ee-4f42-78fb-9893-5cff446707b3 --note 01a209ee-4f42-78fb-9893-5cff446707b4"
+	cmd.Flags().StringSliceVar(&notes, "note", nil, "of a merge: approve only this note, by its `id`; may be repeated")
+	return cmd
+}
+
+// decideReview is the command of a decision.
+func (c *cli) decideReview(decision, short, done string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: decision + " REVIEW", Short: short,
+		Args: command.OneArg("the id of a review (`slipbox review list` prints it)"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			var ask wire.ReviewDecision
+			if reason != "" {
+				ask.Reason = &reason
+			}
+			if list, err := cmd.Flags().GetStringSlice("note"); err == nil { // of approve
+				if ask.Notes, err = ids(list); err != nil {
+					return err
+				}
+			}
+			var got review
+			r := request{method: http.MethodPost, path: reviews + "/" + url.PathEscape(args[0]) + "/" + decision, body: ask}
+			raw, _, err := to.get(cmd.Context(), r, &got)
+			if err != nil {
+				return err
+			}
+			if c.asJSON() {
+				return c.out.json(raw)
+			}
+			n := len(got.Changes)
+			if len(ask.Notes) > 0 {
+				return c.out.line("%s of %s %s", fmt.Sprint(len(ask.Notes)), count(n, "note", "notes"), done)
+			}
+			return c.out.line("%s %s", count(n, "note", "notes"), done)
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why`; it is kept with the review")
+	return cmd
+}
