@@ -145,7 +145,7 @@ func TestApprovalsOutliveTheGateway(t *testing.T) {
 	}
 	var open []any
 	waiting := func() bool {
-		open, _ = p.must(t, key, 200, "GET", agent+"/approvals", nil)["items"].([]any)
+		open, _ = p.must(t, key, 200, "GET", agent+"/calls", nil)["items"].([]any)
 		return len(open) == runs*atOnce
 	}
 	p.Await(t, "all calls wait", waiting)
@@ -162,7 +162,7 @@ func TestApprovalsOutliveTheGateway(t *testing.T) {
 		if approval["run"] != first["run"] {
 			t.Fatalf("the calls are not in order: %v", open)
 		}
-		p.must(t, key, 200, "POST", fmt.Sprintf("%s/approvals/%v", agent, approval["id"]), object{"approve": true})
+		p.must(t, key, 200, "POST", fmt.Sprintf("%s/runs/%v/results", agent, first["run"]), object{"results": []any{object{"call": approval["id"], "approve": true}}})
 	}
 	var got object
 	p.Await(t, "the run is over", func() bool {

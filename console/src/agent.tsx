@@ -63,7 +63,7 @@ function Run({ run: r, collection }: { run: Schemas['Run']; collection: string }
           </div>
         </summary>
         {open && <Steps run={r.id} collection={collection} />}
-        {r.state === 'waiting' && <p class="small">It waits for a decision: see <a href={formatRoute({ collection, tab: 'reviews' })}>Reviews</a>.</p>}
+        {r.state === 'requires_action' && <p class="small">It waits for its caller, who runs its tools, or for a decision: see <a href={formatRoute({ collection, tab: 'reviews' })}>Reviews</a>.</p>}
       </details>
     </li>
   )

@@ -36,6 +36,7 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
   // Of a merge, the notes that are not approved.
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const { busy, error, run } = useAction()
+  const own = r.changes.map(change => change.call).find(call => call?.answer === 'result')
   const chosen = r.changes.map(change => change.note).filter(note => !left.has(note))
   const part = chosen.length < r.changes.length
   const decide = (what: 'approve' | 'reject' | 'undo') => void run(async () => {
@@ -60,12 +61,13 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
             : <div class="version"><Text most={600}>{(change.after ?? change.before)?.content ?? ''}</Text></div>}
         </div>
       ))}
+      {own && <p class="small">The agent calls <code>{own.tool}</code>, which its caller runs: the caller posts the result to the run.</p>}
       {r.reason && <p class="small">Reason: <Text most={600}>{r.reason}</Text></p>}
       {error && <Problem error={error} />}
       {r.state === 'open' && (
         <div class="row">
           <input class="grow" aria-label="Reason" placeholder="Reason (optional)" value={reason} onInput={e => setReason(e.currentTarget.value)} />
-          <button type="button" class="main" disabled={busy || chosen.length === 0} onClick={() => decide('approve')}>{part ? `Approve ${chosen.length} of ${r.changes.length}` : 'Approve'}</button>
+          {!own && <button type="button" class="main" disabled={busy || chosen.length === 0} onClick={() => decide('approve')}>{part ? `Approve ${chosen.length} of ${r.changes.length}` : 'Approve'}</button>}
           <button type="button" disabled={busy} onClick={() => decide('reject')}>Reject</button>
         </div>
       )}

@@ -214,7 +214,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Nearest: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
-	sealer, err := seal.New([]byte("a wrapping key of this test system"), tools.Purpose)
+	sealer, err := seal.New([]byte("a wrapping key of this test system"), hooks.Purpose)
 	must(err)
 	allowed, err := outbound.ParseHosts("127.0.0.1")
 	must(err)
@@ -222,7 +222,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ownTools, err := tools.New(tools.Deps{Store: b.store, Directory: b.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: policies})
+	ownTools, err := tools.New(tools.Deps{Store: b.store, Policies: policies})
 	must(err)
 	b.recall, b.policies = found, policies
 	b.agent, err = agent.New(agent.Deps{Store: b.store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.files, Tools: ownTools, Policies: policies, Models: b.engine, Clock: b.clock}, agent.Config{})

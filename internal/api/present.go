@@ -160,7 +160,7 @@ func wireReview(r *memory.Review) wire.Review {
 			change.Links = wireNoteLinks(c.Links)
 		}
 		if c.Call != nil {
-			change.Call = &wire.ToolCall{Run: c.Call.Run, Tool: c.Call.Tool, Arguments: argumentsOf(c.Call)}
+			change.Call = &wire.ToolCall{Run: c.Call.Run, Tool: c.Call.Tool, Arguments: argumentsOf(c.Call), Answer: answerTo(c.Call)}
 		}
 		out.Changes = append(out.Changes, change)
 	}

@@ -283,7 +283,7 @@ func TestForkInARun(t *testing.T) {
 	if !found {
 		t.Errorf("the fork's model saw %+v", (*seen)[0].Turns[1:])
 	}
-	if got := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200); got.text("state") != "waiting" {
+	if got := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200); got.text("state") != "requires_action" {
 		t.Errorf("in the base the run is %s", got.Body)
 	}
 }

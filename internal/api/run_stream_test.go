@@ -121,7 +121,7 @@ func TestRunStream(t *testing.T) {
 		}
 		return memory.TurnResult{Turn: b.calls(t, "send_message", args{"message": "Secret."})}, nil
 	})
-	if got := b.follow(t, careful, b.begin(t, careful, "Hello")); got.said != "" || got.states[len(got.states)-1] != "waiting" {
+	if got := b.follow(t, careful, b.begin(t, careful, "Hello")); got.said != "" || got.states[len(got.states)-1] != "requires_action" {
 		t.Errorf("followed %+v", got)
 	}
 	// Without the flag nobody hears the model, and a timer has no listeners.

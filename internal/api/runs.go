@@ -323,47 +323,59 @@ func (h *core) listSteps(c *gin.Context) error {
 	return reply(c, http.StatusOK, wire.StepList{Items: wireRun(&run).Steps})
 }
 
-func (h *core) listApprovals(c *gin.Context) error {
+func (h *core) listWaitingCalls(c *gin.Context) error {
 	v, err := h.view(c)
 	if err != nil {
 		return err
 	}
-	open, err := h.Agent.Approvals(c.Request.Context(), scope(c), v)
+	open, err := h.Agent.Waiting(c.Request.Context(), scope(c), v)
 	if err != nil {
 		return err
 	}
-	out := wire.ApprovalList{Items: make([]wire.Approval, 0, len(open))}
-	for i := range open {
-		out.Items = append(out.Items, wireApproval(&open[i]))
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.WaitingCallList{Items: wireWaitingCalls(open)})
 }
 
-func (h *core) answerApproval(c *gin.Context) error {
-	id, err := pathID(c, "approval")
+// postResults answers calls of a run. With wait it answers when the run has ended or waits again.
+func (h *core) postResults(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
 	if err != nil {
 		return err
 	}
-	body, err := bind[wire.ApprovalDecision](c)
+	id, err := pathID(c, "run")
 	if err != nil {
 		return err
 	}
-	v, err := h.view(c)
+	body, err := bind[wire.CallResults](c)
 	if err != nil {
 		return err
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	r, err := h.Engine.Review(ctx, s, id)
-	if err == nil && (r.Collection != v.Collection.ID || r.Call() == nil) {
-		err = fault.Missing("approval")
+	wait := valueOr(body.Wait, "") == wire.CallResultsWaitDone
+	if wait {
+		leave, err := h.waiting.enter(s.Tenant())
+		if err != nil {
+			return err
+		}
+		defer leave()
 	}
+
+	answers := make([]agent.CallAnswer, len(body.Results))
+	for i, x := range body.Results {
+		answers[i] = agent.CallAnswer{Call: x.Call, Result: x.Result, Error: x.Error, Approve: x.Approve}
+	}
+	run, revision, err := h.Agent.Submit(ctx, s, ref, id, answers)
 	if err != nil {
 		return err
 	}
-	if r, err = h.Agent.Answer(ctx, s, id, body.Approve, valueOr(body.Reason, "")); err != nil {
-		return err
+	countRecords(c, len(answers))
+	setRevision(c, revision)
+	if wait && (run.State == agent.RunQueued || run.State == agent.RunRunning) {
+		endTurn(c)
+		if now, ok := h.waitForRun(c, ref, &agent.Started{Run: id, Job: &memory.Job{ID: run.Job}}); ok {
+			run = now
+		}
 	}
-	return reply(c, http.StatusOK, wireApproval(&r))
+	return reply(c, http.StatusOK, wireRun(&run))
 }
 
 // answered closes a review of a tool call as an answer to it, and another one by end.
@@ -383,6 +395,12 @@ func wireRun(r *agent.Run) wire.Run {
 		Steps: make([]wire.RunStep, 0, len(r.Steps)), Tokens: wire.StepTokens{Prompt: r.Prompt, Completion: r.Complete}, Job: optional(r.Job),
 		CreatedAt: wireTime(r.CreatedAt), EndedAt: optionalTime(r.EndedAt),
 	}
+	if r.State == agent.RunWaiting {
+		out.ExpiresAt = optionalTime(r.Expires)
+	}
+	if len(r.Waits) > 0 {
+		out.RequiredCalls = wireWaitingCalls(r.Waits)
+	}
 	if r.Stop != "" {
 		out.StopReason = new(wire.StopReason(r.Stop))
 	}
@@ -400,11 +418,21 @@ func wireRun(r *agent.Run) wire.Run {
 	return out
 }
 
-func wireApproval(r *memory.Review) wire.Approval {
-	call := r.Call()
-	return wire.Approval{
-		ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), State: wire.ReviewState(r.State), CreatedAt: wireTime(r.CreatedAt),
+func wireWaitingCalls(open []memory.Review) []wire.WaitingCall {
+	out := make([]wire.WaitingCall, len(open))
+	for i := range open {
+		r, call := &open[i], open[i].Call()
+		out[i] = wire.WaitingCall{ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), Answer: answerTo(call), CreatedAt: wireTime(r.CreatedAt)}
 	}
+	return out
+}
+
+// answerTo says what a call waits for.
+func answerTo(call *memory.ReviewCall) wire.CallAnswer {
+	if call.Own {
+		return wire.CallAnswerResult
+	}
+	return wire.CallAnswerApproval
 }
 
 // argumentsOf returns the arguments of a call; no arguments are the empty object.

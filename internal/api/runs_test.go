@@ -273,12 +273,12 @@ func TestApprovals(t *testing.T) {
 	}
 	b.script(b.calls(t, append(insert("one"), insert("two")...)...), b.calls(t, "send_message", args{"message": "Stored what you allowed."}))
 	run := b.says(t, c, "Store two things.")
-	if run.text("state") != "waiting" || run.text("stop_reason") != "approval" || run.length("steps") != 2 || run.at("steps.0.result") != nil {
+	if run.text("state") != "requires_action" || run.text("required_calls.1.answer") != "approval" || run.length("steps") != 2 || run.at("steps.0.result") != nil {
 		t.Fatalf("the run is %s", run.Body)
 	}
-	open := b.call(t, "reader", "GET", c+"/approvals", "").want(200)
+	open := b.call(t, "reader", "GET", c+"/calls", "").want(200)
 	if open.length("items") != 2 || open.text("items.0.tool") != "archival_insert" || open.text("items.0.run") != run.text("id") {
-		t.Fatalf("approvals: %s", open.Body)
+		t.Fatalf("the calls are %s", open.Body)
 	}
 	b.pass(100 * time.Hour)
 	// Another message is answered meanwhile.
@@ -288,15 +288,21 @@ func TestApprovals(t *testing.T) {
 	}
 	seen := b.script(b.calls(t, "send_message", args{"message": "Stored what you allowed."}))
 	first, second := open.text("items.0.id"), open.text("items.1.id")
-	b.call(t, "reader", "POST", c+"/approvals/"+first, `{"approve":true}`).refused(403, fault.Forbidden, "")
-	b.call(t, "two", "POST", c+"/approvals/"+first, `{"approve":true}`).refused(404, fault.NotFound, "")
-	b.call(t, "one", "POST", c+"/approvals/"+first, `{"approve":true}`).want(200)
-	b.call(t, "one", "POST", c+"/approvals/"+first, `{"approve":false}`).refused(409, fault.Conflict, "")
+	decide := func(credential, call string, answer args) response {
+		answer["call"] = call
+		return b.call(t, credential, "POST", c+"/runs/"+run.text("id")+"/results", encode(t, args{"results": []args{answer}}))
+	}
+	decide("reader", first, args{"approve": true}).refused(403, fault.Forbidden, "")
+	decide("two", first, args{"approve": true}).refused(404, fault.NotFound, "")
+	decide("one", first, args{"result": "stored"}).refused(422, fault.Invalid, "results.0.approve")
+	decide("one", first, args{"approve": true}).want(200)
+	decide("one", first, args{"approve": true}).want(200)
+	decide("one", first, args{"approve": false, "error": "no"}).refused(409, fault.Conflict, "")
 	if _, err := b.work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	half := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200)
-	if half.text("state") != "waiting" || half.at("steps.0.ok") != true || half.at("steps.1.result") != nil {
+	if half.text("state") != "requires_action" || half.at("steps.0.ok") != true || half.at("steps.1.result") != nil {
 		t.Fatalf("after one answer the run is %s", half.Body)
 	}
 	b.call(t, "one", "POST", "/v1/reviews/"+second+"/reject", `{"reason":"too private"}`).want(200)
@@ -318,7 +324,7 @@ func TestApprovals(t *testing.T) {
 	b.script(b.calls(t, insert("three")...))
 	waits := b.says(t, c, "Store a third.")
 	got := b.call(t, "one", "POST", c+"/runs/"+waits.text("id")+"/cancel", "").want(200)
-	if got.text("state") != "cancelled" || b.call(t, "one", "GET", c+"/approvals", "").want(200).length("items") != 0 {
+	if got.text("state") != "cancelled" || b.call(t, "one", "GET", c+"/calls", "").want(200).length("items") != 0 {
 		t.Errorf("canceled: %s", got.Body)
 	}
 }

@@ -29,26 +29,19 @@ func toolRef(s string) (string, error) {
 	return s, nil
 }
 
-func (h *core) createHTTPTool(c *gin.Context) error {
-	body, err := bind[wire.HTTPToolInput](c)
+func (h *core) createOwnTool(c *gin.Context) error {
+	body, err := bind[wire.OwnToolInput](c)
 	if err != nil {
 		return err
 	}
-	secrets := make(map[string]*string, len(body.Secrets))
-	for name, value := range body.Secrets {
-		secrets[name] = &value
-	}
-	t, err := h.Tools.Create(c.Request.Context(), scope(c), body.Name, tools.Change{
-		Description: &body.Description, Parameters: valueOr(body.Parameters, nil), URL: &body.URL, Method: (*string)(body.Method), Headers: body.Headers,
-		Secrets: secrets, TimeoutMS: body.TimeoutMs, MaxBytes: body.MaxBytes, Approval: (*memory.ToolApproval)(body.Approval),
-	})
+	t, err := h.Tools.Create(c.Request.Context(), scope(c), body.Name, tools.Change{Description: &body.Description, Parameters: valueOr(body.Parameters, nil)})
 	if err != nil {
 		return err
 	}
 	return h.replyTool(c, http.StatusCreated, &t)
 }
 
-func (h *core) listHTTPTools(c *gin.Context) error {
+func (h *core) listOwnTools(c *gin.Context) error {
 	cur, err := h.cursorOf(c)
 	if err != nil {
 		return err
@@ -61,8 +54,8 @@ func (h *core) listHTTPTools(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	list, next := cutPage(list, limit, func(t memory.HTTPTool) string { return t.Name })
-	var out wire.HTTPToolList
+	list, next := cutPage(list, limit, func(t memory.OwnTool) string { return t.Name })
+	var out wire.OwnToolList
 	if out.Items, err = h.wireTools(c, list); err != nil {
 		return err
 	}
@@ -72,7 +65,7 @@ func (h *core) listHTTPTools(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-func (h *core) getHTTPTool(c *gin.Context) error {
+func (h *core) getOwnTool(c *gin.Context) error {
 	ref, err := toolRef(c.Param("tool"))
 	if err != nil {
 		return err
@@ -84,26 +77,23 @@ func (h *core) getHTTPTool(c *gin.Context) error {
 	return h.replyTool(c, http.StatusOK, &t)
 }
 
-func (h *core) patchHTTPTool(c *gin.Context) error {
+func (h *core) patchOwnTool(c *gin.Context) error {
 	ref, err := toolRef(c.Param("tool"))
 	if err != nil {
 		return err
 	}
-	body, err := bind[wire.HTTPToolPatch](c)
+	body, err := bind[wire.OwnToolPatch](c)
 	if err != nil {
 		return err
 	}
-	t, err := h.Tools.Update(c.Request.Context(), scope(c), ref, tools.Change{
-		Description: body.Description, Parameters: valueOr(body.Parameters, nil), URL: body.URL, Method: (*string)(body.Method), Headers: body.Headers,
-		Secrets: body.Secrets, TimeoutMS: body.TimeoutMs, MaxBytes: body.MaxBytes, Approval: (*memory.ToolApproval)(body.Approval),
-	})
+	t, err := h.Tools.Update(c.Request.Context(), scope(c), ref, tools.Change{Description: body.Description, Parameters: valueOr(body.Parameters, nil)})
 	if err != nil {
 		return err
 	}
 	return h.replyTool(c, http.StatusOK, &t)
 }
 
-func (h *core) deleteHTTPTool(c *gin.Context) error {
+func (h *core) deleteOwnTool(c *gin.Context) error {
 	ref, err := toolRef(c.Param("tool"))
 	if err != nil {
 		return err
@@ -118,12 +108,12 @@ func (h *core) attachTool(c *gin.Context) error { return h.changeTools(c, h.Agen
 
 func (h *core) detachTool(c *gin.Context) error { return h.changeTools(c, h.Tools.Detach) }
 
-func (h *core) changeTools(c *gin.Context, change func(ctx context.Context, s tenant.Scope, ref, tool string) (memory.HTTPTool, error)) error {
+func (h *core) changeTools(c *gin.Context, change func(ctx context.Context, s tenant.Scope, ref, tool string) (memory.OwnTool, error)) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
 		return err
 	}
-	body, err := bind[wire.HTTPToolRef](c)
+	body, err := bind[wire.OwnToolRef](c)
 	if err != nil {
 		return err
 	}
@@ -138,8 +128,8 @@ func (h *core) changeTools(c *gin.Context, change func(ctx context.Context, s te
 	return h.replyTool(c, http.StatusOK, &t)
 }
 
-func (h *core) replyTool(c *gin.Context, status int, t *memory.HTTPTool) error {
-	out, err := h.wireTools(c, []memory.HTTPTool{*t})
+func (h *core) replyTool(c *gin.Context, status int, t *memory.OwnTool) error {
+	out, err := h.wireTools(c, []memory.OwnTool{*t})
 	if err != nil {
 		return err
 	}
@@ -147,7 +137,7 @@ func (h *core) replyTool(c *gin.Context, status int, t *memory.HTTPTool) error {
 }
 
 // wireTools returns tools with the collections that show them, as far as the caller may read that.
-func (h *core) wireTools(c *gin.Context, page []memory.HTTPTool) ([]wire.HTTPTool, error) {
+func (h *core) wireTools(c *gin.Context, page []memory.OwnTool) ([]wire.OwnTool, error) {
 	ids := make([]uuid.UUID, len(page))
 	for i := range page {
 		ids[i] = page[i].ID
@@ -156,19 +146,12 @@ func (h *core) wireTools(c *gin.Context, page []memory.HTTPTool) ([]wire.HTTPToo
 	if err != nil {
 		return nil, err
 	}
-	out := make([]wire.HTTPTool, 0, len(page))
+	out := make([]wire.OwnTool, 0, len(page))
 	for i := range page {
 		t := &page[i]
-		w := wire.HTTPTool{
-			ID: t.ID, Name: t.Name, Description: t.Spec.Description, Parameters: t.Spec.Parameters, URL: t.Spec.URL, Method: t.Spec.Method,
-			Headers: t.Spec.Headers, Secrets: t.Spec.Secrets, TimeoutMs: t.Spec.TimeoutMS, MaxBytes: t.Spec.MaxBytes, Approval: wire.ToolApproval(t.Spec.Approval),
+		w := wire.OwnTool{
+			ID: t.ID, Name: t.Name, Description: t.Spec.Description, Parameters: t.Spec.Parameters,
 			Attached: attached[t.ID], CreatedAt: wireTime(t.CreatedAt), UpdatedAt: wireTime(t.UpdatedAt),
-		}
-		if w.Headers == nil {
-			w.Headers = map[string]string{}
-		}
-		if w.Secrets == nil {
-			w.Secrets = []string{}
 		}
 		if w.Attached == nil {
 			w.Attached = []uuid.UUID{}

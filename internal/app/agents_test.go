@@ -67,15 +67,15 @@ func TestAgentsOverProcesses(t *testing.T) {
 	a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "careful", "policy": "memgpt", "policy_config": object{"approve": []string{"archival_insert"}}})
 	model.Script(llmtest.Tool, llmtest.Calling("archival_insert", object{"content": "The ferry leaves at nine.", "request_heartbeat": true}))
 	waits := a.call(http.StatusOK, http.MethodPost, "/v1/collections/careful/events", object{"content": "Remember it.", "wait": "done"})
-	if waits["state"] != "waiting" {
+	if waits["state"] != "requires_action" {
 		t.Fatalf("the run is %v", waits)
 	}
 	worker.stop()
-	open := b.call(http.StatusOK, http.MethodGet, "/v1/collections/careful/approvals", nil)["items"].([]any)
+	open := b.call(http.StatusOK, http.MethodGet, "/v1/collections/careful/calls", nil)["items"].([]any)
 	if len(open) != 1 {
 		t.Fatalf("%d calls wait", len(open))
 	}
-	b.call(http.StatusOK, http.MethodPost, "/v1/collections/careful/approvals/"+open[0].(object)["id"].(string), object{"approve": true})
+	b.call(http.StatusOK, http.MethodPost, "/v1/collections/careful/runs/"+waits["id"].(string)+"/results", object{"results": []any{object{"call": open[0].(object)["id"], "approve": true}}})
 	s.worker(withModel)
 	var done object
 	a.until("the run is over", func() bool {

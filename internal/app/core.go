@@ -271,7 +271,7 @@ func (c *core) buildServices(m *models) error {
 	}, engine.Config{}); err != nil {
 		return err
 	}
-	if c.Tools, err = c.newTools(); err != nil {
+	if c.Tools, err = tools.New(tools.Deps{Store: c.Store, Policies: c.Policies}); err != nil {
 		return err
 	}
 	if c.Hooks, err = c.newHooks(); err != nil {
@@ -323,23 +323,6 @@ func (c *core) newHooks() (*hooks.Service, error) {
 		return nil, err
 	}
 	return hooks.New(hooks.Deps{Store: c.Store, Directory: c.Store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer}, hooks.Config{})
-}
-
-// newTools builds the service of the tenants' own tools.
-func (c *core) newTools() (*tools.Service, error) {
-	secret, err := wrappingSecret(c.cfg)
-	if err != nil {
-		return nil, err
-	}
-	sealer, err := seal.New(secret, tools.Purpose)
-	if err != nil {
-		return nil, err
-	}
-	allowed, err := outbound.ParseHosts(c.cfg.Outbound.AllowHosts...)
-	if err != nil {
-		return nil, err
-	}
-	return tools.New(tools.Deps{Store: c.Store, Directory: c.Store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Policies: c.Policies})
 }
 
 // buildWorker builds the worker that runs jobs in this process. At a stop, running jobs have

@@ -151,8 +151,8 @@ var sampleBodies = map[string]string{
 	"createAgent":      `{"name":"ada"}`,
 	"createFolder":     `{"name":"walk"}`,
 	"attachFolder":     `{"folder":"shelf"}`,
-	"createHTTPTool":   `{"name":"walk","description":"The weather.","url":"http://127.0.0.1:9/"}`,
-	"patchHTTPTool":    `{"description":"The weather in a city."}`,
+	"createOwnTool":    `{"name":"walk","description":"The weather."}`,
+	"patchOwnTool":     `{"description":"The weather in a city."}`,
 	"attachTool":       `{"tool":"forecast"}`,
 	"detachTool":       `{"tool":"forecast"}`,
 	"createAPIKey":     `{"display_name":"walk","scopes":["notes:read"]}`,
@@ -174,7 +174,7 @@ func (w *watchedTest) callEverything(refusals bool) {
 	made := w.call(http.StatusCreated, http.MethodPost, "/v1/collections/bees/notes?wait=evolved", object{"content": "I wrapped the beehive in straw."})
 	note, job := made["note"].(object)["id"].(string), made["job"].(object)["id"].(string)
 	w.call(http.StatusCreated, http.MethodPost, "/v1/folders", object{"name": "shelf"})
-	w.call(http.StatusCreated, http.MethodPost, "/v1/tools", object{"name": "forecast", "description": "The weather.", "url": "http://127.0.0.1:9/"})
+	w.call(http.StatusCreated, http.MethodPost, "/v1/tools", object{"name": "forecast", "description": "The weather."})
 	block := w.call(http.StatusCreated, http.MethodPost, "/v1/blocks", object{"label": "organization"})["id"].(string)
 	const unknown = "019a9c3e-6f1b-7c44-9d2a-3b1f0c5e8a77"
 	known := strings.NewReplacer("{collection}", "bees", "{note}", note, "{job}", job, "{agent}", "ada", "{folder}", "shelf", "{block}", block, "{tool}", "forecast", "{label}", "human", "{api_key}", unknown, "{review}", unknown, "{tenant}", unknown)

@@ -255,7 +255,7 @@ type Chat struct {
 	Timeout time.Duration `yaml:"timeout" env:"SLIPBOX_CHAT_TIMEOUT"`
 }
 
-// Outbound are the settings of requests to addresses that tenants choose: their tools.
+// Outbound are the settings of requests to addresses that tenants choose: their webhooks.
 type Outbound struct {
 	// AllowHosts are the hosts that every tenant may reach, also at addresses that are not public:
 	// example.com, example.com:8443, *.example.com, 192.0.2.1. Default: none; tenants reach the public

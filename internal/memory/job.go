@@ -233,12 +233,14 @@ func (r *Review) Merge() *ReviewMerge {
 	return r.Changes[0].Merge
 }
 
-// ReviewCall is a tool call of an agent that waits for approval.
+// ReviewCall is a tool call of an agent that waits for its caller.
 type ReviewCall struct {
 	Run       uuid.UUID `json:"run"`
 	ID        string    `json:"id"`
 	Tool      string    `json:"tool"`
 	Arguments string    `json:"arguments"`
+	// Own is a tool that the caller runs: a result is the answer, not an approval.
+	Own bool `json:"own,omitempty"`
 }
 
 // Call returns the tool call that a review is about; nil for a review of changes.

@@ -360,6 +360,8 @@ type Paging struct {
 	Warning      string        // what the agent is told at Warn
 	Rules        []ToolRule    // in what order tools may be called
 	Approve      []string      // tools that wait for approval
+	Own          []OwnTool     // those among Tools that the caller runs
+	MaxWait      time.Duration // for the answer to a call
 	// SummaryModel is the name of the model that sums up; "": that of the agent. SummaryWindow is its window in
 	// tokens; 0: Window.
 	SummaryModel  string

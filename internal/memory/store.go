@@ -639,7 +639,7 @@ type Store interface {
 	Writer
 	Queue
 	Spool
-	HTTPToolStore
+	OwnToolStore
 	WebhookStore
 	ReviewStore
 	SnapshotStore

@@ -6,28 +6,21 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // Bounds of a request that no setting changes.
 const (
-	maxURL       = 2_048 // bytes, without what a call adds to the query
-	maxHeaders   = 64 << 10
-	maxRedirects = 3
-	dialTimeout  = 5 * time.Second
+	maxURL      = 2_048 // bytes
+	maxHeaders  = 64 << 10
+	dialTimeout = 5 * time.Second
 )
 
 // Config are the settings of a client.
@@ -46,11 +39,11 @@ type Client struct {
 func New(cfg Config) *Client {
 	c := &Client{allow: cfg.Allow}
 	c.http = &http.Client{
-		CheckRedirect: sameHost,
+		CheckRedirect: follow,
 		Transport: &http.Transport{
 			DialContext:            c.dial,
 			DisableKeepAlives:      true, // a connection of one tenant is of no use to another
-			DisableCompression:     true, // nothing unpacks more than was sent
+			DisableCompression:     true, // nothing is read of an answer
 			TLSHandshakeTimeout:    dialTimeout,
 			MaxResponseHeaderBytes: maxHeaders,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -68,13 +61,8 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.DialContext(ctx, network, address)
 }
 
-// sameHost follows redirects within the host that was asked.
-func sameHost(req *http.Request, via []*http.Request) error {
-	if !strings.EqualFold(req.URL.Host, via[0].URL.Host) || req.URL.Scheme != via[0].URL.Scheme || req.URL.User != nil || len(via) > maxRedirects {
-		return http.ErrUseLastResponse
-	}
-	return nil
-}
+// follow follows no redirect.
+func follow(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Check returns Invalid "url" for an address to which no request would be sent: one that is not http or https, has a
 // user, or whose host the tenant (hosts) and the operator do not allow. Names are not resolved.
@@ -133,111 +121,41 @@ func Origin(raw string) string {
 	return u.Scheme + "://" + net.JoinHostPort(canonical(u.Hostname()), portOf(u))
 }
 
-// own are the headers that a client sets itself.
-var own = []string{
-	"accept-encoding", "connection", "content-length", "content-type", "expect", "host", "idempotency-key", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
-}
-
-// CheckHeader returns why a header cannot be sent; "": it can.
-func CheckHeader(name, value string) string {
-	switch lower := strings.ToLower(name); {
-	case !httpguts.ValidHeaderFieldName(name) || len(name) > 64:
-		return "is no name of a header"
-	case slices.Contains(own, lower) || strings.HasPrefix(lower, "proxy-"):
-		return "is set by slipbox, or must not be sent"
-	case !httpguts.ValidHeaderFieldValue(value) || strings.TrimSpace(value) != value:
-		return "has a value that a header cannot have"
-	}
-	return ""
-}
-
 // Request is a request.
 type Request struct {
-	Method string
-	URL    string
-	Query  url.Values // added to that of the URL
-	Header map[string]string
-	Body   []byte // JSON; nil: none
-	// Key is the Idempotency-Key: equal for a request that is sent again.
-	Key      string
-	Hosts    Hosts // that the tenant may reach
-	Timeout  time.Duration
-	MaxBytes int // of the answer
-	// StatusOnly asks for the status and nothing else: the rest of the answer is not read, and no redirect is followed.
-	StatusOnly bool
+	Method  string
+	URL     string
+	Header  map[string]string
+	Body    []byte // JSON
+	Hosts   Hosts  // that the tenant may reach
+	Timeout time.Duration
 }
 
-// Response is the answer of a service.
-type Response struct {
-	Status    int
-	MediaType string // without parameters; "": not said
-	Body      []byte
-}
-
-// Do sends a request and reads its answer, of any status. Its errors are faults whose message says what happened, and
-// has nothing of the headers.
-func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
+// Do sends a request and returns the status of its answer, which is not read. Its errors are faults whose message says what happened,
+// and has nothing of the headers.
+func (c *Client) Do(ctx context.Context, r Request) (status int, err error) {
 	u, err := c.parse(r.URL, r.Hosts)
 	if err != nil {
-		return Response{}, err
-	}
-	if len(r.Query) > 0 {
-		q := u.Query()
-		maps.Copy(q, r.Query)
-		u.RawQuery = q.Encode()
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	var body io.Reader
-	if r.Body != nil {
-		body = bytes.NewReader(r.Body)
-	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
 	if err != nil {
-		return Response{}, fault.New(fault.Invalid, "the request cannot be made")
+		return 0, fault.New(fault.Invalid, "the request cannot be made")
 	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "slipbox")
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", "slipbox")
-	}
-	if r.Key != "" {
-		req.Header.Set("Idempotency-Key", r.Key)
-	}
-	client := *c.http
-	if r.StatusOnly {
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	resp, err := client.Do(req)
+
+	resp, err := c.http.Do(req)
 	if err != nil {
-		return Response{}, failure(ctx, err, u.Host, r.Timeout)
+		return 0, failure(ctx, err, u.Host, r.Timeout)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if r.StatusOnly {
-		return Response{Status: resp.StatusCode}, nil
-	}
-	if resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "" {
-		return Response{}, fault.New(fault.Invalid, "%s answered with a redirect (%d) to another host, or with too many, which are not followed", u.Host, resp.StatusCode)
-	}
-	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return Response{}, fault.New(fault.Invalid, "%s sent a compressed answer, which was not asked for", u.Host)
-	}
-	out := Response{Status: resp.StatusCode}
-	if out.MediaType, _, err = mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil {
-		out.MediaType = ""
-	}
-	out.Body, err = io.ReadAll(io.LimitReader(resp.Body, int64(r.MaxBytes)+1))
-	if err != nil {
-		return Response{}, failure(ctx, err, u.Host, r.Timeout)
-	}
-	if len(out.Body) > r.MaxBytes {
-		return Response{}, fault.New(fault.Invalid, "the answer of %s has more than %d bytes; ask for less", u.Host, r.MaxBytes)
-	}
-	return out, nil
+	_ = resp.Body.Close()
+	return resp.StatusCode, nil
 }
 
 // failure says why a request got no answer, without addresses and without what was sent.

@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"io"
 	"net"
@@ -115,26 +114,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestCheckHeader(t *testing.T) {
-	t.Parallel()
-	for _, ok := range [][2]string{{"Authorization", "Bearer x"}, {"X-Api-Key", ""}, {"Accept", "text/plain"}, {"User-Agent", "me"}} {
-		if why := CheckHeader(ok[0], ok[1]); why != "" {
-			t.Errorf("%q: %s", ok, why)
-		}
-	}
-	for _, bad := range [][2]string{
-		{"", "x"}, {"a b", "x"}, {"X", "a\r\nHost: evil"}, {"X", "a\x00"}, {"X", " a"}, {"host", "evil"}, {"Content-Length", "0"}, {"Transfer-Encoding", "chunked"},
-		{"Idempotency-Key", "x"}, {"Proxy-Authorization", "x"}, {"Connection", "close"}, {"X\n", "x"}, {strings.Repeat("x", 65), "x"},
-	} {
-		if CheckHeader(bad[0], bad[1]) == "" {
-			t.Errorf("%q is accepted", bad)
-		}
-	}
-}
-
 // request returns a request that is answered within the bounds of a test.
 func request(u string, hosts Hosts) Request {
-	return Request{Method: "POST", URL: u, Body: []byte(`{"a":1}`), Header: map[string]string{"X-Key": "secret value"}, Key: "call-1", Hosts: hosts, Timeout: 10 * time.Second, MaxBytes: 1 << 10}
+	return Request{Method: "POST", URL: u, Body: []byte(`{"a":1}`), Header: map[string]string{"X-Key": "secret value"}, Hosts: hosts, Timeout: 10 * time.Second}
 }
 
 // serve starts a server, and returns its address by number and by name, and how often it was asked.
@@ -158,8 +140,7 @@ func wantFailure(t *testing.T, err error, want string) {
 	}
 }
 
-// A request has the arguments, the headers and the key, goes past every proxy, and its answer is returned with any
-// status.
+// A request has the body and the headers, goes past every proxy, and its status is returned.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
@@ -167,19 +148,14 @@ func TestDo(t *testing.T) {
 	number, _, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(http.StatusTeapot)
-		_, _ = io.WriteString(w, `{"ok":true}`)
 	})
 	c := New(Config{Allow: parse(t, "127.0.0.1")})
-	r := request(number+"/x?fixed=1&a=0", Hosts{})
-	r.Query = url.Values{"a": {"1", "2"}}
-	out, err := c.Do(t.Context(), r)
-	if err != nil || out.Status != http.StatusTeapot || out.MediaType != "application/json" || string(out.Body) != `{"ok":true}` {
-		t.Fatalf("%+v, %v", out, err)
+	if status, err := c.Do(t.Context(), request(number+"/x?fixed=1", Hosts{})); err != nil || status != http.StatusTeapot {
+		t.Fatalf("%d, %v", status, err)
 	}
-	if got.URL.Query().Encode() != "a=1&a=2&fixed=1" || got.Header.Get("Idempotency-Key") != "call-1" || got.Header.Get("X-Key") != "secret value" ||
-		got.Header.Get("Content-Type") != "application/json" || string(body) != `{"a":1}` || got.Header.Get("Accept-Encoding") != "" {
+	if got.URL.Query().Encode() != "fixed=1" || got.Header.Get("X-Key") != "secret value" || got.Header.Get("Content-Type") != "application/json" ||
+		got.Header.Get("User-Agent") != "slipbox" || string(body) != `{"a":1}` || got.Header.Get("Accept-Encoding") != "" {
 		t.Errorf("the service got %+v", got)
 	}
 	transport, ok := c.http.Transport.(*http.Transport)
@@ -216,41 +192,28 @@ func TestDoChecksTheAddress(t *testing.T) {
 	}
 }
 
-// Redirects stay on the host: not to another one, which may be allowed or not, and not to an address of this network.
+// A redirect is an answer: it is followed nowhere.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	_, other, asked := serve(t, func(http.ResponseWriter, *http.Request) {})
-	var number string
-	number, _, _ = serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if to := r.URL.Query().Get("to"); to != "" {
-			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
-			return
-		}
-		_, _ = io.WriteString(w, r.Method+" here")
+	number, _, here := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusTemporaryRedirect)
 	})
 	c := New(Config{Allow: parse(t, "127.0.0.1", "localhost")})
-	for _, to := range []string{other, "http://169.254.169.254/", "http://[::1]/", "//localhost/", "file:///etc/passwd", "https://" + strings.TrimPrefix(number, "http://"), "http://u:p@" + strings.TrimPrefix(number, "http://"), "/?to=/%3Fto=/%3Fto=/"} {
-		if to == "/?to=/%3Fto=/%3Fto=/" {
-			to = "/?" + url.Values{"to": {"/?" + url.Values{"to": {"/?" + url.Values{"to": {"/?to=/"}}.Encode()}}.Encode()}}.Encode()
-		}
-		_, err := c.Do(t.Context(), request(number+"/?"+url.Values{"to": {to}}.Encode(), Hosts{}))
-		if !fault.Is(err, fault.Invalid) {
-			t.Errorf("a redirect to %s: %v", to, err)
+	for i, to := range []string{other, "http://169.254.169.254/", "//localhost/", "file:///etc/passwd", "/there"} {
+		status, err := c.Do(t.Context(), request(number+"/?"+url.Values{"to": {to}}.Encode(), Hosts{}))
+		if err != nil || status != http.StatusTemporaryRedirect || int(here.Load()) != i+1 {
+			t.Errorf("a redirect to %s: %d, %v", to, status, err)
 		}
 	}
 	if asked.Load() != 0 {
 		t.Error("a redirect was followed to another host")
 	}
-	out, err := c.Do(t.Context(), request(number+"/?to=/there", Hosts{}))
-	if err != nil || string(out.Body) != "POST here" {
-		t.Errorf("a redirect on the host: %s, %v", out.Body, err)
-	}
 }
 
-// An answer has bounds: of time, of size, of its headers, and nothing is unpacked.
+// A request has bounds: of time and of the headers of its answer, which is not read.
 func TestDoBounds(t *testing.T) {
 	t.Parallel()
-	var sent atomic.Int64
 	number, _, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/hangs":
@@ -259,46 +222,23 @@ func TestDoBounds(t *testing.T) {
 			_, _ = io.WriteString(w, "begin")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		case "/huge":
-			part := bytes.Repeat([]byte("x"), 64<<10)
-			for range 1_600 { // 100 MiB
-				n, err := w.Write(part)
-				sent.Add(int64(n))
-				if err != nil {
-					return
-				}
-			}
-		case "/bomb":
-			w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(w)
-			_, _ = z.Write(make([]byte, 10<<20))
-			_ = z.Close()
 		case "/headers":
 			w.Header().Set("X-Long", strings.Repeat("x", 1<<20))
-		case "/exact":
-			_, _ = w.Write(make([]byte, 1<<10))
 		case "/breaks":
-			w.Header().Set("Content-Length", "100")
-			_, _ = io.WriteString(w, "half")
 			panic(http.ErrAbortHandler)
 		}
 	})
 	c := New(Config{Allow: parse(t, "127.0.0.1")})
-	for path, want := range map[string]string{
-		"/hangs": "did not answer within", "/hangs-later": "did not answer within", "/huge": "more than 1024 bytes", "/bomb": "compressed", "/headers": "broke off", "/breaks": "broke off",
-	} {
+	for path, want := range map[string]string{"/hangs": "did not answer within", "/headers": "broke off", "/breaks": "broke off"} {
 		r := request(number+path, Hosts{})
-		if strings.HasPrefix(path, "/hangs") {
+		if path == "/hangs" {
 			r.Timeout = 50 * time.Millisecond
 		}
 		_, err := c.Do(t.Context(), r)
 		wantFailure(t, err, want)
 	}
-	if n := sent.Load(); n > 32<<20 {
-		t.Errorf("%d bytes of the huge answer were sent", n)
-	}
-	if out, err := c.Do(t.Context(), request(number+"/exact", Hosts{})); err != nil || len(out.Body) != 1<<10 {
-		t.Errorf("an answer of the largest size: %d bytes, %v", len(out.Body), err)
+	if status, err := c.Do(t.Context(), request(number+"/hangs-later", Hosts{})); err != nil || status != http.StatusOK {
+		t.Errorf("an answer that does not end: %d, %v", status, err)
 	}
 	_, err := c.Do(t.Context(), request("http://127.0.0.1:1/", Hosts{}))
 	wantFailure(t, err, "no connection")

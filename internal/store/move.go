@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 17
+const MoveSchema = 18
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -155,7 +155,7 @@ var tables = []*Table{
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
 	{Name: "attachments", Key: 3, owner: "collection", mentions: "home", Columns: parseColumns("tenant:id collection:id block:id home:id label:text mode:text at:time")},
 	{Name: "snapshots", Key: 3, owner: "collection", Columns: parseColumns("tenant:id collection:id name:text revision:int created_at:time")},
-	{Name: "tools", Key: 2, Columns: parseColumns("tenant:id id:id name:text spec:json secrets:bytes created_at:time updated_at:time")},
+	{Name: "tools", Key: 2, Columns: parseColumns("tenant:id id:id name:text spec:json created_at:time updated_at:time")},
 	{Name: "webhooks", Key: 2, Columns: parseColumns("tenant:id id:id collection:id url:text events:json secrets:bytes created_at:time updated_at:time")},
 	{Name: "deliveries", Key: 3, Columns: parseColumns(`tenant:id webhook:id id:id collection:id revision:int event:text state:text attempts:int status:int error:text
  created_at:time updated_at:time next_at:time?`)},

@@ -47,18 +47,18 @@ func (ob *observed) AgentByRef(ctx context.Context, s tenant.Scope, ref string) 
 	return ob.Store.AgentByRef(ctx, s, ref)
 }
 
-// AttachHTTPTool implements Store.
-func (ob *observed) AttachHTTPTool(ctx context.Context, s tenant.Scope, collection uuid.UUID, tool uuid.UUID, audit memory.AuditEntry) (err error) {
-	ctx, finish := ob.begin(ctx, "AttachHTTPTool", s.Tenant(), collection)
+// AttachOwnTool implements Store.
+func (ob *observed) AttachOwnTool(ctx context.Context, s tenant.Scope, collection uuid.UUID, tool uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "AttachOwnTool", s.Tenant(), collection)
 	defer finish(&err)
-	return ob.Store.AttachHTTPTool(ctx, s, collection, tool, audit)
+	return ob.Store.AttachOwnTool(ctx, s, collection, tool, audit)
 }
 
-// AttachedHTTPTools implements Store.
-func (ob *observed) AttachedHTTPTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out1 []memory.HTTPTool, err error) {
-	ctx, finish := ob.begin(ctx, "AttachedHTTPTools", s.Tenant(), collection)
+// AttachedOwnTools implements Store.
+func (ob *observed) AttachedOwnTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out1 []memory.OwnTool, err error) {
+	ctx, finish := ob.begin(ctx, "AttachedOwnTools", s.Tenant(), collection)
 	defer finish(&err)
-	return ob.Store.AttachedHTTPTools(ctx, s, collection)
+	return ob.Store.AttachedOwnTools(ctx, s, collection)
 }
 
 // Attachments implements Store.
@@ -152,13 +152,6 @@ func (ob *observed) CreateAgent(ctx context.Context, s tenant.Scope, a tenant.Ag
 	return ob.Store.CreateAgent(ctx, s, a)
 }
 
-// CreateHTTPTool implements Store.
-func (ob *observed) CreateHTTPTool(ctx context.Context, s tenant.Scope, t memory.HTTPTool, audit memory.AuditEntry) (out1 memory.HTTPTool, err error) {
-	ctx, finish := ob.begin(ctx, "CreateHTTPTool", s.Tenant(), uuid.Nil)
-	defer finish(&err)
-	return ob.Store.CreateHTTPTool(ctx, s, t, audit)
-}
-
 // CreateKey implements Store.
 func (ob *observed) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit memory.AuditEntry) (err error) {
 	ctx, finish := ob.begin(ctx, "CreateKey", s.Tenant(), uuid.Nil)
@@ -171,6 +164,13 @@ func (ob *observed) CreateOperatorKey(ctx context.Context, op tenant.Operator, k
 	ctx, finish := ob.begin(ctx, "CreateOperatorKey", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.CreateOperatorKey(ctx, op, k)
+}
+
+// CreateOwnTool implements Store.
+func (ob *observed) CreateOwnTool(ctx context.Context, s tenant.Scope, t memory.OwnTool, audit memory.AuditEntry) (out1 memory.OwnTool, err error) {
+	ctx, finish := ob.begin(ctx, "CreateOwnTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateOwnTool(ctx, s, t, audit)
 }
 
 // CreateSnapshot implements Store.
@@ -208,11 +208,11 @@ func (ob *observed) DeleteCollection(ctx context.Context, s tenant.Scope, collec
 	return ob.Store.DeleteCollection(ctx, s, collection, materialise, audit)
 }
 
-// DeleteHTTPTool implements Store.
-func (ob *observed) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (err error) {
-	ctx, finish := ob.begin(ctx, "DeleteHTTPTool", s.Tenant(), uuid.Nil)
+// DeleteOwnTool implements Store.
+func (ob *observed) DeleteOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteOwnTool", s.Tenant(), uuid.Nil)
 	defer finish(&err)
-	return ob.Store.DeleteHTTPTool(ctx, s, id, audit)
+	return ob.Store.DeleteOwnTool(ctx, s, id, audit)
 }
 
 // DeleteSnapshot implements Store.
@@ -243,11 +243,11 @@ func (ob *observed) Deliveries(ctx context.Context, s tenant.Scope, q memory.Del
 	return ob.Store.Deliveries(ctx, s, q)
 }
 
-// DetachHTTPTool implements Store.
-func (ob *observed) DetachHTTPTool(ctx context.Context, s tenant.Scope, collection uuid.UUID, tool uuid.UUID, audit memory.AuditEntry) (err error) {
-	ctx, finish := ob.begin(ctx, "DetachHTTPTool", s.Tenant(), collection)
+// DetachOwnTool implements Store.
+func (ob *observed) DetachOwnTool(ctx context.Context, s tenant.Scope, collection uuid.UUID, tool uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DetachOwnTool", s.Tenant(), collection)
 	defer finish(&err)
-	return ob.Store.DetachHTTPTool(ctx, s, collection, tool, audit)
+	return ob.Store.DetachOwnTool(ctx, s, collection, tool, audit)
 }
 
 // DropParts implements Store.
@@ -311,13 +311,6 @@ func (ob *observed) FlattenLineage(ctx context.Context, s tenant.Scope, collecti
 	ctx, finish := ob.begin(ctx, "FlattenLineage", s.Tenant(), collection)
 	defer finish(&err)
 	return ob.Store.FlattenLineage(ctx, s, collection)
-}
-
-// HTTPTool implements Store.
-func (ob *observed) HTTPTool(ctx context.Context, s tenant.Scope, ref string) (out1 memory.HTTPTool, err error) {
-	ctx, finish := ob.begin(ctx, "HTTPTool", s.Tenant(), uuid.Nil)
-	defer finish(&err)
-	return ob.Store.HTTPTool(ctx, s, ref)
 }
 
 // Heartbeat implements Store.
@@ -390,13 +383,6 @@ func (ob *observed) ListCollections(ctx context.Context, s tenant.Scope, q memor
 	return ob.Store.ListCollections(ctx, s, q)
 }
 
-// ListHTTPTools implements Store.
-func (ob *observed) ListHTTPTools(ctx context.Context, s tenant.Scope, after string, limit int) (out1 []memory.HTTPTool, err error) {
-	ctx, finish := ob.begin(ctx, "ListHTTPTools", s.Tenant(), uuid.Nil)
-	defer finish(&err)
-	return ob.Store.ListHTTPTools(ctx, s, after, limit)
-}
-
 // ListJobs implements Store.
 func (ob *observed) ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) (out1 []memory.Job, err error) {
 	ctx, finish := ob.begin(ctx, "ListJobs", s.Tenant(), uuid.Nil)
@@ -423,6 +409,13 @@ func (ob *observed) ListOperatorKeys(ctx context.Context, op tenant.Operator, af
 	ctx, finish := ob.begin(ctx, "ListOperatorKeys", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.ListOperatorKeys(ctx, op, after, limit)
+}
+
+// ListOwnTools implements Store.
+func (ob *observed) ListOwnTools(ctx context.Context, s tenant.Scope, after string, limit int) (out1 []memory.OwnTool, err error) {
+	ctx, finish := ob.begin(ctx, "ListOwnTools", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.ListOwnTools(ctx, s, after, limit)
 }
 
 // ListReviews implements Store.
@@ -500,6 +493,13 @@ func (ob *observed) OpenView(ctx context.Context, s tenant.Scope, ref string, at
 	ctx, finish := ob.begin(ctx, "OpenView", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.OpenView(ctx, s, ref, at)
+}
+
+// OwnTool implements Store.
+func (ob *observed) OwnTool(ctx context.Context, s tenant.Scope, ref string) (out1 memory.OwnTool, err error) {
+	ctx, finish := ob.begin(ctx, "OwnTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.OwnTool(ctx, s, ref)
 }
 
 // Parts implements Store.
@@ -670,13 +670,6 @@ func (ob *observed) UpdateCollection(ctx context.Context, s tenant.Scope, collec
 	return ob.Store.UpdateCollection(ctx, s, collection, audit, fn)
 }
 
-// UpdateHTTPTool implements Store.
-func (ob *observed) UpdateHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.HTTPTool) error) (out1 memory.HTTPTool, err error) {
-	ctx, finish := ob.begin(ctx, "UpdateHTTPTool", s.Tenant(), uuid.Nil)
-	defer finish(&err)
-	return ob.Store.UpdateHTTPTool(ctx, s, id, audit, fn)
-}
-
 // UpdateKey implements Store.
 func (ob *observed) UpdateKey(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*auth.Key) error) (out1 auth.Key, err error) {
 	ctx, finish := ob.begin(ctx, "UpdateKey", s.Tenant(), uuid.Nil)
@@ -689,6 +682,13 @@ func (ob *observed) UpdateOperatorKey(ctx context.Context, op tenant.Operator, i
 	ctx, finish := ob.begin(ctx, "UpdateOperatorKey", uuid.Nil, uuid.Nil)
 	defer finish(&err)
 	return ob.Store.UpdateOperatorKey(ctx, op, id, fn)
+}
+
+// UpdateOwnTool implements Store.
+func (ob *observed) UpdateOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.OwnTool) error) (out1 memory.OwnTool, err error) {
+	ctx, finish := ob.begin(ctx, "UpdateOwnTool", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.UpdateOwnTool(ctx, s, id, audit, fn)
 }
 
 // UpdateTenant implements Store.

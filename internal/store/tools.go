@@ -15,29 +15,26 @@ import (
 
 // ToolRows are the rows of tools.
 type ToolRows interface {
-	ToolByID(ctx context.Context, tenantID, id uuid.UUID) (t memory.HTTPTool, ok bool, err error)
-	ToolByName(ctx context.Context, tenantID uuid.UUID, name string) (t memory.HTTPTool, ok bool, err error)
+	ToolByID(ctx context.Context, tenantID, id uuid.UUID) (t memory.OwnTool, ok bool, err error)
+	ToolByName(ctx context.Context, tenantID uuid.UUID, name string) (t memory.OwnTool, ok bool, err error)
 	// ToolsAfter lists tools by name, after a name. Limit 0: all.
-	ToolsAfter(ctx context.Context, tenantID uuid.UUID, name string, limit int) ([]memory.HTTPTool, error)
+	ToolsAfter(ctx context.Context, tenantID uuid.UUID, name string, limit int) ([]memory.OwnTool, error)
 	// ToolsOf lists the tools that a collection shows, by name.
-	ToolsOf(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.HTTPTool, error)
+	ToolsOf(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.OwnTool, error)
 	// InsertTool returns Exists when the name is taken. spec is the encoded one.
-	InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.HTTPTool, spec string) error
-	// UpdateTool writes spec, secrets and the time.
-	UpdateTool(ctx context.Context, tenantID uuid.UUID, t memory.HTTPTool, spec string) error
+	InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.OwnTool, spec string) error
+	// UpdateTool writes the spec and the time.
+	UpdateTool(ctx context.Context, tenantID uuid.UUID, t memory.OwnTool, spec string) error
 	// DeleteTool deletes a tool, and the attachments to collections that have expired.
 	DeleteTool(ctx context.Context, tenantID, id uuid.UUID) error
 }
 
 // ToolColumns are the columns of tools t that ScanTool reads.
-const ToolColumns = "t.id, t.name, t.spec, t.secrets, t.created_at, t.updated_at"
+const ToolColumns = "t.id, t.name, t.spec, t.created_at, t.updated_at"
 
 // ScanTool reads ToolColumns.
-func ScanTool(row Scanner) (t memory.HTTPTool, err error) {
-	err = row.Scan(&t.ID, &t.Name, JSON(&t.Spec), &t.Secrets, Time(&t.CreatedAt), Time(&t.UpdatedAt))
-	if len(t.Secrets) == 0 {
-		t.Secrets = nil
-	}
+func ScanTool(row Scanner) (t memory.OwnTool, err error) {
+	err = row.Scan(&t.ID, &t.Name, JSON(&t.Spec), Time(&t.CreatedAt), Time(&t.UpdatedAt))
 	return t, err
 }
 
@@ -47,7 +44,7 @@ func ToolTaken(name string) error {
 }
 
 // encodeSpec encodes what a tool does. Each text in it can be stored by both engines.
-func encodeSpec(t *memory.HTTPTool) (string, error) {
+func encodeSpec(t *memory.OwnTool) (string, error) {
 	if !json.Valid(t.Spec.Parameters) {
 		return "", fault.InvalidField("parameters", "is no JSON")
 	}
@@ -62,7 +59,7 @@ func encodeSpec(t *memory.HTTPTool) (string, error) {
 }
 
 // findTool finds a tool by id or name.
-func findTool(ctx context.Context, q ToolRows, s tenant.Scope, ref string) (t memory.HTTPTool, err error) {
+func findTool(ctx context.Context, q ToolRows, s tenant.Scope, ref string) (t memory.OwnTool, err error) {
 	var ok bool
 	if id, e := uuid.Parse(ref); e == nil {
 		t, ok, err = q.ToolByID(ctx, s.Tenant(), id)
@@ -75,8 +72,8 @@ func findTool(ctx context.Context, q ToolRows, s tenant.Scope, ref string) (t me
 	return t, err
 }
 
-// CreateHTTPTool implements memory.HTTPToolStore.
-func (b *Base) CreateHTTPTool(ctx context.Context, s tenant.Scope, t memory.HTTPTool, audit memory.AuditEntry) (memory.HTTPTool, error) {
+// CreateOwnTool implements memory.OwnToolStore.
+func (b *Base) CreateOwnTool(ctx context.Context, s tenant.Scope, t memory.OwnTool, audit memory.AuditEntry) (memory.OwnTool, error) {
 	if err := s.Check(); err != nil {
 		return t, err
 	}
@@ -111,8 +108,8 @@ func auditTool(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, aud
 	return writeAudit(ctx, q, s, now, audit)
 }
 
-// HTTPTool implements memory.HTTPToolStore.
-func (b *Base) HTTPTool(ctx context.Context, s tenant.Scope, ref string) (t memory.HTTPTool, err error) {
+// OwnTool implements memory.OwnToolStore.
+func (b *Base) OwnTool(ctx context.Context, s tenant.Scope, ref string) (t memory.OwnTool, err error) {
 	if err := s.Check(); err != nil {
 		return t, err
 	}
@@ -123,8 +120,8 @@ func (b *Base) HTTPTool(ctx context.Context, s tenant.Scope, ref string) (t memo
 	return t, err
 }
 
-// ListHTTPTools implements memory.HTTPToolStore.
-func (b *Base) ListHTTPTools(ctx context.Context, s tenant.Scope, after string, limit int) (out []memory.HTTPTool, err error) {
+// ListOwnTools implements memory.OwnToolStore.
+func (b *Base) ListOwnTools(ctx context.Context, s tenant.Scope, after string, limit int) (out []memory.OwnTool, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -135,8 +132,8 @@ func (b *Base) ListHTTPTools(ctx context.Context, s tenant.Scope, after string, 
 	return out, err
 }
 
-// UpdateHTTPTool implements memory.HTTPToolStore.
-func (b *Base) UpdateHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.HTTPTool) error) (t memory.HTTPTool, err error) {
+// UpdateOwnTool implements memory.OwnToolStore.
+func (b *Base) UpdateOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.OwnTool) error) (t memory.OwnTool, err error) {
 	if err := s.Check(); err != nil {
 		return t, err
 	}
@@ -163,8 +160,8 @@ func (b *Base) UpdateHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID,
 	return t, err
 }
 
-// DeleteHTTPTool implements memory.HTTPToolStore.
-func (b *Base) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error {
+// DeleteOwnTool implements memory.OwnToolStore.
+func (b *Base) DeleteOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -192,8 +189,8 @@ func (b *Base) DeleteHTTPTool(ctx context.Context, s tenant.Scope, id uuid.UUID,
 	})
 }
 
-// AttachedHTTPTools implements memory.HTTPToolStore.
-func (b *Base) AttachedHTTPTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out []memory.HTTPTool, err error) {
+// AttachedOwnTools implements memory.OwnToolStore.
+func (b *Base) AttachedOwnTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out []memory.OwnTool, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -207,8 +204,8 @@ func (b *Base) AttachedHTTPTools(ctx context.Context, s tenant.Scope, collection
 	return out, err
 }
 
-// AttachHTTPTool implements memory.HTTPToolStore.
-func (b *Base) AttachHTTPTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
+// AttachOwnTool implements memory.OwnToolStore.
+func (b *Base) AttachOwnTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -237,8 +234,8 @@ func attachTool(ctx context.Context, q Session, s tenant.Scope, a memory.Attachm
 	return putAttachment(ctx, q, s, a, now)
 }
 
-// DetachHTTPTool implements memory.HTTPToolStore.
-func (b *Base) DetachHTTPTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
+// DetachOwnTool implements memory.OwnToolStore.
+func (b *Base) DetachOwnTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
 	if err := s.Check(); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ type Tenant struct {
 	Name   string
 	State  State
 	Limits Limits
-	// AllowedHosts are the public hosts that its tools may reach, separated by commas; "*": all; "": none.
+	// AllowedHosts are the public hosts that its webhooks may reach, separated by commas; "*": all; "": none.
 	AllowedHosts string
 	CreatedAt    time.Time
 }

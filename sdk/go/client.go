@@ -484,6 +484,59 @@ func (c *Client) StreamChat(ctx context.Context, ref CollectionRef, in ChatReque
 	}
 }
 
+// PostEvent makes an agent act now, and returns the run when it has ended or requires action.
+func (c *Client) PostEvent(ctx context.Context, ref CollectionRef, in EventInput, options ...Option) (Run, error) {
+	in.Wait = new(EventInputWaitDone)
+	text, status, err := c.body(ctx, write(within(http.MethodPost, in, options, ref, "events")))
+	if err != nil {
+		return Run{}, err
+	}
+	if status != http.StatusAccepted {
+		var run Run
+		if err := json.Unmarshal(text, &run); err != nil {
+			return run, err
+		}
+		return c.settled(ctx, ref, run)
+	}
+	var accepted EventAccepted
+	if err := json.Unmarshal(text, &accepted); err != nil {
+		return Run{}, err
+	}
+	if accepted.Run == nil || accepted.Job == nil {
+		return Run{}, errors.New("slipbox: an event for later has no run yet: post it with Do")
+	}
+	if _, err := c.WaitForJob(ctx, accepted.Job.ID); err != nil {
+		return Run{}, err
+	}
+	return c.GetRun(ctx, ref, *accepted.Run)
+}
+
+// PostResults answers calls of a run, and returns the run when it has ended or requires action again.
+func (c *Client) PostResults(ctx context.Context, ref CollectionRef, run string, results []CallResult, options ...Option) (Run, error) {
+	in := CallResults{Results: results, Wait: new(CallResultsWaitDone)}
+	now, err := call[Run](ctx, c, read(within(http.MethodPost, in, options, ref, "runs", run, "results")))
+	if err != nil {
+		return now, err
+	}
+	return c.settled(ctx, ref, now)
+}
+
+// GetRun reads a run of an agent.
+func (c *Client) GetRun(ctx context.Context, ref CollectionRef, run string, options ...Option) (Run, error) {
+	return call[Run](ctx, c, within(http.MethodGet, nil, options, ref, "runs", run))
+}
+
+// settled returns a run when its job has ended.
+func (c *Client) settled(ctx context.Context, ref CollectionRef, run Run) (Run, error) {
+	if run.Job == nil || run.State != RunStateQueued && run.State != RunStateRunning {
+		return run, nil
+	}
+	if _, err := c.WaitForJob(ctx, *run.Job); err != nil {
+		return run, err
+	}
+	return c.GetRun(ctx, ref, run.ID)
+}
+
 // ListJobs lists jobs, newest first.
 func (c *Client) ListJobs(ctx context.Context, options ...Option) iter.Seq2[Job, error] {
 	return list[Job](ctx, c, request(http.MethodGet, nil, options, "jobs"))

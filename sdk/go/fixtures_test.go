@@ -289,6 +289,8 @@ type arguments struct {
 	ref             slipbox.CollectionRef
 	external        slipbox.External
 	note, job, name string
+	run             string
+	results         []slipbox.CallResult
 	erase           bool
 	after           int64
 	body            json.RawMessage
@@ -322,6 +324,10 @@ func read(c testCase) (arguments, error) {
 			into(raw, &a.note)
 		case "job":
 			into(raw, &a.job)
+		case "run":
+			into(raw, &a.run)
+		case "results":
+			into(raw, &a.results)
 		case "notes":
 			into(raw, &a.notes)
 		case "method":
@@ -429,6 +435,15 @@ var operations = map[string]operation{
 	}),
 	"followChanges": all(func(ctx context.Context, c *slipbox.Client, a arguments) iter.Seq2[slipbox.Change, error] {
 		return c.FollowChanges(ctx, a.ref, a.after)
+	}),
+	"postEvent": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.EventInput) (slipbox.Run, error) {
+		return c.PostEvent(ctx, a.ref, in, a.options...)
+	}),
+	"postResults": with(func(ctx context.Context, c *slipbox.Client, a arguments, _ none) (slipbox.Run, error) {
+		return c.PostResults(ctx, a.ref, a.run, a.results, a.options...)
+	}),
+	"getRun": with(func(ctx context.Context, c *slipbox.Client, a arguments, _ none) (slipbox.Run, error) {
+		return c.GetRun(ctx, a.ref, a.run, a.options...)
 	}),
 	"createNote": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.NoteInput) (slipbox.NoteCreated, error) {
 		return c.CreateNote(ctx, a.ref, in, a.options...)

@@ -2,6 +2,7 @@ package slipbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -46,6 +47,56 @@ func readme(ctx context.Context) error {
 		fmt.Println(problem.Status, problem.Code)
 	}
 	return nil
+}
+
+// loop is the second piece of code of README.md.
+func loop(ctx context.Context, client *slipbox.Client, otto slipbox.Named, tools map[string]func(json.RawMessage) string) (slipbox.Run, error) {
+	run, err := client.PostEvent(ctx, otto, slipbox.EventInput{Content: new("How is the weather in Lisbon?")})
+	for err == nil && run.State == slipbox.RunStateRequiresAction {
+		var results []slipbox.CallResult
+		for _, call := range run.RequiredCalls {
+			if call.Answer == slipbox.CallAnswerApproval { // a tool of the gateway waits for a person
+				results = append(results, slipbox.CallResult{Call: call.ID, Approve: new(true)})
+				continue
+			}
+			text := tools[call.Tool](call.Arguments) // your own function
+			results = append(results, slipbox.CallResult{Call: call.ID, Result: &text})
+		}
+		run, err = client.PostResults(ctx, otto, run.ID, results)
+	}
+	return run, err
+}
+
+// The loop of README.md runs: the gateway's agent waits for approvals, and has a tool that its caller runs.
+func TestReadmeLoop(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("readme_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(source), "func(json.RawMessage) string) (slipbox.Run, error) {\n")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	if body = strings.TrimPrefix(strings.ReplaceAll(body, "\n\t", "\n"), "\t"); !strings.Contains(string(page), "```go\n"+body+"\n```\n") {
+		t.Errorf("README.md lacks\n%s", body)
+	}
+
+	ctx := t.Context()
+	client, err := slipbox.New(slipbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := slipbox.CollectionInput{Name: "readme-loop", Policy: new("memgpt"), PolicyConfig: map[string]any{"approve": []string{"conversation_search", "send_message"}}}
+	if _, err := client.CreateCollection(ctx, agent); err != nil {
+		t.Fatal(err)
+	}
+	run, err := loop(ctx, client, "readme-loop", nil)
+	if err != nil || run.State != slipbox.RunStateDone || len(run.Steps) == 0 {
+		t.Errorf("%+v, %v", run, err)
+	}
 }
 
 func TestReadme(t *testing.T) {

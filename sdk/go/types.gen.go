@@ -16,6 +16,18 @@ const (
 	BlockAttachModeRw BlockAttachMode = "rw"
 )
 
+// Defines values for CallAnswer.
+const (
+	CallAnswerApproval CallAnswer = "approval"
+	CallAnswerResult   CallAnswer = "result"
+)
+
+// Defines values for CallResultsWait.
+const (
+	CallResultsWaitDone CallResultsWait = "done"
+	CallResultsWaitNone CallResultsWait = "none"
+)
+
 // Defines values for ChangeKind.
 const (
 	ChangeKindAdded   ChangeKind = "added"
@@ -87,24 +99,6 @@ const (
 const (
 	ForgetModeRandom    ForgetMode = "random"
 	ForgetModeThreshold ForgetMode = "threshold"
-)
-
-// Defines values for HTTPToolInputMethod.
-const (
-	HTTPToolInputMethodDELETE HTTPToolInputMethod = "DELETE"
-	HTTPToolInputMethodGET    HTTPToolInputMethod = "GET"
-	HTTPToolInputMethodPATCH  HTTPToolInputMethod = "PATCH"
-	HTTPToolInputMethodPOST   HTTPToolInputMethod = "POST"
-	HTTPToolInputMethodPUT    HTTPToolInputMethod = "PUT"
-)
-
-// Defines values for HTTPToolPatchMethod.
-const (
-	HTTPToolPatchMethodDELETE HTTPToolPatchMethod = "DELETE"
-	HTTPToolPatchMethodGET    HTTPToolPatchMethod = "GET"
-	HTTPToolPatchMethodPATCH  HTTPToolPatchMethod = "PATCH"
-	HTTPToolPatchMethodPOST   HTTPToolPatchMethod = "POST"
-	HTTPToolPatchMethodPUT    HTTPToolPatchMethod = "PUT"
 )
 
 // Defines values for HealthStatus.
@@ -360,12 +354,13 @@ const (
 
 // Defines values for RunState.
 const (
-	RunStateCancelled RunState = "cancelled"
-	RunStateDone      RunState = "done"
-	RunStateFailed    RunState = "failed"
-	RunStateQueued    RunState = "queued"
-	RunStateRunning   RunState = "running"
-	RunStateWaiting   RunState = "waiting"
+	RunStateCancelled      RunState = "cancelled"
+	RunStateDone           RunState = "done"
+	RunStateExpired        RunState = "expired"
+	RunStateFailed         RunState = "failed"
+	RunStateQueued         RunState = "queued"
+	RunStateRequiresAction RunState = "requires_action"
+	RunStateRunning        RunState = "running"
 )
 
 // Defines values for Scope.
@@ -393,16 +388,17 @@ const (
 
 // Defines values for StopReason.
 const (
-	StopReasonApproval     StopReason = "approval"
-	StopReasonBudget       StopReason = "budget"
-	StopReasonCancelled    StopReason = "cancelled"
-	StopReasonDeadline     StopReason = "deadline"
-	StopReasonError        StopReason = "error"
-	StopReasonLoop         StopReason = "loop"
-	StopReasonMaxSteps     StopReason = "max_steps"
-	StopReasonNoHeartbeat  StopReason = "no_heartbeat"
-	StopReasonTerminalTool StopReason = "terminal_tool"
-	StopReasonText         StopReason = "text"
+	StopReasonBudget         StopReason = "budget"
+	StopReasonCancelled      StopReason = "cancelled"
+	StopReasonDeadline       StopReason = "deadline"
+	StopReasonError          StopReason = "error"
+	StopReasonExpired        StopReason = "expired"
+	StopReasonLoop           StopReason = "loop"
+	StopReasonMaxSteps       StopReason = "max_steps"
+	StopReasonNoHeartbeat    StopReason = "no_heartbeat"
+	StopReasonRequiresAction StopReason = "requires_action"
+	StopReasonTerminalTool   StopReason = "terminal_tool"
+	StopReasonText           StopReason = "text"
 )
 
 // Defines values for SummaryNoteAnalyst.
@@ -447,12 +443,6 @@ const (
 // Defines values for ToolType.
 const (
 	ToolTypeFunction ToolType = "function"
-)
-
-// Defines values for ToolApproval.
-const (
-	ToolApprovalAlways ToolApproval = "always"
-	ToolApprovalNever  ToolApproval = "never"
 )
 
 // Defines values for WebhookEvent.
@@ -571,34 +561,6 @@ type AgentList struct {
 //
 // Examples: 2026-03-01T09:30:00Z
 type AnyTime = string
-
-// Approval defines model for Approval.
-type Approval struct {
-	Arguments json.RawMessage `json:"arguments"`
-	CreatedAt time.Time       `json:"created_at"`
-
-	// ID Also the id of its review, and of its step.
-	ID  string `json:"id"`
-	Run string `json:"run"`
-
-	// State `open`, `approved` and `rejected` are proposals; `applied` and `undone` are risky
-	// changes that were made without asking.
-	State ReviewState `json:"state"`
-	Tool  string      `json:"tool"`
-}
-
-// ApprovalDecision defines model for ApprovalDecision.
-type ApprovalDecision struct {
-	Approve bool `json:"approve"`
-
-	// Reason Told to the model when the call is denied.
-	Reason *string `json:"reason,omitempty"`
-}
-
-// ApprovalList defines model for ApprovalList.
-type ApprovalList struct {
-	Items []Approval `json:"items"`
-}
 
 // AsOf Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. Several collections are read at a time, or at a snapshot that each has by this name.
 //
@@ -814,6 +776,33 @@ type BulkSummary struct {
 	Existing *int `json:"existing,omitempty"`
 	Failed   int  `json:"failed"`
 }
+
+// CallAnswer `result`: the caller runs the tool. `approval`: a tool of the gateway waits to be allowed (`policy_config.approve`).
+type CallAnswer string
+
+// CallResult For a call whose `answer` is `result`, either `result` or `error`. For one whose `answer` is `approval`, `approve`, and `error`
+// as the reason of a denial.
+type CallResult struct {
+	Approve *bool  `json:"approve,omitempty"`
+	Call    string `json:"call"`
+
+	// Error Why the tool failed, or the call is denied. The model reads it.
+	Error *string `json:"error,omitempty"`
+
+	// Result What the tool returned: text, or JSON as text. The model sees as much as of other results.
+	Result *string `json:"result,omitempty"`
+}
+
+// CallResults defines model for CallResults.
+type CallResults struct {
+	Results []CallResult `json:"results"`
+
+	// Wait `done`: answer when the run has ended or waits again. Default `none`.
+	Wait *CallResultsWait `json:"wait,omitempty"`
+}
+
+// CallResultsWait `done`: answer when the run has ended or waits again. Default `none`.
+type CallResultsWait string
 
 // Change What one changeset did.
 type Change struct {
@@ -1807,120 +1796,6 @@ type GraphNode struct {
 	// waits.
 	State NoteState `json:"state"`
 	Tags  []string  `json:"tags"`
-}
-
-// HTTPTool defines model for HTTPTool.
-type HTTPTool struct {
-	// Approval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
-	Approval ToolApproval `json:"approval"`
-
-	// Attached Collections that it is attached to, as far as the caller reaches them.
-	Attached    []string  `json:"attached"`
-	CreatedAt   time.Time `json:"created_at"`
-	Description string    `json:"description"`
-
-	// Headers With the names of secrets, as `{{name}}`.
-	Headers    map[string]string `json:"headers"`
-	ID         string            `json:"id"`
-	MaxBytes   int               `json:"max_bytes"`
-	Method     string            `json:"method"`
-	Name       string            `json:"name"`
-	Parameters json.RawMessage   `json:"parameters"`
-
-	// Secrets Names of the secrets that have a value.
-	Secrets   []string  `json:"secrets"`
-	TimeoutMs int       `json:"timeout_ms"`
-	UpdatedAt time.Time `json:"updated_at"`
-	URL       string    `json:"url"`
-}
-
-// HTTPToolInput Examples: {"description":"The weather of the next days in a city.","headers":{"Authorization":"Bearer {{weather_key}}"},"method":"GET","name":"forecast","parameters":{"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"},"secrets":{"weather_key":"2f1c9a7d40"},"url":"https://weather.example.com/forecast"}
-type HTTPToolInput struct {
-	// Approval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
-	Approval *ToolApproval `json:"approval,omitempty"`
-
-	// Description What it does and when to call it, for models.
-	Description string `json:"description"`
-
-	// Headers Values name secrets as `{{name}}`.
-	Headers map[string]string `json:"headers,omitempty"`
-
-	// MaxBytes Of an answer. Default 262,144.
-	MaxBytes *int `json:"max_bytes,omitempty"`
-
-	// Method Default POST.
-	Method *HTTPToolInputMethod `json:"method,omitempty"`
-
-	// Name By which models call it; unique in the tenant, and none of the memory tools.
-	//
-	// Examples: forecast
-	Name string `json:"name"`
-
-	// Parameters JSON schema (draft 2020-12) of the arguments, an object; default without arguments. References are to the schema
-	// itself and not recursive; nothing is loaded.
-	Parameters *json.RawMessage `json:"parameters,omitempty"`
-
-	// Secrets Secrets by name, each named by a header.
-	Secrets map[string]string `json:"secrets,omitempty"`
-
-	// TimeoutMs Of a whole call. Default 10,000.
-	TimeoutMs *int `json:"timeout_ms,omitempty"`
-
-	// URL http or https, without user, password and fragment.
-	//
-	// Examples: https://weather.example.com/forecast
-	URL string `json:"url"`
-}
-
-// HTTPToolInputMethod Default POST.
-type HTTPToolInputMethod string
-
-// HTTPToolList defines model for HTTPToolList.
-type HTTPToolList struct {
-	Items      []HTTPTool `json:"items"`
-	NextCursor *string    `json:"next_cursor,omitempty"`
-}
-
-// HTTPToolPatch defines model for HTTPToolPatch.
-type HTTPToolPatch struct {
-	// Approval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
-	Approval *ToolApproval `json:"approval,omitempty"`
-
-	// Description What it does and when to call it, for models.
-	Description *string `json:"description,omitempty"`
-
-	// Headers Values name secrets as `{{name}}`.
-	Headers map[string]string `json:"headers,omitempty"`
-
-	// MaxBytes Of an answer. Default 262,144.
-	MaxBytes *int `json:"max_bytes,omitempty"`
-
-	// Method Default POST.
-	Method *HTTPToolPatchMethod `json:"method,omitempty"`
-
-	// Parameters JSON schema (draft 2020-12) of the arguments, an object; default without arguments. References are to the schema
-	// itself and not recursive; nothing is loaded.
-	Parameters *json.RawMessage `json:"parameters,omitempty"`
-
-	// Secrets Secrets by name; `null` removes one.
-	Secrets map[string]*string `json:"secrets,omitempty"`
-
-	// TimeoutMs Of a whole call. Default 10,000.
-	TimeoutMs *int `json:"timeout_ms,omitempty"`
-
-	// URL http or https, without user, password and fragment.
-	//
-	// Examples: https://weather.example.com/forecast
-	URL *string `json:"url,omitempty"`
-}
-
-// HTTPToolPatchMethod Default POST.
-type HTTPToolPatchMethod string
-
-// HTTPToolRef defines model for HTTPToolRef.
-type HTTPToolRef struct {
-	// Tool Id or name.
-	Tool ToolName `json:"tool"`
 }
 
 // Health defines model for Health.
@@ -2935,6 +2810,55 @@ type OpenAIErrorBody struct {
 	Type string `json:"type"`
 }
 
+// OwnTool defines model for OwnTool.
+type OwnTool struct {
+	// Attached Collections that it is attached to, as far as the caller reaches them.
+	Attached    []string        `json:"attached"`
+	CreatedAt   time.Time       `json:"created_at"`
+	Description string          `json:"description"`
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Parameters  json.RawMessage `json:"parameters"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+}
+
+// OwnToolInput Examples: {"description":"The weather of the next days in a city.","name":"forecast","parameters":{"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}}
+type OwnToolInput struct {
+	// Description What it does and when to call it, for models.
+	Description string `json:"description"`
+
+	// Name By which models call it; unique in the tenant, and none of the memory tools.
+	//
+	// Examples: forecast
+	Name string `json:"name"`
+
+	// Parameters JSON schema (draft 2020-12) of the arguments, an object; default without arguments. References are to the schema
+	// itself and not recursive; nothing is loaded.
+	Parameters *json.RawMessage `json:"parameters,omitempty"`
+}
+
+// OwnToolList defines model for OwnToolList.
+type OwnToolList struct {
+	Items      []OwnTool `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// OwnToolPatch defines model for OwnToolPatch.
+type OwnToolPatch struct {
+	// Description What it does and when to call it, for models.
+	Description *string `json:"description,omitempty"`
+
+	// Parameters JSON schema (draft 2020-12) of the arguments, an object; default without arguments. References are to the schema
+	// itself and not recursive; nothing is loaded.
+	Parameters *json.RawMessage `json:"parameters,omitempty"`
+}
+
+// OwnToolRef defines model for OwnToolRef.
+type OwnToolRef struct {
+	// Tool Id or name.
+	Tool ToolName `json:"tool"`
+}
+
 // Passage The part of a long note that matches the words of the query best; absent if the note is a single passage.
 type Passage struct {
 	// End Byte after its last one.
@@ -3451,6 +3375,9 @@ type Run struct {
 	// Error Why the last try failed.
 	Error *string `json:"error,omitempty"`
 
+	// ExpiresAt In the state `requires_action`: until when it waits.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
 	// Heuristic It was answered without a model, as there is none.
 	Heuristic bool `json:"heuristic"`
 
@@ -3463,7 +3390,11 @@ type Run struct {
 	// Reply What the agent has said.
 	Reply *string `json:"reply,omitempty"`
 
-	// State `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
+	// RequiredCalls What it waits for, in the state `requires_action`; absent in a list.
+	RequiredCalls []WaitingCall `json:"required_calls,omitempty"`
+
+	// State `requires_action`: it waits for answers to `required_calls`. `expired`: they did not come within `policy_config.max_wait_seconds`;
+	// the agent reads so in its next run. A run that a fork has inherited without its end is `cancelled` there.
 	State RunState `json:"state"`
 
 	// Steps Empty in a list.
@@ -3471,7 +3402,7 @@ type Run struct {
 
 	// StopReason `terminal_tool`: the agent has spoken. `text`: the model answered without a tool. `no_heartbeat`: its last tool
 	// asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
-	// again and again. `approval`: a call waits. `error`: the model failed.
+	// again and again. `requires_action`: calls wait for the caller. `expired`: no answer came. `error`: the model failed.
 	StopReason *StopReason `json:"stop_reason,omitempty"`
 	Tokens     StepTokens  `json:"tokens"`
 	Type       EventType   `json:"type"`
@@ -3503,7 +3434,8 @@ type RunRestart struct {
 	Step int `json:"step"`
 }
 
-// RunState `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
+// RunState `requires_action`: it waits for answers to `required_calls`. `expired`: they did not come within `policy_config.max_wait_seconds`;
+// the agent reads so in its next run. A run that a fork has inherited without its end is `cancelled` there.
 type RunState string
 
 // RunStep defines model for RunStep.
@@ -3976,7 +3908,7 @@ type StepTokens struct {
 
 // StopReason `terminal_tool`: the agent has spoken. `text`: the model answered without a tool. `no_heartbeat`: its last tool
 // asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
-// again and again. `approval`: a call waits. `error`: the model failed.
+// again and again. `requires_action`: calls wait for the caller. `expired`: no answer came. `error`: the model failed.
 type StopReason string
 
 // StoredItem defines model for StoredItem.
@@ -4101,7 +4033,7 @@ type TTL = int64
 
 // Tenant defines model for Tenant.
 type Tenant struct {
-	// AllowedHosts Public hosts that its tools may reach.
+	// AllowedHosts Public hosts that its webhooks may reach.
 	AllowedHosts []string  `json:"allowed_hosts"`
 	CreatedAt    time.Time `json:"created_at"`
 	ID           string    `json:"id"`
@@ -4117,7 +4049,7 @@ type TenantState string
 
 // TenantInput defines model for TenantInput.
 type TenantInput struct {
-	// AllowedHosts Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+	// AllowedHosts Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
 	// `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
 	AllowedHosts []string `json:"allowed_hosts,omitempty"`
 
@@ -4138,7 +4070,7 @@ type TenantList struct {
 
 // TenantPatch defines model for TenantPatch.
 type TenantPatch struct {
-	// AllowedHosts Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+	// AllowedHosts Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
 	// `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
 	AllowedHosts []string `json:"allowed_hosts,omitempty"`
 
@@ -4225,11 +4157,10 @@ type Tool struct {
 // ToolType defines model for Tool.Type.
 type ToolType string
 
-// ToolApproval Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
-type ToolApproval string
-
 // ToolCall defines model for ToolCall.
 type ToolCall struct {
+	// Answer `result`: the caller runs the tool. `approval`: a tool of the gateway waits to be allowed (`policy_config.approve`).
+	Answer    CallAnswer      `json:"answer"`
 	Arguments json.RawMessage `json:"arguments"`
 	Run       string          `json:"run"`
 	Tool      string          `json:"tool"`
@@ -4324,6 +4255,24 @@ type ViewRef struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+}
+
+// WaitingCall defines model for WaitingCall.
+type WaitingCall struct {
+	// Answer `result`: the caller runs the tool. `approval`: a tool of the gateway waits to be allowed (`policy_config.approve`).
+	Answer    CallAnswer      `json:"answer"`
+	Arguments json.RawMessage `json:"arguments"`
+	CreatedAt time.Time       `json:"created_at"`
+
+	// ID Also the id of its review, and of its step.
+	ID   string `json:"id"`
+	Run  string `json:"run"`
+	Tool string `json:"tool"`
+}
+
+// WaitingCallList defines model for WaitingCallList.
+type WaitingCallList struct {
+	Items []WaitingCall `json:"items"`
 }
 
 // Webhook defines model for Webhook.

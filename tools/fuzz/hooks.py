@@ -39,6 +39,7 @@ EXTERNAL = {"user": "nora@example.com", "agent": "auth0|x", "app": "a/b", "run":
 
 with open(os.environ["FUZZ_KEPT"], encoding="utf-8") as f:
     KEPT = set(f.read().split())
+ANSWERED = sorted(k.removeprefix("answer:") for k in KEPT if k.startswith("answer:"))  # the call of a run that waits
 SCOPES = set(os.environ["FUZZ_SCOPES"].split(","))
 CALLS = open(os.environ["FUZZ_CALLS"], "a", encoding="utf-8", buffering=1)
 
@@ -84,6 +85,11 @@ def narrow(schemas):
         },
         ref("MessageInWords"),
     ]}
+    if ANSWERED:
+        answer = {"call": {"enum": ANSWERED}, "approve": {"enum": [True]}}
+        answer = {"type": "object", "additionalProperties": False, "required": ["call", "approve"], "properties": answer}
+        properties = schemas["CallResults"]["properties"]
+        properties["results"] = {"anyOf": [{"type": "array", "minItems": 1, "maxItems": 1, "items": answer}, properties["results"]]}
     knobs = {
         "k_neighbours": {"type": "integer", "minimum": 1, "maximum": 50}, "confidence_gate": {"type": "number", "minimum": 0, "maximum": 1},
         "analyst": {"enum": ["auto", "heuristic"]}, "split": {"type": "boolean"}, "max_links": {"type": "integer", "minimum": 0, "maximum": 50},

@@ -165,22 +165,17 @@ def seed_folders(settings, paged):
 
 
 def seed_tools(settings, paged):
-    """Creates tools, whose service does not answer, and attaches some."""
+    """Creates tools that callers run, and attaches some."""
     def tool(name):
         parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
-        return call("POST", "/v1/tools", {
-            "name": name, "description": "The weather in a city.", "url": "http://127.0.0.1:9/", "parameters": parameters,
-            "headers": {"Authorization": "Bearer {{key}}"}, "secrets": {"key": "a secret of the fuzz"},
-        })["id"]
+        return call("POST", "/v1/tools", {"name": name, "description": "The weather in a city.", "parameters": parameters})["id"]
 
     kept = tool("forecast")
     settings.dictionary("own_tools", [kept, "forecast"])
     settings.everywhere("path.tool", "own_tools")
-    settings.dictionary("tool_addresses", ["http://127.0.0.1:9/", "https://example.com/", "http://169.254.169.254/", "file:///etc/passwd"])
-    settings.operation("createHTTPTool", body_url="tool_addresses")
-    settings.operation("patchHTTPTool", path_tool="own_tools", body_url="tool_addresses")
+    settings.operation("patchOwnTool", path_tool="own_tools")
     settings.dictionary("tools_to_delete", [tool(f"brief-{n}") for n in range(EACH)])
-    settings.operation("deleteHTTPTool", path_tool="tools_to_delete")
+    settings.operation("deleteOwnTool", path_tool="tools_to_delete")
     settings.dictionary("tools_to_attach", [tool(f"lent-{n}") for n in range(EACH)])
     settings.operation("attachTool", path_collection="paged", body_tool="tools_to_attach")
     call("POST", f"/v1/collections/{paged}/tools/attach", {"tool": kept})
@@ -197,20 +192,22 @@ def seed_runs(settings, paged):
     settings.dictionary("runs", [done])
     settings.everywhere("path.run", "runs")
     settings.everywhere("query.run", "runs")
-    for operation_id in ("listRuns", "getRun", "listSteps", "listApprovals", "postEvent", "flushContext"):
+    for operation_id in ("listRuns", "getRun", "listSteps", "listWaitingCalls", "postEvent", "flushContext"):
         settings.operation(operation_id, path_collection="paged")
     settings.dictionary("beating", [collection("beating", policy="memgpt", policy_config={"heartbeat_minutes": 60})])
     settings.operation("pauseHeartbeats", path_collection="beating")
 
     asking = collection("asking", policy="memgpt", policy_config={"approve": ["conversation_search"]})
-    events, approvals = f"/v1/collections/{asking}/events", f"/v1/collections/{asking}/approvals"
-    runs = [call("POST", events, {"content": f"Do I live in Porto, at number {n}?"})["run"] for n in range(2 * EACH)]
-    wait_for("the approvals", lambda: len(call("GET", approvals)["items"]) == len(runs))
+    events, calls = f"/v1/collections/{asking}/events", f"/v1/collections/{asking}/calls"
+    runs = [call("POST", events, {"content": f"Do I live in Porto, at number {n}?"})["run"] for n in range(EACH + 1)]
+    wait_for("the calls", lambda: len(call("GET", calls)["items"]) == len(runs))
     settings.dictionary("asking", [asking])
     settings.dictionary("runs_to_cancel", runs[:EACH])
     settings.operation("cancelRun", path_collection="asking", path_run="runs_to_cancel")
-    settings.dictionary("approvals", [a["id"] for a in call("GET", approvals)["items"] if a["run"] in runs[EACH:]])
-    settings.operation("answerApproval", path_collection="asking", path_approval="approvals")
+    # The same answer again changes nothing, so one run serves for all.
+    settings.dictionary("run_to_answer", runs[EACH:])
+    KEPT.extend("answer:" + c["id"] for c in call("GET", calls)["items"] if c["run"] == runs[EACH])  # hooks.py answers it
+    settings.operation("postResults", path_collection="asking", path_run="run_to_answer")
     return asking
 
 

@@ -37,6 +37,7 @@ type stepper struct {
 	run    *runState
 	// publisher sends the text of this step while it is generated; nil: nobody asked for it.
 	publisher *publisher
+	expires   time.Time // of a run that waits
 }
 
 // RunStep does one step of a run, the job's: what is left of the last turn's calls, then one turn of the model and
@@ -65,30 +66,15 @@ func (st *stepper) step(ctx context.Context) error {
 	if err := st.read(ctx); err != nil {
 		return err
 	}
-	for asked := false; ; {
-		if len(st.run.pending()) > 0 {
-			if waits, err := st.runCalls(ctx); err != nil || waits {
-				return err
-			}
-			if err := st.read(ctx); err != nil {
-				return err
-			}
-		}
-		m, err := st.build(ctx)
-		if err != nil {
+	if st.run.last() == nil {
+		if err := st.closeExpired(ctx); err != nil {
 			return err
 		}
-		alerted, err := st.alert(ctx, &m)
-		if err != nil {
+	}
+	for asked := false; ; asked = true {
+		m, waits, err := st.ready(ctx)
+		if err != nil || waits {
 			return err
-		}
-		if alerted {
-			if err := st.read(ctx); err != nil {
-				return err
-			}
-			if m, err = st.build(ctx); err != nil {
-				return err
-			}
 		}
 		if why := st.run.verdict(&st.paging, st.job, st.a.clock()); why != "" {
 			return st.end(ctx, RunDone, why, "")
@@ -102,11 +88,35 @@ func (st *stepper) step(ctx context.Context) error {
 		if err := st.ask(ctx, &m); err != nil {
 			return err
 		}
-		asked = true
 		if err := st.read(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// ready runs what is left of the last turn's calls, and builds the context that follows. waits: some calls wait for the caller.
+func (st *stepper) ready(ctx context.Context) (m Main, waits bool, err error) {
+	if len(st.run.pending()) > 0 {
+		if waits, err := st.runCalls(ctx); err != nil || waits {
+			return m, waits, err
+		}
+		if err := st.read(ctx); err != nil {
+			return m, false, err
+		}
+	}
+	if m, err = st.build(ctx); err != nil {
+		return m, false, err
+	}
+
+	alerted, err := st.alert(ctx, &m)
+	if err != nil || !alerted {
+		return m, false, err
+	}
+	if err := st.read(ctx); err != nil {
+		return m, false, err
+	}
+	m, err = st.build(ctx)
+	return m, false, err
 }
 
 // read reads the run as it is committed.
@@ -176,10 +186,17 @@ func (st *stepper) stream() *memory.TurnStream {
 
 // message returns a message of the run, to be completed.
 func (st *stepper) message(role memory.Role, key, content string) memory.Note {
+	n := messageOf(st.s, st.run.event.ID, role, key, content)
+	n.Provenance.Job = &st.job.ID
+	return n
+}
+
+// messageOf returns a message of a run.
+func messageOf(s tenant.Scope, run uuid.UUID, role memory.Role, key, content string) memory.Note {
 	return memory.Note{
 		Kind: memory.KindMessage, Key: key, Content: content, Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
-		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrRun: st.run.event.ID.String()},
-		Provenance: memory.Provenance{Actor: st.s.Actor(), Job: &st.job.ID},
+		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrRun: run.String()},
+		Provenance: memory.Provenance{Actor: s.Actor()},
 	}
 }
 
@@ -205,6 +222,11 @@ func (st *stepper) hold(ctx context.Context, tx memory.Tx) error {
 
 // put writes a message once: its key says what it is.
 func (st *stepper) put(ctx context.Context, tx memory.Tx, n memory.Note) error {
+	return st.a.putOnce(ctx, st.s, tx, n)
+}
+
+// putOnce writes a message whose key says what it is; errStale when it is there.
+func (a *Service) putOnce(ctx context.Context, s tenant.Scope, tx memory.Tx, n memory.Note) error {
 	switch _, err := tx.NoteByKey(ctx, memory.KindMessage, n.Key); {
 	case err == nil:
 		return errStale
@@ -212,11 +234,11 @@ func (st *stepper) put(ctx context.Context, tx memory.Tx, n memory.Note) error {
 		return err
 	}
 	n.OccurredAt = tx.Now()
-	_, err := st.a.notes.PutDerived(ctx, st.s, tx, n)
+	_, err := a.notes.PutDerived(ctx, s, tx, n)
 	return err
 }
 
-// runCalls runs the calls of the last turn that have no result. waits reports that some wait for approval; the
+// runCalls runs the calls of the last turn that have no result. waits reports that some wait for the caller; the
 // job has ended then.
 func (st *stepper) runCalls(ctx context.Context) (waits bool, err error) {
 	turn := st.run.last()
@@ -227,28 +249,17 @@ func (st *stepper) runCalls(ctx context.Context) (waits bool, err error) {
 				return false, err
 			}
 		}
-		before := st.run.calls()
-		before = before[:slices.Index(before, c)]
-		why := st.refusal(c, before)
-		if why == "" && slices.Contains(st.paging.Approve, c.Tool) {
-			id := reviewID(turn.note.ID, slices.Index(turn.calls, c))
-			review, err := st.a.store.Review(ctx, st.s, id)
-			switch {
-			case fault.Is(err, fault.NotFound):
-				open = append(open, memory.Review{
-					ID: id, Job: st.job.ID, Trigger: turn.note.ID, State: memory.ReviewOpen,
-					Changes: []memory.ReviewChange{{Note: turn.note.ID, Call: &memory.ReviewCall{Run: st.run.event.ID, ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}}},
-				})
-				waits = true
-				continue
-			case err != nil:
-				return false, err
-			case review.State == memory.ReviewOpen:
-				waits = true
-				continue
-			case review.State == memory.ReviewRejected:
-				why = strings.TrimSuffix("the call was denied: "+review.Reason, ": ")
+		why, review, err := st.asks(ctx, turn, c)
+		if err != nil {
+			return false, err
+		}
+		if review != nil {
+			waits = true
+			if review.CreatedAt.IsZero() {
+				open = append(open, *review)
 			}
+			st.waitsFor(review)
+			continue
 		}
 		if err := st.runCall(ctx, turn, c, why); err != nil {
 			return false, err
@@ -257,7 +268,7 @@ func (st *stepper) runCalls(ctx context.Context) (waits bool, err error) {
 	if !waits {
 		return false, nil
 	}
-	end, err := st.ending(RunWaiting, StopApproval, "")
+	end, err := st.ending(RunWaiting, StopAction, "")
 	if err != nil {
 		return false, err
 	}
@@ -276,7 +287,7 @@ func (st *stepper) refusal(c *callState, before []*callState) string {
 	if c.Problem != "" {
 		return c.Problem
 	}
-	if st.a.executor(&st.paging, c.Tool) == nil {
+	if executorOf(&st.paging, c.Tool) == nil && own(&st.paging, c.Tool) == nil {
 		return fmt.Sprintf("there is no tool %q; there are %s", c.Tool, strings.Join(allowed(&st.paging, before), ", "))
 	}
 	return violation(&st.paging, c.Tool, before)
@@ -287,16 +298,9 @@ func (st *stepper) refusal(c *callState, before []*callState) string {
 func (st *stepper) runCall(ctx context.Context, turn *turnState, c *callState, why string) error {
 	began := st.a.clock()
 	result := func(text string, ok, heartbeat bool) memory.Note {
-		if strings.TrimSpace(text) == "" {
-			text = "(empty)"
-		}
-		n := st.message(memory.RoleTool, "call:"+c.ID, text)
-		n.Attributes[memory.AttrStep], n.Attributes[memory.AttrCall], n.Attributes[memory.AttrTool] = turn.step, c.ID, c.Tool
-		n.Attributes[attrOK], n.Attributes[attrHeartbeat] = ok, heartbeat
+		n := resultNote(&st.paging, st.message(memory.RoleTool, "call:"+c.ID, text), turn, c, ok)
+		n.Attributes[attrHeartbeat] = heartbeat
 		n.Attributes[attrMillis] = st.a.clock().Sub(began).Milliseconds()
-		if ok && isLast(&st.paging, c.Tool) {
-			n.Attributes[attrEnds] = true
-		}
 		return n
 	}
 	var stored memory.Note
@@ -310,7 +314,7 @@ func (st *stepper) runCall(ctx context.Context, turn *turnState, c *callState, w
 			stored = result(text, true, r.args.given[argHeartbeat] == true)
 			return st.put(ctx, tx, stored)
 		}
-		out, err := st.a.executor(&st.paging, c.Tool).run(ctx, r, json.RawMessage(c.Arguments))
+		out, err := executorOf(&st.paging, c.Tool).run(ctx, r, json.RawMessage(c.Arguments))
 		switch {
 		case err != nil:
 			return err
@@ -333,6 +337,19 @@ func (st *stepper) runCall(ctx context.Context, turn *turnState, c *callState, w
 	return st.write(ctx, memory.CauseAdd, func(ctx context.Context, tx memory.Tx) error { return st.put(ctx, tx, stored) })
 }
 
+// resultNote completes the message of the result of a call.
+func resultNote(p *memory.Paging, n memory.Note, turn *turnState, c *callState, ok bool) memory.Note {
+	if strings.TrimSpace(n.Content) == "" {
+		n.Content = "(empty)"
+	}
+	n.Attributes[memory.AttrStep], n.Attributes[memory.AttrCall], n.Attributes[memory.AttrTool] = turn.step, c.ID, c.Tool
+	n.Attributes[attrOK] = ok
+	if ok && isLast(p, c.Tool) {
+		n.Attributes[attrEnds] = true
+	}
+	return n
+}
+
 // RunState is how far a run is.
 type RunState string
 
@@ -340,9 +357,10 @@ type RunState string
 const (
 	RunQueued   RunState = "queued"
 	RunRunning  RunState = "running"
-	RunWaiting  RunState = "waiting" // for an approval
+	RunWaiting  RunState = "requires_action" // the caller has to answer calls
 	RunDone     RunState = "done"
 	RunFailed   RunState = "failed"
+	RunExpired  RunState = "expired" // no answer came
 	RunCanceled RunState = "cancelled"
 )
 
@@ -352,13 +370,15 @@ type ended struct {
 	Stop  StopReason `json:"stop_reason"`
 	Reply string     `json:"reply,omitempty"`
 	Steps int        `json:"steps"`
+	// Expires is when a run that waits has waited too long; zero: never.
+	Expires time.Time `json:"expires_at,omitzero"`
 }
 
 // maxReply bounds a reply in the result of a job, in bytes. The whole of it is in recall storage.
 const maxReply = 16 << 10
 
 func (st *stepper) ending(state RunState, why StopReason, message string) (memory.JobEnd, error) {
-	out := ended{State: state, Stop: why}
+	out := ended{State: state, Stop: why, Expires: st.expires}
 	if st.run != nil {
 		out.Reply, out.Steps = clip.Bytes(st.run.reply(), maxReply), len(st.run.turns)
 	}

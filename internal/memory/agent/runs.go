@@ -208,7 +208,9 @@ type Run struct {
 	Prompt, Complete int64     // tokens
 	Job              uuid.UUID // the newest one; zero: none in this collection
 	CreatedAt        time.Time
-	EndedAt          time.Time // zero: not yet
+	EndedAt          time.Time       // zero: not yet
+	Waits            []memory.Review // the calls that it waits for, in the state RunWaiting
+	Expires          time.Time       // of a run that waits; zero: never
 }
 
 // Step is a call of a run, or a turn that calls nothing.
@@ -231,24 +233,34 @@ func (a *Service) Run(ctx context.Context, s tenant.Scope, v memory.View, id uui
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return Run{}, err
 	}
+	r, out, err := a.shownRun(ctx, s, v, id)
+	if err != nil || out.State != RunWaiting {
+		return out, err
+	}
+	out.Waits, err = a.waiting(ctx, s, r)
+	return out, err
+}
+
+// shownRun reads a run, and how callers see it, without the calls that it waits for.
+func (a *Service) shownRun(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (*runState, Run, error) {
 	r, err := a.load(ctx, s, v, id)
 	if err != nil {
-		return Run{}, err
+		return nil, Run{}, err
 	}
 	job, err := a.newestJob(ctx, s, &v.Collection, id)
 	if err != nil {
-		return Run{}, err
+		return nil, Run{}, err
 	}
 	if r.isBehind(job) {
 		if v, err = a.recall.Open(ctx, s, v.Collection.ID.String(), nil, 0); err != nil {
-			return Run{}, err
+			return nil, Run{}, err
 		}
 		if r, err = a.load(ctx, s, v, id); err != nil {
-			return Run{}, err
+			return nil, Run{}, err
 		}
 	}
-	out := r.shown(job)
-	return out, nil
+	out := r.shown(job, a.now())
+	return r, out, nil
 }
 
 // isBehind reports whether the job has ended after the messages were read, and has said more than they do.
@@ -281,7 +293,7 @@ func (a *Service) newestJob(ctx context.Context, s tenant.Scope, c *memory.Colle
 }
 
 // shown returns a run with the state that its newest job is in.
-func (r *runState) shown(job *memory.Job) Run {
+func (r *runState) shown(job *memory.Job, now time.Time) Run {
 	event, _ := r.event.Attributes[memory.AttrEvent].(string)
 	out := Run{ID: r.event.ID, Type: memory.EventType(event), State: RunCanceled, Reply: r.reply(), Steps: r.steps(memory.EventType(event)), CreatedAt: r.event.CreatedAt}
 	out.Prompt, out.Complete = r.tokens()
@@ -300,6 +312,12 @@ func (r *runState) shown(job *memory.Job) Run {
 	switch job.State {
 	case memory.JobDone:
 		out.State, out.Stop = end.State, end.Stop
+		if end.State == RunWaiting {
+			out.EndedAt, out.Expires = time.Time{}, end.Expires
+		}
+		if end.State == RunWaiting && !end.Expires.IsZero() && !now.Before(end.Expires) {
+			out.State, out.Stop, out.EndedAt, out.Expires = RunExpired, StopExpired, end.Expires, time.Time{}
+		}
 	case memory.JobFailed, memory.JobDead:
 		out.State, out.Stop, out.Error = RunFailed, StopError, job.Error
 	case memory.JobCanceled:
@@ -362,7 +380,7 @@ func (a *Service) Runs(ctx context.Context, s tenant.Scope, v memory.View, after
 	}
 	out := make([]Run, 0, len(events))
 	for i := range events {
-		r, err := a.Run(ctx, s, v, events[i].ID)
+		_, r, err := a.shownRun(ctx, s, v, events[i].ID)
 		if fault.Is(err, fault.NotFound) {
 			continue // a message with such an attribute, not an event
 		}
@@ -395,7 +413,7 @@ func (a *Service) Cancel(ctx context.Context, s tenant.Scope, ref string, run uu
 		if err := a.cancelWaiting(ctx, s, v, run, entry); err != nil {
 			return Run{}, err
 		}
-	case RunDone, RunFailed, RunCanceled:
+	case RunDone, RunFailed, RunExpired, RunCanceled:
 		return Run{}, fault.New(fault.Conflict, "the run is %s already", now.State)
 	}
 	return a.Run(ctx, s, v, run)
@@ -403,15 +421,16 @@ func (a *Service) Cancel(ctx context.Context, s tenant.Scope, ref string, run uu
 
 // cancelWaiting closes what a run waits for.
 func (a *Service) cancelWaiting(ctx context.Context, s tenant.Scope, v memory.View, run uuid.UUID, entry memory.AuditEntry) error {
-	open, err := a.Approvals(ctx, s, v)
+	r, err := a.load(ctx, s, v, run)
+	if err != nil {
+		return err
+	}
+	open, err := a.waiting(ctx, s, r)
 	if err != nil {
 		return err
 	}
 	_, err = a.store.Write(ctx, s, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseReview, Trigger: run, Audit: []memory.AuditEntry{entry}}, func(ctx context.Context, tx memory.Tx) error {
 		for _, r := range open {
-			if r.Call().Run != run {
-				continue
-			}
 			r.State, r.Reason, r.Actor, r.ClosedAt = memory.ReviewRejected, "the run was canceled", s.Actor(), tx.Now()
 			if err := tx.UpdateReview(ctx, r); err != nil {
 				return err
@@ -423,72 +442,6 @@ func (a *Service) cancelWaiting(ctx context.Context, s tenant.Scope, v memory.Vi
 		return err
 	})
 	return err
-}
-
-// Approvals returns the calls of a collection that wait, oldest first (notes:read).
-func (a *Service) Approvals(ctx context.Context, s tenant.Scope, v memory.View) ([]memory.Review, error) {
-	if err := tenant.Check(s, tenant.NotesRead); err != nil {
-		return nil, err
-	}
-	if _, err := a.paging(&v.Collection); err != nil {
-		return nil, err
-	}
-	var out []memory.Review
-	q := memory.ReviewQuery{Collection: v.Collection.ID, State: memory.ReviewOpen, Limit: memory.MaxPage}
-	for {
-		page, err := a.store.ListReviews(ctx, s, q)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page {
-			if page[i].Call() != nil {
-				out = append(out, page[i])
-			}
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.Offset += len(page)
-	}
-	slices.Reverse(out)
-	return out, nil
-}
-
-// Answer approves or denies a call that waits (notes:write), and continues its run. Conflict when it was answered before.
-func (a *Service) Answer(ctx context.Context, s tenant.Scope, review uuid.UUID, approve bool, reason string) (memory.Review, error) {
-	r, err := a.store.Review(ctx, s, review)
-	if err != nil {
-		return r, err
-	}
-	call := r.Call()
-	if call == nil {
-		return r, fault.New(fault.Internal, "the review %s is about no call", review)
-	}
-	v, _, err := a.openWritable(ctx, s, r.Collection.String())
-	if err != nil {
-		return r, err
-	}
-	action := "approval.deny"
-	if approve {
-		action = "approval.approve"
-	}
-	o := memory.WriteOptions{Cause: memory.CauseReview, Trigger: call.Run, Audit: []memory.AuditEntry{
-		{Action: action, Target: r.ID.String(), Detail: map[string]any{"collection": v.Collection.ID.String(), "run": call.Run.String(), "tool": call.Tool}},
-	}}
-	closed := r
-	_, err = a.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		closed = r
-		closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewRejected, reason, s.Actor(), tx.Now()
-		if approve {
-			closed.State = memory.ReviewApproved
-		}
-		if err := tx.UpdateReview(ctx, closed); err != nil {
-			return err
-		}
-		_, err := tx.Enqueue(ctx, stepJob(call.Run))
-		return err
-	})
-	return closed, err
 }
 
 // decodeInto decodes JSON.

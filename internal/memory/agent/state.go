@@ -162,8 +162,9 @@ const (
 	StopMaxSteps    StopReason = "max_steps"
 	StopBudget      StopReason = "budget" // of calls or tokens
 	StopDeadline    StopReason = "deadline"
-	StopLoop        StopReason = "loop"     // the same call again and again
-	StopApproval    StopReason = "approval" // it waits
+	StopLoop        StopReason = "loop"            // the same call again and again
+	StopAction      StopReason = "requires_action" // it waits for the caller
+	StopExpired     StopReason = "expired"         // no answer came
 	StopError       StopReason = "error"
 	StopCanceled    StopReason = "cancelled"
 )
@@ -173,7 +174,7 @@ const sameCalls = 4
 
 // verdict returns why a run stops after its last turn, whose calls all have results; "": it continues. An alert is
 // the next input, and a failure or a heartbeat asks for another step. Bounds come last. The time counts from the first
-// turn, or from the job that continues the run after an approval.
+// turn, or from the job that continues the run after an answer.
 func (r *runState) verdict(p *memory.Paging, job *memory.Job, now time.Time) StopReason {
 	t := r.last()
 	if t == nil {

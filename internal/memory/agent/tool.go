@@ -101,8 +101,11 @@ func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Cal
 	if err := a.equip(ctx, s, &v.Collection, &p); err != nil {
 		return Result{}, err
 	}
-	execute := a.executor(&p, call.Tool)
-	if execute == nil {
+	execute := executorOf(&p, call.Tool)
+	switch {
+	case execute == nil && own(&p, call.Tool) != nil:
+		return Result{}, fault.InvalidField("tool", "%s is a tool that the caller runs: run it yourself", call.Tool)
+	case execute == nil:
 		names := make([]string, len(p.Tools))
 		for i := range p.Tools {
 			names[i] = p.Tools[i].Name

@@ -303,14 +303,14 @@ func (v *Service) post(ctx context.Context, s tenant.Scope, w *memory.Webhook, m
 			return 0, err
 		}
 	}
-	out, err := v.Client.Do(ctx, outbound.Request{
-		Method: "POST", URL: w.URL, Body: body, Hosts: hosts, Timeout: v.cfg.Timeout, StatusOnly: true,
+	status, err = v.Client.Do(ctx, outbound.Request{
+		Method: "POST", URL: w.URL, Body: body, Hosts: hosts, Timeout: v.cfg.Timeout,
 		Header: map[string]string{
 			"Webhook-Id": id, "Webhook-Timestamp": strconv.FormatInt(now.Unix(), 10), "Webhook-Signature": strings.Join(signatures, " "),
 		},
 	})
-	if err == nil && (out.Status < 200 || out.Status > 299) {
-		err = fault.New(fault.Invalid, "the answer was %d", out.Status)
+	if err == nil && (status < 200 || status > 299) {
+		err = fault.New(fault.Invalid, "the answer was %d", status)
 	}
-	return out.Status, err
+	return status, err
 }

@@ -1,9 +1,6 @@
-// Package tools keeps the tools of tenants, services that agents call over HTTP, and calls them.
+// Package tools keeps the tools of tenants: what an agent may call and its caller runs.
 //
-// A tool is described by an administrator of the tenant: name, JSON schema of the arguments, address, headers, limits.
-// Its secrets are encrypted before they are stored, belong to it alone, and are sent to its own address only. No answer,
-// error or result has them: what a service sends back is searched for them first.
-//
-// Requests go through internal/outbound, which decides where they may go. What happens around a call (approval, rules,
-// results that are committed) is the business of internal/memory/agent, which calls this package, as internal/api does.
+// A tool is described by an administrator of the tenant: name, what it does, and the JSON schema of its arguments. What
+// happens around a call (the check of its arguments, rules, results that are committed) is the business of
+// internal/memory/agent, which calls this package, as internal/api does. Nothing here sends a request.
 package tools

@@ -8,42 +8,34 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/outbound"
-	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Store is what Service requires of a store.
 type Store interface {
-	memory.HTTPToolStore
+	memory.OwnToolStore
 	memory.AttachmentStore
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
 // Deps are the parts that the service uses; all are required.
 type Deps struct {
-	Store     Store
-	Directory tenant.Directory // says which hosts a tenant may reach
-	Client    *outbound.Client
-	Sealer    seal.Sealer
-	Policies  memory.Policies // no tool has the name of one of theirs
+	Store    Store
+	Policies memory.Policies // no tool has the name of one of theirs
 }
 
-// Service keeps the tools of tenants and calls them. It is safe for concurrent use.
+// Service keeps the tools of tenants. It is safe for concurrent use.
 type Service struct {
-	store     Store
-	directory tenant.Directory
-	client    *outbound.Client
-	sealer    seal.Sealer
-	reserved  map[string]bool
+	store    Store
+	reserved map[string]bool
 }
 
 // New returns a service.
 func New(d Deps) (*Service, error) {
-	if d.Store == nil || d.Directory == nil || d.Client == nil || d.Sealer == (seal.Sealer{}) || d.Policies == nil {
-		return nil, fault.New(fault.Internal, "tools: store, directory, client, sealer and policies are required")
+	if d.Store == nil || d.Policies == nil {
+		return nil, fault.New(fault.Internal, "tools: store and policies are required")
 	}
-	v := &Service{store: d.Store, directory: d.Directory, client: d.Client, sealer: d.Sealer, reserved: map[string]bool{}}
+	v := &Service{store: d.Store, reserved: map[string]bool{}}
 	for _, name := range d.Policies.Names() {
 		p, _ := d.Policies.ByName(name)
 		if pager, ok := p.(memory.Pager); ok {
@@ -55,8 +47,7 @@ func New(d Deps) (*Service, error) {
 	return v, nil
 }
 
-// administer returns Forbidden for a scope that may not say what tools are: they send requests and secrets on behalf
-// of the whole tenant.
+// administer returns Forbidden for a scope that may not say what tools are: those of a whole tenant.
 func administer(s tenant.Scope) error {
 	if err := tenant.Check(s, tenant.Admin); err != nil {
 		return err
@@ -67,22 +58,12 @@ func administer(s tenant.Scope) error {
 	return nil
 }
 
-// hosts returns the hosts that a tenant's tools may reach.
-func (v *Service) hosts(ctx context.Context, s tenant.Scope) (outbound.Hosts, error) {
-	t, err := v.directory.TenantByID(ctx, s.Tenant())
-	if err != nil {
-		return outbound.Hosts{}, err
-	}
-	h, err := outbound.ParseHosts(t.Hosts()...)
-	return h, fault.Wrap(err, fault.Internal, "the allowed hosts of the tenant cannot be read")
-}
-
 // Create stores a tool (admin). Exists when the name is taken; Invalid "name" for that of a memory tool.
-func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Change) (memory.HTTPTool, error) {
+func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Change) (memory.OwnTool, error) {
 	if err := administer(s); err != nil {
-		return memory.HTTPTool{}, err
+		return memory.OwnTool{}, err
 	}
-	t := memory.HTTPTool{Name: name, Spec: first()}
+	t := memory.OwnTool{Name: name, Spec: first()}
 	switch {
 	case !toolName.MatchString(name):
 		return t, fault.InvalidField("name", "must have 1 to 64 letters, digits, _ and -")
@@ -93,71 +74,46 @@ func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Cha
 	if t.ID, err = uuid.NewV7(); err != nil {
 		return t, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
-	list, err := v.store.ListHTTPTools(ctx, s, "", maxTools)
+	list, err := v.store.ListOwnTools(ctx, s, "", maxTools)
 	if err != nil {
 		return t, err
 	}
 	if len(list) >= maxTools {
 		return t, fault.InvalidField("name", "there are %d tools, and no room for another; delete one first", maxTools)
 	}
-	hosts, err := v.hosts(ctx, s)
-	if err != nil {
+	if err := c.apply(&t.Spec); err != nil {
 		return t, err
 	}
-	if err := v.change(s, &t, c, hosts); err != nil {
-		return t, err
-	}
-	return v.store.CreateHTTPTool(ctx, s, t, memory.AuditEntry{Action: "tool.create", Detail: map[string]any{"name": name}})
-}
-
-func (v *Service) change(s tenant.Scope, t *memory.HTTPTool, c Change, hosts outbound.Hosts) error {
-	secrets, err := v.open(s, t)
-	if fault.Is(err, fault.Conflict) { // those that are needed are missing then
-		secrets, err = map[string]string{}, nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := c.apply(&t.Spec, secrets); err != nil {
-		return err
-	}
-	if err := v.client.Check(t.Spec.URL, hosts); err != nil {
-		return err
-	}
-	return v.seal(s, t, secrets)
+	return v.store.CreateOwnTool(ctx, s, t, memory.AuditEntry{Action: "tool.create", Detail: map[string]any{"name": name}})
 }
 
 // Get returns a tool by id or name (notes:read).
-func (v *Service) Get(ctx context.Context, s tenant.Scope, ref string) (memory.HTTPTool, error) {
+func (v *Service) Get(ctx context.Context, s tenant.Scope, ref string) (memory.OwnTool, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
-		return memory.HTTPTool{}, err
+		return memory.OwnTool{}, err
 	}
-	return v.store.HTTPTool(ctx, s, ref)
+	return v.store.OwnTool(ctx, s, ref)
 }
 
 // List returns a page of tools by name, after a name (notes:read).
-func (v *Service) List(ctx context.Context, s tenant.Scope, after string, limit int) ([]memory.HTTPTool, error) {
+func (v *Service) List(ctx context.Context, s tenant.Scope, after string, limit int) ([]memory.OwnTool, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, err
 	}
-	return v.store.ListHTTPTools(ctx, s, after, limit)
+	return v.store.ListOwnTools(ctx, s, after, limit)
 }
 
-// Update changes a tool (admin). When the address gets another host, its secrets have to be set again.
-func (v *Service) Update(ctx context.Context, s tenant.Scope, ref string, c Change) (memory.HTTPTool, error) {
+// Update changes a tool (admin).
+func (v *Service) Update(ctx context.Context, s tenant.Scope, ref string, c Change) (memory.OwnTool, error) {
 	if err := administer(s); err != nil {
-		return memory.HTTPTool{}, err
+		return memory.OwnTool{}, err
 	}
-	t, err := v.store.HTTPTool(ctx, s, ref)
+	t, err := v.store.OwnTool(ctx, s, ref)
 	if err != nil {
 		return t, err
 	}
-	hosts, err := v.hosts(ctx, s)
-	if err != nil {
-		return t, err
-	}
-	return v.store.UpdateHTTPTool(ctx, s, t.ID, memory.AuditEntry{Action: "tool.update", Detail: map[string]any{"name": t.Name}}, func(t *memory.HTTPTool) error {
-		return v.change(s, t, c, hosts)
+	return v.store.UpdateOwnTool(ctx, s, t.ID, memory.AuditEntry{Action: "tool.update", Detail: map[string]any{"name": t.Name}}, func(t *memory.OwnTool) error {
+		return c.apply(&t.Spec)
 	})
 }
 
@@ -166,26 +122,26 @@ func (v *Service) Delete(ctx context.Context, s tenant.Scope, ref string) error 
 	if err := administer(s); err != nil {
 		return err
 	}
-	t, err := v.store.HTTPTool(ctx, s, ref)
+	t, err := v.store.OwnTool(ctx, s, ref)
 	if err != nil {
 		return err
 	}
-	return v.store.DeleteHTTPTool(ctx, s, t.ID, memory.AuditEntry{Action: "tool.delete", Detail: map[string]any{"name": t.Name}})
+	return v.store.DeleteOwnTool(ctx, s, t.ID, memory.AuditEntry{Action: "tool.delete", Detail: map[string]any{"name": t.Name}})
 }
 
 // Attached returns the tools that a collection shows, by name.
-func (v *Service) Attached(ctx context.Context, s tenant.Scope, collection uuid.UUID) ([]memory.HTTPTool, error) {
-	return v.store.AttachedHTTPTools(ctx, s, collection)
+func (v *Service) Attached(ctx context.Context, s tenant.Scope, collection uuid.UUID) ([]memory.OwnTool, error) {
+	return v.store.AttachedOwnTools(ctx, s, collection)
 }
 
-// Attach allows the agents of a collection to call a tool (notes:write there, and base:write, since it lets them act for
-// the tenant). check sees the tools that the collection would show.
-func (v *Service) Attach(ctx context.Context, s tenant.Scope, ref, tool string, check func([]memory.HTTPTool) error) (memory.HTTPTool, error) {
+// Attach allows the agents of a collection to call a tool (notes:write there, and base:write, since it is the tenant's).
+// check sees the tools that the collection would show.
+func (v *Service) Attach(ctx context.Context, s tenant.Scope, ref, tool string, check func([]memory.OwnTool) error) (memory.OwnTool, error) {
 	c, t, err := v.attachment(ctx, s, ref, tool)
 	if err != nil {
 		return t, err
 	}
-	list, err := v.store.AttachedHTTPTools(ctx, s, c.ID)
+	list, err := v.store.AttachedOwnTools(ctx, s, c.ID)
 	if err != nil {
 		return t, err
 	}
@@ -200,19 +156,19 @@ func (v *Service) Attach(ctx context.Context, s tenant.Scope, ref, tool string, 
 	if err := check(append(list, t)); err != nil {
 		return t, err
 	}
-	return t, v.store.AttachHTTPTool(ctx, s, c.ID, t.ID, memory.AuditEntry{Action: "tool.attach", Detail: map[string]any{"collection": c.ID.String()}})
+	return t, v.store.AttachOwnTool(ctx, s, c.ID, t.ID, memory.AuditEntry{Action: "tool.attach", Detail: map[string]any{"collection": c.ID.String()}})
 }
 
 // Detach ends what Attach began; NotFound when the tool is not attached.
-func (v *Service) Detach(ctx context.Context, s tenant.Scope, ref, tool string) (memory.HTTPTool, error) {
+func (v *Service) Detach(ctx context.Context, s tenant.Scope, ref, tool string) (memory.OwnTool, error) {
 	c, t, err := v.attachment(ctx, s, ref, tool)
 	if err != nil {
 		return t, err
 	}
-	return t, v.store.DetachHTTPTool(ctx, s, c.ID, t.ID, memory.AuditEntry{Action: "tool.detach", Detail: map[string]any{"collection": c.ID.String()}})
+	return t, v.store.DetachOwnTool(ctx, s, c.ID, t.ID, memory.AuditEntry{Action: "tool.detach", Detail: map[string]any{"collection": c.ID.String()}})
 }
 
-func (v *Service) attachment(ctx context.Context, s tenant.Scope, ref, tool string) (c memory.Collection, t memory.HTTPTool, err error) {
+func (v *Service) attachment(ctx context.Context, s tenant.Scope, ref, tool string) (c memory.Collection, t memory.OwnTool, err error) {
 	for _, p := range []tenant.Permission{tenant.NotesWrite, tenant.BaseWrite} {
 		if err := tenant.Check(s, p); err != nil {
 			return c, t, err
@@ -221,6 +177,6 @@ func (v *Service) attachment(ctx context.Context, s tenant.Scope, ref, tool stri
 	if c, err = v.store.ResolveCollection(ctx, s, ref); err != nil {
 		return c, t, err
 	}
-	t, err = v.store.HTTPTool(ctx, s, tool)
+	t, err = v.store.OwnTool(ctx, s, tool)
 	return c, t, err
 }

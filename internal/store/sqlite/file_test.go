@@ -204,7 +204,7 @@ func TestNewerSchema(t *testing.T) {
 func TestVersionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if s := b.schema; s.Current != s.Known || s.CompatibleFrom != 1 || s.Usable() != nil {
+	if s := b.schema; s.Current != s.Known || s.CompatibleFrom != 18 || s.Usable() != nil {
 		t.Fatal(s)
 	}
 	if _, err := raw(t, b.path).ExecContext(t.Context(), "DELETE FROM schema_compat"); err != nil {
@@ -213,7 +213,7 @@ func TestVersionsAreRecorded(t *testing.T) {
 	if s := openTest(t, Config{Path: b.path, NoMigrate: true}).schema; s.CompatibleFrom != s.Current {
 		t.Error(s)
 	}
-	if s := openTest(t, Config{Path: b.path}).schema; s.CompatibleFrom != 1 {
+	if s := openTest(t, Config{Path: b.path}).schema; s.CompatibleFrom != 18 {
 		t.Error(s)
 	}
 }
@@ -224,7 +224,7 @@ func TestVersionsAreRecordedFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	next := b.schema.Known + 1
-	folder := fstest.MapFS{fmt.Sprintf("%05d_next.sql", next): {Data: []byte("-- compatible-from: 1\n-- +goose Up\nCREATE TABLE seen AS SELECT version FROM schema_compat;\n")}}
+	folder := fstest.MapFS{fmt.Sprintf("%05d_next.sql", next): {Data: []byte("-- compatible-from: 18\n-- +goose Up\nCREATE TABLE seen AS SELECT version FROM schema_compat;\n")}}
 	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestVersionsAreRecordedFirst(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT max(version) FROM seen").Scan(&newest); err != nil || newest != next {
 		t.Errorf("the step found a row of version %d (%v), want its own, %d", newest, err, next)
 	}
-	if s := openTest(t, Config{Path: b.path}).schema; s != (store.Schema{Current: next, Known: next - 1, CompatibleFrom: 1}) {
+	if s := openTest(t, Config{Path: b.path}).schema; s != (store.Schema{Current: next, Known: next - 1, CompatibleFrom: 18}) {
 		t.Error(s)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func (q *session) tools(ctx context.Context, rest string, args ...any) (out []memory.HTTPTool, err error) {
+func (q *session) tools(ctx context.Context, rest string, args ...any) (out []memory.OwnTool, err error) {
 	err = q.each(ctx, "SELECT "+store.ToolColumns+" FROM tools t "+rest, args, func(rows *sql.Rows) error {
 		t, err := store.ScanTool(rows)
 		out = append(out, t)
@@ -20,27 +20,27 @@ func (q *session) tools(ctx context.Context, rest string, args ...any) (out []me
 }
 
 // ToolByID implements store.ToolRows.
-func (q *session) ToolByID(ctx context.Context, tenantID, id uuid.UUID) (memory.HTTPTool, bool, error) {
+func (q *session) ToolByID(ctx context.Context, tenantID, id uuid.UUID) (memory.OwnTool, bool, error) {
 	return first(q.tools(ctx, "WHERE t.tenant = ? AND t.id = ?", tenantID, id))
 }
 
 // ToolByName implements store.ToolRows.
-func (q *session) ToolByName(ctx context.Context, tenantID uuid.UUID, name string) (memory.HTTPTool, bool, error) {
+func (q *session) ToolByName(ctx context.Context, tenantID uuid.UUID, name string) (memory.OwnTool, bool, error) {
 	return first(q.tools(ctx, "WHERE t.tenant = ? AND t.name = ?", tenantID, name))
 }
 
 // ToolsAfter implements store.ToolRows.
-func (q *session) ToolsAfter(ctx context.Context, tenantID uuid.UUID, name string, n int) ([]memory.HTTPTool, error) {
+func (q *session) ToolsAfter(ctx context.Context, tenantID uuid.UUID, name string, n int) ([]memory.OwnTool, error) {
 	return q.tools(ctx, "WHERE t.tenant = ? AND t.name > ? ORDER BY t.name LIMIT +?", tenantID, name, limit(n))
 }
 
 // ToolsOf implements store.ToolRows.
-func (q *session) ToolsOf(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.HTTPTool, error) {
+func (q *session) ToolsOf(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.OwnTool, error) {
 	return q.tools(ctx, "JOIN attachments a ON a.tenant = t.tenant AND a.block = t.id WHERE a.tenant = ? AND a.collection = ? AND a.mode = 'tool' ORDER BY t.name", tenantID, collection)
 }
 
 // InsertTool implements store.ToolRows.
-func (q *session) InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.HTTPTool, spec string) error {
+func (q *session) InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.OwnTool, spec string) error {
 	_, taken, err := q.ToolByName(ctx, tenantID, t.Name)
 	if err != nil {
 		return err
@@ -48,23 +48,15 @@ func (q *session) InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.H
 	if taken {
 		return store.ToolTaken(t.Name)
 	}
-	_, err = q.exec(ctx, "INSERT INTO tools (tenant, id, name, spec, secrets, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		tenantID, t.ID, t.Name, spec, notNull(t.Secrets), t.CreatedAt, t.UpdatedAt)
+	_, err = q.exec(ctx, "INSERT INTO tools (tenant, id, name, spec, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+		tenantID, t.ID, t.Name, spec, t.CreatedAt, t.UpdatedAt)
 	return err
 }
 
 // UpdateTool implements store.ToolRows.
-func (q *session) UpdateTool(ctx context.Context, tenantID uuid.UUID, t memory.HTTPTool, spec string) error {
-	_, err := q.exec(ctx, "UPDATE tools SET spec = ?, secrets = ?, updated_at = ? WHERE tenant = ? AND id = ?", spec, notNull(t.Secrets), t.UpdatedAt, tenantID, t.ID)
+func (q *session) UpdateTool(ctx context.Context, tenantID uuid.UUID, t memory.OwnTool, spec string) error {
+	_, err := q.exec(ctx, "UPDATE tools SET spec = ?, updated_at = ? WHERE tenant = ? AND id = ?", spec, t.UpdatedAt, tenantID, t.ID)
 	return err
-}
-
-// notNull returns empty bytes for none: the column has no NULL.
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }
 
 // DeleteTool implements store.ToolRows.

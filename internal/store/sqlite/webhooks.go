@@ -97,3 +97,11 @@ func (q *session) DropDeliveries(ctx context.Context, tenantID, webhook uuid.UUI
 	_, err := q.exec(ctx, "DELETE FROM deliveries WHERE tenant = ? AND webhook = ? AND updated_at < ? AND state <> 'waiting'", tenantID, webhook, before)
 	return err
 }
+
+// notNull returns empty bytes for none: the column has no NULL.
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -121,11 +121,11 @@ func (f *filler) history() {
 	f.attach(f.block("blocks", "team “é”"), full.ID, memory.AttachRW)
 	f.attach(f.block("blocks", "rules"), f.bases[0], memory.AttachRO)
 	f.tool("bare")
-	sealed := httpTool("sealed")
-	sealed.Spec.Description, sealed.Spec.Headers, sealed.Secrets = "Zoë's “ferry”", map[string]string{"X-Key": "{{key}}"}, []byte{0, 255, 1}
-	made := must(f.CreateHTTPTool(f.ctx, f.all, sealed, memory.AuditEntry{}))(f.t)
+	ferry := ownTool("ferry")
+	ferry.Spec.Description = "Zoë's “ferry”"
+	made := must(f.CreateOwnTool(f.ctx, f.all, ferry, memory.AuditEntry{}))(f.t)
 	must(f.CreateSnapshot(f.ctx, f.all, memory.Snapshot{Collection: full.ID, Name: "before “é”", Revision: full.Floor}, memory.AuditEntry{}))(f.t)
-	f.noError(f.AttachHTTPTool(f.ctx, f.all, full.ID, made.ID, memory.AuditEntry{}))
+	f.noError(f.AttachOwnTool(f.ctx, f.all, full.ID, made.ID, memory.AuditEntry{}))
 	hook := f.webhook(full.ID)
 	f.webhook(f.bases[0])
 	f.noError(f.PutDelivery(f.ctx, f.all, memory.Delivery{

@@ -203,44 +203,44 @@ func reachTable() map[string]reachCase {
 			return noneVisible(w.Attachments(w.ctx, s, memory.AttachmentQuery{Collection: g.collection}))
 		}),
 		// Tools belong to the tenant; changing them is a matter of permissions.
-		"CreateHTTPTool": {own, own, func(w *world, s tenant.Scope, _ targets) error {
+		"CreateOwnTool": {own, own, func(w *world, s tenant.Scope, _ targets) error {
 			if s.Tenant() == w.all.Tenant() {
 				return nil
 			}
-			return errOf(w.CreateHTTPTool(w.ctx, s, httpTool("look_up"), memory.AuditEntry{}))
+			return errOf(w.CreateOwnTool(w.ctx, s, ownTool("look_up"), memory.AuditEntry{}))
 		}},
-		"HTTPTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
-			return errOf(w.HTTPTool(w.ctx, s, g.tool.String()))
+		"OwnTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.OwnTool(w.ctx, s, g.tool.String()))
 		}},
-		"ListHTTPTools": {empty, own, func(w *world, s tenant.Scope, g targets) error {
-			l, err := w.ListHTTPTools(w.ctx, s, "", 0)
-			if s.Tenant() != w.all.Tenant() && slices.ContainsFunc(l, func(t memory.HTTPTool) bool { return t.ID == g.tool }) {
+		"ListOwnTools": {empty, own, func(w *world, s tenant.Scope, g targets) error {
+			l, err := w.ListOwnTools(w.ctx, s, "", 0)
+			if s.Tenant() != w.all.Tenant() && slices.ContainsFunc(l, func(t memory.OwnTool) bool { return t.ID == g.tool }) {
 				return errVisible
 			}
 			return err
 		}},
-		"UpdateHTTPTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
-			return errOf(w.UpdateHTTPTool(w.ctx, s, g.tool, memory.AuditEntry{}, func(t *memory.HTTPTool) error {
+		"UpdateOwnTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.UpdateOwnTool(w.ctx, s, g.tool, memory.AuditEntry{}, func(t *memory.OwnTool) error {
 				if s.Tenant() != w.all.Tenant() {
 					return errVisible
 				}
 				return nil
 			}))
 		}},
-		"DeleteHTTPTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
+		"DeleteOwnTool": {hidden, own, func(w *world, s tenant.Scope, g targets) error {
 			if err := s.Check(); err != nil || s.Tenant() == w.all.Tenant() {
 				return err
 			}
-			return w.DeleteHTTPTool(w.ctx, s, g.tool, memory.AuditEntry{})
+			return w.DeleteOwnTool(w.ctx, s, g.tool, memory.AuditEntry{})
 		}},
-		"AttachedHTTPTools": both(func(w *world, s tenant.Scope, g targets) error {
-			return noneVisible(w.AttachedHTTPTools(w.ctx, s, g.collection))
+		"AttachedOwnTools": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.AttachedOwnTools(w.ctx, s, g.collection))
 		}),
-		"AttachHTTPTool": both(func(w *world, s tenant.Scope, g targets) error {
-			return w.AttachHTTPTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
+		"AttachOwnTool": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.AttachOwnTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
 		}),
-		"DetachHTTPTool": both(func(w *world, s tenant.Scope, g targets) error {
-			return w.DetachHTTPTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
+		"DetachOwnTool": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.DetachOwnTool(w.ctx, s, g.collection, g.tool, memory.AuditEntry{})
 		}),
 		// So do webhooks.
 		"CreateWebhook": both(func(w *world, s tenant.Scope, g targets) error {
@@ -461,7 +461,7 @@ func privateData(w *world) targets {
 	w.attach(w.block(w.collectionOf(w.alice.ID, "private-blocks").ID.String(), "team"), g.collection, memory.AttachRW)
 	g.tool = w.tool("look_up").ID
 	g.webhook = w.webhook(uuid.Nil).ID
-	w.noError(w.AttachHTTPTool(w.ctx, w.aliceS, g.collection, g.tool, memory.AuditEntry{}))
+	w.noError(w.AttachOwnTool(w.ctx, w.aliceS, g.collection, g.tool, memory.AuditEntry{}))
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
 	w.noError(err)
@@ -480,7 +480,7 @@ func stateOf(w *world, g targets) string {
 	l := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)
 	parts := w.parts(w.all, g.job, memory.SpoolBody)
 	a := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{}))(w.t)
-	tools := must(w.ListHTTPTools(w.ctx, w.all, "", 0))(w.t)
+	tools := must(w.ListOwnTools(w.ctx, w.all, "", 0))(w.t)
 	hooks := must(w.ListWebhooks(w.ctx, w.all, uuid.Nil, 0))(w.t)
 	for i := range hooks {
 		hooks[i].UpdatedAt = time.Time{} // as with tools

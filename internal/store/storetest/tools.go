@@ -25,23 +25,22 @@ func toolCases() []testCase {
 	}
 }
 
-// httpTool returns a tool that is not stored yet.
-func httpTool(name string) memory.HTTPTool {
-	return memory.HTTPTool{Name: name, Spec: memory.HTTPToolSpec{
-		Description: "about " + name, Parameters: json.RawMessage(`{"type":"object","b":1,"a":2}`), URL: "https://example.com/x", Method: "POST",
-		TimeoutMS: 1_000, MaxBytes: 2_000, Approval: memory.ApproveNever,
+// ownTool returns a tool that is not stored yet.
+func ownTool(name string) memory.OwnTool {
+	return memory.OwnTool{Name: name, Spec: memory.OwnToolSpec{
+		Description: "about " + name, Parameters: json.RawMessage(`{"type":"object","b":1,"a":2}`),
 	}}
 }
 
-func (w *world) tool(name string) memory.HTTPTool {
+func (w *world) tool(name string) memory.OwnTool {
 	w.t.Helper()
-	return must(w.CreateHTTPTool(w.ctx, w.all, httpTool(name), memory.AuditEntry{Action: "tool.create"}))(w.t)
+	return must(w.CreateOwnTool(w.ctx, w.all, ownTool(name), memory.AuditEntry{Action: "tool.create"}))(w.t)
 }
 
 // toolsOf lists the names of the tools that a collection shows.
 func (w *world) toolsOf(collection uuid.UUID) (out []string) {
 	w.t.Helper()
-	for _, t := range must(w.AttachedHTTPTools(w.ctx, w.all, collection))(w.t) {
+	for _, t := range must(w.AttachedOwnTools(w.ctx, w.all, collection))(w.t) {
 		out = append(out, t.Name)
 	}
 	return out
@@ -49,45 +48,44 @@ func (w *world) toolsOf(collection uuid.UUID) (out []string) {
 
 // keepTools: a tool is found by id and name, and changes but for its name.
 func keepTools(_ *testing.T, w *world) {
-	in := httpTool("weather")
-	in.Secrets, in.Spec.Headers, in.Spec.Secrets = []byte{1, 0, 255}, map[string]string{"X-Key": "{{key}}"}, []string{"key"}
-	made := must(w.CreateHTTPTool(w.ctx, w.all, in, memory.AuditEntry{Action: "tool.create"}))(w.t)
+	in := ownTool("weather")
+	made := must(w.CreateOwnTool(w.ctx, w.all, in, memory.AuditEntry{Action: "tool.create"}))(w.t)
 	w.assertf(made.ID != uuid.Nil && !made.CreatedAt.IsZero() && made.UpdatedAt.Equal(made.CreatedAt), "created: %+v", made)
 	for _, ref := range []string{made.ID.String(), "weather"} {
-		got := must(w.HTTPTool(w.ctx, w.aliceS, ref))(w.t)
+		got := must(w.OwnTool(w.ctx, w.aliceS, ref))(w.t)
 		w.assertf(cmp.Diff(got, made) == "", "read by %s: %s", ref, cmp.Diff(made, got))
 	}
-	w.wantFault(errOf(w.CreateHTTPTool(w.ctx, w.all, in, memory.AuditEntry{})), fault.Exists)
+	w.wantFault(errOf(w.CreateOwnTool(w.ctx, w.all, in, memory.AuditEntry{})), fault.Exists)
 	for _, name := range []string{"", "a\x00b", uuid.NewString()} {
-		w.wantInvalid(errOf(w.CreateHTTPTool(w.ctx, w.all, httpTool(name), memory.AuditEntry{})), "name")
+		w.wantInvalid(errOf(w.CreateOwnTool(w.ctx, w.all, ownTool(name), memory.AuditEntry{})), "name")
 	}
-	bad := httpTool("bad")
+	bad := ownTool("bad")
 	bad.Spec.Parameters = json.RawMessage(`{"type":`)
-	w.wantInvalid(errOf(w.CreateHTTPTool(w.ctx, w.all, bad, memory.AuditEntry{})), "parameters")
-	bad = httpTool("bad")
+	w.wantInvalid(errOf(w.CreateOwnTool(w.ctx, w.all, bad, memory.AuditEntry{})), "parameters")
+	bad = ownTool("bad")
 	bad.Spec.Description = "a\x00b"
-	w.wantInvalid(errOf(w.CreateHTTPTool(w.ctx, w.all, bad, memory.AuditEntry{})), "spec")
+	w.wantInvalid(errOf(w.CreateOwnTool(w.ctx, w.all, bad, memory.AuditEntry{})), "spec")
 
 	w.tool("Zebra")
 	w.tool("alarm")
-	page := must(w.ListHTTPTools(w.ctx, w.all, "Zebra", 1))(w.t)
+	page := must(w.ListOwnTools(w.ctx, w.all, "Zebra", 1))(w.t)
 	w.assertf(len(page) == 1 && page[0].Name == "alarm", "a page: %+v", page)
-	w.assertf(len(must(w.ListHTTPTools(w.ctx, w.all, "", 0))(w.t)) == 3, "all")
-	w.assertf(len(must(w.ListHTTPTools(w.ctx, w.foreign, "", 0))(w.t)) == 0, "another tenant sees none")
-	w.noError(errOf(w.CreateHTTPTool(w.ctx, w.foreign, in, memory.AuditEntry{})))
+	w.assertf(len(must(w.ListOwnTools(w.ctx, w.all, "", 0))(w.t)) == 3, "all")
+	w.assertf(len(must(w.ListOwnTools(w.ctx, w.foreign, "", 0))(w.t)) == 0, "another tenant sees none")
+	w.noError(errOf(w.CreateOwnTool(w.ctx, w.foreign, in, memory.AuditEntry{})))
 
 	w.clock.Advance(time.Minute)
-	changed := must(w.UpdateHTTPTool(w.ctx, w.all, made.ID, memory.AuditEntry{Action: "tool.update"}, func(t *memory.HTTPTool) error {
-		t.Name, t.ID, t.Spec.Description, t.Secrets = "other", uuid.New(), "new", nil
+	changed := must(w.UpdateOwnTool(w.ctx, w.all, made.ID, memory.AuditEntry{Action: "tool.update"}, func(t *memory.OwnTool) error {
+		t.Name, t.ID, t.Spec.Description = "other", uuid.New(), "new"
 		return nil
 	}))(w.t)
-	w.assertf(changed.Name == "weather" && changed.ID == made.ID && changed.Spec.Description == "new" && changed.Secrets == nil && changed.UpdatedAt.After(made.UpdatedAt), "changed: %+v", changed)
-	got := must(w.HTTPTool(w.ctx, w.all, "weather"))(w.t)
+	w.assertf(changed.Name == "weather" && changed.ID == made.ID && changed.Spec.Description == "new" && changed.UpdatedAt.After(made.UpdatedAt), "changed: %+v", changed)
+	got := must(w.OwnTool(w.ctx, w.all, "weather"))(w.t)
 	w.assertf(cmp.Diff(got, changed) == "", "after the change: %s", cmp.Diff(changed, got))
 	failed := errors.New("no")
-	_, err := w.UpdateHTTPTool(w.ctx, w.all, made.ID, memory.AuditEntry{}, func(t *memory.HTTPTool) error { t.Spec.Description = "lost"; return failed })
-	w.assertf(errors.Is(err, failed) && must(w.HTTPTool(w.ctx, w.all, "weather"))(w.t).Spec.Description == "new", "a change that fails: %v", err)
-	w.wantFault(errOf(w.UpdateHTTPTool(w.ctx, w.all, uuid.New(), memory.AuditEntry{}, func(*memory.HTTPTool) error { return nil })), fault.NotFound)
+	_, err := w.UpdateOwnTool(w.ctx, w.all, made.ID, memory.AuditEntry{}, func(t *memory.OwnTool) error { t.Spec.Description = "lost"; return failed })
+	w.assertf(errors.Is(err, failed) && must(w.OwnTool(w.ctx, w.all, "weather"))(w.t).Spec.Description == "new", "a change that fails: %v", err)
+	w.wantFault(errOf(w.UpdateOwnTool(w.ctx, w.all, uuid.New(), memory.AuditEntry{}, func(*memory.OwnTool) error { return nil })), fault.NotFound)
 	log := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "tool.update"}))(w.t)
 	w.assertf(len(log) == 1 && log[0].Target == made.ID.String(), "audit: %+v", log)
 }
@@ -96,8 +94,8 @@ func keepTools(_ *testing.T, w *world) {
 func attachTools(_ *testing.T, w *world) {
 	zoo, alarm := w.tool("zoo"), w.tool("alarm")
 	c, d := w.collection("c"), w.collectionOf(w.bob.ID, "d")
-	for _, t := range []memory.HTTPTool{zoo, alarm, zoo} {
-		w.noError(w.AttachHTTPTool(w.ctx, w.all, c.ID, t.ID, memory.AuditEntry{Action: "tool.attach"}))
+	for _, t := range []memory.OwnTool{zoo, alarm, zoo} {
+		w.noError(w.AttachOwnTool(w.ctx, w.all, c.ID, t.ID, memory.AuditEntry{Action: "tool.attach"}))
 	}
 	w.assertf(fmt.Sprint(w.toolsOf(c.ID)) == "[alarm zoo]", "shown: %v", w.toolsOf(c.ID))
 	w.assertf(len(w.toolsOf(d.ID)) == 0, "another collection shows %v", w.toolsOf(d.ID))
@@ -105,23 +103,23 @@ func attachTools(_ *testing.T, w *world) {
 	w.assertf(len(blocks) == 0, "a tool is shown as a block: %+v", blocks)
 	w.put(c.ID, memory.Note{Kind: memory.KindBlock, Key: "zoo", Content: "a label is no name of a tool"})
 	for what, err := range map[string]error{
-		"an absent tool":              w.AttachHTTPTool(w.ctx, w.all, c.ID, uuid.New(), memory.AuditEntry{}),
-		"an absent collection":        w.AttachHTTPTool(w.ctx, w.all, uuid.New(), zoo.ID, memory.AuditEntry{}),
-		"another agent's":             w.AttachHTTPTool(w.ctx, w.aliceS, d.ID, zoo.ID, memory.AuditEntry{}),
-		"of another tenant":           w.AttachHTTPTool(w.ctx, w.foreign, c.ID, zoo.ID, memory.AuditEntry{}),
-		"detach what is not attached": w.DetachHTTPTool(w.ctx, w.all, d.ID, zoo.ID, memory.AuditEntry{}),
+		"an absent tool":              w.AttachOwnTool(w.ctx, w.all, c.ID, uuid.New(), memory.AuditEntry{}),
+		"an absent collection":        w.AttachOwnTool(w.ctx, w.all, uuid.New(), zoo.ID, memory.AuditEntry{}),
+		"another agent's":             w.AttachOwnTool(w.ctx, w.aliceS, d.ID, zoo.ID, memory.AuditEntry{}),
+		"of another tenant":           w.AttachOwnTool(w.ctx, w.foreign, c.ID, zoo.ID, memory.AuditEntry{}),
+		"detach what is not attached": w.DetachOwnTool(w.ctx, w.all, d.ID, zoo.ID, memory.AuditEntry{}),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			w.t.Errorf("%s: %v", what, err)
 		}
 	}
 	theirs := must(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{Collection: memory.Collection{Name: "theirs", Policy: "none", Embedder: embedder, Dim: dim}}))(w.t).Collection
-	w.wantFault(w.AttachHTTPTool(w.ctx, w.foreign, theirs.ID, zoo.ID, memory.AuditEntry{}), fault.NotFound)
-	w.noError(w.DetachHTTPTool(w.ctx, w.all, c.ID, zoo.ID, memory.AuditEntry{Action: "tool.detach"}))
+	w.wantFault(w.AttachOwnTool(w.ctx, w.foreign, theirs.ID, zoo.ID, memory.AuditEntry{}), fault.NotFound)
+	w.noError(w.DetachOwnTool(w.ctx, w.all, c.ID, zoo.ID, memory.AuditEntry{Action: "tool.detach"}))
 	w.assertf(fmt.Sprint(w.toolsOf(c.ID)) == "[alarm]", "after the end: %v", w.toolsOf(c.ID))
 	team := w.block("blocks", "team")
 	w.attach(team, c.ID, memory.AttachRW)
-	w.wantFault(w.DetachHTTPTool(w.ctx, w.all, c.ID, team.Block, memory.AuditEntry{}), fault.NotFound)
+	w.wantFault(w.DetachOwnTool(w.ctx, w.all, c.ID, team.Block, memory.AuditEntry{}), fault.NotFound)
 	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "tool.detach"}))(w.t)) == 1, "audit")
 }
 
@@ -129,7 +127,7 @@ func attachTools(_ *testing.T, w *world) {
 func forkWithTools(_ *testing.T, w *world) {
 	zoo := w.tool("zoo")
 	c := w.collection("c")
-	w.noError(w.AttachHTTPTool(w.ctx, w.all, c.ID, zoo.ID, memory.AuditEntry{}))
+	w.noError(w.AttachOwnTool(w.ctx, w.all, c.ID, zoo.ID, memory.AuditEntry{}))
 	list := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Collection: c.ID}))(w.t)
 	w.assertf(len(list) == 1 && list[0].Mode == memory.AttachTool && list[0].Home == uuid.Nil && list[0].Label == memory.ToolLabel("zoo") && !list[0].IsBlock(), "attached: %+v", list)
 	f := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "f", Policy: "none", Parent: c.ID}, Attach: list}))(w.t).Collection
@@ -142,9 +140,9 @@ func deleteTools(_ *testing.T, w *world) {
 	zoo := w.tool("zoo")
 	mine, bobs := w.collectionOf(w.alice.ID, "mine"), w.collectionOf(w.bob.ID, "bobs")
 	for _, c := range []uuid.UUID{mine.ID, bobs.ID} {
-		w.noError(w.AttachHTTPTool(w.ctx, w.all, c, zoo.ID, memory.AuditEntry{}))
+		w.noError(w.AttachOwnTool(w.ctx, w.all, c, zoo.ID, memory.AuditEntry{}))
 	}
-	err := w.DeleteHTTPTool(w.ctx, w.aliceS, zoo.ID, memory.AuditEntry{})
+	err := w.DeleteOwnTool(w.ctx, w.aliceS, zoo.ID, memory.AuditEntry{})
 	w.wantFault(err, fault.Conflict)
 	if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Collections) != 1 || f.Collections[0] != mine.ID.String() {
 		w.t.Errorf("the conflict names %+v", err)
@@ -155,13 +153,13 @@ func deleteTools(_ *testing.T, w *world) {
 		return nil
 	}))(w.t)
 	w.clock.Advance(2 * time.Hour)
-	w.noError(w.DeleteHTTPTool(w.ctx, w.all, zoo.ID, memory.AuditEntry{Action: "tool.delete"}))
-	w.wantFault(errOf(w.HTTPTool(w.ctx, w.all, "zoo")), fault.NotFound)
-	w.wantFault(w.DeleteHTTPTool(w.ctx, w.all, zoo.ID, memory.AuditEntry{}), fault.NotFound)
+	w.noError(w.DeleteOwnTool(w.ctx, w.all, zoo.ID, memory.AuditEntry{Action: "tool.delete"}))
+	w.wantFault(errOf(w.OwnTool(w.ctx, w.all, "zoo")), fault.NotFound)
+	w.wantFault(w.DeleteOwnTool(w.ctx, w.all, zoo.ID, memory.AuditEntry{}), fault.NotFound)
 	w.tool("zoo")
 	w.noError(w.DeleteTenant(w.ctx, w.op, w.tenant.ID))
-	w.assertf(len(must(w.ListHTTPTools(w.ctx, w.all, "", 0))(w.t)) == 0, "tools were left")
-	w.wantFault(errOf(w.CreateHTTPTool(w.ctx, w.all, httpTool("late"), memory.AuditEntry{})), fault.NotFound)
+	w.assertf(len(must(w.ListOwnTools(w.ctx, w.all, "", 0))(w.t)) == 0, "tools were left")
+	w.wantFault(errOf(w.CreateOwnTool(w.ctx, w.all, ownTool("late"), memory.AuditEntry{})), fault.NotFound)
 }
 
 // attachAndDeleteTool: a tool that is attached and deleted at the same time is either attached or gone.
@@ -170,8 +168,8 @@ func attachAndDeleteTool(_ *testing.T, w *world) {
 		zoo, c := w.tool(fmt.Sprint("zoo", i)), w.collection(fmt.Sprint("c", i))
 		var attached, deleted error
 		var all sync.WaitGroup
-		all.Go(func() { attached = w.AttachHTTPTool(w.ctx, w.all, c.ID, zoo.ID, memory.AuditEntry{}) })
-		all.Go(func() { deleted = w.DeleteHTTPTool(w.ctx, w.all, zoo.ID, memory.AuditEntry{}) })
+		all.Go(func() { attached = w.AttachOwnTool(w.ctx, w.all, c.ID, zoo.ID, memory.AuditEntry{}) })
+		all.Go(func() { deleted = w.DeleteOwnTool(w.ctx, w.all, zoo.ID, memory.AuditEntry{}) })
 		all.Wait()
 		w.assertf((attached == nil) != (deleted == nil), "attach: %v, delete: %v", attached, deleted)
 	}

@@ -21,7 +21,7 @@ LOADED: dict[str, dict[str, Any]] = {
 }
 CASES = [pytest.param(case, id=name) for name, case in LOADED.items()]
 # Arguments that have no name in a call.
-POSITIONAL = ("collection", "external", "note", "job", "notes", "method", "path")
+POSITIONAL = ("collection", "external", "note", "job", "run", "results", "notes", "method", "path")
 
 
 def method(client: Any, case: dict[str, Any]) -> Any:

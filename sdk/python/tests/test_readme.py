@@ -11,5 +11,9 @@ def test_readme(client: Slipbox, capsys: pytest.CaptureFixture[str]) -> None:
     client.create_collection(
         name="readme", policy="mem0", policy_config={"analyst": "heuristic"}, external={"user": "nora@example.com"}
     )
+    client.create_collection(
+        name="otto", policy="memgpt", policy_config={"approve": ["conversation_search", "send_message"]}
+    )
     run_snippets()
-    assert "I live in Oslo." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "I live in Oslo." in said

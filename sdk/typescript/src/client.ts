@@ -359,6 +359,34 @@ export class Collection {
     }
     throw new ConnectionError('the answer broke off before its end')
   }
+
+  /** Makes an agent act now, and returns the run when it has ended or requires action. */
+  async postEvent(event: string | Omit<Schemas['EventInput'], 'wait'>, options?: WriteOptions): Promise<Schemas['Run']> {
+    const body = { ...(typeof event === 'string' ? { content: event } : event), wait: 'done' as const }
+    const answer = await this.call('post', '/v1/collections/{collection}/events', { ...options, body })
+    if ('state' in answer) return this.#settled(answer)
+    if (answer.run === undefined || answer.job === undefined) throw new TypeError('an event for later has no run yet: post it with call')
+    for await (const _ of this.#api.jobs.follow(answer.job.id));
+    return this.run(answer.run)
+  }
+
+  /** Answers calls of a run, and returns the run when it has ended or requires action again. */
+  async postResults(run: string, results: Schemas['CallResult'][], options?: CallOptions): Promise<Schemas['Run']> {
+    const path = '/v1/collections/{collection}/runs/{run}/results'
+    return this.#settled(await this.call('post', path, { ...options, path: { run }, body: { results, wait: 'done' } }))
+  }
+
+  /** Reads a run of an agent. */
+  run(id: string, options?: CallOptions): Promise<Schemas['Run']> {
+    return this.call('get', '/v1/collections/{collection}/runs/{run}', { ...options, path: { run: id } })
+  }
+
+  /** Returns a run when its job has ended. */
+  async #settled(run: Schemas['Run']): Promise<Schemas['Run']> {
+    if (run.job === undefined || (run.state !== 'queued' && run.state !== 'running')) return run
+    for await (const _ of this.#api.jobs.follow(run.job));
+    return this.run(run.id)
+  }
 }
 
 const over: ReadonlySet<string> = new Set(['done', 'failed', 'dead', 'cancelled'])

@@ -1604,21 +1604,15 @@ export interface paths {
             cookie?: never;
         };
         /** List the tenant's tools */
-        get: operations["listHTTPTools"];
+        get: operations["listOwnTools"];
         put?: never;
         /**
          * Create a tool
-         * @description A service of the tenant's own that agents call over HTTP, once it is attached to their collections. `GET` and `DELETE` send
-         *     the arguments in the query, other methods as a JSON body; the header `Idempotency-Key` is the same when a call is repeated
-         *     after a crash.
-         *
-         *     The host must be one of the tenant's `allowed_hosts` or of the operator's `SLIPBOX_ALLOW_HOSTS`; only the latter may have
-         *     addresses that are not public. Redirects to other hosts are not followed.
-         *
-         *     The value of a header names secrets as `{{name}}`. A value of 8 characters or more that names none is itself kept as the secret
-         *     with the header's name. Secrets are encrypted, sent to the tool's own host only, and never shown.
+         * @description A tool that the caller runs: its name, what it does, and the schema of its arguments. Once it is attached to a collection, the
+         *     agent may call it. A run that calls it stops with the state `requires_action` and names the calls; the caller
+         *     runs them and posts what came out (`POST …/runs/{run}/results`), and the run continues. The gateway itself calls nothing.
          */
-        post: operations["createHTTPTool"];
+        post: operations["createOwnTool"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1633,22 +1627,21 @@ export interface paths {
             cookie?: never;
         };
         /** Get a tool */
-        get: operations["getHTTPTool"];
+        get: operations["getOwnTool"];
         put?: never;
         post?: never;
         /**
          * Delete a tool
-         * @description While it is attached: 409, with those of the `collections` that the caller reaches.
+         * @description While it is attached: 409, with those of the `collections` that the caller reaches. Calls that wait can still be answered.
          */
-        delete: operations["deleteHTTPTool"];
+        delete: operations["deleteOwnTool"];
         options?: never;
         head?: never;
         /**
          * Change a tool
-         * @description Fields that are absent keep their value; `headers` replaces all headers, and `null` removes a secret. When `url` gets another
-         *     host, the secrets have to be sent again. The name does not change.
+         * @description Fields that are absent keep their value. The name does not change. Calls that wait keep the arguments that they have.
          */
-        patch: operations["patchHTTPTool"];
+        patch: operations["patchOwnTool"];
         trace?: never;
     };
     "/v1/collections/{collection}/tools/attach": {
@@ -1704,7 +1697,7 @@ export interface paths {
         /**
          * Run a tool of an agent
          * @description Runs one tool now, for an agent with a loop of its own. A tool that fails answers 200 with
-         *     `ok: false` and the reason, for the model to read; an unknown tool is 422. `send_message`
+         *     `ok: false` and the reason, for the model to read; an unknown tool is 422, and so is one that the caller runs. `send_message`
          *     stores the message in the collection. Needs the scope `notes:read` too.
          */
         post: operations["step"];
@@ -1861,7 +1854,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/collections/{collection}/approvals": {
+    "/v1/collections/{collection}/calls": {
         parameters: {
             query?: never;
             header?: never;
@@ -1869,10 +1862,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tool calls that wait for approval
-         * @description Oldest first. They are also reviews (`GET /v1/reviews`), with the call in `changes[].call`.
+         * List the tool calls that wait for an answer
+         * @description Of all runs in the state `requires_action`, oldest first. They are also reviews (`GET /v1/reviews`), with the call in
+         *     `changes[].call`.
          */
-        get: operations["listApprovals"];
+        get: operations["listWaitingCalls"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1881,7 +1875,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/collections/{collection}/approvals/{approval}": {
+    "/v1/collections/{collection}/runs/{run}/results": {
         parameters: {
             query?: never;
             header?: never;
@@ -1891,10 +1885,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve or deny a tool call
-         * @description The run continues. A second answer is 409.
+         * Answer tool calls of a run
+         * @description Results of tools that the caller runs, and approvals of those that the gateway runs, in any order and in one request or several.
+         *     They are committed together; a job continues the run, which waits again while calls are left. The same answer again changes nothing, another
+         *     one to the same call is 409, and so is one to a run that waits no more. Needs the scope `notes:read` too.
          */
-        post: operations["answerApproval"];
+        post: operations["postResults"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1920,7 +1916,8 @@ export interface paths {
          *     stored. One process answers at most 64 chats of a tenant at once (`429`).
          *
          *     In the memory of an agent (`memgpt`) a chat that is remembered is a run: the last message is its event,
-         *     and the reply is what the agent says. A reply is empty while the run waits for an approval.
+         *     and the reply is what the agent says. A reply may be empty while the run waits for the caller
+         *     (`requires_action`): `run` says which.
          *
          *     With `stream` the answer is a stream of server-sent events: `delta` with a piece of
          *     the reply (`ChatDelta`), then one `done` with a `ChatAnswer`. An error within the
@@ -2967,7 +2964,7 @@ export interface components {
             name: components["schemas"]["Name"];
             limits?: components["schemas"]["Limits"];
             /**
-             * @description Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+             * @description Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
              *     `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
              */
             allowed_hosts?: string[];
@@ -2975,7 +2972,7 @@ export interface components {
         TenantPatch: {
             limits?: components["schemas"]["LimitsPatch"];
             /**
-             * @description Public hosts that its tools may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
+             * @description Public hosts that its webhooks may reach: `example.com`, `example.com:8443`, `*.example.com` for the names below it, or
              *     `*` for all. Without any, none but those of `SLIPBOX_ALLOW_HOSTS`.
              */
             allowed_hosts?: string[];
@@ -2987,7 +2984,7 @@ export interface components {
             /** @enum {string} */
             state: "active" | "suspended" | "deleting";
             limits: components["schemas"]["Limits"];
-            /** @description Public hosts that its tools may reach. */
+            /** @description Public hosts that its webhooks may reach. */
             allowed_hosts: string[];
             /** Format: date-time */
             created_at: string;
@@ -4760,11 +4757,6 @@ export interface components {
         /** @description Id or name. */
         ToolName: string;
         /**
-         * @description Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
-         * @enum {string}
-         */
-        ToolApproval: "never" | "always";
-        /**
          * @example {
          *       "name": "forecast",
          *       "description": "The weather of the next days in a city.",
@@ -4778,18 +4770,10 @@ export interface components {
          *         "required": [
          *           "city"
          *         ]
-         *       },
-         *       "url": "https://weather.example.com/forecast",
-         *       "method": "GET",
-         *       "headers": {
-         *         "Authorization": "Bearer {{weather_key}}"
-         *       },
-         *       "secrets": {
-         *         "weather_key": "2f1c9a7d40"
          *       }
          *     }
          */
-        HTTPToolInput: {
+        OwnToolInput: {
             /**
              * @description By which models call it; unique in the tenant, and none of the memory tools.
              * @example forecast
@@ -4804,31 +4788,8 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             };
-            /**
-             * @description http or https, without user, password and fragment.
-             * @example https://weather.example.com/forecast
-             */
-            url: string;
-            /**
-             * @description Default POST.
-             * @enum {string}
-             */
-            method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description Values name secrets as `{{name}}`. */
-            headers?: {
-                [key: string]: string;
-            };
-            /** @description Secrets by name, each named by a header. */
-            secrets?: {
-                [key: string]: string;
-            };
-            /** @description Of a whole call. Default 10,000. */
-            timeout_ms?: number;
-            /** @description Of an answer. Default 262,144. */
-            max_bytes?: number;
-            approval?: components["schemas"]["ToolApproval"];
         };
-        HTTPToolPatch: {
+        OwnToolPatch: {
             /** @description What it does and when to call it, for models. */
             description?: string;
             /**
@@ -4838,31 +4799,8 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             };
-            /**
-             * @description http or https, without user, password and fragment.
-             * @example https://weather.example.com/forecast
-             */
-            url?: string;
-            /**
-             * @description Default POST.
-             * @enum {string}
-             */
-            method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description Values name secrets as `{{name}}`. */
-            headers?: {
-                [key: string]: string;
-            };
-            /** @description Secrets by name; `null` removes one. */
-            secrets?: {
-                [key: string]: string | null;
-            };
-            /** @description Of a whole call. Default 10,000. */
-            timeout_ms?: number;
-            /** @description Of an answer. Default 262,144. */
-            max_bytes?: number;
-            approval?: components["schemas"]["ToolApproval"];
         };
-        HTTPTool: {
+        OwnTool: {
             /** Format: uuid */
             id: string;
             name: string;
@@ -4870,17 +4808,6 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
-            url: string;
-            method: string;
-            /** @description With the names of secrets, as `{{name}}`. */
-            headers: {
-                [key: string]: string;
-            };
-            /** @description Names of the secrets that have a value. */
-            secrets: string[];
-            timeout_ms: number;
-            max_bytes: number;
-            approval: components["schemas"]["ToolApproval"];
             /** @description Collections that it is attached to, as far as the caller reaches them. */
             attached: string[];
             /** Format: date-time */
@@ -4957,11 +4884,11 @@ export interface components {
             items: components["schemas"]["Delivery"][];
             next_cursor?: string;
         };
-        HTTPToolList: {
-            items: components["schemas"]["HTTPTool"][];
+        OwnToolList: {
+            items: components["schemas"]["OwnTool"][];
             next_cursor?: string;
         };
-        HTTPToolRef: {
+        OwnToolRef: {
             tool: components["schemas"]["ToolName"];
         };
         /**
@@ -5076,17 +5003,18 @@ export interface components {
             reason: string;
         };
         /**
-         * @description `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
+         * @description `requires_action`: it waits for answers to `required_calls`. `expired`: they did not come within `policy_config.max_wait_seconds`;
+         *     the agent reads so in its next run. A run that a fork has inherited without its end is `cancelled` there.
          * @enum {string}
          */
-        RunState: "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
+        RunState: "queued" | "running" | "requires_action" | "done" | "failed" | "expired" | "cancelled";
         /**
          * @description `terminal_tool`: the agent has spoken. `text`: the model answered without a tool. `no_heartbeat`: its last tool
          *     asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
-         *     again and again. `approval`: a call waits. `error`: the model failed.
+         *     again and again. `requires_action`: calls wait for the caller. `expired`: no answer came. `error`: the model failed.
          * @enum {string}
          */
-        StopReason: "terminal_tool" | "text" | "no_heartbeat" | "max_steps" | "budget" | "deadline" | "loop" | "approval" | "error" | "cancelled";
+        StopReason: "terminal_tool" | "text" | "no_heartbeat" | "max_steps" | "budget" | "deadline" | "loop" | "requires_action" | "expired" | "error" | "cancelled";
         StepTokens: {
             /** Format: int64 */
             prompt: number;
@@ -5108,6 +5036,13 @@ export interface components {
             error?: string;
             /** @description It was answered without a model, as there is none. */
             heuristic: boolean;
+            /** @description What it waits for, in the state `requires_action`; absent in a list. */
+            required_calls?: components["schemas"]["WaitingCall"][];
+            /**
+             * Format: date-time
+             * @description In the state `requires_action`: until when it waits.
+             */
+            expires_at?: string;
             /** @description Empty in a list. */
             steps: components["schemas"]["RunStep"][];
             tokens: components["schemas"]["StepTokens"];
@@ -5159,8 +5094,14 @@ export interface components {
             run: string;
             tool: string;
             arguments: Record<string, never>;
+            answer: components["schemas"]["CallAnswer"];
         };
-        Approval: {
+        /**
+         * @description `result`: the caller runs the tool. `approval`: a tool of the gateway waits to be allowed (`policy_config.approve`).
+         * @enum {string}
+         */
+        CallAnswer: "result" | "approval";
+        WaitingCall: {
             /**
              * Format: uuid
              * @description Also the id of its review, and of its step.
@@ -5170,17 +5111,33 @@ export interface components {
             run: string;
             tool: string;
             arguments: Record<string, never>;
-            state: components["schemas"]["ReviewState"];
+            answer: components["schemas"]["CallAnswer"];
             /** Format: date-time */
             created_at: string;
         };
-        ApprovalList: {
-            items: components["schemas"]["Approval"][];
+        WaitingCallList: {
+            items: components["schemas"]["WaitingCall"][];
         };
-        ApprovalDecision: {
-            approve: boolean;
-            /** @description Told to the model when the call is denied. */
-            reason?: string;
+        /**
+         * @description For a call whose `answer` is `result`, either `result` or `error`. For one whose `answer` is `approval`, `approve`, and `error`
+         *     as the reason of a denial.
+         */
+        CallResult: {
+            /** Format: uuid */
+            call: string;
+            /** @description What the tool returned: text, or JSON as text. The model sees as much as of other results. */
+            result?: string;
+            /** @description Why the tool failed, or the call is denied. The model reads it. */
+            error?: string;
+            approve?: boolean;
+        };
+        CallResults: {
+            results: components["schemas"]["CallResult"][];
+            /**
+             * @description `done`: answer when the run has ended or waits again. Default `none`.
+             * @enum {string}
+             */
+            wait?: "none" | "done";
         };
         MainContext: {
             /** @description Tokens that the model's window has. */
@@ -10706,7 +10663,7 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
-    listHTTPTools: {
+    listOwnTools: {
         parameters: {
             query?: {
                 /** @description Maximum number of items. */
@@ -10726,7 +10683,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPToolList"];
+                    "application/json": components["schemas"]["OwnToolList"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10738,7 +10695,7 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
-    createHTTPTool: {
+    createOwnTool: {
         parameters: {
             query?: never;
             header?: never;
@@ -10747,7 +10704,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HTTPToolInput"];
+                "application/json": components["schemas"]["OwnToolInput"];
             };
         };
         responses: {
@@ -10757,7 +10714,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPTool"];
+                    "application/json": components["schemas"]["OwnTool"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10773,7 +10730,7 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
-    getHTTPTool: {
+    getOwnTool: {
         parameters: {
             query?: never;
             header?: never;
@@ -10791,7 +10748,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPTool"];
+                    "application/json": components["schemas"]["OwnTool"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10804,7 +10761,7 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
-    deleteHTTPTool: {
+    deleteOwnTool: {
         parameters: {
             query?: never;
             header?: never;
@@ -10835,7 +10792,7 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
-    patchHTTPTool: {
+    patchOwnTool: {
         parameters: {
             query?: never;
             header?: never;
@@ -10847,8 +10804,8 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HTTPToolPatch"];
-                "application/merge-patch+json": components["schemas"]["HTTPToolPatch"];
+                "application/json": components["schemas"]["OwnToolPatch"];
+                "application/merge-patch+json": components["schemas"]["OwnToolPatch"];
             };
         };
         responses: {
@@ -10858,7 +10815,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPTool"];
+                    "application/json": components["schemas"]["OwnTool"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10890,7 +10847,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HTTPToolRef"];
+                "application/json": components["schemas"]["OwnToolRef"];
             };
         };
         responses: {
@@ -10900,7 +10857,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPTool"];
+                    "application/json": components["schemas"]["OwnTool"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10932,7 +10889,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HTTPToolRef"];
+                "application/json": components["schemas"]["OwnToolRef"];
             };
         };
         responses: {
@@ -10942,7 +10899,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPTool"];
+                    "application/json": components["schemas"]["OwnTool"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -11303,7 +11260,7 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
-    listApprovals: {
+    listWaitingCalls: {
         parameters: {
             query?: never;
             header?: never;
@@ -11324,7 +11281,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApprovalList"];
+                    "application/json": components["schemas"]["WaitingCallList"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -11338,7 +11295,7 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
-    answerApproval: {
+    postResults: {
         parameters: {
             query?: never;
             header?: never;
@@ -11348,24 +11305,26 @@ export interface operations {
                  *     `app`, `run`.
                  */
                 collection: components["parameters"]["collectionPath"];
-                /** @description Id of an approval. */
-                approval: string;
+                /** @description Id of a run. */
+                run: components["parameters"]["runPath"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ApprovalDecision"];
+                "application/json": components["schemas"]["CallResults"];
             };
         };
         responses: {
-            /** @description The call. */
+            /** @description The run. */
             200: {
                 headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    "Slipbox-Redacted": components["headers"]["Slipbox-Redacted"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Approval"];
+                    "application/json": components["schemas"]["Run"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConnectionError, Slipbox, SlipboxError } from '../src/index.js'
 import { double, hangUp, json, problem, stream } from './double.js'
@@ -225,4 +227,18 @@ test('leaving a stream closes its connection', async () => {
   })
   for await (const _ of server.client().jobs.follow('j')) break
   await ended
+})
+
+test('the loop of README.md answers the calls of a run', async () => {
+  const page = readFileSync(join(process.env.SLIPBOX_TREE ?? '../..', 'sdk/typescript/README.md'), 'utf8')
+  const code = /```ts\n(let run = await otto\.postEvent[^]*?)```/.exec(page)?.[1]
+  assert.ok(code)
+  const call = { run: 'r', tool: 'forecast', arguments: { city: 'Lisbon' } }
+  const waits = { id: 'r', state: 'requires_action', required_calls: [{ ...call, id: 'a', answer: 'result' }, { ...call, id: 'b', answer: 'approval' }] }
+  await using server = await double(json(200, waits), json(200, { id: 'r', state: 'done', reply: 'Sunny.' }))
+  const said: string[] = []
+  const loop = new Function('otto', 'tools', 'console', `return (async () => {${code}})()`) as (...given: unknown[]) => Promise<void>
+  await loop(server.client().collection('otto'), { forecast: ({ city }: { city: string }) => `sunny in ${city}` }, { log: (text: string) => said.push(text) })
+  assert.deepEqual(said, ['Sunny.'])
+  assert.deepEqual(JSON.parse(server.received[1]?.body ?? ''), { results: [{ call: 'a', result: 'sunny in Lisbon' }, { call: 'b', approve: true }], wait: 'done' })
 })

@@ -131,6 +131,9 @@ const operations: Record<string, Operation> = {
   streamChat: async function* (api, a) {
     for await (const event of within(api, a).chatStream(a.body)) yield event.data
   },
+  postEvent: (api, a) => within(api, a).postEvent(a.body, options(a)),
+  postResults: (api, a) => within(api, a).postResults(a.run, a.results),
+  getRun: (api, a) => within(api, a).run(a.run),
   listJobs: (api, a) => api.jobs.list({ ...query(a), collection: a.collection }),
   getJob: (api, a) => api.jobs.get(a.job),
   retryJob: (api, a) => api.jobs.retry(a.job),

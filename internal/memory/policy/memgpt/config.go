@@ -31,6 +31,7 @@ type Config struct {
 
 	ToolRules []memory.ToolRule // none
 	Approve   []string          // tools that wait for approval; none
+	MaxWait   int               // seconds that a run waits for answers to its calls; 604,800
 
 	SummaryModel  string // named by the gateway's settings; "": the agent's
 	SummaryWindow int    // tokens; 0: Window
@@ -41,12 +42,15 @@ type Config struct {
 
 // presetConfig returns the values of a preset.
 func presetConfig(name string) Config {
-	c := Config{Preset: name, Window: 8_192, Warn: 0.7, Flush: 1, Evict: 0.5, MaxSteps: 50, MaxCalls: 200, MaxTokens: 2_000_000, MaxSeconds: 3_600, Analyst: policy.AnalystAuto}
+	c := Config{Preset: name, Window: 8_192, Warn: 0.7, Flush: 1, Evict: 0.5, MaxSteps: 50, MaxCalls: 200, MaxTokens: 2_000_000, MaxSeconds: 3_600, MaxWait: maxWait, Analyst: policy.AnalystAuto}
 	if name == presetLetta {
 		c.Warn, c.Flush, c.Evict = 0.75, 0.9, 0.7
 	}
 	return c
 }
+
+// maxWait is a week, in seconds.
+const maxWait = 7 * 24 * 3_600
 
 // maxHeartbeat is a week, in minutes.
 const maxHeartbeat = 7 * 24 * 60
@@ -71,6 +75,8 @@ func settings() []policy.Setting[Config] {
 		policy.ListSetting("tool_rules", "when tools may be called: first (the first call is one of these), last (the run ends with it, and not before), after (only after one of others), most (so often in a run)",
 			ruleSchema, func(c *Config) any { return &c.ToolRules }),
 		policy.ListSetting("approve", "tools whose calls wait for approval", `{"type":"string"}`, func(c *Config) any { return &c.Approve }),
+		policy.NumberSetting("max_wait_seconds", "how long a run waits for approvals and for results of tools that the caller runs; then it is expired",
+			1, 10*maxWait, func(c *Config) any { return &c.MaxWait }),
 		policy.PlainSetting("summary_model", "the model that sums up evicted messages, as the gateway's settings name it; empty: the agent's", func(c *Config) any { return &c.SummaryModel }),
 		policy.NumberSetting("summary_window", "tokens of that model's window; 0: as window", 0, 10_000_000, func(c *Config) any { return &c.SummaryWindow }),
 		policy.AnalystSetting(func(c *Config) any { return &c.Analyst }),

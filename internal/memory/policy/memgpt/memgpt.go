@@ -242,6 +242,6 @@ func (p *Policy) Paging(raw json.RawMessage) memory.Paging {
 	return memory.Paging{
 		Instructions: p.instructions, Tools: slices.Clone(p.tools), Window: c.Window, Warn: c.Warn, Flush: c.Flush, Evict: c.Evict, MaxSteps: c.MaxSteps,
 		MaxCalls: c.MaxCalls, MaxTokens: int64(c.MaxTokens), MaxTime: time.Duration(c.MaxSeconds) * time.Second, Heartbeat: time.Duration(c.Heartbeat) * time.Minute, Warning: p.warning,
-		Rules: c.ToolRules, Approve: c.Approve, SummaryModel: c.SummaryModel, SummaryWindow: c.SummaryWindow,
+		Rules: c.ToolRules, Approve: c.Approve, MaxWait: time.Duration(c.MaxWait) * time.Second, SummaryModel: c.SummaryModel, SummaryWindow: c.SummaryWindow,
 	}
 }

@@ -557,6 +557,39 @@ class AsyncSlipbox:
                     return
         raise ConnectionFailed("the reply broke off before its end")
 
+    # Runs of agents
+
+    async def post_event(
+        self, collection: CollectionRef, *, idempotency_key: str | None = None, **event: Unpack[requests.EventInput]
+    ) -> models.Run:
+        """Makes an agent act now, and returns the run when it has ended or requires action."""
+        where, query = within(collection, "events")
+        key = idempotency_key or _wire.new_key()
+        body = {**event, "wait": "done"}
+        response = await self.request("POST", where, query=query, body=body, idempotency_key=key)
+        if response.status_code != 202:
+            return await self._settled(collection, _wire.parse(models.Run, response))
+        accepted = _wire.parse(models.EventAccepted, response)
+        if accepted.run is None or accepted.job is None:
+            raise SlipboxError("an event for later has no run yet: post it with request")
+        await self.wait_for_job(accepted.job.id)
+        return await self.get_run(collection, accepted.run)
+
+    async def post_results(self, collection: CollectionRef, run: str, results: list[requests.CallResult]) -> models.Run:
+        """Answers calls of a run, and returns the run when it has ended or requires action again."""
+        at = within(collection, "runs", run, "results")
+        return await self._settled(collection, await self._read(models.Run, at, {"results": results, "wait": "done"}))
+
+    async def get_run(self, collection: CollectionRef, run: str) -> models.Run:
+        """Reads a run of an agent."""
+        return await self._get(models.Run, within(collection, "runs", run))
+
+    async def _settled(self, collection: CollectionRef, run: models.Run) -> models.Run:
+        if run.job is None or run.state not in ("queued", "running"):
+            return run
+        await self.wait_for_job(run.job)
+        return await self.get_run(collection, run.id)
+
     # Jobs
 
     def list_jobs(

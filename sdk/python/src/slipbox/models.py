@@ -116,7 +116,7 @@ class Tenant(Model):
     limits: Limits
     allowed_hosts: list[str]
     """
-    Public hosts that its tools may reach.
+    Public hosts that its webhooks may reach.
     """
     created_at: AwareDatetime
 
@@ -1078,27 +1078,11 @@ class ToolFunction(Model):
     """
 
 
-class HTTPTool(Model):
+class OwnTool(Model):
     id: str
     name: str
     description: str
     parameters: dict[str, Any]
-    url: str
-    method: str
-    headers: dict[str, str]
-    """
-    With the names of secrets, as `{{name}}`.
-    """
-    secrets: list[str]
-    """
-    Names of the secrets that have a value.
-    """
-    timeout_ms: int
-    max_bytes: int
-    approval: str
-    """
-    Whether each call in a run waits for a person (`GET …/approvals`). Default `never`.
-    """
     attached: list[str]
     """
     Collections that it is attached to, as far as the caller reaches them.
@@ -1169,8 +1153,8 @@ class DeliveryList(Model):
     next_cursor: str | None = None
 
 
-class HTTPToolList(Model):
-    items: list[HTTPTool]
+class OwnToolList(Model):
+    items: list[OwnTool]
     next_cursor: str | None = None
 
 
@@ -1254,9 +1238,13 @@ class ToolCall(Model):
     run: str
     tool: str
     arguments: dict[str, Any]
+    answer: str
+    """
+    `result`: the caller runs the tool. `approval`: a tool of the gateway waits to be allowed (`policy_config.approve`).
+    """
 
 
-class Approval(Model):
+class WaitingCall(Model):
     id: str
     """
     Also the id of its review, and of its step.
@@ -1264,17 +1252,15 @@ class Approval(Model):
     run: str
     tool: str
     arguments: dict[str, Any]
-    state: str
+    answer: str
     """
-    `open`, `approved` and `rejected` are proposals; `applied` and `undone` are risky
-    changes that were made without asking.
-
+    `result`: the caller runs the tool. `approval`: a tool of the gateway waits to be allowed (`policy_config.approve`).
     """
     created_at: AwareDatetime
 
 
-class ApprovalList(Model):
-    items: list[Approval]
+class WaitingCallList(Model):
+    items: list[WaitingCall]
 
 
 class MainPart(Model):
@@ -2176,13 +2162,15 @@ class Run(Model):
     type: str
     state: str
     """
-    `waiting`: for an approval. A run that a fork has inherited without its end is `cancelled` there.
+    `requires_action`: it waits for answers to `required_calls`. `expired`: they did not come within `policy_config.max_wait_seconds`;
+    the agent reads so in its next run. A run that a fork has inherited without its end is `cancelled` there.
+
     """
     stop_reason: str | None = None
     """
     `terminal_tool`: the agent has spoken. `text`: the model answered without a tool. `no_heartbeat`: its last tool
     asked for no further step. `max_steps`, `budget`, `deadline`: a bound of `policy_config`. `loop`: the same call
-    again and again. `approval`: a call waits. `error`: the model failed.
+    again and again. `requires_action`: calls wait for the caller. `expired`: no answer came. `error`: the model failed.
 
     """
     reply: str | None = None
@@ -2196,6 +2184,14 @@ class Run(Model):
     heuristic: bool
     """
     It was answered without a model, as there is none.
+    """
+    required_calls: list[WaitingCall] | None = None
+    """
+    What it waits for, in the state `requires_action`; absent in a list.
+    """
+    expires_at: AwareDatetime | None = None
+    """
+    In the state `requires_action`: until when it waits.
     """
     steps: list[RunStep]
     """

@@ -287,32 +287,15 @@ class BlockInsert(TypedDict):
     line: NotRequired[int]
 
 
-ToolApproval: TypeAlias = Literal["never", "always"]
-
-
-class HTTPToolInput(TypedDict):
+class OwnToolInput(TypedDict):
     name: str
     description: str
     parameters: NotRequired[dict[str, Any]]
-    url: str
-    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]]
-    headers: NotRequired[dict[str, str]]
-    secrets: NotRequired[dict[str, str]]
-    timeout_ms: NotRequired[int]
-    max_bytes: NotRequired[int]
-    approval: NotRequired[ToolApproval]
 
 
-class HTTPToolPatch(TypedDict):
+class OwnToolPatch(TypedDict):
     description: NotRequired[str]
     parameters: NotRequired[dict[str, Any]]
-    url: NotRequired[str]
-    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]]
-    headers: NotRequired[dict[str, str]]
-    secrets: NotRequired[dict[str, str | None]]
-    timeout_ms: NotRequired[int]
-    max_bytes: NotRequired[int]
-    approval: NotRequired[ToolApproval]
 
 
 WebhookEvent: TypeAlias = Literal[
@@ -332,7 +315,7 @@ class WebhookPatch(TypedDict):
     rotate_secret: NotRequired[bool]
 
 
-class HTTPToolRef(TypedDict):
+class OwnToolRef(TypedDict):
     tool: str
 
 
@@ -363,9 +346,22 @@ class PauseRequest(TypedDict):
     minutes: int
 
 
-class ApprovalDecision(TypedDict):
-    approve: bool
-    reason: NotRequired[str]
+class CallResult(TypedDict):
+    """
+    For a call whose `answer` is `result`, either `result` or `error`. For one whose `answer` is `approval`, `approve`, and `error`
+    as the reason of a denial.
+
+    """
+
+    call: str
+    result: NotRequired[str]
+    error: NotRequired[str]
+    approve: NotRequired[bool]
+
+
+class CallResults(TypedDict):
+    results: list[CallResult]
+    wait: NotRequired[Literal["none", "done"]]
 
 
 Kind: TypeAlias = Literal[
