@@ -100,9 +100,11 @@ func (h *core) waitForMessages(c *gin.Context, ref string, w *notes.MessagesWrit
 func (h *core) learned(c *gin.Context, w *notes.MessagesWritten) []wire.LearnedMemory {
 	ctx, out := c.Request.Context(), []wire.LearnedMemory{}
 	for _, id := range w.Jobs {
-		job, err := *w.Job, error(nil)
-		if id != w.Job.ID {
-			job, err = h.Jobs.Job(ctx, scope(c), id)
+		job, err := w.Job, error(nil)
+		if job == nil || id != job.ID {
+			var other memory.Job
+			other, err = h.Jobs.Job(ctx, scope(c), id)
+			job = &other
 		}
 		if err != nil {
 			if ctx.Err() != nil || !fault.Is(err, fault.NotFound) {
@@ -111,7 +113,7 @@ func (h *core) learned(c *gin.Context, w *notes.MessagesWritten) []wire.LearnedM
 			}
 			continue
 		}
-		for _, l := range memory.LearnedOf(&job) {
+		for _, l := range memory.LearnedOf(job) {
 			out = append(out, wire.LearnedMemory{Memory: l.Memory, Event: wire.LearnedEvent(l.Event), Note: l.Note, Previous: optional(l.Previous)})
 		}
 	}

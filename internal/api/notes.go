@@ -268,10 +268,10 @@ func timePatch(field string, text nullable.Nullable[string]) (out nullable.Nulla
 	if text.IsNull() {
 		out.SetNull()
 	}
-	said, err := text.Get()
-	if err != nil {
-		return out, nil // null, or not specified
+	if !text.IsSpecified() || text.IsNull() {
+		return out, nil
 	}
+	said := text.MustGet()
 	at, err := eventTime(field, said)
 	out.Set(at)
 	return out, err

@@ -196,7 +196,8 @@ func (p *parser) parseLeaf(object map[string]json.RawMessage, path string) (Expr
 		return nil, fault.InvalidField(at, "missing")
 	}
 	if l.Op == In {
-		return l, l.parseList(raw, at)
+		err := l.parseList(raw, at)
+		return l, err
 	}
 	v, err := parseValue(raw, l.Field, at)
 	if err != nil {

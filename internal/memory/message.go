@@ -195,11 +195,11 @@ func UtteranceOf(n *Note) Utterance {
 	return u
 }
 
-// LeaveOut replaces what was not said in a message, such as the thinking of a model and encoded data, by marks. What an
+// LeaveOut replaces what was not said in a message or note, such as the thinking of a model and encoded data, by marks. What an
 // agent and its tools say in a run stays as it is: its calls are in it. It reports whether it changed the note.
 func LeaveOut(n *Note) (changed bool) {
 	role := UtteranceOf(n).Role
-	if n.Kind != KindMessage || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
+	if n.Kind != KindMessage && n.Kind != KindNote || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
 		return false
 	}
 	said := unsaid.Mark(n.Content, role == RoleAssistant)

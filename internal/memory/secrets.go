@@ -49,7 +49,7 @@ func WithoutMarks(text string) string { return secret.Unmark(text) }
 // ScreenNote applies the setting to the texts of a note, all but its key: with SecretsRedact it replaces the secrets,
 // with SecretsRefuse it returns Invalid, which names the fields and the kinds. It reports whether it changed the note; lists and
 // attributes are then new ones. What was redacted is noted for the answer to the caller (secret.WithReport). What was not said
-// in a message is left out first (LeaveOut).
+// is left out first (LeaveOut).
 func (c *Collection) ScreenNote(ctx context.Context, n *Note) (changed bool, err error) {
 	left := LeaveOut(n)
 	changed, err = c.screenTexts(ctx, n)

@@ -249,6 +249,9 @@ def seed_webhooks(settings):
     brief = [call("POST", "/v1/webhooks", {"url": "http://127.0.0.1:9/", "collection": watched})["id"] for _ in range(EACH)]
     settings.dictionary("webhooks_to_delete", brief)
     settings.operation("deleteWebhook", path_webhook="webhooks_to_delete")
+    settings.dictionary("webhook_urls", ["http://127.0.0.1:9/"])
+    settings.dictionary("watched", [watched])
+    settings.operation("createWebhook", body_url="webhook_urls", body_collection="watched")
 
 
 def seed_external(settings):

@@ -40,7 +40,7 @@ learn glazes "Salt is forbidden." 1 2>&1 | grep -o '"code":"[a-z_]*"' || true
 
 say "propose: what the researcher is sure of"
 api POST "$base/merge" '{"from": "researcher", "review": true, "min_confidence": 0.9, "kinds": ["note"]}' >"$data/proposed.json"
-review=$(sed 's/.*"id":"\([^"]*\)","reason".*/\1/' "$data/proposed.json")
+review=$(sed 's/.*"id":"\([^"]*\)","merge".*/\1/' "$data/proposed.json")
 show <"$data/proposed.json"
 
 say "before: the seller knows nothing of it"

@@ -393,9 +393,14 @@ func parseField(key string, v any, path string) (condition, error) {
 
 // testUpdated returns the test of when a memory was changed.
 func testUpdated(op filter.Op, values []any, path string) (condition, error) {
-	leaf := &filter.Leaf{Field: filter.CreatedAt, Op: op}
-	_, err := testField(leaf, values, path)
-	return &noteIs{match: func(n *memory.Note) bool { return leaf.Match(&filter.Record{CreatedAt: n.UpdatedAt}) }}, err
+	test, err := testTime(filter.CreatedAt, op, values, path)
+	if err != nil {
+		return nil, err
+	}
+	expr, known := test.in(memory.External{})
+	return &noteIs{match: func(n *memory.Note) bool {
+		return known == always || known == depends && expr.Match(&filter.Record{CreatedAt: updatedAt(n)})
+	}}, nil
 }
 
 // testKeywords returns the test of the words of a memory, which are those of its text and those that describe it.

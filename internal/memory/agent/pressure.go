@@ -361,11 +361,8 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 		}
 		answer, err := model.Ask(ctx, s, call)
 		if err == nil {
-			var out struct {
-				Summary string `json:"summary"`
-			}
-			if err := decodeInto(answer.JSON, &out); err == nil && strings.TrimSpace(out.Summary) != "" {
-				return summed{firstWords(clean(out.Summary), maxSummaryWords), answer.Analyst}, nil
+			if text := summaryIn(&answer); text != "" {
+				return summed{text, answer.Analyst}, nil
 			}
 			continue
 		}
@@ -382,6 +379,17 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	last := memory.Minute(evicted[len(evicted)-1].note.OccurredAt)
 	marker := fmt.Sprintf("[%d messages until %s have left the window without a summary; conversation_search finds them]", len(said), last)
 	return summed{text: strings.TrimSpace(cut(old, maxKeptSummary) + "\n" + marker)}, nil
+}
+
+// summaryIn returns the summary in an answer; "" for none.
+func summaryIn(answer *memory.Answer) string {
+	var out struct {
+		Summary string `json:"summary"`
+	}
+	if err := decodeInto(answer.JSON, &out); err != nil || strings.TrimSpace(out.Summary) == "" {
+		return ""
+	}
+	return firstWords(clean(out.Summary), maxSummaryWords)
 }
 
 // saidIn returns what a message adds to a summary: a text, and never calls with their ids. Of a turn it is the

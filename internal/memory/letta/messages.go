@@ -78,6 +78,8 @@ func newReader(c *memory.Collection, now time.Time, a *agentPart, field string, 
 }
 
 // read turns the messages into lines, and returns the messages that have left the window.
+//
+//nolint:gocognit // one pass over the messages, with what the first two of the window are
 func (r *reader) read(a *agentPart) error {
 	if len(a.Messages) > maxMessages {
 		return fault.New(fault.TooLarge, "the file has %d messages; at most %d are imported at once", len(a.Messages), maxMessages)

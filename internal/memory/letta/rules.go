@@ -71,6 +71,8 @@ func exportRules(rules []memory.ToolRule, approve []string) []rulePart {
 
 // importRules returns the rules and approvals of an agent file that can be kept here. Those that cannot, or that become
 // another rule, are listed.
+//
+//nolint:gocognit // one kind of rule after another
 func importRules(list []rulePart, field string, out *left) (rules []memory.ToolRule, approve []string) {
 	after := map[string]int{} // places of the rules
 	add := func(r memory.ToolRule) {

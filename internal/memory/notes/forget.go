@@ -36,8 +36,8 @@ const (
 // Deleted is the result of a deletion.
 type Deleted struct {
 	Revision memory.Revision
-	// Said are the notes that the deleted one was derived from and that may still say it: those of a summary or a triple,
-	// and those in which no sentence was found that says it.
+	// Said are notes that may still say it: those that the deleted one was derived from, if it is a summary or a triple, or if
+	// no sentence of theirs was found that says it, and answers that tell it in other words.
 	Said []uuid.UUID
 }
 
@@ -106,9 +106,68 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	for i := range also {
 		out.texts = append(out.texts, also[i].Content)
 	}
-	shown, err := f.shownBy(ctx, append(also, *note), out.edits)
-	out.edits = append(out.edits, shown...)
+	also = append(also, *note)
+	shown, err := f.shownBy(ctx, also, out.edits)
+	if err != nil {
+		return out, err
+	}
+	told, err := f.toldBy(ctx, also, out.edits, out.texts)
+	out.edits, out.said = append(out.edits, shown...), append(out.said, told...)
 	return out, err
+}
+
+// toldBy returns the answers that may tell what goes in other words: those that were written from memory or in the same exchange,
+// and that have a term of it which no other person's message has.
+func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []string) ([]uuid.UUID, error) {
+	known, turns := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	for _, n := range slices.Concat(gone, edits) {
+		known[n.ID] = true
+		if turn := turnOf(&n); turn != uuid.Nil {
+			turns[turn] = true
+		}
+	}
+	own := map[string]bool{}
+	for i := range gone {
+		texts = append(texts, wordsOf(gone[i].Content))
+	}
+	for _, s := range texts {
+		for _, t := range text.Terms(s) {
+			own[t] = true
+		}
+	}
+	answers, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleAssistant))})
+	if err != nil {
+		return nil, err
+	}
+	answers = slices.DeleteFunc(answers, func(n memory.Note) bool {
+		return known[n.ID] || n.Attributes[memory.AttrRecall] != true && !turns[turnOf(&n)] || !hasTerm(n.Content, own)
+	})
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	people, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))})
+	if err != nil {
+		return nil, err
+	}
+	for i := range people {
+		if !known[people[i].ID] {
+			for _, t := range text.Terms(people[i].Content) {
+				delete(own, t)
+			}
+		}
+	}
+	var told []uuid.UUID
+	for i := range answers {
+		if hasTerm(answers[i].Content, own) {
+			told = append(told, answers[i].ID)
+		}
+	}
+	return told, nil
+}
+
+// hasTerm reports whether a text has one of some terms.
+func hasTerm(s string, terms map[string]bool) bool {
+	return slices.ContainsFunc(text.Terms(s), func(t string) bool { return terms[t] })
 }
 
 // shownBy returns the results of tools that show sentences of notes, without these: what a search of an agent has found is
@@ -316,15 +375,20 @@ type saying struct {
 
 func newSaying(statement string) *saying {
 	w := &saying{terms: map[string]bool{}, taken: map[string]string{}}
-	words := statement
-	if q, ok := quote.Parse(statement); ok {
-		words = strings.TrimSuffix(q.Words, "…")
-	}
+	words := wordsOf(statement)
 	w.letters = letters(words)
 	for _, t := range text.Terms(words) {
 		w.terms[t] = true
 	}
 	return w
+}
+
+// wordsOf returns what a statement quotes, or else the statement.
+func wordsOf(statement string) string {
+	if q, ok := quote.Parse(statement); ok {
+		return strings.TrimSuffix(q.Words, "…")
+	}
+	return statement
 }
 
 // letters returns the words of a text in lower case, without punctuation, with a space around each run of letters and digits.

@@ -161,6 +161,9 @@ func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memor
 	if err != nil {
 		return MessagesWritten{}, err
 	}
+	if len(notes) == 0 && len(ids.Notes) > 0 {
+		return MessagesWritten{}, fault.Missing("message")
+	}
 	out := MessagesWritten{Revision: ids.Revision, Job: job, Jobs: ids.Jobs, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Notes))}
 	at := make(map[uuid.UUID]int, len(notes))
 	for i := range notes {

@@ -270,6 +270,9 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			out.Note = *old
 			out.Note.Vector, out.Note.Tokens = nil, nil
 		} else {
+			if old != nil && old.Content != next.Content {
+				next.Provenance.Job = nil // it says what the caller says, and no more what a job found
+			}
 			if err := setVector(c, old, &next, known, ask); err != nil {
 				wanted = err
 				return err

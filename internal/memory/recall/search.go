@@ -138,17 +138,8 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	if sr.index == nil {
-		made, err := sr.embedQuery(ctx)
-		if err == nil {
-			return sr.scanStore(ctx, made.vector)
-		}
-		if sr.degraded != loadingDegraded || ctx.Err() != nil {
-			return nil, err
-		}
-		// Words can answer when the index is filled.
-		sr.mode, sr.degraded = Hybrid, ""
-		if err := sr.waitForIndex(ctx, sr.service.cfg.LoadTimeout); err != nil {
-			return nil, err
+		if hits, scanned, err := sr.withoutIndex(ctx); scanned || err != nil {
+			return hits, err
 		}
 	}
 	if err := sr.q.Batch.charge(&sr.q, sr.index.Len()); err != nil {
@@ -208,21 +199,9 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	result := ranker.Rank(found, o)
 	ranked(nil)
 	leave() // what follows reads the store, or asks a model
-	hits := result.Hits
-	linked, err := sr.findTriples(ctx)
+	hits, err := sr.followLinks(ctx, &result)
 	if err != nil {
 		return nil, err
-	}
-	if sr.q.ExpandLinks > 0 && len(hits) > 0 {
-		more, err := sr.expand(ctx, result.Best(search.LinkedFrom))
-		if err != nil {
-			return nil, err
-		}
-		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return sr.isTriple(l.Note) })...)
-	}
-	if len(linked) > 0 {
-		hits = result.WithLinked(linked, sr.linkedCandidates(linked))
-		sr.markTriples(hits)
 	}
 	if hits, err = sr.rerank(ctx, hits); err != nil {
 		return nil, err
@@ -230,6 +209,42 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if len(hits) > 0 && sr.mode != Lexical {
 		sr.answerable = sr.estimateAnswerable(hits[:min(len(hits), sr.q.K)], found)
 	}
+	return hits, nil
+}
+
+// withoutIndex scans the store while the index loads, or waits for the index: scanned is false when it is open then.
+func (sr *searchRun) withoutIndex(ctx context.Context) (hits []search.Hit, scanned bool, err error) {
+	made, err := sr.embedQuery(ctx)
+	if err == nil {
+		hits, err = sr.scanStore(ctx, made.vector)
+		return hits, true, err
+	}
+	if sr.degraded != loadingDegraded || ctx.Err() != nil {
+		return nil, false, err
+	}
+	// Words can answer when the index is filled.
+	sr.mode, sr.degraded = Hybrid, ""
+	return nil, false, sr.waitForIndex(ctx, sr.service.cfg.LoadTimeout)
+}
+
+// followLinks returns the hits of a ranking with the notes that links and triples lead to.
+func (sr *searchRun) followLinks(ctx context.Context, result *search.Result) ([]search.Hit, error) {
+	linked, err := sr.findTriples(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if sr.q.ExpandLinks > 0 && len(result.Hits) > 0 {
+		more, err := sr.expand(ctx, result.Best(search.LinkedFrom))
+		if err != nil {
+			return nil, err
+		}
+		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return sr.isTriple(l.Note) })...)
+	}
+	if len(linked) == 0 {
+		return result.Hits, nil
+	}
+	hits := result.WithLinked(linked, sr.linkedCandidates(linked))
+	sr.markTriples(hits)
 	return hits, nil
 }
 
@@ -413,19 +428,9 @@ func (sr *searchRun) version(note uuid.UUID) (memory.Version, bool) {
 
 // toHits reads the notes of the hits and of their exchanges, and applies the token budget.
 func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit, beside exchanges) ([]Hit, error) {
-	views := map[uuid.UUID]*NoteView{}
-	if !sr.q.IDsOnly || sr.q.TokenBudget > 0 {
-		notes, err := sr.readNotes(ctx, beside.allOf(hits), sr.q.Embedding)
-		if err != nil {
-			return nil, err
-		}
-		loaded, err := sr.views(ctx, notes)
-		if err != nil {
-			return nil, err
-		}
-		for i := range loaded {
-			views[loaded[i].ID] = &loaded[i]
-		}
+	views, err := sr.viewsOf(ctx, hits, beside)
+	if err != nil {
+		return nil, err
 	}
 	tokens := map[uuid.UUID]int{}
 	if sr.q.TokenBudget > 0 {
@@ -446,16 +451,8 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit, beside excha
 		if key, ok := sr.version(h.Note); ok && sr.view.Of != nil {
 			hit.Collection = sr.view.Through(key).Collection.ID
 		}
-		if !sr.q.IDsOnly {
-			if hit.Note = views[hit.ID]; hit.Note == nil {
-				return nil, fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)
-			}
-			hit.Passage = sr.bestPassage(hit.Note)
-			for _, id := range beside[hit.ID] {
-				if one, ok := views[id]; ok {
-					hit.Exchange = append(hit.Exchange, *one)
-				}
-			}
+		if err := sr.show(&hit, views, beside); err != nil {
+			return nil, err
 		}
 		if sr.q.Explain {
 			hit.Explain = sr.explain(&h, tokens[hit.ID])
@@ -463,6 +460,43 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit, beside excha
 		out = append(out, hit)
 	}
 	return out, nil
+}
+
+// viewsOf reads the notes of the hits and of their exchanges, if the answer or its budget needs them.
+func (sr *searchRun) viewsOf(ctx context.Context, hits []search.Hit, beside exchanges) (map[uuid.UUID]*NoteView, error) {
+	views := map[uuid.UUID]*NoteView{}
+	if sr.q.IDsOnly && sr.q.TokenBudget <= 0 {
+		return views, nil
+	}
+	notes, err := sr.readNotes(ctx, beside.allOf(hits), sr.q.Embedding)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := sr.views(ctx, notes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range loaded {
+		views[loaded[i].ID] = &loaded[i]
+	}
+	return views, nil
+}
+
+// show sets the note, the best passage and the exchange of a hit, unless only ids are asked for.
+func (sr *searchRun) show(hit *Hit, views map[uuid.UUID]*NoteView, beside exchanges) error {
+	if sr.q.IDsOnly {
+		return nil
+	}
+	if hit.Note = views[hit.ID]; hit.Note == nil {
+		return fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)
+	}
+	hit.Passage = sr.bestPassage(hit.Note)
+	for _, id := range beside[hit.ID] {
+		if one, ok := views[id]; ok {
+			hit.Exchange = append(hit.Exchange, *one)
+		}
+	}
+	return nil
 }
 
 // views returns notes with their links and use, unless the query leaves these out.

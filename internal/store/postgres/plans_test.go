@@ -68,7 +68,7 @@ func (n planNode) each(visit func(planNode)) {
 
 // planKeys are the columns that lead to rows of a table, and not to all that a tenant or a layer has.
 var planKeys = map[string]*regexp.Regexp{
-	"notes":            regexp.MustCompile(`\((id|digest|key|occurred_at|to_rev) |ROW\(`),
+	"notes":            regexp.MustCompile(`\((id|digest|key|occurred_at|to_rev|expires_at) |ROW\(`),
 	"vectors":          regexp.MustCompile(`\(note `),
 	"links":            regexp.MustCompile(`\((source|target) |ROW\(`),
 	"usage":            regexp.MustCompile(`\(note `),

@@ -285,16 +285,7 @@ func (r *run) askProfile(ctx context.Context, m *material, again bool) (*memory.
 	out := policy.DerivedNote(r.d, n, memory.KindProfile, KeyProfile, content, a.Analyst, newestOf(append(slices.Clone(was), m.sources()...)))
 	list := make([]any, len(read.Profile.Dimensions))
 	for i, d := range read.Profile.Dimensions {
-		why := evidence[d.Name]
-		if !slices.Contains(why, d.Evidence) {
-			why = append(slices.Clone(why), d.Evidence)
-		}
-		why = why[max(0, len(why)-maxEvidence):]
-		texts := make([]any, len(why))
-		for j, w := range why {
-			texts[j] = w
-		}
-		list[i] = map[string]any{"name": d.Name, "level": string(d.Level), "evidence": texts}
+		list[i] = map[string]any{"name": d.Name, "level": string(d.Level), "evidence": newestEvidence(evidence[d.Name], d.Evidence)}
 	}
 	out.Attributes = map[string]any{"dimensions": list, "text": read.Profile.Text}
 	for chars := MaxEvidenceChars / 2; out.Check() != nil && chars > 10; chars /= 2 { // too much for the attributes of a note
@@ -303,6 +294,19 @@ func (r *run) askProfile(ctx context.Context, m *material, again bool) (*memory.
 		}
 	}
 	return &out, nil
+}
+
+// newestEvidence returns the last texts that show a dimension, with a new one.
+func newestEvidence(why []string, found string) []any {
+	if !slices.Contains(why, found) {
+		why = append(slices.Clone(why), found)
+	}
+	why = why[max(0, len(why)-maxEvidence):]
+	texts := make([]any, len(why))
+	for i, w := range why {
+		texts[i] = w
+	}
+	return texts
 }
 
 // repairProfile writes a stale profile again, from the messages that are left of its sources. Without any it is

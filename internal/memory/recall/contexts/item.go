@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -96,7 +95,7 @@ func sinceOf(n *memory.Note) string {
 	if n.Kind != memory.KindFact && n.Kind != memory.KindKnowledge || n.OccurredAt.IsZero() {
 		return ""
 	}
-	day := n.OccurredAt.UTC().Format(time.DateOnly)
+	day := memory.Day(n.OccurredAt)
 	if strings.Contains(n.Content, day) {
 		return ""
 	}
@@ -126,7 +125,7 @@ func factDetails(n *memory.Note, layers bool, known ...string) string {
 			details = append(details, "contested")
 		}
 		if end, ok := memory.ExpiryOf(n.Attributes); ok {
-			details = append(details, "until "+end.UTC().Format("2006-01-02"))
+			details = append(details, "until "+memory.Day(end.In(n.OccurredAt.Location())))
 		}
 	}
 	if len(details) == 0 {
