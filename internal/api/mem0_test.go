@@ -273,6 +273,30 @@ func TestMem0Filters(t *testing.T) {
 	}
 }
 
+// When a memory was changed last is what is shown: the time of what it tells, and when a caller changed it afterwards.
+func TestMem0UpdatedAt(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"ann","messages":"I live in Rome.","timestamp":1714560000}`).want(200)
+	found := func(filter string) int {
+		return len(b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ann","updated_at":`+filter+`}}`).want(200).found("results"))
+	}
+	for filter, want := range map[string]int{`{"lte":"2024-12-31"}`: 1, `{"lte":"2024-05-01"}`: 1, `{"lt":"2024-05-01"}`: 0, `{"gte":"2026-01-01"}`: 0} {
+		if got := found(filter); got != want {
+			t.Errorf("%s: %d memories, want %d", filter, got, want)
+		}
+	}
+	b.mem0(t, "one", "POST", "/v1/memories/", `{"user_id":"ben","async_mode":false,"messages":[{"role":"user","content":"I live in Bergen with two cats."}],"timestamp":1714560000}`).want(200)
+	learned := b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ben"}}`).want(200)
+	id, was := learned.text("results.0.id"), learned.text("results.0.updated_at")
+	b.pass(time.Hour)
+	b.mem0(t, "one", "PUT", "/v1/memories/"+id+"/", `{"text":"Ben lives in Oslo with two cats."}`).want(200)
+	now := b.mem0(t, "one", "GET", "/v1/memories/"+id+"/", "").want(200).text("updated_at")
+	if !strings.HasPrefix(was, "2024-05-01") || !strings.HasPrefix(now, "2026-") {
+		t.Errorf("changed at %s, before at %s", now, was)
+	}
+}
+
 // A metadata key at the top level, nested metadata, updated_at, keywords and memory_ids select what they say.
 func TestMem0MoreFilters(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ func TestWhatWasNotSaidIsStoredAtNoDoor(t *testing.T) {
 			doors = append(doors, struct {
 				status     int
 				path, body string
-			}{http.StatusOK, c + "/remember", textOf(t, object{"content": user("jay"), "role": "user"})})
+			}{http.StatusOK, c + "/remember", textOf(t, object{"content": reply("jay"), "role": "assistant", "importance": 1})})
 		}
 		for _, d := range doors {
 			if status, _, answer := g.raw(http.MethodPost, d.path, "application/json", d.body); status != d.status {

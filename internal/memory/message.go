@@ -195,16 +195,26 @@ func UtteranceOf(n *Note) Utterance {
 	return u
 }
 
-// LeaveOut replaces what was not said in a message or note, such as the thinking of a model and encoded data, by marks. What an
-// agent and its tools say in a run stays as it is: its calls are in it. It reports whether it changed the note.
+// LeaveOut replaces what was not said in a message or a copy of one, such as the thinking of a model and encoded data, by marks.
+// What an agent and its tools say in a run stays as it is: its calls are in it. It reports whether it changed the note.
 func LeaveOut(n *Note) (changed bool) {
 	role := UtteranceOf(n).Role
-	if n.Kind != KindMessage && n.Kind != KindNote || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
+	if n.Kind != KindMessage && (n.Kind != KindNote || n.Attributes[AttrRole] == nil) || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
 		return false
 	}
 	said := unsaid.Mark(n.Content, role == RoleAssistant)
 	changed, n.Content = said != n.Content, said
 	return changed
+}
+
+// IsToolTraffic reports whether a message is what an agent and its tools exchanged in a run: calls as JSON, or a result. What the
+// agent said to people is none.
+func IsToolTraffic(n *Note) bool {
+	if n.Kind != KindMessage || n.Attributes[AttrRun] == nil {
+		return false
+	}
+	role := UtteranceOf(n).Role
+	return role == RoleTool || role == RoleAssistant && n.Attributes[AttrTool] != nil && n.Attributes[AttrCall] == nil
 }
 
 // Learnable reports whether facts may be extracted from a message: its role is

@@ -336,25 +336,15 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	if !ok {
 		return summed{}, fault.New(fault.Internal, "the policy %s sums nothing up", v.Collection.Policy)
 	}
-	model, window := a.models.ModelFor(&v.Collection), m.Window
-	if m.Paging.SummaryWindow > 0 {
-		window = m.Paging.SummaryWindow
-	}
-	if named, ok := a.models.ModelNamed(m.Paging.SummaryModel); ok && model.Analyst() == memory.AnalystModel {
-		model = named
-	}
+	model, window := a.summaryModel(v, m)
 	said := make([]memory.Utterance, 0, len(evicted))
 	for i := range evicted {
 		if u, ok := saidIn(&evicted[i]); ok {
 			said = append(said, u)
 		}
 	}
-	for _, shorter := range []func([]memory.Utterance) []memory.Utterance{nil, clampResults, func(list []memory.Utterance) []memory.Utterance { return headAndTail(clampResults(list), a, window) }} {
-		material := said
-		if shorter != nil {
-			material = shorter(said)
-		}
-		call := pager.SummaryCall(old, material)
+	for _, shorter := range []func([]memory.Utterance) []memory.Utterance{slices.Clone[[]memory.Utterance], clampResults, func(list []memory.Utterance) []memory.Utterance { return headAndTail(clampResults(list), a, window) }} {
+		call := pager.SummaryCall(old, shorter(said))
 		call.Collection, call.MaxTokens = v.Collection.ID, summaryMaxTokens
 		if model.Analyst() == memory.AnalystModel && float64(a.count(call.System+call.Prompt)) > summaryOfWindow*float64(window) {
 			continue
@@ -379,6 +369,18 @@ func (a *Service) sumUp(ctx context.Context, s tenant.Scope, v memory.View, m *M
 	last := memory.Minute(evicted[len(evicted)-1].note.OccurredAt)
 	marker := fmt.Sprintf("[%d messages until %s have left the window without a summary; conversation_search finds them]", len(said), last)
 	return summed{text: strings.TrimSpace(cut(old, maxKeptSummary) + "\n" + marker)}, nil
+}
+
+// summaryModel returns the model that sums up, and its window in tokens.
+func (a *Service) summaryModel(v memory.View, m *Main) (model memory.Model, window int) {
+	model, window = a.models.ModelFor(&v.Collection), m.Window
+	if m.Paging.SummaryWindow > 0 {
+		window = m.Paging.SummaryWindow
+	}
+	if named, ok := a.models.ModelNamed(m.Paging.SummaryModel); ok && model.Analyst() == memory.AnalystModel {
+		model = named
+	}
+	return model, window
 }
 
 // summaryIn returns the summary in an answer; "" for none.

@@ -76,11 +76,11 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 	return r.page(r.saidBefore(newest), page, pageSize, "messages", "newest first")
 }
 
-// saidBefore returns the messages without alerts and without those of the run that searches.
+// saidBefore returns the messages without alerts, without calls, and without those of the run that searches.
 func (r *run) saidBefore(list []memory.Note) []memory.Note {
 	current := r.more[memory.AttrRun]
 	return slices.DeleteFunc(list, func(n memory.Note) bool {
-		return isAlert(&n) || current != nil && n.Attributes[memory.AttrRun] == current
+		return isAlert(&n) || memory.IsToolTraffic(&n) || current != nil && n.Attributes[memory.AttrRun] == current
 	})
 }
 

@@ -270,9 +270,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			out.Note = *old
 			out.Note.Vector, out.Note.Tokens = nil, nil
 		} else {
-			if old != nil && old.Content != next.Content {
-				next.Provenance.Job = nil // it says what the caller says, and no more what a job found
-			}
+			ownTo(old, &next)
 			if err := setVector(c, old, &next, known, ask); err != nil {
 				wanted = err
 				return err
@@ -298,6 +296,13 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 	}
 	out.Revision = w.Revision
 	return out, w.Replay, nil
+}
+
+// ownTo makes a note that says something else since an edit the caller's: it is no more what a job found.
+func ownTo(old, next *memory.Note) {
+	if old != nil && old.Content != next.Content {
+		next.Provenance.Job = nil
+	}
 }
 
 // answerEdit records for a repeated request what an edit answers.

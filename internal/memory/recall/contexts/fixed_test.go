@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -165,13 +166,15 @@ func TestPinnedStatementsSaySinceWhen(t *testing.T) {
 	knows.Attributes = map[string]any{memory.AttrConfidence: 0.6}
 	quoted := hit(memory.KindKnowledge, 1, "Nora, 2026-01-05: “I work as a nurse.”").Note
 	portrait := hit(memory.KindProfile, 1, "Nora is curious.").Note
-	out := write(t, contexts.Request{Query: "Nora", Details: true, Pinned: []memory.Note{*knows, *quoted, *portrait}})
-	for _, want := range []string{"] The user lives in Lisbon (since 2026-01-05, confidence 0.60)\n", "“I work as a nurse.”", "] Nora is curious."} {
+	east := hit(memory.KindFact, 1, "The user works in Osaka").Note // in the night, where its writer is
+	east.OccurredAt = time.Date(2026, 3, 1, 2, 0, 0, 0, time.FixedZone("", 9*3600))
+	out := write(t, contexts.Request{Query: "Nora", Details: true, Pinned: []memory.Note{*knows, *quoted, *portrait, *east}})
+	for _, want := range []string{"] The user lives in Lisbon (since 2026-01-05, confidence 0.60)\n", "] The user works in Osaka (since 2026-03-01)", "“I work as a nurse.”", "] Nora is curious."} {
 		if !strings.Contains(out.Text, want) {
 			t.Errorf("no %q in\n%s", want, out.Text)
 		}
 	}
-	if strings.Count(out.Text, "since") != 1 {
+	if strings.Count(out.Text, "since") != 2 {
 		t.Errorf("a date is said twice:\n%s", out.Text)
 	}
 }

@@ -128,7 +128,7 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 			return 0, nil, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
 		words := normalizeWords(h.Note.Content)
-		if p.isShown(h.Note, words) || strings.TrimSpace(visibleText(h.Note.Content)) == "" {
+		if p.isShown(h.Note, words) || memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" {
 			continue
 		}
 		it := p.newHit(h)
