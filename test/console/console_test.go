@@ -542,8 +542,9 @@ func holds(condition string) chromedp.Action {
 	})
 }
 
+// button clicks a button when it can be used: a click before that does nothing.
 func button(name string) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%[1]q] | //main//button[normalize-space()=%[1]q and not(//dialog)]`, name))
+	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%[1]q and not(@disabled)] | //main//button[normalize-space()=%[1]q and not(@disabled) and not(//dialog)]`, name))
 }
 
 // clickUntil clicks until a condition holds: what is drawn at the moment may move a button away from under the click.
@@ -559,7 +560,7 @@ func clickUntil(click chromedp.Action, condition string) chromedp.Action {
 }
 
 func dialogButton(name string) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%q]`, name))
+	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%q and not(@disabled)]`, name))
 }
 
 // inHead opens a dialog of the collection.
