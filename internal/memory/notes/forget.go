@@ -119,11 +119,11 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 // toldBy returns the answers that may tell what goes in other words: those that were written from memory or in the same exchange,
 // and that have a term of it which no other person's message has.
 func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []string) ([]uuid.UUID, error) {
-	known, turns := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	known, turns := map[uuid.UUID]bool{}, []string(nil)
 	for _, n := range slices.Concat(gone, edits) {
 		known[n.ID] = true
 		if turn := turnOf(&n); turn != uuid.Nil {
-			turns[turn] = true
+			turns = append(turns, turn.String())
 		}
 	}
 	own := map[string]bool{}
@@ -135,13 +135,17 @@ func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []
 			own[t] = true
 		}
 	}
-	answers, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleAssistant))})
+	near := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRecall}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Bool, Bool: true}}}}
+	if len(turns) > 0 {
+		near = append(near, filter.AttributeIs(memory.AttrTurn, turns[:min(len(turns), filter.MaxValues)]...))
+	}
+	answers, err := f.list(ctx, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{filter.AttributeIs(memory.AttrRole, string(memory.RoleAssistant)), near},
+	})
 	if err != nil {
 		return nil, err
 	}
-	answers = slices.DeleteFunc(answers, func(n memory.Note) bool {
-		return known[n.ID] || n.Attributes[memory.AttrRecall] != true && !turns[turnOf(&n)] || !hasTerm(n.Content, own)
-	})
+	answers = slices.DeleteFunc(answers, func(n memory.Note) bool { return known[n.ID] || !hasTerm(n.Content, own) })
 	if len(answers) == 0 {
 		return nil, nil
 	}
