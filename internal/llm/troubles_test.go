@@ -365,6 +365,7 @@ func TestAnswersEnd(t *testing.T) {
 				defer cancel()
 			}
 			proxy := newChatProxy(t, srv, llm.Deps{}, func(cfg *llm.Config) {
+				cfg.Timeout = time.Minute // a busy machine reads slowly
 				if c.code == fault.Timeout {
 					cfg.Timeout = 200 * time.Millisecond
 				}
