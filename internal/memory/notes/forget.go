@@ -111,13 +111,13 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	if err != nil {
 		return out, err
 	}
-	told, err := f.toldBy(ctx, also, out.edits, out.texts)
+	told, err := f.toldBy(ctx, also, out.edits, append(out.texts, note.Content))
 	out.edits, out.said = append(out.edits, shown...), append(out.said, told...)
 	return out, err
 }
 
 // toldBy returns the answers that may tell what goes in other words: those that were written from memory or in the same exchange,
-// and that have a term of it which no other person's message has.
+// and that have a term of it which no other person's message has. texts are all that goes.
 func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []string) ([]uuid.UUID, error) {
 	known, turns := map[uuid.UUID]bool{}, []string(nil)
 	for _, n := range slices.Concat(gone, edits) {
@@ -127,11 +127,8 @@ func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []
 		}
 	}
 	own := map[string]bool{}
-	for i := range gone {
-		texts = append(texts, wordsOf(gone[i].Content))
-	}
 	for _, s := range texts {
-		for _, t := range text.Terms(s) {
+		for _, t := range text.Terms(wordsOf(s)) {
 			own[t] = true
 		}
 	}

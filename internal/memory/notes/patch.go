@@ -270,7 +270,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			out.Note = *old
 			out.Note.Vector, out.Note.Tokens = nil, nil
 		} else {
-			ownTo(old, &next)
+			leaveJob(old, &next)
 			if err := setVector(c, old, &next, known, ask); err != nil {
 				wanted = err
 				return err
@@ -298,8 +298,8 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 	return out, w.Replay, nil
 }
 
-// ownTo makes a note that says something else since an edit the caller's: it is no more what a job found.
-func ownTo(old, next *memory.Note) {
+// leaveJob takes the job out of the provenance of a note whose text a caller has changed: no job found what it says now.
+func leaveJob(old, next *memory.Note) {
 	if old != nil && old.Content != next.Content {
 		next.Provenance.Job = nil
 	}
