@@ -92,7 +92,7 @@ func TestDiffMergeRollback(t *testing.T) {
 	p.prints(t, []string{"revision 1 ", "by key:"}, "blame", kiln, "--as-of", "1")
 }
 
-// Of a merge that was proposed, a person sees each note, approves some, and undoes it.
+// Of a merge that was proposed, a person sees each note, and approves some.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

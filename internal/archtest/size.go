@@ -2,6 +2,10 @@ package archtest
 
 import (
 	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"path"
 	"strings"
@@ -19,7 +23,7 @@ type Size struct {
 func Sizes(root fs.FS) (map[string]Size, error) {
 	j := newJudge(Map(), nil)
 	sizes := map[string]Size{}
-	err := walkGo(root, func(file string) error {
+	err := WalkGo(root, func(file string) error {
 		entry, ok := j.lookup(path.Dir(file))
 		if !ok {
 			return nil
@@ -28,9 +32,13 @@ func Sizes(root fs.FS) (map[string]Size, error) {
 		if err != nil {
 			return err
 		}
+		generated, err := isGenerated(file, src)
+		if err != nil {
+			return err
+		}
 		size, lines := sizes[entry.Path], bytes.Count(src, []byte("\n"))
 		switch {
-		case isGenerated(src):
+		case generated:
 			size.Generated += lines
 		case isTest(file):
 			size.Tests += lines
@@ -43,17 +51,13 @@ func Sizes(root fs.FS) (map[string]Size, error) {
 	return sizes, err
 }
 
-// isGenerated reports whether a file carries the mark of "go help generate" before its package clause.
-func isGenerated(src []byte) bool {
-	for line := range bytes.Lines(src) {
-		if bytes.HasPrefix(line, []byte("package ")) {
-			return false
-		}
-		if bytes.HasPrefix(line, []byte("// Code generated ")) && bytes.HasSuffix(bytes.TrimSpace(line), []byte(" DO NOT EDIT.")) {
-			return true
-		}
+// isGenerated reports whether a file carries the mark of "go help generate".
+func isGenerated(file string, src []byte) (bool, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.PackageClauseOnly|parser.ParseComments)
+	if err != nil {
+		return false, fmt.Errorf("parse %s: %w", file, err)
 	}
-	return false
+	return ast.IsGenerated(parsed), nil
 }
 
 // isTest reports whether a file is a test or belongs to what only tests use: the folder test, and packages named after what they

@@ -35,7 +35,7 @@ func (v Violation) String() string {
 // own. It fails when a file cannot be read or is not Go.
 func Verify(root fs.FS) ([]Violation, error) {
 	j := newJudge(Map(), Dependencies())
-	err := walkGo(root, func(file string) error {
+	err := WalkGo(root, func(file string) error {
 		src, err := fs.ReadFile(root, file)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
@@ -68,8 +68,8 @@ func Verify(root fs.FS) ([]Violation, error) {
 	return j.found, nil
 }
 
-// walkGo calls visit for every Go file of the module in root, but not of the modules in it.
-func walkGo(root fs.FS, visit func(file string) error) error {
+// WalkGo calls visit for every Go file of the module in root, but not of the modules in it.
+func WalkGo(root fs.FS, visit func(file string) error) error {
 	return fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -285,12 +285,11 @@ func (x *experiment) open(ctx context.Context, name string) (err error) {
 		return nil
 	}
 	x.base, x.own = collections+"/"+name, true
-	r := request{method: http.MethodPost, path: collections, body: map[string]any{
-		"name": name, "policy": "none", "display_name": "Experiment: " + x.talk.id, "ttl_seconds": int64(experimentLife / time.Second),
-	}}
-	if x.keep {
-		delete(r.body.(map[string]any), "ttl_seconds") //nolint:errcheck,forcetypeassert // it was made above
+	ask := map[string]any{"name": name, "policy": "none", "display_name": "Experiment: " + x.talk.id}
+	if !x.keep {
+		ask["ttl_seconds"] = int64(experimentLife / time.Second)
 	}
+	r := request{method: http.MethodPost, path: collections, body: ask}
 	r.once(newKey())
 	_, _, err = x.to.get(ctx, r, nil)
 	return err

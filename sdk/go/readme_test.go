@@ -67,20 +67,27 @@ func loop(ctx context.Context, client *slipbox.Client, otto slipbox.Named, tools
 	return run, err
 }
 
-// The loop of README.md runs: the gateway's agent waits for approvals, and has a tool that its caller runs.
-func TestReadmeLoop(t *testing.T) {
-	t.Parallel()
+// excerpt returns the lines of this file between two marks, without their indentation, and README.md, which has them too.
+func excerpt(t *testing.T, from, to string) (body, page string) {
+	t.Helper()
 	source, err := os.ReadFile("readme_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body, _ := strings.Cut(string(source), "func(json.RawMessage) string) (slipbox.Run, error) {\n")
-	body, _, _ = strings.Cut(body, "\n}\n")
-	if body = strings.TrimPrefix(strings.ReplaceAll(body, "\n\t", "\n"), "\t"); !strings.Contains(string(page), "```go\n"+body+"\n```\n") {
+	_, body, _ = strings.Cut(string(source), from)
+	body, _, _ = strings.Cut(body, to)
+	return strings.TrimPrefix(strings.ReplaceAll(body, "\n\t", "\n"), "\t"), string(readme)
+}
+
+// The loop of README.md runs: the gateway's agent waits for approvals, and has a tool that its caller runs.
+func TestReadmeLoop(t *testing.T) {
+	t.Parallel()
+	body, page := excerpt(t, "func(json.RawMessage) string) (slipbox.Run, error) {\n", "\n}\n")
+	if !strings.Contains(page, "```go\n"+body+"\n```\n") {
 		t.Errorf("README.md lacks\n%s", body)
 	}
 
@@ -101,19 +108,10 @@ func TestReadmeLoop(t *testing.T) {
 
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("readme_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := strings.Cut(string(source), "func readme(ctx context.Context) error {\n")
-	body, _, _ = strings.Cut(body, "\treturn nil\n}\n")
-	_, code, _ := strings.Cut(string(page), "```go\n")
+	body, page := excerpt(t, "func readme(ctx context.Context) error {\n", "\treturn nil\n}\n")
+	_, code, _ := strings.Cut(page, "```go\n")
 	code, _, _ = strings.Cut(code, "```\n")
-	if body = strings.TrimPrefix(strings.ReplaceAll(body, "\n\t", "\n"), "\t"); body != code {
+	if body != code {
 		t.Errorf("README.md has other code:\n%s", code)
 	}
 	if err := readme(t.Context()); err != nil {

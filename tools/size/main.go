@@ -61,9 +61,9 @@ func run(root fs.FS) error {
 // declared counts the packages with code that is not a test, and the interfaces that they declare.
 func declared(root fs.FS) (packages, interfaces int, err error) {
 	folders := map[string]bool{}
-	err = fs.WalkDir(root, "internal", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
-			return err
+	err = archtest.WalkGo(root, func(file string) error {
+		if !strings.HasPrefix(file, "internal/") || strings.HasSuffix(file, "_test.go") {
+			return nil
 		}
 		src, err := fs.ReadFile(root, file)
 		if err != nil {

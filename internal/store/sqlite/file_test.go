@@ -71,8 +71,9 @@ func schema(t *testing.T, db *sql.DB) (out []string) {
 	return out
 }
 
-func TestMigrationsUpDownUp(t *testing.T) {
-	t.Parallel()
+// migrated returns a database on which all migrations are applied, and what applied them.
+func migrated(t *testing.T) (*sql.DB, *store.Migrator) {
+	t.Helper()
 	db := raw(t, filepath.Join(t.TempDir(), "m.db"))
 	folder, err := fs.Sub(migrations.SQLite, "sqlite")
 	if err != nil {
@@ -82,10 +83,16 @@ func TestMigrationsUpDownUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
-	if err := m.Up(ctx); err != nil {
+	if err := m.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return db, m
+}
+
+func TestMigrationsUpDownUp(t *testing.T) {
+	t.Parallel()
+	db, m := migrated(t)
+	ctx := t.Context()
 	up := schema(t, db)
 	if len(up) < 20 {
 		t.Fatalf("schema: %v", up)

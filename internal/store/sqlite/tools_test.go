@@ -2,32 +2,16 @@ package sqlite
 
 import (
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/migrations"
 )
 
 // A tool that was called over HTTP keeps its name and its schema. A run that waits for its approval fails with what to do; one that
 // waits for another tool waits on.
 func TestToolsLoseTheirAddresses(t *testing.T) {
 	t.Parallel()
-	db := raw(t, filepath.Join(t.TempDir(), "m.db"))
-	folder, err := fs.Sub(migrations.SQLite, "sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := store.NewMigrator(db, store.SQLite, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, m := migrated(t)
 	ctx := t.Context()
-	if err := m.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
 	if err := m.DownTo(ctx, 16); err != nil {
 		t.Fatal(err)
 	}
