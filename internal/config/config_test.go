@@ -169,8 +169,9 @@ func TestServersSettings(t *testing.T) {
 		"jobs": {func(c *Config) { c.Jobs.Decides, c.Jobs.Tasks, c.Jobs.Stages = -1, 0, []string{"dance"} }, []string{
 			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide, task or send",
 		}},
-		"no stage":       {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
-		"worker address": {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},
+		"no stage":        {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
+		"metrics address": {func(c *Config) { c.MetricsAddr = "9090" }, []string{"metrics_addr", "SLIPBOX_METRICS_ADDR"}},
+		"worker address":  {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},
 	} {
 		c := Default()
 		c.Auth.WrappingKey = key
