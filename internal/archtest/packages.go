@@ -75,9 +75,9 @@ func Map() []Package {
 		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp", "internal/oauth"}, false},
 		{"internal/api/mem0", LayerEdge, "mem0's routes", []string{core}, false},
 		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api", "internal/packed"}, false},
-		{"internal/mcp", LayerEdge, "MCP: tools that are requests of the HTTP API", []string{memory}, false},
-		{"internal/oauth", LayerEdge, "OAuth: consent of a key's holder, tokens for programs", []string{memory, tenant, auth}, false},
-		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
+		{"internal/mcp", LayerEdge, "MCP: tools over the HTTP API", []string{memory}, false},
+		{"internal/oauth", LayerEdge, "OAuth: consent, tokens", []string{memory, tenant, auth}, false},
+		{"internal/console", LayerEdge, "the web console", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},

@@ -227,7 +227,7 @@ func (g *Grants) holder(ctx context.Context, found *Grant) (Key, error) {
 
 // replayed ends a grant of which something was used twice, and returns the refusal.
 func (g *Grants) replayed(ctx context.Context, found *Grant, what string) error {
-	g.deps.Logger.WarnContext(ctx, "a "+what+" was used again, or by another program: the grant has ended", "grant", found.ID.Grant)
+	g.deps.Logger.WarnContext(ctx, "a grant has ended: what it has issued was used again, or by another program", "what", what, "grant", found.ID.Grant)
 	return g.end(ctx, found, memory.AuditEntry{Action: "grant.delete", Detail: map[string]any{"reason": "a " + what + " was used again"}}, errReplay)
 }
 

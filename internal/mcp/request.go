@@ -95,7 +95,7 @@ func (c *call) setOwn() error {
 	}
 	ids := map[string]string{}
 	if external && json.Unmarshal(raw, &ids) != nil {
-		return nil // which is refused for its form
+		return nil //nolint:nilerr // it is refused for its form
 	}
 	for name, own := range c.caller.Own {
 		if id, given := ids[name]; given && id != own {

@@ -53,7 +53,8 @@ func (s *Server) read(in url.Values, at auth.Resource) (a authorization, no *ref
 		return a, nil, errors.New("the program wants the answer to be sent to an address that it is not registered with")
 	}
 	a.state, a.challenge = in.Get("state"), in.Get("code_challenge")
-	return a, a.check(in, s), nil
+	no = a.check(in, s)
+	return a, no, nil
 }
 
 // check returns what the program has asked for wrongly.
@@ -179,6 +180,7 @@ func nonceOf(w http.ResponseWriter, r Request, at auth.Resource) string {
 	if known, err := r.Cookie(name); err == nil && len(known.Value) == len(nonce) {
 		nonce = known.Value
 	}
+	//nolint:gosec // it is secure where the address is: on this machine it is http
 	http.SetCookie(w, &http.Cookie{Name: name, Value: nonce, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode, MaxAge: 3600})
 	return nonce
 }

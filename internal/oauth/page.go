@@ -87,7 +87,7 @@ func showPage(w http.ResponseWriter, status int, c *consent) {
 func (c *consent) markup() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<h1>Let <bdi>%s</bdi> use your memory?</h1>
-<p>It will be answered at <strong>%s</strong>. The name is its own word: continue only if you have just asked it to connect to this slipbox.</p>
+<p>What you allow goes to <strong>%s</strong>. The name is its own word: continue only if you have just asked it to connect to this slipbox.</p>
 <form method="post" autocomplete="off">
 <input type="hidden" name="nonce" value="%s">
 `, esc(c.name()), c.place(), esc(c.Nonce))

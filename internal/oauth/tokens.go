@@ -101,7 +101,7 @@ func (s *Server) token(w http.ResponseWriter, r Request, at auth.Resource) {
 
 // asked returns the permissions of the scopes that a refresh asks for; nil for none, which means those of the grant.
 func asked(text string) (perms []tenant.Permission, known bool) {
-	for _, name := range strings.Fields(text) {
+	for name := range strings.FieldsSeq(text) {
 		more, ok := permissions[name]
 		if !ok {
 			return nil, false
