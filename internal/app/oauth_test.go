@@ -213,7 +213,7 @@ func allows(key string, more ...string) url.Values {
 }
 
 // A program finds the authorization server from the refusal, is allowed by the holder of a key, reads and writes the memory of one
-// user and nothing else, and loses its tokens with the grant (C331).
+// user and nothing else, and loses its tokens with the grant.
 func TestOAuth(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(func(*Settings)) *gatewayTest) {
@@ -553,7 +553,10 @@ func TestOAuthRegistrations(t *testing.T) {
 		"", "http://example.com/cb", "javascript:alert(1)", "javascript://x/%0aalert(1)", "data:text/html,x", "https://example.com/cb#f", "https://u:p@example.com/cb", "/cb", "https:///cb",
 		"https://example.com/\\\\evil", "https://example.com/ x", "ftp://example.com", "file:///etc/passwd", "https://example.com/" + strings.Repeat("x", 1100), "https://ex\u0430mple.com/",
 	} {
-		body, _ := json.Marshal(object{"redirect_uris": []string{uri}}) //nolint:errchkjson // texts
+		body, err := json.Marshal(object{"redirect_uris": []string{uri}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if status, out := p.json(http.MethodPost, "/oauth/register", string(body)); status != http.StatusBadRequest || out["error"] != "invalid_redirect_uri" {
 			t.Errorf("%q: %d %v", uri, status, out)
 		}

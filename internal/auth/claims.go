@@ -20,7 +20,7 @@ import (
 //
 //	iss     Config.Issuer
 //	aud     Config.Audience, a string or a list with that one element. The two are of a [Resource] in a token of a grant
-//	grant   the id, in a token of a grant only
+//	grant   an id, only in tokens that a program has
 //	sub     "key:" and the id of the API key
 //	tenant  the id of the tenant, or "platform"
 //	agent   the id of the agent, when the token is bound to one
