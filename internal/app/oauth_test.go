@@ -400,6 +400,17 @@ func TestOAuthRefusals(t *testing.T) {
 		t.Errorf("an exchanged token as a key: %d %s", resp.StatusCode, body)
 	}
 
+	// Who may less than a program cannot end what it may, and another agent does not see it.
+	items := g.call(http.StatusOK, http.MethodGet, "/v1/oauth/grants?limit=1", nil)["items"].([]any)
+	grant := "/v1/oauth/grants/" + fmt.Sprint(items[0].(object)["id"])
+	lesser := g.call(http.StatusCreated, http.MethodPost, "/v1/api-keys", object{"scopes": []string{"admin"}})
+	elsewhere := g.call(http.StatusCreated, http.MethodPost, "/v1/api-keys", object{"scopes": []string{"admin", "notes:read", "notes:write"}, "agent": "elsewhere"})
+	for key, want := range map[any]int{lesser["key"]: http.StatusForbidden, elsewhere["key"]: http.StatusNotFound} {
+		if resp, body := p.ask(http.MethodDelete, grant, "", "", "Authorization", "Bearer "+fmt.Sprint(key)); resp.StatusCode != want {
+			t.Errorf("%d, want %d: %s", resp.StatusCode, want, body)
+		}
+	}
+
 	// It ends with its key, and when the program says so.
 	own := g.call(http.StatusCreated, http.MethodPost, "/v1/api-keys", object{"scopes": []string{"notes:read", "admin"}})
 	ownKey, _ := own["key"].(string)

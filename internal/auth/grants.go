@@ -294,12 +294,25 @@ func (g *Grants) List(ctx context.Context, s tenant.Scope, after uuid.UUID, limi
 	return g.deps.Grants.ListGrants(ctx, s, after, limit)
 }
 
-// Delete ends a grant: its tokens are refused from now on, by other processes after Config.StatusTTL.
+// Delete ends a grant: its tokens are refused from now on, by other processes after Config.StatusTTL. As with keys, it is Forbidden
+// for a scope that the grant exceeds.
 func (g *Grants) Delete(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
 	if err := tenant.Check(s, tenant.Admin); err != nil {
 		return err
 	}
-	err := g.deps.Grants.DeleteGrant(ctx, s, id, memory.AuditEntry{Action: "grant.delete", Target: id.String()})
+	found, err := g.deps.Grants.GrantByID(ctx, GrantID{s.Tenant(), id})
+	if err == nil && !s.IsWhole() && found.Agent != s.Reader() {
+		err = fault.Missing("grant")
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range found.Permissions {
+		if !s.Allows(p) {
+			return fault.New(fault.Forbidden, "the grant has the scope %q, which the credential lacks", p)
+		}
+	}
+	err = g.deps.Grants.DeleteGrant(ctx, s, id, memory.AuditEntry{Action: "grant.delete", Target: id.String()})
 	g.status.forgetGrant(GrantID{s.Tenant(), id})
 	return err
 }
