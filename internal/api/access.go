@@ -15,6 +15,7 @@ import (
 type Access struct {
 	Tokens  *auth.Tokens
 	Keys    *auth.Keys
+	Grants  *auth.Grants
 	Agents  *tenant.Agents
 	Tenants *tenant.Service
 	Usage   UsageReader
@@ -30,6 +31,7 @@ func (a *Access) check() error {
 	}{
 		{"tokens", a.Tokens == nil},
 		{"keys", a.Keys == nil},
+		{"grants", a.Grants == nil},
 		{"agents", a.Agents == nil},
 		{"tenants", a.Tenants == nil},
 		{"usage", a.Usage == nil},
@@ -63,6 +65,9 @@ func (s *Server) mountAccess(deps Access) error {
 		"rotateAPIKey": h.rotateAPIKey,
 		"revokeAPIKey": h.revokeAPIKey,
 		"deleteAPIKey": h.revokeAPIKey,
+
+		"listGrants":  h.listGrants,
+		"deleteGrant": h.deleteGrant,
 
 		"createAgent": h.createAgent,
 		"listAgents":  h.listAgents,

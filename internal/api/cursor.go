@@ -124,7 +124,7 @@ func badCursor(reason string) error { return fault.InvalidField("cursor", "%s", 
 // cursorOwner returns what a cursor is bound to but does not contain.
 func cursorOwner(c *gin.Context) []byte {
 	p := principal(c)
-	return fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", c.FullPath(), p.Scope.Tenant(), p.Scope.Agent(), p.Operator.Actor())
+	return fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", c.FullPath(), p.Scope.Tenant(), p.Scope.Reader(), p.Operator.Actor())
 }
 
 // listingOf hashes the parameters that select the items. The page size, the fields that are shown,

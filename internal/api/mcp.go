@@ -13,10 +13,13 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/mcp"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/oauth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -41,6 +44,7 @@ func (s *Server) mountMCP() error {
 	}
 	for _, path := range []string{mcpOperation.path, mcpOperation.path + "/"} { // people write both
 		s.engine.POST(path, func(c *gin.Context) {
+			c.Set(keyResource, true)
 			err := s.checkOrigin(c.Request)
 			if err == nil {
 				err = s.serve(c, mcpOperation, func(c *gin.Context) error { return s.serveMCP(c, tools) })
@@ -88,10 +92,18 @@ func (s *Server) serveMCP(c *gin.Context, tools *mcp.Server) error {
 			}
 		}
 	}
+	caller := s.toolCaller(c)
+	if len(batch) == 0 {
+		batch = append(batch, raw)
+	}
+	if lacks := tools.Lacks(caller, batch...); lacks != "" && principal(c).Grant != uuid.Nil {
+		c.Header("WWW-Authenticate", s.oauth.Challenge(c.Request, "insufficient_scope", oauth.AllScopes))
+		return fault.New(fault.Forbidden, "the program may not do this: its user has not allowed %q", lacks)
+	}
 	endTurn(c) // the requests that tools make wait for their own
 	r := c.Request.Clone(ctx)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
-	tools.ServeHTTP(c.Writer, r, s.toolCaller(c))
+	tools.ServeHTTP(c.Writer, r, caller)
 	return nil
 }
 
@@ -99,6 +111,7 @@ func (s *Server) serveMCP(c *gin.Context, tools *mcp.Server) error {
 func (s *Server) toolCaller(c *gin.Context) mcp.Caller {
 	p, from, id := principal(c), c.Request.RemoteAddr, requestID(c)
 	return mcp.Caller{
+		Own:     ownIDs(p.Scope.Limit()),
 		Allowed: func(scope string) bool { return tenant.Check(p.Scope, tenant.Permission(scope)) == nil },
 		Send: func(ctx context.Context, in mcp.Request) mcp.Response {
 			w := &toolWriter{caller: p, header: http.Header{}, status: http.StatusOK}
@@ -118,6 +131,17 @@ func (s *Server) toolCaller(c *gin.Context) mcp.Caller {
 			return mcp.Response{Status: w.status, Header: w.header, Body: w.body.Bytes()}
 		},
 	}
+}
+
+// ownIDs returns the ids that a scope is limited to, by name.
+func ownIDs(l tenant.Limit) map[string]string {
+	out := map[string]string{}
+	for _, id := range (memory.External{User: l.User, Agent: l.Agent}).IDs() {
+		if id.Value != "" {
+			out[id.Name] = id.Value
+		}
+	}
+	return out
 }
 
 // toolWriter keeps the answer to a request that a tool makes, and names its caller: the request that called the tool

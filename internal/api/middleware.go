@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -36,6 +37,7 @@ const (
 	keyUnlogged   = "slipbox.unlogged" // whether the log has the request in a summary only
 	keyErrors     = "slipbox.errors"   // form of the operation's errors
 	keyTurn       = "slipbox.turn"     // what ends the request's turn
+	keyResource   = "slipbox.resource" // whether tokens of grants are accepted
 )
 
 const headerRequestID = "X-Request-ID"
@@ -211,17 +213,29 @@ func (s *Server) authenticate(c *gin.Context) error {
 	}
 	from, _ := netip.ParseAddr(c.ClientIP()) // zero: none, such as over a socket
 	s.warnOfProxy(c)
-	p, err := s.guard.Authenticate(c.Request.Context(), s.auth.Authenticate, credential, from)
+	verify := s.verifier(c)
+	p, err := s.guard.Authenticate(c.Request.Context(), verify, credential, from)
 	if err != nil {
 		c.Set(keyUnlogged, fault.Is(err, fault.RateLimited))
 		return err
 	}
 	c.Set(keyPrincipal, p)
 	c.Set(keyCredential, func(ctx context.Context) error {
-		_, err := s.auth.Authenticate(ctx, credential)
+		_, err := verify(ctx, credential)
 		return err
 	})
 	return nil
+}
+
+// verifier returns what verifies the credential of a request. Tokens of grants are for one route.
+func (s *Server) verifier(c *gin.Context) auth.Verifier {
+	if s.oauth == nil || !c.GetBool(keyResource) {
+		return s.auth.Authenticate
+	}
+	r := c.Request
+	return func(ctx context.Context, credential string) (auth.Principal, error) {
+		return s.oauth.Authenticate(ctx, credential, r)
+	}
 }
 
 // stillAccepted returns why the credential of a request is refused by now, such as because its key was revoked.

@@ -37,7 +37,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 			Policies: memory.PolicySet{}, Embedders: &llm.Registry{},
 		},
 		Access: &Access{
-			Tokens: &auth.Tokens{}, Keys: &auth.Keys{}, Agents: &tenant.Agents{},
+			Tokens: &auth.Tokens{}, Keys: &auth.Keys{}, Grants: &auth.Grants{}, Agents: &tenant.Agents{},
 			Tenants: &tenant.Service{}, Usage: struct{ UsageReader }{}, Audit: struct{ AuditReader }{},
 		},
 	}, DefaultConfig())

@@ -158,7 +158,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	h := c.Writer.Header()
 	switch p.Status {
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="slipbox"`)
+		h.Set("WWW-Authenticate", s.challenge(c))
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", retryAfter(f.RetryAfter))
 	}

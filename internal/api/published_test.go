@@ -1,12 +1,21 @@
 package api
 
 import (
+	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/oauth"
 )
+
+// oauthPaths are the prefixes of the routes of OAuth.
+var oauthPaths = []string{"/oauth", "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"}
 
 // The chart publishes every route that is served, by the paths or by a door, except those that only the cluster asks.
 func TestChartPublishesTheRoutes(t *testing.T) {
@@ -23,6 +32,17 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The helper of the chart publishes these with the door of MCP.
+	helpers, err := os.ReadFile("../../charts/slipbox/templates/_helpers.tpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range oauthPaths {
+		if !strings.Contains(string(helpers), strconv.Quote(path)) {
+			t.Errorf("the chart does not publish %s", path)
+		}
+	}
+	values.Ingress.Paths, values.HTTPRoute.Paths = append(values.Ingress.Paths, oauthPaths...), append(values.HTTPRoute.Paths, oauthPaths...)
 	within := map[string]bool{"/": true, "/version": true, "/healthz": true, "/livez": true, "/readyz": true, "/metrics": true}
 	for name, open := range values.Doors {
 		if !open {
@@ -30,9 +50,18 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 		}
 		values.Ingress.Paths, values.HTTPRoute.Paths = append(values.Ingress.Paths, "/"+name), append(values.HTTPRoute.Paths, "/"+name)
 	}
+	programs, err := oauth.New(oauth.Deps{Log: slog.New(slog.DiscardHandler), Auth: &auth.Authenticator{}, Grants: &auth.Grants{}, Secret: []byte("secret"), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forPrograms, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, OAuth: programs}, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := append(newSystem(t).Server.engine.Routes(), forPrograms.engine.Routes()...)
 	used := map[string]bool{}
 	for _, paths := range [][]string{values.Ingress.Paths, values.HTTPRoute.Paths} {
-		for _, route := range newSystem(t).Server.engine.Routes() {
+		for _, route := range routes {
 			found := within[route.Path]
 			for _, p := range paths {
 				if route.Path == p || strings.HasPrefix(route.Path, p+"/") {

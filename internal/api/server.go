@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fair"
+	"github.com/slipboxhq/slipbox/internal/oauth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 	BodyBytes int64 `yaml:"body_bytes" env:"SLIPBOX_BODY_BYTES"`
 	// BodyBytesPerTenant is the same for the requests of one tenant, with 429. Default 64 MiB.
 	BodyBytesPerTenant int64 `yaml:"body_bytes_per_tenant" env:"SLIPBOX_BODY_BYTES_PER_TENANT"`
+	// PublicURL is the address of the gateway for its clients, such as https://memory.example.com. With it, programs connect to
+	// /mcp by OAuth; without it, only those on the gateway's own machine. Default none.
+	PublicURL string `yaml:"public_url" env:"SLIPBOX_PUBLIC_URL"`
 	// CORSOrigins may call the API from a browser; "*" allows every origin. Default none: no CORS
 	// headers are sent.
 	CORSOrigins []string `yaml:"cors_origins" env:"SLIPBOX_CORS_ORIGINS"`
@@ -73,6 +77,9 @@ func (c Config) Validate() error {
 	}
 	if c.BodyBytesPerTenant <= maxBufferedBody || c.BodyBytes < c.BodyBytesPerTenant {
 		errs = append(errs, fmt.Errorf("body_bytes_per_tenant must be above %d, the largest body of a route; body_bytes must not be less than it", maxBufferedBody))
+	}
+	if err := oauth.CheckPublicURL(c.PublicURL); err != nil {
+		errs = append(errs, fmt.Errorf("public_url: %w", err))
 	}
 	for _, o := range c.CORSOrigins {
 		if err := checkOrigin(o); err != nil {
@@ -118,8 +125,9 @@ type Deps struct {
 	// CursorKey seals cursors; any length. Processes with the same key accept each other's cursors,
 	// also after a restart. Empty: a random key, so cursors are valid only in this process.
 	CursorKey []byte
-	Core      *Core   // nil: its routes are not mounted
-	Access    *Access // nil: its routes are not mounted
+	Core      *Core         // nil: its routes are not mounted
+	Access    *Access       // nil: its routes are not mounted
+	OAuth     *oauth.Server // nil: its routes are not mounted
 
 	Guard   *auth.Guard // bounds refused credentials; nil: nothing does
 	Limiter Limiter     // counts requests per tenant and minute; nil: unlimited
@@ -159,6 +167,7 @@ type Server struct {
 	draining chan struct{} // closed by drain
 	drain    func()
 
+	oauth      *oauth.Server
 	guard      *auth.Guard
 	proxyNamed sync.Once // the warning about a proxy that is not trusted was written
 	limiter    Limiter
@@ -194,7 +203,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, console: deps.Console, now: deps.Now,
 		cfg: cfg, doc: doc, docsPage: page, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
 		turns: fair.NewGate(cfg.Connections, deps.AtOnce).Resting(),
-		guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
+		oauth: deps.OAuth, guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}
 	if err := s.limits.Check("limits"); err != nil {
@@ -230,6 +239,9 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		if err := s.mountMCP(); err != nil {
 			return nil, err
 		}
+	}
+	if deps.OAuth != nil {
+		s.mountOAuth()
 	}
 	if deps.Access != nil {
 		if err := s.mountAccess(*deps.Access); err != nil {

@@ -91,7 +91,7 @@ func (s *site) newAuth(t *testing.T, cfg auth.Config, clock memory.Clock) *auth.
 	t.Helper()
 	cfg.Secret = []byte(siteSecret)
 	return need(auth.New(auth.Deps{
-		Keys: s.store, SigningKeys: s.store, Directory: s.store, Agents: s.store, Clock: clock, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
+		Keys: s.store, SigningKeys: s.store, Grants: s.store, Directory: s.store, Agents: s.store, Clock: clock, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
 	}, cfg))(t)
 }
 
@@ -105,7 +105,7 @@ func newSite(t *testing.T, change func(*site, *Deps)) *site {
 	deps := Deps{
 		Log: log, Auth: s.auth.Authenticator, Now: s.clock,
 		Access: &Access{
-			Tokens: s.auth.Tokens, Keys: s.auth.Keys, Usage: s.store, Audit: s.store,
+			Tokens: s.auth.Tokens, Keys: s.auth.Keys, Grants: s.auth.Grants, Usage: s.store, Audit: s.store,
 			Agents: need(tenant.NewAgents(tenant.AgentsDeps{Store: s.store, Keys: s.auth.Keys, Audit: ledger, OnChange: s.auth.Forget}))(t),
 			Tenants: need(tenant.NewService(tenant.ServiceDeps{
 				Admin: s.store, Directory: s.store, Audit: ledger, Clock: s.clock, Logger: log, OnChange: s.auth.Forget,

@@ -70,7 +70,7 @@ func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logge
 		return nil, nil, nil, err
 	}
 	creds, err := auth.New(
-		auth.Deps{Keys: st, SigningKeys: st, Directory: st, Agents: st, Clock: clock, Logger: log},
+		auth.Deps{Keys: st, SigningKeys: st, Grants: st, Directory: st, Agents: st, Clock: clock, Logger: log},
 		auth.Config{
 			Env: cfg.Auth.Env, Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, Secret: secret,
 			TokenTTL: cfg.Auth.TokenTTL, SigningKeyAge: cfg.Auth.SigningKeyAge,

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/console"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
+	"github.com/slipboxhq/slipbox/internal/oauth"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -47,6 +48,12 @@ func (g *Gateway) buildAPI() error {
 	if err != nil {
 		return fmt.Errorf("derive the key of cursors: %w", err)
 	}
+	programs, err := oauth.New(oauth.Deps{
+		Log: g.log, Auth: g.Auth.Authenticator, Grants: g.Auth.Grants, Guard: guard, Secret: secret, PublicURL: g.cfg.HTTP.PublicURL, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
 	page, err := console.New()
 	if err != nil {
 		return err
@@ -68,8 +75,9 @@ func (g *Gateway) buildAPI() error {
 			Waiters: g.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{
-			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
+			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Grants: g.Auth.Grants, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
 		},
+		OAuth:   programs,
 		Guard:   guard,
 		Limiter: redis.NewLimiter(g.redis, local), PerSecond: perSecond, Limits: g.limits(), AtOnce: g.cfg.RequestsAtOnce(),
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),

@@ -52,7 +52,7 @@ func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
 	} else {
 		out = append(out, doctorData(cfg), doctorStore(ctx, cfg, log))
 	}
-	return slices.Concat(out, []Finding{doctorAddress(ctx, cfg), doctorProxies(cfg), doctorModel(ctx, cfg)}, doctorEmbedder(ctx, cfg))
+	return slices.Concat(out, []Finding{doctorAddress(ctx, cfg), doctorProxies(cfg), doctorPublicURL(cfg), doctorModel(ctx, cfg)}, doctorEmbedder(ctx, cfg))
 }
 
 func doctorSettings(cfg Settings) Finding {
@@ -153,6 +153,21 @@ func doctorProxies(cfg Settings) Finding {
 		return f
 	}
 	f.State, f.Fix = Note, "behind a proxy, name its network in SLIPBOX_TRUSTED_PROXIES: else all clients behind it share one address and its limits"
+	return f
+}
+
+// noPublicURL says what is missing for programs on the web.
+const noPublicURL = "set SLIPBOX_PUBLIC_URL to the https address of this gateway, so that ChatGPT, Claude on the web and others can connect to /mcp"
+
+// doctorPublicURL says who can connect to /mcp by OAuth.
+func doctorPublicURL(cfg Settings) Finding {
+	f := Finding{Name: "public address", State: OK, Detail: "programs connect by OAuth to " + strings.TrimSuffix(cfg.HTTP.PublicURL, "/") + "/mcp"}
+	if cfg.HTTP.PublicURL == "" {
+		f.Detail = "none is known: programs connect to /mcp by OAuth from this machine only"
+		if host, _, err := net.SplitHostPort(cfg.Addr); err != nil || !isLoopback(host) {
+			f.State, f.Fix = Note, noPublicURL
+		}
+	}
 	return f
 }
 

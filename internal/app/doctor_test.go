@@ -61,3 +61,23 @@ func TestDoctorNamesProxies(t *testing.T) {
 		}
 	}
 }
+
+// Doctor tells who can connect by OAuth, and what is missing for the others.
+func TestDoctorNamesThePublicAddress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		addr, public string
+		state        FindingState
+		says         string
+	}{
+		{"127.0.0.1:8080", "", OK, "from this machine only"},
+		{"0.0.0.0:8080", "", Note, "from this machine only"},
+		{"0.0.0.0:8080", "https://memory.example.com/", OK, "https://memory.example.com/mcp"},
+	} {
+		cfg := config.Default()
+		cfg.Addr, cfg.HTTP.PublicURL = c.addr, c.public
+		if f := doctorPublicURL(cfg); f.State != c.state || !strings.Contains(f.Detail, c.says) || (f.State == Note) != strings.Contains(f.Fix, "SLIPBOX_PUBLIC_URL") {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}

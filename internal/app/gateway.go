@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -212,6 +213,11 @@ func (g *Gateway) logAttrs() []any {
 
 // beforeServing prepares the store before the first request, and returns the demo's key.
 func (g *Gateway) beforeServing(ctx context.Context, stdout io.Writer, demo bool) (demoKey string, err error) {
+	if g.cfg.HTTP.PublicURL != "" {
+		g.log.InfoContext(ctx, "programs connect by OAuth", "url", strings.TrimSuffix(g.cfg.HTTP.PublicURL, "/")+"/mcp")
+	} else {
+		g.log.InfoContext(ctx, "programs connect by OAuth from this machine only: "+noPublicURL)
+	}
 	if g.cfg.Servers() {
 		return "", g.ensureSigningKey(ctx)
 	}

@@ -54,7 +54,7 @@ func newMeter(store meterStore, log *slog.Logger) *meter {
 func (m *meter) Record(_ context.Context, s tenant.Scope, use memory.ModelUse) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := meterKey{meterOwner{s.Tenant(), s.Agent()}, use.Collection, use.Purpose, use.Day}
+	k := meterKey{meterOwner{s.Tenant(), s.Reader()}, use.Collection, use.Purpose, use.Day}
 	sum := m.sums[k]
 	if sum == nil {
 		sum = &memory.ModelUse{Collection: use.Collection, Purpose: use.Purpose, Day: use.Day}

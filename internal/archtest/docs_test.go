@@ -186,7 +186,7 @@ func anchors(t *testing.T, page string) []string {
 var holdsTable = map[string]string{
 	"notes": "versions of notes", "links": "and links", "changesets": "changesets", "collections": "collections", "collection_heads": "collections",
 	"vectors": "vectors", "jobs": "outbox", "spool": "imports", "reviews": "reviews", "attachments": "attached blocks",
-	"snapshots": "snapshots", "tools": "tools of tenants", "webhooks": "webhooks", "deliveries": "deliveries", "tenants": "tenants", "agents": "tenants", "api_keys": "hashes of keys",
+	"snapshots": "snapshots", "tools": "tools of tenants", "webhooks": "webhooks", "deliveries": "deliveries", "tenants": "tenants", "agents": "tenants", "api_keys": "hashes of keys", "grants": "grants",
 	"signing_keys": "signing keys", "audit": "audit", "idempotency": "idempotency keys", "usage": "usage counters", "model_use": "usage counters",
 	"schema_compat": "versions of the schema",
 }

@@ -72,11 +72,12 @@ func Map() []Package {
 		{"internal/config", LayerConfig, "gathers the packages' settings",
 			[]string{edge, layer(LayerAdapter), core}, false},
 
-		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp"}, false},
+		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp", "internal/oauth"}, false},
 		{"internal/api/mem0", LayerEdge, "mem0's routes", []string{core}, false},
 		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api", "internal/packed"}, false},
-		{"internal/mcp", LayerEdge, "MCP: tools that are requests of the HTTP API", []string{memory}, false},
-		{"internal/console", LayerEdge, "the web console, a client of the public API", nil, false},
+		{"internal/mcp", LayerEdge, "MCP: tools over the HTTP API", []string{memory}, false},
+		{"internal/oauth", LayerEdge, "OAuth: consent, tokens", []string{memory, tenant, auth}, false},
+		{"internal/console", LayerEdge, "the web console", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
@@ -188,7 +189,7 @@ type Dependency struct {
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
 	redis := []string{"internal/redis", "internal/cache"}
-	http := []string{"cmd", "internal/cli", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/outbound", "internal/telemetry",
+	http := []string{"cmd", "internal/cli", "internal/app", "internal/api", "internal/mcp", "internal/oauth", "internal/console", "internal/llm", "internal/outbound", "internal/telemetry",
 		"internal/eval", "docs", "test"}
 	// It calls methods by name, for which the linker keeps every exported method of a program.
 	template := []string{"internal/api/docs"}

@@ -26,6 +26,7 @@ type Principal struct {
 	KeyID   uuid.UUID
 	KeyEnds time.Time // when the key expires or is revoked, if that is known; else zero
 	ByToken bool      // a token was sent, not the key itself
+	Grant   uuid.UUID // that the token is of; zero: none
 	Expires time.Time // when the credential that was sent expires; zero: never
 
 	// Tenant is the tenant in its current state (with its limits); zero for an
@@ -77,6 +78,11 @@ type Authenticator struct {
 // attempt may reveal that an id exists, because existing keys are cached; ids
 // are not secret. When the store fails, its error is returned.
 func (a *Authenticator) Authenticate(ctx context.Context, credential string) (Principal, error) {
+	return a.AuthenticateAt(ctx, credential, Resource{})
+}
+
+// AuthenticateAt is Authenticate for a resource, where the tokens of its grants are accepted, too.
+func (a *Authenticator) AuthenticateAt(ctx context.Context, credential string, at Resource) (Principal, error) {
 	switch {
 	case credential == "":
 		return Principal{}, fault.New(fault.Unauthenticated, "a credential is required")
@@ -85,7 +91,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, credential string) (Pr
 	case strings.HasPrefix(credential, keyPrefix+"_"):
 		return a.byKey(ctx, credential)
 	case strings.Count(credential, ".") == 2:
-		return a.byToken(ctx, credential)
+		return a.byToken(ctx, credential, at)
 	default:
 		return Principal{}, fault.New(fault.Unauthenticated, "the credential is neither a token nor an API key")
 	}
@@ -113,11 +119,11 @@ func (a *Authenticator) byKey(ctx context.Context, credential string) (Principal
 	if !found || !match || key.Prefix != sent.prefix() || sent.env != a.cfg.Env {
 		return Principal{}, errBadKey(nil)
 	}
-	return a.principal(ctx, key, nil)
+	return a.principal(ctx, key, nil, tenant.Limit{})
 }
 
-func (a *Authenticator) byToken(ctx context.Context, credential string) (Principal, error) {
-	c, err := a.tokens.verify(ctx, credential)
+func (a *Authenticator) byToken(ctx context.Context, credential string, at Resource) (Principal, error) {
+	c, err := a.tokens.verify(ctx, credential, at)
 	if err != nil {
 		return Principal{}, err
 	}
@@ -128,13 +134,26 @@ func (a *Authenticator) byToken(ctx context.Context, credential string) (Princip
 	if err != nil {
 		return Principal{}, err
 	}
-	return a.principal(ctx, key, &c)
+	if c.grant == uuid.Nil {
+		return a.principal(ctx, key, &c, tenant.Limit{})
+	}
+	g, err := a.status.grant(ctx, GrantID{c.tenant, c.grant})
+	if fault.Is(err, fault.NotFound) {
+		return Principal{}, fault.Wrap(err, fault.Unauthenticated, "the access was withdrawn, or has expired")
+	}
+	if err != nil {
+		return Principal{}, err
+	}
+	if g.Key != c.key || g.Resource != at.URL || exceeds(g.Permissions, c.scopes) {
+		return Principal{}, fault.New(fault.Unauthenticated, "the token has more rights than its grant")
+	}
+	return a.principal(ctx, key, &c, g.Limit)
 }
 
 // principal checks the state of the key, its tenant and its agent, and returns
 // the principal. token holds the claims when the credential is a token of the
-// key, else nil.
-func (a *Authenticator) principal(ctx context.Context, key Key, token *claims) (Principal, error) {
+// key, else nil; limit is that of the token's grant.
+func (a *Authenticator) principal(ctx context.Context, key Key, token *claims, limit tenant.Limit) (Principal, error) {
 	if err := key.Check(a.clock()); err != nil {
 		return Principal{}, err
 	}
@@ -147,7 +166,7 @@ func (a *Authenticator) principal(ctx context.Context, key Key, token *claims) (
 		if exceeds(key.Permissions, token.scopes) || key.Agent != uuid.Nil && key.Agent != token.agent {
 			return Principal{}, fault.New(fault.Unauthenticated, "the token has more rights than its API key")
 		}
-		p.ByToken, p.Expires, p.Agent = true, token.expires, token.agent
+		p.ByToken, p.Expires, p.Agent, p.Grant = true, token.expires, token.agent, token.grant
 		p.permissions = slices.Sorted(slices.Values(token.scopes))
 	}
 	if key.Tenant == uuid.Nil {
@@ -168,7 +187,7 @@ func (a *Authenticator) principal(ctx context.Context, key Key, token *claims) (
 			return Principal{}, err
 		}
 	}
-	p.Scope = grant.Scope(key.Tenant, p.Agent, actor, p.permissions...)
+	p.Scope = grant.Limited(key.Tenant, p.Agent, limit, actor, p.permissions...)
 	return p, nil
 }
 

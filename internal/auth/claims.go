@@ -16,10 +16,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// claims are the claims of a token. All are required but agent:
+// claims are the claims of a token. All are required but agent and grant:
 //
 //	iss     Config.Issuer
-//	aud     Config.Audience, a string or a list with that one element
+//	aud     Config.Audience, a string or a list with that one element. The two are of a [Resource] in a token of a grant
+//	grant   an id, only in tokens that a program has
 //	sub     "key:" and the id of the API key
 //	tenant  the id of the tenant, or "platform"
 //	agent   the id of the agent, when the token is bound to one
@@ -32,6 +33,7 @@ type claims struct {
 	key       uuid.UUID
 	tenant    uuid.UUID // zero: platform
 	agent     uuid.UUID // zero: none
+	grant     uuid.UUID // zero: none
 	scopes    []tenant.Permission
 	issuedAt  time.Time
 	notBefore time.Time
@@ -51,19 +53,24 @@ func (c *claims) MarshalJSON() ([]byte, error) {
 	if c.agent != uuid.Nil {
 		agent = c.agent.String()
 	}
+	grant := ""
+	if c.grant != uuid.Nil {
+		grant = c.grant.String()
+	}
 	return json.Marshal(struct {
 		Issuer    string              `json:"iss"`
 		Audience  string              `json:"aud"`
 		Subject   string              `json:"sub"`
 		Tenant    string              `json:"tenant"`
 		Agent     string              `json:"agent,omitempty"`
+		Grant     string              `json:"grant,omitempty"`
 		Scopes    []tenant.Permission `json:"scopes"`
 		IssuedAt  int64               `json:"iat"`
 		NotBefore int64               `json:"nbf"`
 		Expires   int64               `json:"exp"`
 		ID        string              `json:"jti"`
 	}{
-		c.issuer, c.audience, subjectKind + c.key.String(), owner, agent, c.scopes,
+		c.issuer, c.audience, subjectKind + c.key.String(), owner, agent, grant, c.scopes,
 		c.issuedAt.Unix(), c.notBefore.Unix(), c.expires.Unix(), c.id.String(),
 	})
 }
@@ -83,6 +90,7 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 		"sub":    got.readSubject,
 		"tenant": got.readTenant,
 		"agent":  func(m json.RawMessage) (err error) { got.agent, err = readID(m); return err },
+		"grant":  func(m json.RawMessage) (err error) { got.grant, err = readID(m); return err },
 		"scopes": got.readScopes,
 		"iat":    func(m json.RawMessage) (err error) { got.issuedAt, err = readSeconds(m); return err },
 		"nbf":    func(m json.RawMessage) (err error) { got.notBefore, err = readSeconds(m); return err },
@@ -100,6 +108,7 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 		delete(readers, name)
 	}
 	delete(readers, "agent")
+	delete(readers, "grant")
 	for name := range readers {
 		return fmt.Errorf("claim %q is missing", name)
 	}
@@ -163,33 +172,37 @@ func (c *claims) GetNotBefore() (*jwt.NumericDate, error) {
 }
 func (c *claims) GetIssuedAt() (*jwt.NumericDate, error) { return jwt.NewNumericDate(c.issuedAt), nil }
 
+// typGranted is the type of the tokens of a grant (RFC 9068), which no other tokens have: neither passes for the other.
+const typGranted = "at+jwt"
+
 // checkHeader accepts a header only with alg, kid and optionally typ. Headers
 // that refer to other keys (jwk, jku, x5u) or list critical extensions (crit)
-// are refused.
-func checkHeader(b []byte) error {
+// are refused. granted says that the type is typGranted.
+func checkHeader(b []byte) (granted bool, err error) {
 	members, err := strictObject(b)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, name := range []string{"alg", "kid"} {
 		if _, ok := members[name]; !ok {
-			return fmt.Errorf("header %q is missing", name)
+			return false, fmt.Errorf("header %q is missing", name)
 		}
 	}
 	for name, m := range members {
 		s, err := readString(m)
 		switch {
 		case err != nil:
-			return fmt.Errorf("header %q: %w", name, err)
+			return false, fmt.Errorf("header %q: %w", name, err)
 		case name == "alg" && s != jwt.SigningMethodEdDSA.Alg():
-			return fmt.Errorf("algorithm %q", s)
-		case name == "typ" && s != "JWT":
-			return fmt.Errorf("type %q", s)
+			return false, fmt.Errorf("algorithm %q", s)
+		case name == "typ" && s != "JWT" && s != typGranted:
+			return false, fmt.Errorf("type %q", s)
 		case name != "alg" && name != "typ" && name != "kid":
-			return fmt.Errorf("unknown header %q", name)
+			return false, fmt.Errorf("unknown header %q", name)
 		}
+		granted = granted || name == "typ" && s == typGranted
 	}
-	return nil
+	return granted, nil
 }
 
 // strictObject decodes exactly one JSON object. It refuses a repeated member and

@@ -103,6 +103,7 @@ func (c Config) withDefaults() (Config, error) {
 type Deps struct {
 	Keys        KeyStore
 	SigningKeys SigningKeyStore
+	Grants      GrantStore
 	Directory   tenant.Directory
 	Agents      AgentStore
 	Clock       memory.Clock
@@ -114,6 +115,7 @@ type Deps struct {
 type Service struct {
 	Keys          *Keys
 	Tokens        *Tokens
+	Grants        *Grants
 	Authenticator *Authenticator
 
 	status *statusCache
@@ -121,7 +123,7 @@ type Service struct {
 
 // New returns a Service. It starts no goroutine and reads nothing.
 func New(deps Deps, cfg Config) (*Service, error) {
-	if deps.Keys == nil || deps.SigningKeys == nil || deps.Directory == nil || deps.Agents == nil || deps.Clock == nil || deps.Logger == nil {
+	if deps.Keys == nil || deps.SigningKeys == nil || deps.Grants == nil || deps.Directory == nil || deps.Agents == nil || deps.Clock == nil || deps.Logger == nil {
 		return nil, errors.New("auth: every field of Deps is required")
 	}
 	cfg, err := cfg.withDefaults()
@@ -137,6 +139,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return &Service{
 		Keys:          &Keys{deps: deps, cfg: cfg, status: cache},
 		Tokens:        tokens,
+		Grants:        &Grants{deps: deps, status: cache, tokens: tokens},
 		Authenticator: &Authenticator{cfg: cfg, clock: deps.Clock, status: cache, tokens: tokens},
 		status:        cache,
 	}, nil

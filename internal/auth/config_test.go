@@ -13,7 +13,7 @@ import (
 func TestConfigReportsEveryProblem(t *testing.T) {
 	t.Parallel()
 	m := newMemStore()
-	deps := Deps{Keys: m, SigningKeys: m, Directory: m, Agents: m, Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	deps := Deps{Keys: m, SigningKeys: m, Grants: m, Directory: m, Agents: m, Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}
 	_, err := New(deps, Config{
 		Env: "Live!", TokenTTL: 2 * time.Hour, Leeway: time.Minute, StatusTTL: time.Minute, SigningKeyAge: -1, KeyOverlap: -1, StatusSize: -1,
 	})

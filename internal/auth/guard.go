@@ -60,6 +60,7 @@ type Guard struct {
 	perAddress, perKey int
 	addresses          *otter.Cache[netip.Prefix, *budget]
 	keys               *otter.Cache[uuid.UUID, *budget]
+	registrations      *otter.Cache[netip.Prefix, *budget]
 	accepted, refused  *otter.Cache[digest, struct{}]
 
 	mu      sync.Mutex
@@ -81,11 +82,12 @@ func NewGuard(clock memory.Clock, log *slog.Logger, cfg GuardConfig) (*Guard, er
 		return nil, errors.New("auth: the limits of a Guard must not be negative")
 	}
 	g := &Guard{clock: clock, log: log, perAddress: cfg.PerAddress, perKey: cfg.PerKey}
-	var errs [4]error
+	var errs [5]error
 	g.addresses, errs[0] = bounded[netip.Prefix, *budget]()
 	g.keys, errs[1] = bounded[uuid.UUID, *budget]()
 	g.accepted, errs[2] = bounded[digest, struct{}]()
 	g.refused, errs[3] = bounded[digest, struct{}]()
+	g.registrations, errs[4] = bounded[netip.Prefix, *budget]()
 	return g, errors.Join(errs[:]...)
 }
 
@@ -124,6 +126,24 @@ func (g *Guard) Authenticate(ctx context.Context, verify Verifier, credential st
 		return Principal{}, g.refuse(wait)
 	}
 	return p, err
+}
+
+// registrationsPerAddress is how many programs a network address registers per minute. Nothing of them is kept.
+const registrationsPerAddress = 60
+
+// AdmitRegistration counts the registration of a program. It is RateLimited when its address has made too many.
+func (g *Guard) AdmitRegistration(from netip.Addr) error {
+	if g == nil {
+		return nil
+	}
+	now := g.clock()
+	if b, ok := g.registrations.GetIfPresent(site(from)); ok {
+		if wait := untilToken(b.refusals, now); wait > 0 {
+			return &fault.Error{Code: fault.RateLimited, RetryAfter: wait, Message: "too many programs were registered lately; try again later"}
+		}
+	}
+	count(g.registrations, site(from), registrationsPerAddress, now)
+	return nil
 }
 
 // untilBudget returns how long the address or the key has no refusal left; 0: it has, or the credential is

@@ -19,6 +19,8 @@ import (
 // memStore implements the stores with maps, for tests of refusals. The engines
 // have their own suite, and store_test.go tests this package over SQLite.
 type memStore struct {
+	GrantStore // over an engine only
+
 	mu      sync.Mutex
 	keys    map[keyID]Key
 	tenants map[uuid.UUID]tenant.Tenant
@@ -203,7 +205,7 @@ func newFixture(tb testing.TB) *fixture {
 func (b *fixture) newService(tb testing.TB, cfg Config) *Service {
 	tb.Helper()
 	s, err := New(Deps{
-		Keys: b.store, SigningKeys: b.store, Directory: b.store, Agents: b.store, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
+		Keys: b.store, SigningKeys: b.store, Grants: b.store, Directory: b.store, Agents: b.store, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
 	}, cfg)
 	if err != nil {
 		tb.Fatal(err)

@@ -19,6 +19,7 @@ type statusCache struct {
 	keys    *ttlCache[keyID, Key]
 	tenants *ttlCache[uuid.UUID, tenant.Tenant]
 	agents  *ttlCache[keyID, tenant.Agent]
+	grants  *ttlCache[GrantID, Grant]
 	// unknown are ids of keys that the store does not have. They are apart from keys, so that guessed
 	// ids do not displace keys.
 	unknown *ttlCache[keyID, struct{}]
@@ -34,6 +35,7 @@ func newStatusCache(deps Deps, cfg Config) *statusCache {
 		keys:    newTTLCache[keyID, Key](deps.Clock, cfg),
 		tenants: newTTLCache[uuid.UUID, tenant.Tenant](deps.Clock, cfg),
 		agents:  newTTLCache[keyID, tenant.Agent](deps.Clock, cfg),
+		grants:  newTTLCache[GrantID, Grant](deps.Clock, cfg),
 		unknown: newTTLCache[keyID, struct{}](deps.Clock, cfg),
 	}
 }
@@ -60,6 +62,14 @@ func (s *statusCache) agent(ctx context.Context, tenantID, id uuid.UUID, actor s
 	})
 }
 
+func (s *statusCache) grant(ctx context.Context, id GrantID) (Grant, error) {
+	return s.grants.get(id, func() (Grant, error) { return s.deps.Grants.GrantByID(ctx, id) })
+}
+
+func (s *statusCache) forgetGrant(id GrantID) {
+	s.grants.forget(func(g GrantID) bool { return g == id })
+}
+
 func (s *statusCache) forgetKey(tenantID, id uuid.UUID) {
 	s.keys.forget(func(k keyID) bool { return k == keyID{tenantID, id} })
 }
@@ -68,6 +78,7 @@ func (s *statusCache) forgetTenant(id uuid.UUID) {
 	s.tenants.forget(func(t uuid.UUID) bool { return t == id })
 	s.keys.forget(func(k keyID) bool { return k.tenant == id })
 	s.agents.forget(func(k keyID) bool { return k.tenant == id })
+	s.grants.forget(func(g GrantID) bool { return g.Tenant == id })
 }
 
 // ttlCache is a cache of at most size entries, each for at most ttl. Errors are not

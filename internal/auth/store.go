@@ -64,3 +64,40 @@ type SigningKeyStore interface {
 	// another key was added since the caller read the keys.
 	AddSigningKey(ctx context.Context, k SigningKey, sawNewest string, verifyFor time.Duration) error
 }
+
+// GrantID identifies a grant. It includes the tenant, so that an id alone never finds one.
+type GrantID struct{ Tenant, Grant uuid.UUID }
+
+// Grant is what the holder of an API key lets a program do. It ends with the key. Of its secrets only hashes are stored.
+type Grant struct {
+	ID          GrantID
+	Key         uuid.UUID // of the holder
+	Agent       uuid.UUID // that the key is bound to; zero: none
+	Client      string    // name of the program, as it says
+	ClientHash  [32]byte  // of its id
+	Redirect    string    // where the code was sent
+	Resource    string    // URL of what its tokens are for
+	Permissions []tenant.Permission
+	Limit       tenant.Limit
+	Challenge   string   // of PKCE, S256
+	Code        [32]byte // of the code, also when it was exchanged
+	Family      [32]byte // of what all refresh tokens have in common
+	Refresh     [32]byte // of the refresh token that is accepted
+	CreatedAt   time.Time
+	UsedAt      time.Time // when tokens were issued last; zero: the code was not exchanged
+	ExpiresAt   time.Time // of the code, then of the refresh token
+}
+
+// GrantStore stores grants. A scope that is bound to an agent sees those of the agent's keys, and a limited scope none.
+type GrantStore interface {
+	// CreateGrant adds a grant of a key that the scope reaches, and removes those of the tenant that have expired. QuotaExceeded
+	// when there are most of them.
+	CreateGrant(ctx context.Context, s tenant.Scope, g Grant, most int, audit memory.AuditEntry) error
+	// GrantByID is called before a scope exists. It returns NotFound when the grant is absent.
+	GrantByID(ctx context.Context, id GrantID) (Grant, error)
+	// ListGrants returns a page of those that have issued tokens and have not expired, ordered by id, after an id.
+	ListGrants(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) ([]Grant, error)
+	// UpdateGrant reads a grant, calls fn to modify it, and writes it.
+	UpdateGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(*Grant) error) (Grant, error)
+	DeleteGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error
+}

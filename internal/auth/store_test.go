@@ -72,7 +72,7 @@ func (p *platform) open(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	p.store = must(sqlite.Open(t.Context(), sqlite.Config{Path: p.path}, sqlite.Deps{Clock: p.clock, Logger: log}))(t)
 	p.auth = must(auth.New(auth.Deps{
-		Keys: p.store, SigningKeys: p.store, Directory: p.store, Agents: p.store, Clock: p.clock, Logger: log,
+		Keys: p.store, SigningKeys: p.store, Grants: p.store, Directory: p.store, Agents: p.store, Clock: p.clock, Logger: log,
 	}, auth.Config{Secret: []byte("a secret of thirty-two bytes, or more")}))(t)
 	ledger := must(auth.NewTenantLedger(p.store, p.clock))(t)
 	p.tenants = must(tenant.NewService(tenant.ServiceDeps{

@@ -24,17 +24,23 @@ type Tokens struct {
 }
 
 func newTokens(deps Deps, cfg Config, ring *keyring) *Tokens {
-	return &Tokens{deps: deps, cfg: cfg, ring: ring, parser: jwt.NewParser(
+	t := &Tokens{deps: deps, cfg: cfg, ring: ring}
+	t.parser = t.newParser(cfg.Issuer, cfg.Audience)
+	return t
+}
+
+func (t *Tokens) newParser(issuer, audience string) *jwt.Parser {
+	return jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithStrictDecoding(),
 		jwt.WithExpirationRequired(),
 		jwt.WithNotBeforeRequired(),
 		jwt.WithIssuedAt(),
-		jwt.WithIssuer(cfg.Issuer),
-		jwt.WithAudience(cfg.Audience),
-		jwt.WithLeeway(cfg.Leeway),
-		jwt.WithTimeFunc(deps.Clock),
-	)}
+		jwt.WithIssuer(issuer),
+		jwt.WithAudience(audience),
+		jwt.WithLeeway(t.cfg.Leeway),
+		jwt.WithTimeFunc(t.deps.Clock),
+	)
 }
 
 // TokenRequest describes a token to issue; every field is optional.
@@ -85,14 +91,17 @@ func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Tok
 	case r.Agent != "":
 		return Token{}, fault.InvalidField("agent", "a platform key has no agents")
 	}
-	return t.issue(ctx, p, agent, perms, r.TTL)
+	out, err := t.issue(ctx, claims{issuer: t.cfg.Issuer, audience: t.cfg.Audience, key: p.KeyID, tenant: p.Tenant.ID, agent: agent.ID, scopes: perms}, p.KeyEnds, r.TTL)
+	out.AgentName = agent.Name
+	return out, err
 }
 
-func (t *Tokens) issue(ctx context.Context, p Principal, agent tenant.Agent, perms []tenant.Permission, ttl time.Duration) (Token, error) {
+// issue signs a token with these claims, which does not outlive its key.
+func (t *Tokens) issue(ctx context.Context, c claims, keyEnds time.Time, ttl time.Duration) (Token, error) {
 	now := t.deps.Clock().UTC().Truncate(time.Second)
 	expires := now.Add(ttl.Truncate(time.Second))
-	if !p.KeyEnds.IsZero() && expires.After(p.KeyEnds) {
-		expires = p.KeyEnds.UTC().Truncate(time.Second)
+	if !keyEnds.IsZero() && expires.After(keyEnds) {
+		expires = keyEnds.UTC().Truncate(time.Second)
 	}
 	if !expires.After(now) {
 		return Token{}, fault.New(fault.Unauthenticated, "the API key has expired")
@@ -105,26 +114,23 @@ func (t *Tokens) issue(ctx context.Context, p Principal, agent tenant.Agent, per
 	if err != nil {
 		return Token{}, err
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, &claims{
-		issuer: t.cfg.Issuer, audience: t.cfg.Audience,
-		key: p.KeyID, tenant: p.Tenant.ID, agent: agent.ID, scopes: perms,
-		issuedAt: now, notBefore: now, expires: expires, id: jti,
-	})
+	c.issuedAt, c.notBefore, c.expires, c.id = now, now, expires, jti
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, &c)
 	token.Header["kid"] = s.kid
+	if c.grant != uuid.Nil {
+		token.Header["typ"] = typGranted
+	}
 	signed, err := token.SignedString(s.private)
 	if err != nil {
 		return Token{}, fault.Wrap(err, fault.Internal, "the token could not be signed")
 	}
-	return Token{
-		AccessToken: signed, ExpiresIn: expires.Sub(now), ExpiresAt: expires,
-		Agent: agent.ID, AgentName: agent.Name, Scopes: perms,
-	}, nil
+	return Token{AccessToken: signed, ExpiresIn: expires.Sub(now), ExpiresAt: expires, Agent: c.agent, Scopes: c.scopes}, nil
 }
 
-// verify checks a token: its form, signature, issuer, audience and times. The
-// caller checks the state of its key. Every refusal is Unauthenticated; its
+// verify checks a token: its form, signature, issuer, audience and times. A token of a grant must be for the resource at; for the
+// zero Resource there is none. The caller checks the state of its key and grant. Every refusal is Unauthenticated; its
 // message says only whether the token has expired.
-func (t *Tokens) verify(ctx context.Context, text string) (claims, error) {
+func (t *Tokens) verify(ctx context.Context, text string, at Resource) (claims, error) {
 	if strings.ContainsFunc(text, isNotTokenChar) {
 		// The base64 decoder skips line breaks, so a token would have many spellings.
 		return claims{}, errBadToken(errors.New("not the text of a token"))
@@ -134,12 +140,20 @@ func (t *Tokens) verify(ctx context.Context, text string) (claims, error) {
 	if err != nil {
 		return claims{}, errBadToken(err)
 	}
-	if err := checkHeader(header); err != nil {
+	granted, err := checkHeader(header)
+	if err != nil {
 		return claims{}, errBadToken(err)
+	}
+	parser := t.parser
+	if granted {
+		if at.IsZero() {
+			return claims{}, errBadToken(errors.New("a token of a grant is for one resource"))
+		}
+		parser = t.newParser(at.Issuer, at.URL)
 	}
 	var c claims
 	var storeErr error
-	_, err = t.parser.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
+	_, err = parser.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
 		kid, _ := token.Header["kid"].(string) // checkHeader verified that it is a string; "" is unknown
 		key, err := t.ring.verificationKey(ctx, kid)
 		if err != nil && !errors.Is(err, errUnknownKID) {
@@ -158,6 +172,9 @@ func (t *Tokens) verify(ctx context.Context, text string) (claims, error) {
 	}
 	if !t.deps.Clock().Before(c.expires) {
 		return claims{}, errExpired(nil) // leeway is for clocks that lag, not for a longer lifetime
+	}
+	if granted != (c.grant != uuid.Nil) {
+		return claims{}, errBadToken(errors.New("the type and the claims do not fit"))
 	}
 	if c.expires.Sub(c.issuedAt) > MaxTokenTTL || c.notBefore.Before(c.issuedAt) {
 		return claims{}, errBadToken(errors.New("no issued token has such times"))

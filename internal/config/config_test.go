@@ -200,7 +200,7 @@ func TestServersSettings(t *testing.T) {
 // Settings that have no default: empty means that they are not set. With no model, nothing is asked
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
-	"MetricsAddr", "ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
+	"MetricsAddr", "ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.PublicURL", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim",
 	"LLM.RerankURL", "LLM.RerankModel", "LLM.RerankAPIKey", "LLM.RerankAlways", "LLM.EmbedImages",
 	"Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",

@@ -146,6 +146,11 @@ func (c *call) create(r *Request, policy string) (made bool, err error) {
 		r.Header = http.Header{headerCreate: {policy}}
 		return true, nil
 	}
+	if len(c.caller.Own) > 0 {
+		return false, problem{
+			Status: http.StatusNotFound, Code: "not_found", Detail: "collection not found", fix: "Leave out collection: the memory of this connection is made on first use.",
+		}
+	}
 	name, err := c.text(argCollection)
 	if err != nil {
 		return false, err

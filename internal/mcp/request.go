@@ -82,6 +82,42 @@ func (c *call) collection() (path string, query url.Values, err error) {
 	return pathCollections + "/" + memory.ByExternal, query, nil
 }
 
+// setOwn fills in the ids of an application that every memory of the caller has. Other ids than these are refused.
+func (c *call) setOwn() error {
+	if len(c.caller.Own) == 0 || c.tool.arguments[argExternal] == nil || c.tool.inBody[argExternal] {
+		return nil
+	}
+	_, one := c.args[argCollection]
+	_, several := c.args["collections"]
+	raw, external := c.args[argExternal]
+	if !external && (one || several) {
+		return nil
+	}
+	ids := map[string]string{}
+	if external && json.Unmarshal(raw, &ids) != nil {
+		return nil //nolint:nilerr // it is refused for its form
+	}
+	for name, own := range c.caller.Own {
+		if id, given := ids[name]; given && id != own {
+			return problem{
+				Status: http.StatusForbidden, Code: "forbidden", Detail: argExternal + "." + name + ": this connection has the memory of another " + name,
+				fix: "Leave out collection and external.",
+			}
+		}
+		ids[name] = own
+	}
+	whole, err := json.Marshal(ids)
+	c.args[argExternal] = whole
+	return err
+}
+
+// ownRun returns the ids for a new memory of the caller beside its first.
+func (c *call) ownRun(run string) (json.RawMessage, error) {
+	ids := maps.Clone(c.caller.Own)
+	ids["run"] = run
+	return json.Marshal(ids)
+}
+
 // note returns the path and query of the note of a call.
 func (c *call) note() (string, url.Values, error) {
 	path, query, err := c.collection()

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 )
@@ -107,11 +108,19 @@ func addPrompts(ctx context.Context, server *sdk.Server, c Caller) {
 		Name: promptRecall, Title: "Recall before you answer",
 		Description: "A question with what is known about it.",
 		Arguments: []*sdk.PromptArgument{
-			{Name: argCollection, Description: "Id or name of the collection.", Required: true},
+			{Name: argCollection, Description: "Id or name of the collection.", Required: len(c.Own) == 0},
 			{Name: "question", Description: "What is to be answered.", Required: true},
 		},
 	}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		ref, question := r.Params.Arguments[argCollection], r.Params.Arguments["question"]
+		path := pathCollections + "/" + url.PathEscape(ref) + "/context"
+		if ref == "" && len(c.Own) > 0 {
+			own := url.Values{}
+			for name, id := range c.Own {
+				own.Set(name, id)
+			}
+			ref, path = memory.ByExternal, pathCollections+"/"+memory.ByExternal+"/context?"+own.Encode()
+		}
 		if ref == "" || question == "" {
 			return nil, errors.New("the arguments collection and question are required")
 		}
@@ -122,7 +131,7 @@ func addPrompts(ctx context.Context, server *sdk.Server, c Caller) {
 		var got struct {
 			Text string `json:"text"`
 		}
-		if _, err := sendAs(ctx, c, Request{Method: http.MethodPost, Path: pathCollections + "/" + url.PathEscape(ref) + "/context", Body: body, Header: http.Header{}}, &got); err != nil {
+		if _, err := sendAs(ctx, c, Request{Method: http.MethodPost, Path: path, Body: body, Header: http.Header{}}, &got); err != nil {
 			return nil, errors.New(errorText(err))
 		}
 		known := got.Text

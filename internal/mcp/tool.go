@@ -164,6 +164,9 @@ func (t *tool) call(ctx context.Context, caller Caller, arguments json.RawMessag
 	if err := c.checkNames(); err != nil {
 		return refuse(err)
 	}
+	if err := c.setOwn(); err != nil {
+		return refuse(err)
+	}
 	a, err := t.run(c)
 	if err != nil {
 		return refuse(err)

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,6 +171,9 @@ func (c *call) several(operation string, body map[string]json.RawMessage, out an
 		return fmt.Errorf("encode a question: %w", err)
 	}
 	_, err = c.send(Request{Method: http.MethodPost, Path: path, Body: raw}, nil, out)
+	if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusNotFound && len(c.caller.Own) > 0 && body[argExternal] != nil {
+		return nil // the memory of the caller is made on first use: nothing is known yet
+	}
 	return err
 }
 
@@ -539,9 +544,19 @@ func fork(c *call) (answer, error) {
 }
 
 func (c *call) clone(path string, query url.Values) (answer, error) {
-	body, err := c.body()
+	fields := c.fields()
+	if len(c.caller.Own) > 0 && fields[argExternal] == nil {
+		name, err := c.text("name")
+		if err == nil {
+			fields[argExternal], err = c.ownRun(cmp.Or(name, "fork "+rand.Text()))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	body, err := json.Marshal(fields)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encode a clone: %w", err)
 	}
 	var got struct {
 		collection

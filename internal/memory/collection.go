@@ -63,6 +63,12 @@ const MetaFolder = "slipbox.folder"
 // IsFolder reports whether the collection is a folder of files.
 func (c *Collection) IsFolder() bool { return c.Metadata[MetaFolder] == true }
 
+// ReachedBy reports whether a scope reaches the collection.
+func (c *Collection) ReachedBy(s tenant.Scope) bool {
+	l := s.Limit()
+	return s.Reaches(c.Agent) && External{User: l.User, Agent: l.Agent}.Covers(c.External)
+}
+
 // Counts of what is visible at the head.
 type Counts struct {
 	Notes, Links, Pending, InReview int64
@@ -98,13 +104,13 @@ type View struct {
 	Layers     []Layer  // nearest first; the first is the collection itself
 	Of         []View   // of a union: the collections that it reads; nil: one
 
-	tenant, agent uuid.UUID
-	from          []layerOf // of a union: where its layers are from
+	tenant, reader uuid.UUID
+	from           []layerOf // of a union: where its layers are from
 }
 
 // NewView is called by store engines when they open a view.
 func NewView(s tenant.Scope, c Collection, at Revision, layers []Layer) View {
-	return View{Collection: c, At: at, Layers: layers, tenant: s.Tenant(), agent: s.Agent()}
+	return View{Collection: c, At: at, Layers: layers, tenant: s.Tenant(), reader: s.Reader()}
 }
 
 // Check returns an error for a scope that the view was not opened with. Engines call it first in
@@ -113,7 +119,7 @@ func (v *View) Check(s tenant.Scope) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if v.tenant != s.Tenant() || v.agent != s.Agent() {
+	if v.tenant != s.Tenant() || v.reader != s.Reader() {
 		return fault.Missing("collection")
 	}
 	return nil

@@ -23,7 +23,7 @@ func Union(s tenant.Scope, views []View) (View, error) {
 	if len(views) == 0 || len(views) > MaxUnion {
 		return View{}, fault.InvalidField("collections", "must be between 1 and %d collections; there are %d", MaxUnion, len(views))
 	}
-	out := View{Collection: views[0].Collection, tenant: s.Tenant(), agent: s.Agent(), Of: views}
+	out := View{Collection: views[0].Collection, tenant: s.Tenant(), reader: s.Reader(), Of: views}
 	place := map[uuid.UUID]int{}
 	for i := range views {
 		if err := views[i].Check(s); err != nil {

@@ -20,7 +20,7 @@ type AgentRows interface {
 	AgentsAfter(ctx context.Context, tenantID, only uuid.UUID, name string, limit int) ([]tenant.Agent, error)
 	// InsertAgent returns Exists when the name is taken.
 	InsertAgent(ctx context.Context, tenantID uuid.UUID, a tenant.Agent) error
-	// DeleteAgent deletes an agent with its keys and its idempotency keys.
+	// DeleteAgent deletes an agent with its keys, their grants and its idempotency keys.
 	DeleteAgent(ctx context.Context, tenantID, id uuid.UUID) error
 	// CollectionOfAgent returns a collection of the agent that is not being deleted.
 	CollectionOfAgent(ctx context.Context, tenantID, agent uuid.UUID) (id uuid.UUID, ok bool, err error)
@@ -44,7 +44,7 @@ func newAgent(name, display string, now time.Time) (a tenant.Agent, err error) {
 	return tenant.Agent{ID: id, Name: name, DisplayName: display, CreatedAt: now}, err
 }
 
-// agentByRef finds an agent by id or name. A scope bound to an agent finds only that agent.
+// agentByRef finds an agent by id or name. A scope bound to an agent finds only that agent, and a limited one no other.
 func agentByRef(ctx context.Context, q AgentRows, s tenant.Scope, ref string) (a tenant.Agent, err error) {
 	var ok bool
 	if id, e := uuid.Parse(ref); e == nil {
@@ -55,7 +55,7 @@ func agentByRef(ctx context.Context, q AgentRows, s tenant.Scope, ref string) (a
 	if err != nil {
 		return tenant.Agent{}, err
 	}
-	if !ok || !s.Reaches(a.ID) {
+	if !ok || !s.Reaches(a.ID) || !s.Limit().IsZero() && a.ID != s.Agent() {
 		return tenant.Agent{}, fault.Missing("agent")
 	}
 	return a, nil
@@ -64,7 +64,7 @@ func agentByRef(ctx context.Context, q AgentRows, s tenant.Scope, ref string) (a
 // insertAgent adds an agent; Exists when the name is taken.
 func (b *Base) insertAgent(ctx context.Context, s tenant.Scope, a tenant.Agent) error {
 	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		if s.HasAgent() {
+		if !s.IsWhole() {
 			// Other agents are out of its reach, whether they exist or not.
 			return fault.Missing("agent")
 		}
@@ -137,7 +137,7 @@ func (b *Base) ListAgents(ctx context.Context, s tenant.Scope, after string, lim
 		return nil, err
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.AgentsAfter(ctx, s.Tenant(), s.Agent(), after, limit)
+		out, err = q.AgentsAfter(ctx, s.Tenant(), s.Reader(), after, limit)
 		return err
 	})
 	return out, err
@@ -157,6 +157,9 @@ func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) er
 			q.LockAgent(s.Tenant(), id)
 			if _, err := agentByRef(ctx, q, s, id.String()); err != nil {
 				return err
+			}
+			if !s.Limit().IsZero() {
+				return fault.Missing("agent")
 			}
 			var err error
 			if next, found, err = q.CollectionOfAgent(ctx, s.Tenant(), id); err != nil || found {

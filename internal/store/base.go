@@ -50,6 +50,7 @@ type Session interface {
 	AttachmentRows
 	ToolRows
 	WebhookRows
+	GrantRows
 	LedgerRows
 	SpoolRows
 	SnapshotRows
@@ -73,6 +74,8 @@ type Locks interface {
 	LockTool(tenantID, id uuid.UUID)
 	// LockWebhook waits for all who change the webhook.
 	LockWebhook(tenantID, id uuid.UUID)
+	// LockGrant waits for all who change the grant.
+	LockGrant(tenantID, id uuid.UUID)
 	// LockSigningKeys waits for all who add a signing key.
 	LockSigningKeys()
 	CollectionLocks

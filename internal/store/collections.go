@@ -164,7 +164,7 @@ func CheckRevision(field string, c *memory.Collection, r memory.Revision) error 
 // Reach finds a collection that the scope reaches, in any state; NotFound.
 func Reach(ctx context.Context, q CollectionRows, s tenant.Scope, id uuid.UUID) (CollectionRow, error) {
 	r, ok, err := q.Collection(ctx, s.Tenant(), id)
-	if err == nil && (!ok || !s.Reaches(r.Agent)) {
+	if err == nil && (!ok || !r.ReachedBy(s)) {
 		err = fault.Missing("collection")
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (b *Base) CollectionByExternal(ctx context.Context, s tenant.Scope, e memor
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 || !s.Reaches(found[0].Agent) || !visible(&found[0].Collection, b.now()) {
+		if len(found) == 0 || !found[0].ReachedBy(s) || !visible(&found[0].Collection, b.now()) {
 			return fault.Missing("collection")
 		}
 		c = found[0].Collection

@@ -27,6 +27,9 @@ func checkNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	if !s.Reaches(n.Agent) {
 		return fault.Missing("agent")
 	}
+	if !n.ReachedBy(s) {
+		return fault.InvalidField("external", "must have the ids that the credential is limited to")
+	}
 	if n.CopyJob != nil && n.Parent != uuid.Nil {
 		return fault.New(fault.Internal, "a copy has no parent")
 	}

@@ -63,7 +63,7 @@ func (b *Base) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit 
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
 		}
-		if s.HasAgent() && k.Agent != s.Agent() {
+		if !s.IsWhole() && k.Agent != s.Reader() {
 			return fault.Missing("agent")
 		}
 		if k.Agent != uuid.Nil {
@@ -115,7 +115,7 @@ func (b *Base) ListKeys(ctx context.Context, s tenant.Scope, after uuid.UUID, li
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	return b.listKeys(ctx, s.Tenant(), s.Agent(), after, limit)
+	return b.listKeys(ctx, s.Tenant(), s.Reader(), after, limit)
 }
 
 // ListOperatorKeys implements auth.KeyStore.
@@ -141,7 +141,7 @@ func (b *Base) UpdateKey(ctx context.Context, s tenant.Scope, id uuid.UUID, audi
 		return k, err
 	}
 	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		if k, err = changeKey(ctx, q, s.Tenant(), s.Agent(), id, fn); err != nil {
+		if k, err = changeKey(ctx, q, s.Tenant(), s.Reader(), id, fn); err != nil {
 			return err
 		}
 		entry := audit

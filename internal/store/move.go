@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 18
+const MoveSchema = 19
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -159,6 +159,8 @@ var tables = []*Table{
 	{Name: "webhooks", Key: 2, Columns: parseColumns("tenant:id id:id collection:id url:text events:json secrets:bytes created_at:time updated_at:time")},
 	{Name: "deliveries", Key: 3, Columns: parseColumns(`tenant:id webhook:id id:id collection:id revision:int event:text state:text attempts:int status:int error:text
  created_at:time updated_at:time next_at:time?`)},
+	{Name: "grants", Key: 2, Columns: parseColumns(`tenant:id id:id api_key:id agent:id client:text client_hash:bytes redirect:text resource:text permissions:texts
+ external_user:text external_agent:text challenge:text code:bytes family:bytes refresh:bytes created_at:time used_at:time? expires_at:time`)},
 	{Name: "audit", Key: 2, platform: true, Columns: parseColumns("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
 	{Name: "idempotency", Key: 5, platform: true, Columns: parseColumns(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},
 	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: parseColumns(`tenant:id day:text collection:id purpose:text calls:int

@@ -152,6 +152,13 @@ func (ob *observed) CreateAgent(ctx context.Context, s tenant.Scope, a tenant.Ag
 	return ob.Store.CreateAgent(ctx, s, a)
 }
 
+// CreateGrant implements Store.
+func (ob *observed) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, most int, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "CreateGrant", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.CreateGrant(ctx, s, g, most, audit)
+}
+
 // CreateKey implements Store.
 func (ob *observed) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit memory.AuditEntry) (err error) {
 	ctx, finish := ob.begin(ctx, "CreateKey", s.Tenant(), uuid.Nil)
@@ -206,6 +213,13 @@ func (ob *observed) DeleteCollection(ctx context.Context, s tenant.Scope, collec
 	ctx, finish := ob.begin(ctx, "DeleteCollection", s.Tenant(), collection)
 	defer finish(&err)
 	return ob.Store.DeleteCollection(ctx, s, collection, materialise, audit)
+}
+
+// DeleteGrant implements Store.
+func (ob *observed) DeleteGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (err error) {
+	ctx, finish := ob.begin(ctx, "DeleteGrant", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.DeleteGrant(ctx, s, id, audit)
 }
 
 // DeleteOwnTool implements Store.
@@ -313,6 +327,13 @@ func (ob *observed) FlattenLineage(ctx context.Context, s tenant.Scope, collecti
 	return ob.Store.FlattenLineage(ctx, s, collection)
 }
 
+// GrantByID implements Store.
+func (ob *observed) GrantByID(ctx context.Context, id auth.GrantID) (out1 auth.Grant, err error) {
+	ctx, finish := ob.begin(ctx, "GrantByID", uuid.Nil, uuid.Nil)
+	defer finish(&err)
+	return ob.Store.GrantByID(ctx, id)
+}
+
 // Heartbeat implements Store.
 func (ob *observed) Heartbeat(ctx context.Context, s tenant.Scope, job uuid.UUID, lease uuid.UUID, until time.Time) (err error) {
 	ctx, finish := ob.begin(ctx, "Heartbeat", s.Tenant(), uuid.Nil)
@@ -381,6 +402,13 @@ func (ob *observed) ListCollections(ctx context.Context, s tenant.Scope, q memor
 	ctx, finish := ob.begin(ctx, "ListCollections", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.ListCollections(ctx, s, q)
+}
+
+// ListGrants implements Store.
+func (ob *observed) ListGrants(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) (out1 []auth.Grant, err error) {
+	ctx, finish := ob.begin(ctx, "ListGrants", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.ListGrants(ctx, s, after, limit)
 }
 
 // ListJobs implements Store.
@@ -668,6 +696,13 @@ func (ob *observed) UpdateCollection(ctx context.Context, s tenant.Scope, collec
 	ctx, finish := ob.begin(ctx, "UpdateCollection", s.Tenant(), collection)
 	defer finish(&err)
 	return ob.Store.UpdateCollection(ctx, s, collection, audit, fn)
+}
+
+// UpdateGrant implements Store.
+func (ob *observed) UpdateGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(*auth.Grant) error) (out1 auth.Grant, err error) {
+	ctx, finish := ob.begin(ctx, "UpdateGrant", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.UpdateGrant(ctx, s, id, fn)
 }
 
 // UpdateKey implements Store.

@@ -24,6 +24,7 @@ type Store interface {
 	tenant.AgentStore
 	auth.KeyStore
 	auth.SigningKeyStore
+	auth.GrantStore
 	Verifier
 	// Schema returns the version of the database beside that of this build.
 	Schema(ctx context.Context) (Schema, error)

@@ -127,7 +127,7 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 // CheckWrite finds out whether a write to a collection may begin. It returns the answer that is
 // stored under the idempotency key, if there is one: then nothing is to be written.
 func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) (*memory.Idempotency, error) {
-	if !s.Reaches(r.Agent) || !visible(&r.Collection, now) {
+	if !r.ReachedBy(s) || !visible(&r.Collection, now) {
 		return nil, fault.Missing("collection")
 	}
 	if o.Idempotency != nil {

@@ -25,6 +25,9 @@ import (
 // See scope.Scope for its methods.
 type Scope = scope.Scope
 
+// Limit is whose memory a scope is for. See scope.Limit.
+type Limit = scope.Limit
+
 // Operator is the scope of the platform itself. It is not a tenant scope and
 // cannot be converted into one.
 type Operator = scope.Operator

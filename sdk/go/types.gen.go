@@ -1765,6 +1765,39 @@ type ForgottenNote struct {
 	Retention float64 `json:"retention"`
 }
 
+// Grant What the holder of an API key lets a program do.
+type Grant struct {
+	// APIKey Id of the key.
+	APIKey string `json:"api_key"`
+
+	// Client Name of the program, as it says; absent if it has none.
+	Client    *string   `json:"client,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When it ends if it is not used.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// External Ids of an application that every memory of the program has; absent if it can use all that the key can.
+	External *External `json:"external,omitempty"`
+	ID       string    `json:"id"`
+
+	// RedirectURI Where the program was answered.
+	RedirectURI string `json:"redirect_uri"`
+
+	// Resource What its tokens are for.
+	Resource string  `json:"resource"`
+	Scopes   []Scope `json:"scopes"`
+
+	// UsedAt When it got its last tokens.
+	UsedAt time.Time `json:"used_at"`
+}
+
+// GrantList defines model for GrantList.
+type GrantList struct {
+	Items      []Grant `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
 // Graph defines model for Graph.
 type Graph struct {
 	// Links Links between two of the nodes.

@@ -10,11 +10,15 @@ or an operator's). FILE is the schemathesis.toml to write. It prints the ids tha
 run, one per line.
 """
 
+import base64
+import hashlib
 import json
 import os
+import re
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -232,6 +236,45 @@ def seed_forks(settings):
     settings.operation("deleteSnapshot", probability=1, path_collection="trunk", path_snapshot="snapshots_to_delete")
 
 
+class Stay(urllib.request.HTTPRedirectHandler):
+    """Answers redirects as they are."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+def grant(client):
+    """Lets a program use the memory of a user, as the page for it does, and returns its tokens."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(), Stay)
+    verifier = "v" * 43
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    back = "http://127.0.0.1/cb"
+    asked = {
+        "response_type": "code", "client_id": client, "redirect_uri": back, "code_challenge": challenge,
+        "code_challenge_method": "S256", "resource": URL + "/mcp",
+    }
+    address = URL + "/oauth/authorize?" + urllib.parse.urlencode(asked)
+    with browser.open(address, timeout=300) as page:
+        nonce = re.search(r'name="nonce" value="([^"]+)"', page.read().decode())[1]
+    form = {"nonce": nonce, "decision": "allow", "key": KEY, "whose": "user", "user": "ida@example.com", "access": "write"}
+    try:
+        browser.open(address, data=urllib.parse.urlencode(form).encode(), timeout=300)
+        sys.exit("fuzz: the consent was not taken")
+    except urllib.error.HTTPError as e:
+        code = urllib.parse.parse_qs(urllib.parse.urlsplit(e.headers.get("Location", "")).query)["code"][0]
+    form = {"grant_type": "authorization_code", "code": code, "client_id": client, "redirect_uri": back, "code_verifier": verifier}
+    return call("POST", "/oauth/token", urllib.parse.urlencode(form).encode(), "application/x-www-form-urlencoded")
+
+
+def seed_grants(settings):
+    """Lets a program connect, several times."""
+    client = call("POST", "/oauth/register", {"client_name": "fuzz", "redirect_uris": ["http://127.0.0.1/cb"]})["client_id"]
+    for _ in range(EACH):
+        grant(client)
+    settings.dictionary("grants", [g["id"] for g in call("GET", "/v1/oauth/grants")["items"]])
+    settings.operation("deleteGrant", path_grant="grants")
+
+
 def seed_webhooks(settings):
     """Creates webhooks, whose receiver does not answer, and messages that were tried."""
     watched = collection("watched", policy="none")
@@ -401,6 +444,7 @@ def seed_tenant(settings):
     settings.operation("getModel", path_model="model_names")
     seed_forks(settings)
     seed_webhooks(settings)
+    seed_grants(settings)
     seed_external(settings)
     seed_shared_blocks(settings, paged)
     seed_folders(settings, paged)

@@ -143,6 +143,9 @@ models, embedders and proxies. A JSON list of numbers. Takes {root, component}.
 {{- $paths := list }}
 {{- range $name, $open := .Values.doors }}
 {{- if $open }}{{ $paths = append $paths (printf "/%s" $name) }}{{ end }}
+{{- if and $open (eq $name "mcp") }}
+{{- $paths = concat $paths (list "/oauth" "/.well-known/oauth-protected-resource" "/.well-known/oauth-authorization-server" "/.well-known/openid-configuration") }}
+{{- end }}
 {{- end }}
 {{- $paths | toJson }}
 {{- end }}

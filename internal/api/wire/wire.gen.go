@@ -1894,6 +1894,39 @@ type ForgottenNote struct {
 	Retention float64 `json:"retention"`
 }
 
+// Grant What the holder of an API key lets a program do.
+type Grant struct {
+	// APIKey Id of the key.
+	APIKey uuid.UUID `json:"api_key"`
+
+	// Client Name of the program, as it says; absent if it has none.
+	Client    *string   `json:"client,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When it ends if it is not used.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// External Ids of an application that every memory of the program has; absent if it can use all that the key can.
+	External *External `json:"external,omitempty"`
+	ID       uuid.UUID `json:"id"`
+
+	// RedirectURI Where the program was answered.
+	RedirectURI string `json:"redirect_uri"`
+
+	// Resource What its tokens are for.
+	Resource string  `json:"resource"`
+	Scopes   []Scope `json:"scopes"`
+
+	// UsedAt When it got its last tokens.
+	UsedAt time.Time `json:"used_at"`
+}
+
+// GrantList defines model for GrantList.
+type GrantList struct {
+	Items      []Grant `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
 // Graph defines model for Graph.
 type Graph struct {
 	// Links Links between two of the nodes.
@@ -5519,6 +5552,15 @@ type ListJobsParams struct {
 
 	// Collection Only those of this collection (id or name).
 	Collection *CollectionFilter `form:"collection,omitempty" json:"collection,omitempty"`
+}
+
+// ListGrantsParams defines parameters for ListGrants.
+type ListGrantsParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateResponseParams defines parameters for CreateResponse.

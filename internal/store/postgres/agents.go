@@ -52,6 +52,7 @@ func (q *session) InsertAgent(ctx context.Context, tenantID uuid.UUID, a tenant.
 
 // DeleteAgent implements store.AgentRows.
 func (q *session) DeleteAgent(_ context.Context, tenantID, id uuid.UUID) error {
+	q.later("DELETE FROM grants WHERE tenant = $1 AND agent = $2", tenantID, id)
 	q.later("DELETE FROM api_keys WHERE tenant = $1 AND agent = $2", tenantID, id)
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND agent = $2", tenantID, id)
 	q.later("DELETE FROM agents WHERE tenant = $1 AND id = $2", tenantID, id)

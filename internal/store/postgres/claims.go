@@ -96,7 +96,7 @@ func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uui
 	args := " WHERE x.tenant = " + p.add(sc.Tenant()) + " AND x."
 	id := " = " + p.add(collection)
 	text := "SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = $2" + reachedBy(&p, sc)
-	if !sc.HasAgent() {
+	if sc.IsWhole() {
 		text += " UNION ALL SELECT 1 FROM jobs x" + args + "collection" + id
 	}
 	var one int

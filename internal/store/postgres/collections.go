@@ -52,10 +52,21 @@ func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store
 
 // reachedBy returns the condition that the scope reaches a collection c.
 func reachedBy(p *params, s tenant.Scope) string {
-	if !s.HasAgent() {
-		return ""
+	var where string
+	if s.HasAgent() {
+		where = " AND c.agent IN (" + p.add(s.Agent()) + ", " + zeroID + ")"
 	}
-	return " AND c.agent IN (" + p.add(s.Agent()) + ", " + zeroID + ")"
+	l := s.Limit()
+	if !l.IsZero() { // the index of ids is used
+		where += " AND " + hasExternal
+	}
+	if l.User != "" {
+		where += " AND c.external_user = " + p.add(l.User)
+	}
+	if l.Agent != "" {
+		where += " AND c.external_agent = " + p.add(l.Agent)
+	}
+	return where
 }
 
 const zeroID = "'00000000-0000-0000-0000-000000000000'"

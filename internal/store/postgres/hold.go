@@ -38,6 +38,11 @@ func (q *session) LockWebhook(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM webhooks WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
 }
 
+// LockGrant implements store.Locks.
+func (q *session) LockGrant(tenantID, id uuid.UUID) {
+	q.later("SELECT 1 FROM grants WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
+}
+
 // LockUsage implements store.Locks.
 func (q *session) LockUsage(tenantID uuid.UUID) { q.lockByName(lockUsage, tenantID.String()) }
 

@@ -21,12 +21,12 @@ import (
 func (q *session) Answer(ctx context.Context, s tenant.Scope, k memory.Idempotency, since time.Time) (memory.Idempotency, bool, error) {
 	path := store.Clean(k.Path)
 	if q.in {
-		q.lockByName(lockAnswer, s.Tenant().String(), s.Agent().String(), k.Method, path, k.Key)
+		q.lockByName(lockAnswer, s.Tenant().String(), s.Reader().String(), k.Method, path, k.Key)
 	}
 	var hash []byte
 	var answer json.RawMessage
 	ok, err := q.get(ctx, "SELECT body_hash, ids, at FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at > $6",
-		[]any{s.Tenant(), s.Agent(), k.Method, path, k.Key, since}, &hash, store.JSON(&answer), store.Time(&k.At))
+		[]any{s.Tenant(), s.Reader(), k.Method, path, k.Key, since}, &hash, store.JSON(&answer), store.Time(&k.At))
 	copy(k.BodyHash[:], hash)
 	k.IDs = answer
 	return k, ok, err
@@ -38,12 +38,12 @@ const purgeBatch = 50
 // InsertAnswer implements store.LedgerRows. It goes with the next statement.
 func (q *session) InsertAnswer(_ context.Context, s tenant.Scope, k memory.Idempotency, now, before time.Time) error {
 	path := store.Clean(k.Path)
-	q.later("DELETE FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at <= $6", s.Tenant(), s.Agent(), k.Method, path, k.Key, before)
+	q.later("DELETE FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at <= $6", s.Tenant(), s.Reader(), k.Method, path, k.Key, before)
 	// Do not wait for transactions that delete the same rows.
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE tenant = $1 AND at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
 		s.Tenant(), before, purgeBatch)
 	q.later("INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		s.Tenant(), s.Agent(), k.Method, path, k.Key, k.BodyHash[:], nullJSON(k.IDs), now)
+		s.Tenant(), s.Reader(), k.Method, path, k.Key, k.BodyHash[:], nullJSON(k.IDs), now)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 	var p params
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = " + p.add(s.Tenant()) +
 		" AND m.day >= " + p.add(store.Clean(fromDay)) + " AND m.day <= " + p.add(store.Clean(toDay))
-	if s.HasAgent() {
+	if !s.IsWhole() {
 		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reachedBy(&p, s) + ")"
 	}
 	err = q.each(ctx, text+` ORDER BY m.day, m.collection, m.purpose COLLATE "C"`, p.args, func(rows pgx.Rows) error {

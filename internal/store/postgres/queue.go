@@ -26,7 +26,7 @@ func (q *session) jobs(ctx context.Context, text string, args ...any) (out []mem
 // collection is being removed, its rows may be gone before its jobs: then only a scope of the whole
 // tenant reaches them.
 func jobsReachedBy(p *params, sc tenant.Scope) string {
-	if !sc.HasAgent() {
+	if sc.IsWhole() {
 		return ""
 	}
 	return " AND (SELECT true FROM collections c WHERE c.tenant = j.tenant AND c.id = j.collection" + reachedBy(p, sc) + " LIMIT 1)"

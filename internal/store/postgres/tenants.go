@@ -110,7 +110,7 @@ func (q *session) MarkTenantDeleted(ctx context.Context, id uuid.UUID) (bool, er
 // tenantTables are all tables whose keys start with the tenant, in the order in which they are
 // emptied: the large ones first, collections last.
 var tenantTables = []string{
-	"vectors", "notes", "links", "usage", "changesets", "reviews", "attachments", "snapshots", "tools", "deliveries", "webhooks", "jobs", "spool", "audit", "idempotency", "model_use", "api_keys",
+	"vectors", "notes", "links", "usage", "changesets", "reviews", "attachments", "snapshots", "tools", "deliveries", "webhooks", "grants", "jobs", "spool", "audit", "idempotency", "model_use", "api_keys",
 	"collection_heads", "collections", "agents",
 }
 

@@ -51,6 +51,7 @@ func (q *session) InsertAgent(ctx context.Context, tenantID uuid.UUID, a tenant.
 // DeleteAgent implements store.AgentRows.
 func (q *session) DeleteAgent(ctx context.Context, tenantID, id uuid.UUID) error {
 	for _, text := range []string{
+		"DELETE FROM grants WHERE tenant = ? AND agent = ?",
 		"DELETE FROM api_keys WHERE tenant = ? AND agent = ?",
 		"DELETE FROM idempotency WHERE tenant = ? AND agent = ?",
 		"DELETE FROM agents WHERE tenant = ? AND id = ?",

@@ -53,8 +53,24 @@ func seenCollections(s tenant.Scope, now time.Time) (string, []any) {
 	// Without the "+" SQLite would prepare the statement again for each time: whether the partial index
 	// of expiring collections can be used depends on the parameter.
 	where, args := " AND c.state <> 'deleting' AND (c.expires_at = 0 OR +c.expires_at > ?)", []any{now}
+	reached, reachedArgs := reachedBy(s)
+	return where + reached, append(args, reachedArgs...)
+}
+
+// reachedBy returns the condition that the scope reaches a collection c, and its arguments.
+func reachedBy(s tenant.Scope) (where string, args []any) {
 	if s.HasAgent() {
-		where, args = where+" AND c.agent IN (?, zeroblob(16))", append(args, s.Agent())
+		where, args = " AND c.agent IN (?, zeroblob(16))", append(args, s.Agent())
+	}
+	l := s.Limit()
+	if !l.IsZero() { // the index of ids is used
+		where += " AND " + hasExternal
+	}
+	if l.User != "" {
+		where, args = where+" AND c.external_user = ?", append(args, l.User)
+	}
+	if l.Agent != "" {
+		where, args = where+" AND c.external_agent = ?", append(args, l.Agent)
 	}
 	return where, args
 }

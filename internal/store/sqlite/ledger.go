@@ -18,7 +18,7 @@ func (q *session) Answer(ctx context.Context, s tenant.Scope, k memory.Idempoten
 	var hash []byte
 	var ids json.RawMessage
 	ok, err := q.get(ctx, "SELECT body_hash, ids, at FROM idempotency WHERE tenant = ? AND agent = ? AND method = ? AND path = ? AND key = ? AND at > ?",
-		[]any{s.Tenant(), s.Agent(), k.Method, k.Path, k.Key, since}, &hash, store.JSON(&ids), store.Time(&k.At))
+		[]any{s.Tenant(), s.Reader(), k.Method, k.Path, k.Key, since}, &hash, store.JSON(&ids), store.Time(&k.At))
 	copy(k.BodyHash[:], hash)
 	k.IDs = ids
 	return k, ok, err
@@ -30,7 +30,7 @@ func (q *session) InsertAnswer(ctx context.Context, s tenant.Scope, k memory.Ide
 		return err
 	}
 	_, err := q.exec(ctx, "INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		s.Tenant(), s.Agent(), k.Method, k.Path, k.Key, k.BodyHash[:], k.IDs, now)
+		s.Tenant(), s.Reader(), k.Method, k.Path, k.Key, k.BodyHash[:], k.IDs, now)
 	return err
 }
 
@@ -101,9 +101,10 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) (out []memory.ModelUse, err error) {
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = ? AND m.day >= ? AND m.day <= ?"
 	args := []any{s.Tenant(), fromDay, toDay}
-	if s.HasAgent() {
-		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection AND c.agent IN (?, zeroblob(16)))"
-		args = append(args, s.Agent())
+	if !s.IsWhole() {
+		reached, reachedArgs := reachedBy(s)
+		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reached + ")"
+		args = append(args, reachedArgs...)
 	}
 	err = q.each(ctx, text+" ORDER BY m.day, m.collection, m.purpose", args, func(rows *sql.Rows) error {
 		u, err := store.ScanModelUse(rows)

@@ -48,10 +48,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 		return v, err
 	}
 	now := s.now()
-	key := viewRef{tenant: sc.Tenant(), ref: ref, head: at.AsOf == nil}
-	if sc.HasAgent() {
-		key.agent, key.hasAgent = sc.Agent(), true
-	}
+	key := viewRef{tenant: sc.Tenant(), reader: sc.Reader(), ref: ref, head: at.AsOf == nil}
 	if at.AsOf != nil {
 		key.asOf = *at.AsOf
 	}
@@ -86,11 +83,10 @@ const maxViews = 1024
 
 // viewRef identifies a view by how it was asked for.
 type viewRef struct {
-	tenant, agent uuid.UUID
-	hasAgent      bool
-	ref           string
-	head          bool
-	asOf          memory.Revision // unless head
+	tenant, reader uuid.UUID
+	ref            string
+	head           bool
+	asOf           memory.Revision // unless head
 }
 
 // knownViews returns the views that the session has opened since the last commit. SQLite changes

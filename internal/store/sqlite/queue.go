@@ -168,14 +168,14 @@ func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uui
 		return err
 	}
 	if ok {
-		if !sc.Reaches(r.Agent) {
+		if !r.ReachedBy(sc) {
 			return fault.Missing("collection")
 		}
 		return nil
 	}
 	var one int
 	ok, err = q.get(ctx, "SELECT 1 FROM jobs WHERE tenant = ? AND collection = ? LIMIT 1", []any{sc.Tenant(), collection}, &one)
-	if err == nil && (!ok || sc.HasAgent()) {
+	if err == nil && (!ok || !sc.IsWhole()) {
 		err = fault.Missing("collection")
 	}
 	return err

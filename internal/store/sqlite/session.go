@@ -430,6 +430,7 @@ func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}
 func (noLocks) LockTool(uuid.UUID, uuid.UUID)           {}
+func (noLocks) LockGrant(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockWebhook(uuid.UUID, uuid.UUID)        {}
 func (noLocks) LockUsage(uuid.UUID)                     {}
 func (noLocks) LockSigningKeys()                        {}

@@ -99,6 +99,7 @@ var tenantTables = []struct{ name, key string }{
 	{"tools", "tenant, id"},
 	{"deliveries", "tenant, webhook, id"},
 	{"webhooks", "tenant, id"},
+	{"grants", "tenant, id"},
 	{"jobs", "tenant, id"},
 	{"spool", "tenant, job, name, part"},
 	{"audit", "tenant, id"},

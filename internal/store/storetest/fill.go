@@ -131,6 +131,7 @@ func (f *filler) history() {
 	f.noError(f.PutDelivery(f.ctx, f.all, memory.Delivery{
 		ID: uuid.New(), Webhook: hook.ID, Collection: full.ID, Revision: 1, Event: "note.added", State: memory.DeliveryDead, Attempts: 3, Error: f.text(), CreatedAt: f.clock.Now(), UpdatedAt: f.clock.Now(),
 	}))
+	f.grant(f.aliceS, f.key(f.aliceS))
 	f.changeset(full.ID)
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
 	deleted := f.collection("gone")

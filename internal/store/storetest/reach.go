@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // wantOutcome is the expected result of a call with targets that the scope cannot access.
@@ -29,9 +31,9 @@ const (
 
 // targets are the ids of alice's data, or ids that do not exist.
 type targets struct {
-	collection, note, job, lease, review, key, tool, webhook uuid.UUID
-	view                                                     memory.View
-	external                                                 memory.External
+	collection, note, job, lease, review, key, tool, webhook, grant uuid.UUID
+	view                                                            memory.View
+	external                                                        memory.External
 }
 
 // reachCase calls one method with targets.
@@ -42,7 +44,7 @@ type reachCase struct {
 
 // scopeless has the methods that take no Scope, with the reason.
 var scopeless = map[string]string{
-	"TenantByID": "the tenant directory is read before a scope exists", "KeyByID": "a key is read before a scope exists",
+	"TenantByID": "the tenant directory is read before a scope exists", "KeyByID": "a key is read before a scope exists", "GrantByID": "as keys",
 	"SigningKeys": "platform", "AddSigningKey": "platform",
 	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator",
 	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
@@ -75,7 +77,8 @@ func reachTable() map[string]reachCase {
 	later := func(w *world) time.Time { return w.clock.Now().Add(time.Hour) }
 	return map[string]reachCase{
 		"CreateCollection": both(func(w *world, s tenant.Scope, g targets) error {
-			return errOf(w.CreateCollection(w.ctx, s, memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: g.collection}}))
+			fork := memory.Collection{Name: "fork", Parent: g.collection, External: memory.External{User: s.Limit().User, Agent: s.Limit().Agent}}
+			return errOf(w.CreateCollection(w.ctx, s, memory.NewCollection{Collection: fork}))
 		}),
 		"ResolveCollection": both(func(w *world, s tenant.Scope, g targets) error {
 			if err := errOf(w.ResolveCollection(w.ctx, s, "private")); !fault.Is(err, fault.NotFound) {
@@ -371,6 +374,18 @@ func reachTable() map[string]reachCase {
 			return w.CreateKey(w.ctx, s, auth.Key{ID: uuid.New(), Agent: w.alice.ID}, memory.AuditEntry{})
 		}),
 		"ListKeys": none(func(w *world, s tenant.Scope, _ targets) error { return noneVisible(w.ListKeys(w.ctx, s, uuid.Nil, 0)) }),
+		"CreateGrant": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.CreateGrant(w.ctx, s, auth.Grant{ID: auth.GrantID{Grant: uuid.New()}, Key: g.key}, manyGrants, memory.AuditEntry{})
+		}),
+		"ListGrants": none(func(w *world, s tenant.Scope, _ targets) error {
+			return noneVisible(w.ListGrants(w.ctx, s, uuid.Nil, 0))
+		}),
+		"UpdateGrant": both(func(w *world, s tenant.Scope, g targets) error {
+			return errOf(w.UpdateGrant(w.ctx, s, g.grant, func(*auth.Grant) error { return errVisible }))
+		}),
+		"DeleteGrant": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.DeleteGrant(w.ctx, s, g.grant, memory.AuditEntry{})
+		}),
 		"UpdateKey": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.UpdateKey(w.ctx, s, g.key, memory.AuditEntry{}, func(*auth.Key) error { return errVisible }))
 		}),
@@ -388,8 +403,67 @@ func reachCases() []testCase {
 		{"OtherAgent", func(t *testing.T, w *world) {
 			checkNoAccess(t, w, w.bobS, func(c reachCase) wantOutcome { return c.otherAgent })
 		}},
+		{"OtherUser", otherUser(tenant.Limit{User: "bob@example.com"})},
+		{"OtherApplication", otherUser(tenant.Limit{Agent: "helper"})},
+		{"OtherApplicationOfUser", otherUser(tenant.Limit{User: "alice@example.com", Agent: "helper"})},
+		{"OwnUser", ownUser},
 		{"ViewOfAnotherScope", viewOfAnotherScope},
 	}
+}
+
+// otherUser calls every method with a scope that is limited to ids of an application which alice's data does not have.
+func otherUser(l tenant.Limit) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		s := grant.Limited(w.tenant.ID, uuid.Nil, l, "a user's token", tenant.AllPermissions()...)
+		checkNoAccess(t, w, s, func(c reachCase) wantOutcome { return c.otherAgent })
+	}
+}
+
+// ownUser: a limited scope reaches what has its ids, of any agent, and creates nothing without them.
+func ownUser(_ *testing.T, w *world) {
+	ida := memory.External{User: "ida@example.com"}
+	c := must(w.external(w.aliceS, "of-ida", ida))(w.t)
+	chat := must(w.external(w.bobS, "of-idas-chat", memory.External{User: ida.User, Agent: "chat", Run: "1"}))(w.t)
+	w.collection("of nobody")
+	must(w.external(w.all, "of another", memory.External{User: "ida", Agent: "chat"}))(w.t)
+	limited := func(agent uuid.UUID, user, app string) tenant.Scope {
+		return grant.Limited(w.tenant.ID, agent, tenant.Limit{User: user, Agent: app}, "a user's token", tenant.AllPermissions()...)
+	}
+	names := func(s tenant.Scope) string {
+		var out []string
+		for _, c := range must(w.ListCollections(w.ctx, s, memory.CollectionQuery{}))(w.t) {
+			out = append(out, c.Name)
+			w.assertf(must(w.OpenView(w.ctx, s, c.ID.String(), memory.At{}))(w.t).Collection.ID == c.ID, "%s opens", c.Name)
+			w.noError(errOf(w.Write(w.ctx, s, c.ID, memory.WriteOptions{}, func(context.Context, memory.Tx) error { return nil })))
+		}
+		return strings.Join(out, ",")
+	}
+	for s, want := range map[string]struct {
+		scope tenant.Scope
+		names string
+	}{
+		"user":                {limited(uuid.Nil, ida.User, ""), "of-ida,of-idas-chat"},
+		"user and agent":      {limited(uuid.Nil, ida.User, "chat"), "of-idas-chat"},
+		"agent":               {limited(uuid.Nil, "", "chat"), "of another,of-idas-chat"},
+		"user of alice":       {limited(w.alice.ID, ida.User, ""), "of-ida"},
+		"user of bob":         {limited(w.bob.ID, ida.User, "chat"), "of-idas-chat"},
+		"user in other case":  {limited(uuid.Nil, "IDA@example.com", ""), ""},
+		"as text of a clause": {limited(uuid.Nil, "' OR 1 --", ""), ""},
+	} {
+		w.assertf(names(want.scope) == want.names, "%s: %s, want %s", s, names(want.scope), want.names)
+	}
+	s := limited(uuid.Nil, ida.User, "")
+	v := must(w.OpenView(w.ctx, s, c.ID.String(), memory.At{}))(w.t)
+	for _, other := range []tenant.Scope{w.all, w.aliceS, limited(uuid.Nil, "bob", ""), limited(w.alice.ID, ida.User, "")} {
+		w.wantFault(errOf(w.Counts(w.ctx, other, v)), fault.NotFound)
+	}
+	for _, e := range []memory.External{{}, {User: "bob"}, {Agent: "chat"}} {
+		w.wantInvalid(errOf(w.external(s, "new", e)), "external")
+	}
+	made := must(w.external(s, "new", memory.External{User: ida.User, Run: "2"}))(w.t)
+	w.assertf(must(w.CollectionByExternal(w.ctx, s, made.External))(w.t).ID == made.ID && chat.ID != made.ID, "its own is found")
+	fork := memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: c.ID, External: memory.External{User: ida.User, Run: "fork"}}}
+	w.noError(errOf(w.CreateCollection(w.ctx, s, fork)))
 }
 
 func everyMethodHasACase(t *testing.T, _ *world) {
@@ -461,6 +535,7 @@ func privateData(w *world) targets {
 	w.attach(w.block(w.collectionOf(w.alice.ID, "private-blocks").ID.String(), "team"), g.collection, memory.AttachRW)
 	g.tool = w.tool("look_up").ID
 	g.webhook = w.webhook(uuid.Nil).ID
+	g.grant = w.grant(w.aliceS, g.key).ID.Grant
 	w.noError(w.AttachOwnTool(w.ctx, w.aliceS, g.collection, g.tool, memory.AuditEntry{}))
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
@@ -482,20 +557,21 @@ func stateOf(w *world, g targets) string {
 	a := must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{}))(w.t)
 	tools := must(w.ListOwnTools(w.ctx, w.all, "", 0))(w.t)
 	hooks := must(w.ListWebhooks(w.ctx, w.all, uuid.Nil, 0))(w.t)
+	grants := must(w.ListGrants(w.ctx, w.all, uuid.Nil, 0))(w.t)
 	for i := range hooks {
 		hooks[i].UpdatedAt = time.Time{} // as with tools
 	}
 	for i := range tools {
 		tools[i].UpdatedAt = time.Time{} // an agent of the tenant may write it
 	}
-	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v\n%+v\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a, tools, hooks)
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q\n%+v\n%+v\n%+v\n%+v", c, j, u, k, len(jobs), m, len(l), parts, a, tools, hooks, grants)
 }
 
 // checkNoAccess calls every method with alice's data in the scope s, and checks the outcome.
 // Refusals of existing and of absent targets must have the same message.
 func checkNoAccess(t *testing.T, w *world, s tenant.Scope, want func(reachCase) wantOutcome) {
 	g := privateData(w)
-	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), webhook: uuid.New(), view: g.view, external: memory.External{User: "nobody"}}
+	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), tool: uuid.New(), webhook: uuid.New(), grant: uuid.New(), view: g.view, external: memory.External{User: "nobody"}}
 	before := stateOf(w, g)
 	for name, c := range reachTable() {
 		err := c.call(w, s, g)
@@ -515,6 +591,9 @@ func checkNoAccess(t *testing.T, w *world, s tenant.Scope, want func(reachCase) 
 		if after := stateOf(w, g); after != before {
 			t.Fatalf("%s changed data of another scope:\n%s\n%s", name, before, after)
 		}
+	}
+	if err := errOf(w.GrantByID(w.ctx, auth.GrantID{Tenant: w.foreign.Tenant(), Grant: g.grant})); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a grant was found under another tenant: %v", err)
 	}
 	if err := errOf(w.KeyByID(w.ctx, w.foreign.Tenant(), g.key)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a key was found under another tenant: %v", err)

@@ -79,6 +79,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Attachments", attachmentCases()},
 		{"Tools", toolCases()},
 		{"Webhooks", webhookCases()},
+		{"Grants", grantCases()},
 		{"External", externalCases()},
 		{"Spool", spoolCases()},
 		{"Secrets", secretCases()},

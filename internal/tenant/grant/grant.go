@@ -17,6 +17,11 @@ func Scope(tenantID, agent uuid.UUID, actor string, perms ...tenant.Permission) 
 	return scope.New(tenantID, agent, actor, perms)
 }
 
+// Limited returns a scope that reaches only the collections with the ids of an application in the limit.
+func Limited(tenantID, agent uuid.UUID, l tenant.Limit, actor string, perms ...tenant.Permission) tenant.Scope {
+	return scope.New(tenantID, agent, actor, perms).Limited(l)
+}
+
 // Job returns the scope of a job of a tenant: all agents and all permissions of
 // the tenant, with the job as actor.
 func Job(tenantID, job uuid.UUID) tenant.Scope {

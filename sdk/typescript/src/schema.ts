@@ -123,6 +123,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/oauth/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what programs may do
+         * @description A grant is made when the holder of an API key lets a program connect to /mcp (OAuth). It ends with its key, when it is
+         *     deleted, when one of its refresh tokens is used twice, and when it is not used for 90 days.
+         */
+        get: operations["listGrants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth/grants/{grant}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End what a program may do
+         * @description Its tokens are refused at once, by other gateways within seconds.
+         */
+        delete: operations["deleteGrant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents": {
         parameters: {
             query?: never;
@@ -2888,6 +2929,41 @@ export interface components {
             expires_at?: string;
             /** Format: date-time */
             revoked_at?: string;
+        };
+        /** @description What the holder of an API key lets a program do. */
+        Grant: {
+            /** Format: uuid */
+            id: string;
+            /** @description Name of the program, as it says; absent if it has none. */
+            client?: string;
+            /** @description Where the program was answered. */
+            redirect_uri: string;
+            /** @description What its tokens are for. */
+            resource: string;
+            scopes: components["schemas"]["Scope"][];
+            /** @description Ids of an application that every memory of the program has; absent if it can use all that the key can. */
+            external?: components["schemas"]["External"];
+            /**
+             * Format: uuid
+             * @description Id of the key.
+             */
+            api_key: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it got its last tokens.
+             */
+            used_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends if it is not used.
+             */
+            expires_at: string;
+        };
+        GrantList: {
+            items: components["schemas"]["Grant"][];
+            next_cursor?: string;
         };
         APIKeyList: {
             items: components["schemas"]["APIKey"][];
@@ -6795,6 +6871,68 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    listGrants: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of grants, without secrets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteGrant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a grant. */
+                grant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended. */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -20,8 +20,37 @@ type Permission string
 type Scope struct {
 	tenant uuid.UUID
 	agent  uuid.UUID // zero: all agents of the tenant
+	limit  Limit
 	perms  []Permission
 	actor  string
+}
+
+// Limit is whose memory a scope is for: ids of an application, of which "" is any. A limited scope reaches the collections that
+// have the ids that are set, and nothing else of the tenant.
+type Limit struct{ User, Agent string }
+
+// IsZero reports whether nothing is limited.
+func (l Limit) IsZero() bool { return l == Limit{} }
+
+// Limited returns the scope with a limit.
+func (s Scope) Limited(l Limit) Scope {
+	s.limit = l
+	return s
+}
+
+// Limit returns whose memory the scope is for.
+func (s Scope) Limit() Limit { return s.limit }
+
+// IsWhole reports whether the scope reaches everything of its tenant.
+func (s Scope) IsWhole() bool { return s.agent == uuid.Nil && s.limit.IsZero() }
+
+// Reader identifies what the scope reaches in its tenant: two scopes of a tenant with the same Reader reach the same. It is the
+// agent where nothing is limited.
+func (s Scope) Reader() uuid.UUID {
+	if s.limit.IsZero() {
+		return s.agent
+	}
+	return uuid.NewSHA1(s.agent, []byte(s.limit.User+"\x00"+s.limit.Agent))
 }
 
 // New returns a Scope. A zero agent gives access to every agent of the tenant.
@@ -70,9 +99,10 @@ func (s Scope) Check() error {
 	return nil
 }
 
-// Reaches reports whether the scope may read a collection of the given owner
-// (zero: shared base). A scope without an agent may read all collections of the
-// tenant, a scope with an agent only the agent's own and the shared ones.
+// Reaches reports whether the scope may read what belongs to the given agent
+// (zero: shared base). A scope without an agent may read that of all agents of the
+// tenant, a scope with an agent only the agent's own and the shared. A limit is the
+// business of memory.Collection.ReachedBy.
 func (s Scope) Reaches(owner uuid.UUID) bool {
 	return s.tenant != uuid.Nil && (s.agent == uuid.Nil || owner == uuid.Nil || owner == s.agent)
 }

@@ -1637,6 +1637,49 @@ class JWKS(Model):
     keys: list[JWK]
 
 
+class Grant(Model):
+    """
+    What the holder of an API key lets a program do.
+    """
+
+    id: str
+    client: str | None = None
+    """
+    Name of the program, as it says; absent if it has none.
+    """
+    redirect_uri: str
+    """
+    Where the program was answered.
+    """
+    resource: str
+    """
+    What its tokens are for.
+    """
+    scopes: list[str]
+    external: External | None = None
+    """
+    Ids of an application that every memory of the program has; absent if it can use all that the key can.
+    """
+    api_key: str
+    """
+    Id of the key.
+    """
+    created_at: AwareDatetime
+    used_at: AwareDatetime
+    """
+    When it got its last tokens.
+    """
+    expires_at: AwareDatetime
+    """
+    When it ends if it is not used.
+    """
+
+
+class GrantList(Model):
+    items: list[Grant]
+    next_cursor: str | None = None
+
+
 class Usage(Model):
     from_: Annotated[date_aliased, Field(alias="from")]
     """
