@@ -7,7 +7,7 @@ import { usePages } from './pages.ts'
 import { Dialog, Field, Problem, Read, State, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
-import { count, formatTime, reveal } from './text.ts'
+import { count, formatTime, localMinute, reveal } from './text.ts'
 
 interface Props {
   collection: Schemas['Collection']
@@ -31,7 +31,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       throw error
     }
   }, [c.id, id], fresh)
-  const [open, setOpen] = useState<'correct' | 'delete'>()
+  const [open, setOpen] = useState<'correct' | 'delete' | 'expiry'>()
   const again = () => {
     read.again()
     changed()
@@ -56,6 +56,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
               {full.body.tags.length > 0 && <><dt>Tags</dt><dd><Tags words={full.body.tags} label="Tags" /></dd></>}
               {full.body.occurred_at && <><dt>Happened</dt><dd>{formatTime(full.body.occurred_at)}</dd></>}
               <dt>Stored</dt><dd>{formatTime(full.body.created_at)} · revision {count(full.body.revision)}</dd>
+              <dt>Expires</dt><dd>{full.body.expires_at ? formatTime(full.body.expires_at) : 'never'} <button type="button" class="link" onClick={() => setOpen('expiry')}>change</button></dd>
               {full.body.confidence !== undefined && <><dt>Confidence</dt><dd>{Math.round(full.body.confidence * 100)} %</dd></>}
               {(full.body.provenance?.sources?.length ?? 0) > 0 && <><dt>Sources</dt><dd><ul class="plain">{full.body.provenance!.sources!.map(s => <li key={s}><Linked collection={c.id} id={s} /></li>)}</ul></dd></>}
               {full.body.provenance?.actor && <><dt>Written by</dt><dd><bdi>{reveal(full.body.provenance.actor)}</bdi></dd></>}
@@ -63,6 +64,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
             </dl>
             <Links collection={c.id} id={id} fresh={fresh} />
             {open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
+            {open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
             {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
           </article>
         )}
@@ -141,6 +143,33 @@ function Correct({ full, c, close, reload, done }: { full: { body: Schemas['Note
         {error && <Problem error={error}>{late && <button type="button" disabled={busy} onClick={look}>See what it says now</button>}</Problem>}
         {overtaken && <><p>What it says now, beside what you save:</p><Difference before={base.body} after={{ ...base.body, content }} sides={['now', 'yours']} /></>}
         <Buttons busy={busy} close={close} label="Save" disabled={content.trim() === '' || content === base.body.content} />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Sets when a note expires. */
+function Expiry({ full, c, close, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; done: () => void }) {
+  const { api } = useShared()
+  const [at, setAt] = useState(full.body.expires_at ? localMinute(new Date(full.body.expires_at)) : '')
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.collection(c.id).patchNote(full.body.id, { expires_at: at === '' ? null : new Date(at).toISOString() }, full.etag ? { ifMatch: full.etag } : {})
+      close()
+      done()
+    })
+  }
+  return (
+    <Dialog title="When does this note expire?" close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <Field label="Expires" hint="It is deleted then, with what was learned from nothing else; its history can restore it. Empty: never.">
+          {id => <input id={id} type="datetime-local" min={localMinute(new Date())} value={at} onInput={e => setAt(e.currentTarget.value)} />}
+        </Field>
+        {at !== '' && <button type="button" class="link" onClick={() => setAt('')}>never</button>}
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Save" />
       </form>
     </Dialog>
   )
