@@ -56,7 +56,7 @@ type CollectionRows interface {
 	// being deleted: at most one.
 	CollectionsByExternal(ctx context.Context, tenantID uuid.UUID, e memory.External) ([]CollectionRow, error)
 	// ListCollections lists the visible collections that the scope reaches, in the order of the query, after the place
-	// of a collection; nil: from the start. Where the words of a collection are not known, it is listed whatever q.Text is.
+	// of a collection; nil: from the start. Where the words of a collection are not known, it is listed with any q.Text.
 	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery, after *memory.Collection, now time.Time) ([]CollectionRow, error)
 	// Layers returns the lineage of a collection read at a revision: the collection bounded by it,
 	// every ancestor by the least of it and of the fork points on the way.
