@@ -232,8 +232,8 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 	if cq.Agent != nil && !s.Reaches(*cq.Agent) {
 		return nil, fault.Missing("agent")
 	}
-	if !cq.External.IsValid() {
-		return nil, nil // no collection has such ids
+	if !cq.External.IsValid() || Text("", cq.Text) != nil {
+		return nil, nil // no collection has such ids, or such words
 	}
 	var after *memory.Collection
 	if cq.After != "" {
