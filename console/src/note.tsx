@@ -247,7 +247,8 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
   const lists = (['keywords', 'tags'] as const).map(f => ({ f, ...diffLists(before[f], after[f]) })).filter(d => d.added.length + d.removed.length > 0)
   const links = diffLists(before.links.map(l => l.target), after.links.map(l => l.target))
   const category = before.category !== after.category
-  if (texts.length + lists.length + links.added.length + links.removed.length === 0 && !category) return <p class="soft small">The words are the same.</p>
+  const expiry = before.expires_at !== after.expires_at
+  if (texts.length + lists.length + links.added.length + links.removed.length === 0 && !category && !expiry) return <p class="soft small">The words are the same.</p>
   return (
     <div class="difference">
       {texts.map(f => {
@@ -260,6 +261,7 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
         )
       })}
       {lists.map(d => <p key={d.f} class="small"><span class="soft">{d.f}</span> {d.removed.map(w => <del key={w}>{reveal(w)}</del>)} {d.added.map(w => <ins key={w}>{reveal(w)}</ins>)}</p>)}
+      {expiry && <p class="small"><span class="soft">expires</span> <del>{before.expires_at ? formatTime(before.expires_at) : 'never'}</del> <ins>{after.expires_at ? formatTime(after.expires_at) : 'never'}</ins></p>}
       {category && <p class="small"><span class="soft">category</span> <del>{reveal(before.category ?? '')}</del> <ins>{reveal(after.category ?? '')}</ins></p>}
       {links.added.length + links.removed.length > 0 && <p class="small"><span class="soft">links</span> {links.removed.length > 0 && <del>{links.removed.length} removed</del>} {links.added.length > 0 && <ins>{links.added.length} added</ins>}</p>}
     </div>

@@ -67,7 +67,7 @@ func TestNotesList(t *testing.T) {
 	b.step("what others add is said, and shown when asked for", watchShifts(), chromedp.ActionFunc(func(context.Context) error {
 		g.post(t, notes, map[string]any{"content": "Note 4."})
 		return nil
-	}), text("This memory has changed"), holds(first+`.includes("Note 3.")`), steady(), chromedp.Click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
+	}), text("This memory has changed"), holds(first+`.includes("Note 3.")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil), chromedp.Click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
 	b.step("oldest first", chromedp.SetValue(`//main//select`, "oldest"), eventually(first+`.includes("Note 0.")`))
 	b.step("by a tag and days", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes?tag=T1&from=2026-03-01"), eventually(`document.querySelectorAll(".card").length === 1 && `+first+`.includes("Note 3.")`))
 	b.look("filtered")
@@ -79,7 +79,7 @@ func TestNotesList(t *testing.T) {
 	b.step("after a second word", button("Delete 2"), button("Yes, delete 2 notes"), text("Deleted 2 notes"), cards(3))
 
 	b.step("a note expires", chromedp.Click(`.cover`, chromedp.ByQuery), text("never"), button("change"), eventually(`document.querySelector("dialog input") !== null`),
-		chromedp.Evaluate(`{ const i = document.querySelector("dialog input"); i.value = "2099-05-04T10:30"; i.dispatchEvent(new Event("input", {bubbles: true})) }`, nil), dialogButton("Save"), gone(`//dialog`), text("2099"))
+		chromedp.Evaluate(`{ const i = document.querySelector("dialog input"); i.value = "2099-05-04T10:30"; i.dispatchEvent(new Event("input", {bubbles: true})) }`, nil), dialogButton("Save"), gone(`//dialog`), text("2099"), eventually(`document.querySelector(".history ins")?.innerText.includes("2099")`))
 	b.look("expiry")
 	b.step("or not", button("change"), button("never"), dialogButton("Save"), gone(`//dialog`), text("never"))
 
