@@ -41,6 +41,12 @@ func TestChatForkHistoryFacts(t *testing.T) {
 		t.Errorf("its job: %s", out)
 	}
 	p.pipe(t, "", "watch")
+	if out := p.pipe(t, "", "list", "--query", "COPIED", "--order", "newest"); !strings.Contains(out, `"name":"copied"`) || strings.Contains(out, `"name":"what-if"`) {
+		t.Errorf("a list of collections: %s", out)
+	}
+	if out := p.pipe(t, "", "notes", "--order", "newest", "--limit", "1", "--text"); !strings.Contains(out, "kiln") {
+		t.Errorf("a list of notes: %s", out)
+	}
 	if first, _, _ := strings.Cut(p.pipe(t, "", "history", note), "\n"); object(t, first)["cause"] == nil {
 		t.Errorf("the history in a pipe: %s", first)
 	}

@@ -4,23 +4,24 @@ import { Chat } from './chat.tsx'
 import { Compare } from './compareview.tsx'
 import { Context } from './context.tsx'
 import { Facts } from './facts.tsx'
-import { Add, Clone, DeleteCollection, Rename } from './forms.tsx'
+import { Add, Clone, DeleteCollection, Export, Rename } from './forms.tsx'
 import { GraphView } from './graphview.tsx'
 import { Inside, insideTitle } from './inside.tsx'
 import { Jobs } from './jobs.tsx'
 import { useLasting, useLive } from './live.ts'
 import { Note } from './note.tsx'
-import { Notes } from './notes.tsx'
+import { Notes, orderOf } from './notes.tsx'
 import { Past } from './past.tsx'
 import { Read } from './parts.tsx'
 import { Reviews } from './reviews.tsx'
 import { formatRoute, tabs, type Route } from './route.ts'
 import { Search } from './search.tsx'
 import { useLoad, useShared } from './state.ts'
+import { titleOf } from './tree.ts'
 import { count, plural, reveal } from './text.ts'
 import { Usage } from './usage.tsx'
 
-const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare', past: 'Past' }
+export const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare', past: 'Past' }
 
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
@@ -30,7 +31,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   const ref = route.collection ?? ''
   const read = useLoad(signal => api.collection(ref).get({ signal }), [ref], `${route.tab}/${route.note ?? ''}`)
   const live = useLive(ref)
-  const [open, setOpen] = useState<'add' | 'fork' | 'copy' | 'rename' | 'delete'>()
+  const [open, setOpen] = useState<'add' | 'fork' | 'copy' | 'rename' | 'export' | 'delete'>()
   const [job, setJob] = useState<string>()
   const [done, setDone] = useState<Schemas['Progress']>()
   const [fresh, setFresh] = useState(0)
@@ -53,8 +54,8 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
     if (wasAway.current && !live.away) refresh()
     wasAway.current = live.away
   }, [live.away])
-  // The list of notes shows by itself what comes. In other views things would move under the reader's eyes.
-  const listed = route.tab === 'notes' && !route.note
+  // The list of notes that ends with the newest shows by itself what comes. In other views things would move under the reader's eyes.
+  const listed = route.tab === 'notes' && !route.note && orderOf(route) === 'oldest'
   const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
   return (
     <Read of={read}>
@@ -62,10 +63,10 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
         <>
           <div class="head">
             <div>
-              <h1><bdi>{reveal(c.display_name ?? c.name)}</bdi></h1>
+              <h1><bdi>{reveal(titleOf(c))}</bdi></h1>
               <p class="soft">
                 {/* What changes while one looks on is one text at the end, so that it moves nothing. */}
-                {c.display_name !== undefined && c.display_name !== c.name && <>{c.name} · </>}
+                {titleOf(c) !== c.name && !/^(external|mem0)[-_]/.test(c.name) && <>{c.name} · </>}
                 {c.agent && <>of <bdi>{reveal(c.agent)}</bdi> · </>}
                 {c.parent && <>fork of <a href={formatRoute({ collection: c.parent.collection })}>its base</a> at revision {count(c.parent.revision)} · </>}
                 {`policy ${c.policy} · ${c.counts ? `${plural(c.counts.notes, 'note')}, ${plural(c.counts.links, 'link')} · ` : ''}revision ${count(c.head_revision)}${c.state === 'copying' ? ' · being copied' : ''}`}
@@ -76,6 +77,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
               <button type="button" onClick={() => setOpen('fork')}>Fork</button>
               <button type="button" onClick={() => setOpen('copy')}>Copy</button>
               <button type="button" onClick={() => setOpen('rename')}>Rename</button>
+              <button type="button" onClick={() => setOpen('export')}>Export</button>
               <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete</button>
             </div>
           </div>
@@ -93,7 +95,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
               : news && <p>This memory has changed. <button type="button" onClick={refresh}>Show it</button></p>}
           </div>
           {route.tab === 'notes' && route.note ? <Note key={route.note} collection={c} id={route.note} go={go} changed={refresh} follow={setJob} fresh={fresh} />
-            : route.tab === 'notes' ? <Notes collection={c} route={route} go={go} fresh={fresh} add={() => setOpen('add')} />
+            : route.tab === 'notes' ? <Notes collection={c} route={route} go={go} fresh={fresh} add={() => setOpen('add')} changed={refresh} />
             : route.tab === 'graph' ? <GraphView collection={c} route={route} go={go} fresh={fresh} />
             : route.tab === 'compare' ? <Compare collection={c} route={route} go={go} changed={refresh} fresh={fresh} />
             : route.tab === 'past' ? <Past collection={c} changed={refresh} fresh={fresh} />
@@ -107,6 +109,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             : <Jobs collection={c} route={route} go={go} fresh={fresh} />}
           {open === 'add' && <Add to={c.id} first={c.policy === 'amem' || c.policy === 'none' ? 'note' : 'conversation'} close={() => setOpen(undefined)} done={(id, imported) => { tell(imported ? 'Importing.' : 'Added.'); refresh(); setJob(id) }} />}
           {(open === 'fork' || open === 'copy') && <Clone of={c} mode={open} close={() => setOpen(undefined)} go={go} />}
+          {open === 'export' && <Export of={c} close={() => setOpen(undefined)} />}
           {open === 'rename' && <Rename of={c} close={() => setOpen(undefined)} done={refresh} />}
           {open === 'delete' && <DeleteCollection of={c} close={() => setOpen(undefined)} go={go} />}
         </>

@@ -116,6 +116,35 @@ export function Rename({ of, close, done }: { of: Schemas['Collection']; close: 
   )
 }
 
+/** Saves all notes of a collection as a file. */
+export function Export({ of, close }: { of: Schemas['Collection']; close: () => void }) {
+  const { api, tell } = useShared()
+  const { busy, error, run } = useAction()
+  const save = (format: 'jsonl' | 'markdown') => void run(async () => {
+    const text = await api.call('get', '/v1/collections/{collection}/export', { path: { collection: of.id }, query: { format } }) as unknown as string
+    const at = URL.createObjectURL(new Blob([text], { type: format === 'jsonl' ? 'application/x-ndjson' : 'text/markdown' }))
+    const link = document.createElement('a')
+    link.href = at
+    link.download = `${of.name}.${format === 'jsonl' ? 'jsonl' : 'md'}`
+    link.click()
+    URL.revokeObjectURL(at)
+    tell(`Saved ${link.download}.`)
+    close()
+  })
+  return (
+    <Dialog title={`Export ${titleOf(of)}`} close={close}>
+      <div class="exports">
+        <p class="soft">All notes as they are now, in a file of your own.</p>
+        <button type="button" class="main" disabled={busy} onClick={() => save('jsonl')}>To come back: JSONL</button>
+        <p class="small soft">With links, times and sources. An import into an empty collection of the same policy gives the same notes.</p>
+        <button type="button" disabled={busy} onClick={() => save('markdown')}>To read: Markdown</button>
+        <p class="small soft">A section for each note.</p>
+        {error && <Problem error={error} />}
+      </div>
+    </Dialog>
+  )
+}
+
 /** Deletes a collection, after what depends on it was shown and its name typed. */
 export function DeleteCollection({ of, close, go }: { of: Schemas['Collection']; close: () => void; go: Go }) {
   const { api, changed, tell } = useShared()

@@ -7,7 +7,7 @@ import { usePages } from './pages.ts'
 import { Dialog, Field, Problem, Read, State, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
-import { count, formatTime, reveal } from './text.ts'
+import { count, formatTime, localMinute, reveal } from './text.ts'
 
 interface Props {
   collection: Schemas['Collection']
@@ -31,7 +31,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       throw error
     }
   }, [c.id, id], fresh)
-  const [open, setOpen] = useState<'correct' | 'delete'>()
+  const [open, setOpen] = useState<'correct' | 'delete' | 'expiry'>()
   const again = () => {
     read.again()
     changed()
@@ -56,6 +56,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
               {full.body.tags.length > 0 && <><dt>Tags</dt><dd><Tags words={full.body.tags} label="Tags" /></dd></>}
               {full.body.occurred_at && <><dt>Happened</dt><dd>{formatTime(full.body.occurred_at)}</dd></>}
               <dt>Stored</dt><dd>{formatTime(full.body.created_at)} · revision {count(full.body.revision)}</dd>
+              <dt>Expires</dt><dd>{full.body.expires_at ? formatTime(full.body.expires_at) : 'never'} <button type="button" class="link" onClick={() => setOpen('expiry')}>change</button></dd>
               {full.body.confidence !== undefined && <><dt>Confidence</dt><dd>{Math.round(full.body.confidence * 100)} %</dd></>}
               {(full.body.provenance?.sources?.length ?? 0) > 0 && <><dt>Sources</dt><dd><ul class="plain">{full.body.provenance!.sources!.map(s => <li key={s}><Linked collection={c.id} id={s} /></li>)}</ul></dd></>}
               {full.body.provenance?.actor && <><dt>Written by</dt><dd><bdi>{reveal(full.body.provenance.actor)}</bdi></dd></>}
@@ -63,6 +64,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
             </dl>
             <Links collection={c.id} id={id} fresh={fresh} />
             {open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
+            {open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
             {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
           </article>
         )}
@@ -146,6 +148,33 @@ function Correct({ full, c, close, reload, done }: { full: { body: Schemas['Note
   )
 }
 
+/** Sets when a note expires. */
+function Expiry({ full, c, close, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; done: () => void }) {
+  const { api } = useShared()
+  const [at, setAt] = useState(full.body.expires_at ? localMinute(new Date(full.body.expires_at)) : '')
+  const { busy, error, run } = useAction()
+  const submit = async (e: Event) => {
+    e.preventDefault()
+    await run(async () => {
+      await api.collection(c.id).patchNote(full.body.id, { expires_at: at === '' ? null : new Date(at).toISOString() }, full.etag ? { ifMatch: full.etag } : {})
+      close()
+      done()
+    })
+  }
+  return (
+    <Dialog title="When does this note expire?" close={close}>
+      <form onSubmit={e => void submit(e)}>
+        <Field label="Expires" hint="It is deleted then, with what was learned from nothing else; its history can restore it. Empty: never.">
+          {id => <input id={id} type="datetime-local" min={localMinute(new Date())} value={at} onInput={e => setAt(e.currentTarget.value)} />}
+        </Field>
+        {at !== '' && <button type="button" class="link" onClick={() => setAt('')}>never</button>}
+        {error && <Problem error={error} />}
+        <Buttons busy={busy} close={close} label="Save" />
+      </form>
+    </Dialog>
+  )
+}
+
 function Delete({ full, c, close, reload, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; reload: () => void; done: () => void }) {
   const { api } = useShared()
   const { busy, error, run } = useAction()
@@ -218,7 +247,8 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
   const lists = (['keywords', 'tags'] as const).map(f => ({ f, ...diffLists(before[f], after[f]) })).filter(d => d.added.length + d.removed.length > 0)
   const links = diffLists(before.links.map(l => l.target), after.links.map(l => l.target))
   const category = before.category !== after.category
-  if (texts.length + lists.length + links.added.length + links.removed.length === 0 && !category) return <p class="soft small">The words are the same.</p>
+  const expiry = before.expires_at !== after.expires_at
+  if (texts.length + lists.length + links.added.length + links.removed.length === 0 && !category && !expiry) return <p class="soft small">The words are the same.</p>
   return (
     <div class="difference">
       {texts.map(f => {
@@ -231,6 +261,7 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
         )
       })}
       {lists.map(d => <p key={d.f} class="small"><span class="soft">{d.f}</span> {d.removed.map(w => <del key={w}>{reveal(w)}</del>)} {d.added.map(w => <ins key={w}>{reveal(w)}</ins>)}</p>)}
+      {expiry && <p class="small"><span class="soft">expires</span> <del>{before.expires_at ? formatTime(before.expires_at) : 'never'}</del> <ins>{after.expires_at ? formatTime(after.expires_at) : 'never'}</ins></p>}
       {category && <p class="small"><span class="soft">category</span> <del>{reveal(before.category ?? '')}</del> <ins>{reveal(after.category ?? '')}</ins></p>}
       {links.added.length + links.removed.length > 0 && <p class="small"><span class="soft">links</span> {links.removed.length > 0 && <del>{links.removed.length} removed</del>} {links.added.length > 0 && <ins>{links.added.length} added</ins>}</p>}
     </div>

@@ -1,41 +1,87 @@
 import type { Schemas } from '@slipbox/client'
+import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { pagingOf, usePages } from './pages.ts'
-import { Empty, Problem, State, Tags, Text, Waiting } from './parts.tsx'
+import { Empty, Problem, State, stateWords, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { Connect } from './start.tsx'
-import { useShared } from './state.ts'
-import { formatDay, formatTime, plural } from './text.ts'
+import { useAction, useShared, useTyped } from './state.ts'
+import { count, formatDay, formatTime, plural } from './text.ts'
 
 const states = ['raw', 'evolved', 'pending', 'in_review'] as const
 
-/** The notes of a collection, oldest first, as they are now: what is added shows up at their end. */
-export function Notes({ collection: c, route, go, fresh, add }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number; add: () => void }) {
+const orders = { updated: 'last changed', newest: 'newest', oldest: 'oldest' } as const
+type Order = keyof typeof orders
+
+/** The order of the notes that an address asks for. In that of the oldest what is added shows up at the end, where it moves nothing. */
+export function orderOf(route: Route): Order {
+  return (Object.keys(orders) as Order[]).find(o => o === route.query.order) ?? 'newest'
+}
+
+/** The filter that an address asks for: a tag, and the days on which a note happened. */
+function filterOf({ tag = '', from = '', to = '' }: Record<string, string>): string {
+  const day = (text: string, op: 'gte' | 'lt', days: number) => {
+    const at = new Date(`${text}T00:00:00`) // in the zone of the reader
+    if (Number.isNaN(at.getTime())) return []
+    at.setDate(at.getDate() + days)
+    return [{ field: 'occurred_at', op, value: at.toISOString() }]
+  }
+  const leaves = [...(tag.trim() ? [{ field: 'tags', op: 'icontains', value: tag.trim() }] : []), ...day(from, 'gte', 0), ...day(to, 'lt', 1)]
+  return leaves.length > 0 ? JSON.stringify({ and: leaves }) : ''
+}
+
+/** The notes of a collection, as they are now, newest first unless the address says otherwise. */
+export function Notes({ collection: c, route, go, fresh, add, changed }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number; add: () => void; changed: () => void }) {
   const { api } = useShared()
-  const { kind = '', state = '' } = route.query
+  const { kind = '', state = '', tag = '', from = '', to = '' } = route.query
+  const order = orderOf(route)
+  const filter = filterOf(route.query)
+  const [typed, setTyped] = useTyped(tag)
+  const [words, setWords] = useState('')
+  // The notes that are chosen; undefined: none can be.
+  const [chosen, setChosen] = useState<ReadonlySet<string>>()
+  const filtered = kind !== '' || state !== '' || filter !== ''
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', {
     signal, path: { collection: c.id },
-    query: { limit: 50, ...(cursor && { cursor }), ...(kind && { kind: kind as Schemas['Kind'] }), ...(state && { state: state as Schemas['NoteState'] }) },
-  }), [c.id, kind, state], `${fresh}/${c.head_revision}`, pagingOf(route, go))
+    query: { limit: 50, order, ...(filter && { filter }), ...(cursor && { cursor }), ...(kind && { kind: kind as Schemas['Kind'] }), ...(state && { state: state as Schemas['NoteState'] }) },
+  }), [c.id, kind, state, order, filter], order === 'oldest' ? `${fresh}/${c.head_revision}` : fresh, pagingOf(route, go))
+  const clear = () => set({ kind: '', state: '', tag: '', from: '', to: '' })
   const kinds = Object.keys(c.counts?.kinds ?? {}).sort()
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'notes', query: { ...route.query, ...change, pages: '' } }, true)
   return (
     <>
-      {(kind || state || list.items?.length !== 0) && <div class="row filters">
+      {(filtered || list.items?.length !== 0) && <form class="row filters" onSubmit={e => {
+        e.preventDefault()
+        if (words.trim()) go({ collection: route.collection ?? c.id, tab: 'search', query: { q: words.trim() } })
+        else set({ tag: typed.trim() })
+      }}>
+        <input type="search" data-find dir="auto" aria-label="Search these notes" placeholder="Search these notes" value={words} onInput={e => setWords(e.currentTarget.value)} />
+        <label>By <select value={order} onChange={e => set({ order: e.currentTarget.value })}>
+          {(Object.keys(orders) as Order[]).map(o => <option key={o} value={o}>{orders[o]}</option>)}
+        </select></label>
+        <details class="more" open={filtered}><summary>Filter</summary><div class="row">
         <label>Kind <select value={kind} onChange={e => set({ kind: e.currentTarget.value })}>
           <option value="">all</option>{kinds.map(k => <option key={k}>{k}</option>)}
         </select></label>
         <label>State <select value={state} onChange={e => set({ state: e.currentTarget.value })}>
-          <option value="">all</option>{states.map(s => <option key={s} value={s}>{s.replace('_', ' ')}</option>)}
+          <option value="">all</option>{states.map(s => <option key={s} value={s}>{stateWords[s] ?? s}</option>)}
         </select></label>
-      </div>}
+        <label>Tag <input class="word" dir="auto" value={typed} onInput={e => setTyped(e.currentTarget.value)} onChange={() => set({ tag: typed.trim() })} /></label>
+        <label>From <input type="date" value={from} onChange={e => set({ from: e.currentTarget.value })} /></label>
+        <label>To <input type="date" value={to} onChange={e => set({ to: e.currentTarget.value })} /></label>
+        {filtered && <button type="button" onClick={clear}>Show all</button>}
+        </div></details>
+        <button type="submit" hidden>Search</button>
+        {chosen ? <Chosen collection={c.id} ids={chosen} done={() => { setChosen(undefined); changed() }} cancel={() => setChosen(undefined)} />
+          : <button type="button" onClick={() => setChosen(new Set())}>Select</button>}
+      </form>}
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
-        kind || state ? <Empty title="No note is like that"><button type="button" onClick={() => set({ kind: '', state: '' })}>Show all</button></Empty>
+        filtered ? <Empty title="No note is like that"><p>Widen the filter, or search by what the note says.</p><p><button type="button" onClick={clear}>Show all</button></p></Empty>
           : <Empty title="Nothing is remembered here yet"><p>Add a note or a conversation, or connect a client:</p>
             <p><button type="button" class="main" onClick={add}>Add</button></p><Connect collection={c.name} /></Empty>
       ) : (
         <>
-          <ul class={`cards notes ${c.policy === 'amem' ? 'described' : ''}`}>{list.items.map(n => <Card key={n.id} note={n} collection={c.id} />)}</ul>
+          <ul class={`cards notes ${c.policy === 'amem' ? 'described' : ''}`}>{list.items.map(n => <Card key={n.id} note={n} collection={c.id} {...(chosen && { chosen: chosen.has(n.id), choose: () => setChosen(toggled(chosen, n.id)) })} />)}</ul>
           {list.more && <p class="center"><button type="button" onClick={list.more} disabled={list.state === 'loading'}>Show more</button></p>}
         </>
       )}
@@ -43,10 +89,37 @@ export function Notes({ collection: c, route, go, fresh, add }: { collection: Sc
   )
 }
 
-/** A note in a list. */
-export function Card({ note: n, collection }: { note: Schemas['Note']; collection: string }) {
+function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(set)
+  if (!next.delete(id)) next.add(id)
+  return next
+}
+
+/** What can be done with the notes that are chosen. */
+function Chosen({ collection, ids, done, cancel }: { collection: string; ids: ReadonlySet<string>; done: () => void; cancel: () => void }) {
+  const { api, tell } = useShared()
+  const [sure, setSure] = useState(false)
+  const { busy, error, run } = useAction()
+  const remove = () => void run(async () => {
+    for (const id of ids) await api.collection(collection).deleteNote(id)
+    tell(`Deleted ${plural(ids.size, 'note')}. Their histories can restore them.`)
+    done()
+  })
   return (
-    <li class="card">
+    <>
+      {sure ? <button type="button" class="danger" disabled={busy} onClick={remove}>{busy ? 'Working…' : `Yes, delete ${plural(ids.size, 'note')}`}</button>
+        : <button type="button" class="danger" disabled={ids.size === 0} onClick={() => setSure(true)}>{ids.size === 0 ? 'Delete' : `Delete ${count(ids.size)}`}</button>}
+      <button type="button" onClick={cancel}>Cancel</button>
+      {error && <Problem error={error} />}
+    </>
+  )
+}
+
+/** A note in a list. */
+export function Card({ note: n, collection, chosen, choose }: { note: Schemas['Note']; collection: string; chosen?: boolean; choose?: () => void }) {
+  return (
+    <li class={`card ${choose ? 'choosable' : ''}`}>
+      {choose && <input type="checkbox" checked={chosen} onChange={choose} aria-label={`Select: ${n.content.slice(0, 60)}`} />}
       <a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={300} still>{n.content}</Text></a>
       <div class="facts small soft">
         <span>{n.kind}</span><span><State of={n.state} /></span><span><span class="clock">{formatTime(n.occurred_at ?? n.created_at)}</span><span class="day">{formatDay(n.occurred_at ?? n.created_at)}</span></span>

@@ -81,9 +81,17 @@ export function Tags({ words, label }: { words: readonly string[]; label: string
   return <ul class="tags" aria-label={label}>{words.map(w => <li key={w}><bdi>{reveal(w)}</bdi></li>)}</ul>
 }
 
+/** What the states of notes and jobs are called to people. */
+export const stateWords: Record<string, string> = { raw: 'stored', in_review: 'to decide', pending: 'waits', dead: 'given up' }
+
 /** The state of a note or a job, in a word. */
 export function State({ of }: { of: string }) {
-  return <span class={`state ${of}`}>{of.replace('_', ' ')}</span>
+  return <span class={`state ${of}`} title={stateHints[of]}>{stateWords[of] ?? of}</span>
+}
+
+const stateHints: Record<string, string> = {
+  raw: 'It is stored and found. The policy has not worked on it, or had nothing to do.', evolved: 'The policy has described and linked it.',
+  pending: 'It waits for a model or its vector.', in_review: 'A change of it waits for your decision.',
 }
 
 /** Lines to copy. */

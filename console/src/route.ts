@@ -2,6 +2,8 @@
 export interface Route {
   /** The view of the gateway, for those who run it; then there is no collection. */
   gateway?: true
+  /** The list of users. */
+  users?: true
   /** Id of the collection; absent in the list of collections. */
   collection?: string
   /** What is shown of it. */
@@ -17,10 +19,11 @@ export type Tab = (typeof tabs)[number]
 
 /** Reads the part of an address from its #. An address that says nothing is the list of collections. */
 export function parseRoute(hash: string): Route {
-  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s, 2)
   const query = Object.fromEntries(new URLSearchParams(search))
   const [kind, collection, tab, note] = path.split('/').map(unescapePart)
   if (kind === 'gateway') return { gateway: true, tab: 'notes', query }
+  if (kind === 'users') return { users: true, tab: 'notes', query }
   if (kind !== 'c' || !collection) return { tab: 'notes', query }
   const known = tabs.find(t => t === tab) ?? 'notes'
   return { collection, tab: known, query, ...(note && known === 'notes' ? { note } : {}) }
@@ -29,7 +32,7 @@ export function parseRoute(hash: string): Route {
 /** Writes a route as the part of an address from its #. */
 export function formatRoute(route: Partial<Route>): string {
   const { collection, tab = 'notes', note, query = {} } = route
-  const parts = route.gateway ? ['gateway'] : collection ? ['c', collection, tab, ...(note ? [note] : [])] : []
+  const parts = route.gateway ? ['gateway'] : route.users ? ['users'] : collection ? ['c', collection, tab, ...(note ? [note] : [])] : []
   const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
   return `#/${parts.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`
 }

@@ -1,18 +1,21 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { CollectionView } from './collection.tsx'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { CollectionView, titles } from './collection.tsx'
 import { CreateCollection } from './forms.tsx'
-import { Empty, Problem, Waiting } from './parts.tsx'
+import { Home } from './home.tsx'
+import { Keys, Palette, useKeys } from './palette.tsx'
+import { Problem, Waiting } from './parts.tsx'
 import { Gateway } from './gateway.tsx'
-import { formatRoute } from './route.ts'
+import { formatRoute, tabs } from './route.ts'
 import { Start } from './start.tsx'
-import { useBeat, useLoad, useRoute, useShared } from './state.ts'
+import { useBeat, useLoad, useRoute, useSettled, useShared } from './state.ts'
 import { demo, Tour, useTour } from './tour.tsx'
 import { count, plural, reveal } from './text.ts'
-import { flatten, partedBy, titleOf, treeOf } from './tree.ts'
+import { flatten, idsOf, partedBy, titleOf, treeOf } from './tree.ts'
+import { Users } from './users.tsx'
 
-/** Most collections that the tree lists; the rest is found by name. */
-const most = 1000
+/** Most collections that the tree lists, the last written ones; the rest is found by typing. */
+const most = 200
 
 /** How often the tree is read again, in milliseconds: collections that are not open are not followed by their events. */
 const pulse = 10_000
@@ -28,14 +31,14 @@ export function Shell({ signOut }: { signOut: () => void }) {
   const tour = useTour()
   const [filter, setFilter] = useState('')
   const order = `${changes}/${route.collection ?? ''}`
+  const [box, setBox] = useState<'palette' | 'keys'>()
+  useKeys(useCallback(setBox, []))
   const list = useLoad(async signal => {
-    const found: Schemas['Collection'][] = []
-    for await (const c of api.collections({ limit: 200 }, { signal })) {
-      found.push(c)
-      if (found.length === most) break
-    }
-    return { order, found }
+    const page = await api.call('get', '/v1/collections', { signal, query: { order: 'updated', limit: most } })
+    return { order, found: page.items, more: page.next_cursor !== undefined }
   }, [], `${order}/${beat}`)
+  const q = useSettled(filter.trim())
+  const search = useLoad(async signal => q === '' ? [] : (await api.call('get', '/v1/collections', { signal, query: { q, order: 'updated', limit: 50 } })).items, [q])
   // What comes while nothing else is opened stands at the end, so that no row moves under the reader's eyes.
   const ordered = useRef<{ order: string; ids: Set<string> }>(undefined)
   if (list.data && ordered.current?.order !== list.data.order) ordered.current = { order: list.data.order, ids: new Set(list.data.found.map(c => c.id)) }
@@ -48,12 +51,17 @@ export function Shell({ signOut }: { signOut: () => void }) {
   useEffect(() => setBegun(false), [route.collection])
   const isOrdered = (c: Schemas['Collection']) => ordered.current?.ids.has(c.id) ?? false
   const late = (collections ?? []).filter(c => !isOrdered(c)).map(item => ({ item, depth: 0 }))
-  const rows = [...flatten(treeOf((collections ?? []).filter(isOrdered))), ...late].filter(n => `${n.item.name} ${n.item.display_name ?? ''}`.toLowerCase().includes(filter.trim().toLowerCase()))
+  const rows: { item: Schemas['Collection']; depth: number }[] = q !== '' && search.data ? search.data.map(item => ({ item, depth: 0 }))
+    : [...flatten(treeOf((collections ?? []).filter(isOrdered))), ...late]
   const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
   useEffect(() => document.querySelector('#tree [aria-current]')?.scrollIntoView({ block: 'nearest' }), [here?.id])
   useEffect(() => {
-    document.title = here ? `${here.name} · slipbox` : 'slipbox console'
-  }, [here?.name])
+    document.title = now && route.collection ? `${titleOf(now)} · slipbox` : route.users ? 'Users · slipbox' : 'slipbox console'
+  }, [now, route.collection, route.users])
+  const users = collections?.filter(c => idsOf(c)).length ?? 0
+  const home = collections && [...collections].sort((a, b) => (b.updated_at ?? '').localeCompare(a.updated_at ?? ''))
+  // The tree is one stop of the Tab key; j, k and the arrows move in it.
+  const stop = rows.some(r => r.item.id === here?.id) ? here?.id : rows[0]?.item.id
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={e => { e.preventDefault(); document.getElementById('main')?.focus() }}>Skip to the content</a>
@@ -61,10 +69,12 @@ export function Shell({ signOut }: { signOut: () => void }) {
         <button type="button" class="plain menu" aria-expanded={open} aria-controls="tree" aria-label="Collections" onClick={() => setOpen(!open)}>☰</button>
         <a class="brand" href={formatRoute({})}>slipbox</a>
         <span class="grow" />
+        <button type="button" class="go" aria-keyshortcuts="Control+K" onClick={() => setBox('palette')}>Go to… <kbd>Ctrl K</kbd></button>
+        {!operator && <a href={formatRoute({ users: true })} class="soft" aria-current={route.users ? 'page' : undefined}>Users</a>}
         <a href={formatRoute({ gateway: true })} class="soft" aria-current={route.gateway ? 'page' : undefined}>Gateway</a>
         <a href="/docs" class="soft">API</a>
         <Theme />
-        <button type="button" onClick={signOut}>Sign out</button>
+        <button type="button" class="out" onClick={signOut}>Sign out</button>
       </header>
       <nav id="tree" class={open ? 'open' : ''} aria-label="Collections">
         <div class="row between">
@@ -72,14 +82,14 @@ export function Shell({ signOut }: { signOut: () => void }) {
           {!operator && <button type="button" onClick={() => setCreating(true)}>New</button>}
         </div>
         {(collections?.length ?? 0) > 8 && (
-          <input type="search" aria-label="Find a collection" placeholder="Find a collection" value={filter} onInput={e => setFilter(e.currentTarget.value)} />
+          <input type="search" aria-label="Find a collection" placeholder="Find a title, a name or an id" value={filter} onInput={e => setFilter(e.currentTarget.value)} />
         )}
         {operator ? <p class="soft small">This key reads no memory. What it may do is on the right.</p>
           : !collections ? list.state !== 'failed' && <Waiting /> : (
-          <ul class="tree">
+          <ul class="tree" onKeyDown={walk}>
             {rows.map(({ item, depth }) => (
               <li key={item.id} data-depth={Math.min(depth, 8)}>
-                <a href={formatRoute({ collection: item.id })} aria-current={item.id === here?.id ? 'page' : undefined}>
+                <a href={formatRoute({ collection: item.id })} tabindex={item.id === stop ? 0 : -1} aria-current={item.id === here?.id ? 'page' : undefined}>
                   <span class="name"><bdi>{reveal(titleOf(item, collections?.find(c => c.id === item.parent?.collection)))}</bdi>{item.parent && <span class="tag">fork at r{count(item.parent.revision)}</span>}</span>
                   {/* One text on one line, with isolating marks: what changes in it moves nothing. */}
                   <span class="soft small holds" title={item.agent && reveal(item.agent)}>
@@ -91,17 +101,28 @@ export function Shell({ signOut }: { signOut: () => void }) {
           </ul>
         )}
         {!operator && list.state === 'failed' && <Problem error={list.error} again={list.again} />}
-        {collections?.length === most && <p class="soft small">The first {count(most)} collections, by name.</p>}
+        {collections && q !== '' && search.data?.length === 0 && <p class="soft small">Nothing is called like that.</p>}
+        {q === '' && list.data?.more && <p class="soft small">The {count(most)} that were last written. Type to find others{users > 0 && <>, or see all <a href={formatRoute({ users: true })}>users</a></>}.</p>}
       </nav>
       <main id="main" tabindex={-1}>
-        {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} /> : route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
+        {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} /> : route.users ? <Users route={route} go={go} />
+          : route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
           : !collections ? list.state !== 'failed' && <Waiting />
           : collections.length === 0 || begun ? <Start go={go} begin={() => setBegun(true)} />
-          : <Empty page title="Choose a collection"><p>Each is the memory of an agent, or one that several share. Forks stand below what they were forked from.</p>
-            {collections.some(c => c.name === demo) && !tour.at && <p><button type="button" class="main" onClick={tour.begin}>Take the tour of the demo, in six steps</button></p>}
-          </Empty>}
+          : <Home last={home ?? []} go={go} tour={collections.some(c => c.name === demo) && !tour.at ? tour.begin : undefined} />}
       </main>
       {tour.at && <Tour at={tour.at} set={tour.set} go={go} />}
+      {box === 'keys' && <Keys close={() => setBox(undefined)} />}
+      {box === 'palette' && <Palette here={here ?? (route.collection ? now : undefined)} go={go} close={() => setBox(undefined)} actions={[
+        { key: 'start', title: 'Start page', of: 'view', act: () => go({}) },
+        { key: 'users', title: 'Users', of: 'view', act: () => go({ users: true }) },
+        { key: 'gateway', title: 'Gateway', of: 'view', act: () => go({ gateway: true }) },
+        { key: 'new', title: 'New collection', of: 'action', act: () => setCreating(true) },
+        ...(route.collection ? tabs.filter(t => t !== 'memory').map(t => ({ key: t, title: titles[t], of: 'view', act: () => go({ collection: route.collection!, tab: t }) })) : []),
+        { key: 'keys', title: 'Keys', of: 'help', act: () => setBox('keys') },
+        { key: 'api', title: 'API reference', of: 'view', act: () => location.assign('/docs') },
+        { key: 'out', title: 'Sign out', of: 'action', act: signOut },
+      ]} />}
       {creating && <CreateCollection close={() => setCreating(false)} go={go} />}
     </div>
   )
@@ -111,6 +132,16 @@ export function Shell({ signOut }: { signOut: () => void }) {
 function parted(c: Schemas['Collection'], all: readonly Schemas['Collection'][]): string {
   const by = partedBy(c, all.find(o => o.id === c.parent?.collection))
   return by ? `, ${count(by.ahead)} ahead, ${count(by.behind)} behind` : ''
+}
+
+/** Moves the focus in the tree by the arrow keys. */
+function walk(e: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const all = [...e.currentTarget.querySelectorAll<HTMLElement>('a')]
+  const at = all.indexOf(document.activeElement as HTMLElement)
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key]
+  if (at < 0 || to === undefined) return
+  e.preventDefault()
+  all[Math.max(0, Math.min(all.length - 1, to))]?.focus()
 }
 
 /** Switches between light and dark; without a choice the system's holds. */

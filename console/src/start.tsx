@@ -40,10 +40,13 @@ export function Start({ go, begin: begun }: { go: (route: Partial<Route>) => voi
 }
 
 /** Lines to copy that connect a client. The key is not among them: it would be in the clipboard. */
-export function Connect({ collection }: { collection: string }) {
+export function Connect({ collection, user }: { collection: string; user?: string }) {
   return (
     <>
-      <Copy text={`export OPENAI_BASE_URL=${location.origin}/v1 OPENAI_API_KEY=$SLIPBOX_KEY  # model: slipbox@${collection}`} />
+      <Copy text={`export OPENAI_BASE_URL=${location.origin}/v1 OPENAI_API_KEY=$SLIPBOX_KEY  # model: slipbox@${user ? `user=${user}` : collection}`} />
+      <p class="soft small">A client of mem0, or of the Model Context Protocol:</p>
+      <Copy text={`MemoryClient(host="${location.origin}/mem0", api_key=os.environ["SLIPBOX_KEY"])${user ? `  # user_id=${JSON.stringify(user)}` : ''}`} />
+      <Copy text={`${location.origin}/mcp  # header: Authorization: Bearer $SLIPBOX_KEY`} />
       <p class="soft small">Or with curl:</p>
       <Copy text={`curl -sS ${location.origin}/v1/collections/${collection}/notes -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' -d '{"content": "Nora moved to Oslo."}'`} />
     </>

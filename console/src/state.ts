@@ -109,6 +109,16 @@ export function useTyped(given: string): [string, (text: string) => void] {
   return [text, setText]
 }
 
+/** What was typed, a moment after the last key: a server is not asked for each. */
+export function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), 200)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
+}
+
 /** Runs a write: says that it runs, keeps its error, and leads back to the sign-in when the key is refused. */
 export function useAction(): { busy: boolean; error: Error | undefined; run: (work: () => Promise<void>) => Promise<boolean>; clear: () => void } {
   const { refused } = useShared()

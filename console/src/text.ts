@@ -33,6 +33,23 @@ export function formatDay(time: string | undefined): string {
   return format(time, dayParts)
 }
 
+/** Returns a time as a field of date and time has it, in the zone of the reader. */
+export function localMinute(at: Date): string {
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
+}
+
+/** Returns how long ago a time was, in the words of the reader's language; a day for what is older than a week. */
+export function formatAgo(time: string | undefined, now: number): string {
+  const at = time === undefined ? NaN : new Date(time).getTime()
+  if (Number.isNaN(at)) return '—'
+  const minutes = Math.round((now - at) / 60_000)
+  if (Math.abs(minutes) >= 7 * 24 * 60) return formatDay(time)
+  const words = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+  if (minutes < 60) return words.format(-minutes, 'minute')
+  return minutes < 48 * 60 ? words.format(-Math.round(minutes / 60), 'hour') : words.format(-Math.round(minutes / 1440), 'day')
+}
+
 function format(time: string | undefined, parts: Intl.DateTimeFormatOptions): string {
   const date = time === undefined ? undefined : new Date(time)
   if (!date || Number.isNaN(date.getTime())) return '—'

@@ -2,6 +2,8 @@
 export interface Leaf {
   id: string
   name: string
+  display_name?: string
+  external?: Ids
   agent?: string
   parent?: { collection: string; revision: number }
 }
@@ -23,7 +25,7 @@ export function treeOf<T extends Leaf>(collections: readonly T[]): Node<T>[] {
     else roots.push(node)
   }
   const settle = (list: Node<T>[], depth: number): Node<T>[] => {
-    list.sort((a, b) => a.item.name.localeCompare(b.item.name) || a.item.id.localeCompare(b.item.id))
+    list.sort((a, b) => titleIn(a.item, nodes).localeCompare(titleIn(b.item, nodes)) || a.item.id.localeCompare(b.item.id))
     for (const node of list) {
       node.depth = depth
       settle(node.children, depth + 1)
@@ -33,9 +35,31 @@ export function treeOf<T extends Leaf>(collections: readonly T[]): Node<T>[] {
   return settle(roots, 0)
 }
 
-/** Returns how a collection is called beside others. A fork begins with the title of its base: until it has its own, its name tells it apart. */
-export function titleOf(c: { name: string; display_name?: string }, base?: { display_name?: string }): string {
-  return c.display_name === undefined || c.display_name === base?.display_name ? c.name : c.display_name
+/** What an application calls a collection by. */
+export interface Ids {
+  user?: string
+  agent?: string
+  app?: string
+  run?: string
+}
+
+/** Returns the ids of an application as one text, the user first; undefined without any. */
+export function idsOf(c: { external?: Ids }): string | undefined {
+  const { user, agent, app, run } = c.external ?? {}
+  const rest = [agent && `agent ${agent}`, app && `app ${app}`, run && `run ${run}`].filter(id => id !== undefined && id !== '')
+  return user || rest.length > 0 ? [...(user ? [user] : []), ...rest].join(' · ') : undefined
+}
+
+/**
+ * Returns how a collection is called beside others: by its title, else by the ids that an application gave it, else by its name. A fork
+ * begins with the title of its base: until it has its own, its name tells it apart.
+ */
+export function titleOf(c: { name: string; display_name?: string; external?: Ids }, base?: { display_name?: string }): string {
+  return c.display_name === undefined || c.display_name === base?.display_name ? idsOf(c) ?? c.name : c.display_name
+}
+
+function titleIn<T extends Leaf>(c: T, nodes: ReadonlyMap<string, Node<T>>): string {
+  return titleOf(c, c.parent && nodes.get(c.parent.collection)?.item)
 }
 
 /** Returns how many changes a fork has made since it parted from its base, and how many its base has made; undefined while that is not known. */

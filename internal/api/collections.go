@@ -44,7 +44,13 @@ func (h *core) listCollections(c *gin.Context) error {
 	given := query(c)
 	q := notes.CollectionList{
 		Agent: given.Get("agent"), Name: given.Get("name"), Limit: pageLimit(c),
-		External: memory.External{User: given.Get("user"), Agent: given.Get("agent_id"), App: given.Get("app"), Run: given.Get("run")},
+		Text: given.Get("q"), External: memory.External{User: given.Get("user"), Agent: given.Get("agent_id"), App: given.Get("app"), Run: given.Get("run")},
+	}
+	if order := given.Get("order"); order != "name" {
+		q.Order = memory.CollectionOrder(order)
+	}
+	if named := given.Get("named"); named != "" {
+		q.Named = new(named == "true")
 	}
 	if cur != nil {
 		q.After = cur.Position

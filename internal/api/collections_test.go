@@ -122,6 +122,42 @@ func TestListCollections(t *testing.T) {
 	}
 }
 
+// Collections are searched and ordered at the server, page by page.
+func TestFindCollections(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for _, body := range []string{
+		`{"name":"mem0_1","external":{"user":"Ida@example.com"}}`, `{"name":"mem0_2","external":{"user":"bo@example.com","run":"7"}}`,
+		`{"name":"diary","display_name":"Über uns"}`, `{"name":"log"}`,
+	} {
+		b.call(t, "one", "POST", "/v1/collections", body).want(http.StatusCreated)
+	}
+	b.note(t, "one", "/v1/collections/diary", "A note.")
+	for target, want := range map[string]string{
+		"?q=IDA": "mem0_1", "?q=example.com": "mem0_1 mem0_2", "?q=example+bo": "mem0_2", "?q=%C3%BCBER": "diary", "?q=nobody": "", "?q=%25": "",
+		"?order=newest": "log diary mem0_2 mem0_1", "?order=oldest": "mem0_1 mem0_2 diary log", "?order=name": "diary log mem0_1 mem0_2", "?order=user": "mem0_1 mem0_2",
+		"?named=true": "mem0_1 mem0_2", "?named=false&order=newest": "log diary", "?q=mem0&order=newest": "mem0_2 mem0_1", "?user=Ida%40example.com&order=newest": "mem0_1",
+	} {
+		for _, limit := range []string{"&limit=1", "&limit=50"} {
+			if got := strings.Join(b.list(t, "one", "/v1/collections"+target+limit, "name", func(int) {}), " "); got != want {
+				t.Errorf("%s%s: %q, want %q", target, limit, got, want)
+			}
+		}
+	}
+	page := b.call(t, "one", "GET", "/v1/collections?order=updated&limit=1", "").want(http.StatusOK)
+	if page.at("items.0.updated_at") == nil || page.number("items.0.counts.notes") > 1 {
+		t.Errorf("%s", page.Body)
+	}
+	cursor := page.text("next_cursor")
+	b.call(t, "one", "GET", "/v1/collections?order=newest&limit=1&cursor="+cursor, "").refused(422, "invalid", "cursor")
+	b.call(t, "one", "GET", "/v1/collections?order=sideways", "").refused(422, "invalid", "order")
+	b.call(t, "one", "GET", "/v1/collections?name=log&order=newest", "").refused(422, "invalid", "order")
+	b.call(t, "one", "GET", "/v1/collections?q=", "").refused(422, "invalid", "q")
+	if other := b.call(t, "two", "GET", "/v1/collections?q=example", "").want(http.StatusOK); other.length("items") != 0 {
+		t.Errorf("another tenant finds %s", other.Body)
+	}
+}
+
 // C063, C064, C066, C323: a fork is ready at once and independent in both directions, a job fills a
 // copy, and both have default names.
 func TestClone(t *testing.T) {

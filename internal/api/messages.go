@@ -301,12 +301,11 @@ func (h *core) listMessages(c *gin.Context) error {
 		return err
 	}
 	q := recall.ListQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Filter: expr, ByTime: true, Newest: query(c).Get("order") == "newest", Limit: pageLimit(c),
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: expr, ByTime: true, Limit: pageLimit(c),
 	}
-	if cur != nil {
-		if q.AfterTime, q.After, err = timePlace(cur.Position); err != nil {
-			return badCursor("is not a cursor of this listing")
-		}
+	setOrder(c, &q)
+	if err := cur.place(&q); err != nil {
+		return err
 	}
 	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
 	if err != nil {
@@ -317,24 +316,12 @@ func (h *core) listMessages(c *gin.Context) error {
 		out.Items = append(out.Items, wireMessage(&page.Items[i].Note))
 	}
 	if page.Next != uuid.Nil {
-		place := strconv.FormatInt(page.NextTime.UnixMicro(), 10) + " " + page.Next.String()
-		if out.NextCursor, err = h.nextCursorAt(c, place, v.Collection.ID, v.At); err != nil {
+		if out.NextCursor, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At); err != nil {
 			return err
 		}
 	}
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, out)
-}
-
-// timePlace decodes the position of a listing by time.
-func timePlace(text string) (time.Time, uuid.UUID, error) {
-	micros, id, _ := strings.Cut(text, " ")
-	n, err := strconv.ParseInt(micros, 10, 64)
-	if err != nil {
-		return time.Time{}, uuid.Nil, err
-	}
-	last, err := parseID(id)
-	return time.UnixMicro(n).UTC(), last, err
 }
 
 // messageFilter returns the filter for role, session, from and to.

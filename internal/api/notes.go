@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -170,11 +171,15 @@ func (h *core) listNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	v, after, err := h.pageAfter(c)
+	v, cur, err := h.pageView(c)
 	if err != nil {
 		return err
 	}
-	q := recall.ListQuery{Filter: expr, After: after, Limit: pageLimit(c), Embedding: query(c).Get("include") == "embedding"}
+	q := recall.ListQuery{Filter: expr, Limit: pageLimit(c), Embedding: query(c).Get("include") == "embedding"}
+	setOrder(c, &q)
+	if err := cur.place(&q); err != nil {
+		return err
+	}
 	if kind := query(c).Get("kind"); kind != "" {
 		q.Kinds = []memory.Kind{memory.Kind(kind)}
 	}
@@ -182,6 +187,48 @@ func (h *core) listNotes(c *gin.Context) error {
 		q.States = []memory.State{memory.State(state)}
 	}
 	return h.replyNotes(c, v, q)
+}
+
+// setOrder reads the order of a list of notes. Without one, and by event time, the oldest come first.
+func setOrder(c *gin.Context, q *recall.ListQuery) {
+	order := query(c).Get("order")
+	q.Newest = order == "newest" || order == "updated"
+	if order == "updated" {
+		q.ByRevision, q.ByTime = true, false
+	}
+}
+
+// placeAfter is the position of the page after this one.
+func placeAfter(page *recall.Page, q *recall.ListQuery) string {
+	switch {
+	case q.ByTime:
+		return strconv.FormatInt(page.NextTime.UnixMicro(), 10) + " " + page.Next.String()
+	case q.ByRevision:
+		return strconv.FormatInt(int64(page.NextRevision), 10) + " " + page.Next.String()
+	default:
+		return page.Next.String()
+	}
+}
+
+// place continues a list of notes at the position of a cursor; nil: at its start.
+func (c *cursor) place(q *recall.ListQuery) (err error) {
+	if c == nil {
+		return nil
+	}
+	if !q.ByTime && !q.ByRevision {
+		q.After, err = c.afterID()
+		return err
+	}
+	number, id, _ := strings.Cut(c.Position, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err == nil {
+		q.After, err = parseID(id)
+	}
+	if err != nil {
+		return badCursor("is not a cursor of this listing")
+	}
+	q.AfterTime, q.AfterRevision = time.UnixMicro(n).UTC(), memory.Revision(n)
+	return nil
 }
 
 // replyNotes answers with a page of notes.
@@ -195,7 +242,7 @@ func (h *core) replyNotes(c *gin.Context, v memory.View, q recall.ListQuery) err
 		out.Items = append(out.Items, wireNoteView(&page.Items[i], q.Embedding))
 	}
 	if page.Next != uuid.Nil {
-		if out.NextCursor, err = h.nextCursorAt(c, page.Next.String(), v.Collection.ID, v.At); err != nil {
+		if out.NextCursor, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At); err != nil {
 			return err
 		}
 	}

@@ -384,6 +384,35 @@ func TestListNotesIsStableUnderWrites(t *testing.T) {
 	}
 }
 
+func TestListNotesInOrder(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	var ids []string
+	for _, content := range []string{"a", "b", "c", "d"} {
+		ids = append(ids, b.note(t, "one", c, content))
+	}
+	b.call(t, "one", "PATCH", c+"/notes/"+ids[1], `{"content":"b2"}`).want(http.StatusOK)
+	b.call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[{"role":"user","content":"late","occurred_at":"2026-02-01T00:00:00Z"},{"role":"user","content":"early","occurred_at":"2026-01-01T00:00:00Z"}]}`).want(http.StatusAccepted)
+	for target, want := range map[string]string{
+		"/notes?kind=note&order=newest": "d c b2 a", "/notes?kind=note&order=oldest": "a b2 c d", "/notes?kind=note&order=updated": "b2 d c a", "/notes?kind=note": "a b2 c d",
+		"/messages?order=newest": "late early", "/messages?order=oldest": "early late", "/messages?order=updated": "early late",
+	} {
+		for _, limit := range []string{"&limit=1", "&limit=3", "&limit=50"} {
+			changed := 0
+			got := strings.Join(b.list(t, "one", c+target+limit, "content", func(int) { // cursors stay at their revision
+				changed++
+				b.call(t, "one", "PATCH", c+"/notes/"+ids[1], fmt.Sprintf(`{"content":"changed %d"}`, changed)).want(http.StatusOK)
+			}), " ")
+			if got != want {
+				t.Errorf("%s%s: %q, want %q", target, limit, got, want)
+			}
+			b.call(t, "one", "PATCH", c+"/notes/"+ids[1], `{"content":"b2"}`).want(http.StatusOK)
+		}
+	}
+	b.call(t, "one", "GET", c+"/notes?order=recent", "").refused(422, "invalid", "order")
+}
+
 func TestListNotesFilters(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

@@ -84,7 +84,7 @@ func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection
 		Policy: c.Policy, PolicyConfig: nonNilObject(decodeObject(c.PolicyConfig)), Embedder: c.Embedder,
 		State: optional(wire.CollectionState(c.State)), Ephemeral: optional(c.Ephemeral),
 		HeadRevision: int64(c.Head), FloorRevision: optional(int64(c.Floor)),
-		ExpiresAt: optionalTime(c.ExpiresAt), CreatedAt: wireTime(c.CreatedAt),
+		ExpiresAt: optionalTime(c.ExpiresAt), CreatedAt: wireTime(c.CreatedAt), UpdatedAt: optionalTime(c.UpdatedAt),
 	}
 	if len(c.Metadata) > 0 {
 		out.Metadata = c.Metadata

@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,6 +54,72 @@ type Collection struct {
 	// NextExpiry is when the first of its notes expires, or earlier; zero: none does. From then on a view of the head is opened
 	// only after notes were retired.
 	NextExpiry time.Time
+	// UpdatedAt is when it was last written, up to a minute earlier.
+	UpdatedAt time.Time
+	// Counts are what is visible at Head. Lists fill them where they are known without counting.
+	Counts *Counts
+}
+
+// CollectionOrder is the order of a list of collections; "": by name, then by id.
+type CollectionOrder string
+
+// The orders of collections.
+const (
+	NewestCollections  CollectionOrder = "newest"  // by creation
+	OldestCollections  CollectionOrder = "oldest"  // by creation
+	UpdatedCollections CollectionOrder = "updated" // the last written first
+	CollectionsByUser  CollectionOrder = "user"    // those with ids of an application, by these
+)
+
+// placeSeparator is in no name and no id.
+const placeSeparator = "\x00"
+
+// Place returns where a list in this order continues after a collection.
+func (o CollectionOrder) Place(c *Collection) string {
+	id := c.ID.String()
+	switch o {
+	case NewestCollections, OldestCollections:
+		return id
+	case UpdatedCollections:
+		return strconv.FormatInt(c.UpdatedAt.UnixMicro(), 10) + placeSeparator + id
+	case CollectionsByUser:
+		e := c.External
+		return strings.Join([]string{e.User, e.Agent, e.App, e.Run, id}, placeSeparator)
+	default:
+		return c.Name + placeSeparator + id
+	}
+}
+
+// ParsePlace returns what Place of a collection has of it; Invalid for a place of another list.
+func (o CollectionOrder) ParsePlace(text string) (c Collection, err error) {
+	parts := strings.Split(text, placeSeparator)
+	want := 2
+	switch o {
+	case NewestCollections, OldestCollections:
+		want = 1
+	case CollectionsByUser:
+		want = 5
+	}
+	if len(parts) != want {
+		return c, fault.InvalidField("cursor", "is not one of this list")
+	}
+	last := len(parts) - 1
+	if c.ID, err = uuid.Parse(parts[last]); err != nil {
+		return c, fault.InvalidField("cursor", "is not one of this list")
+	}
+	switch o {
+	case UpdatedCollections:
+		micros, err := strconv.ParseInt(parts[0], 10, 64)
+		if err != nil {
+			return c, fault.InvalidField("cursor", "is not one of this list")
+		}
+		c.UpdatedAt = time.UnixMicro(micros).UTC()
+	case CollectionsByUser:
+		c.External = External{User: parts[0], Agent: parts[1], App: parts[2], Run: parts[3]}
+	case "":
+		c.Name = parts[0]
+	}
+	return c, nil
 }
 
 // Shared reports whether the collection is a shared base.

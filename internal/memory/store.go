@@ -106,9 +106,14 @@ type CollectionCreated struct {
 // CollectionQuery pages through collections.
 type CollectionQuery struct {
 	Agent  *uuid.UUID // only this owner; a pointer to zero: only shared bases
-	After  string     // cursor: "name\x00id" of the last one
+	Order  CollectionOrder
+	After  string // Order.Place of the last one
 	Limit  int
 	Parent uuid.UUID // only forks of this collection
+	// Text lists only collections whose name, title and ids of an application have each of its words, folded, somewhere.
+	Text string
+	// Named lists only collections that have ids of an application (true), or none (false); nil: all.
+	Named *bool
 	// External lists only collections that have every id that is set in it.
 	External External
 	// Note lists only collections whose own layer has a version of this note, also a past one.
@@ -234,6 +239,10 @@ type NoteQuery struct {
 	// ByTime orders by event time, then by id. After and AfterTime are the place to continue from.
 	ByTime    bool
 	AfterTime time.Time
+	// ByRevision orders by the revision at which a note was last written, then by id. After and AfterRevision are the place to
+	// continue from.
+	ByRevision    bool
+	AfterRevision Revision
 	// Lacks selects the notes whose visible version has no vector of this embedder; "": all.
 	Lacks  string
 	Newest bool // newest id, or time, first

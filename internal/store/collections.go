@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // CollectionRow is a collection with what its rows hold besides.
@@ -21,6 +23,8 @@ type CollectionRow struct {
 	Reads      memory.Ancestor // whose layer comes after its own; Parent may be one that it has flattened
 	Flattened  []memory.Ancestor
 	Origin     memory.Revision // the changesets of its own log begin after it
+	Counted    bool            // Visible is right at Head
+	Visible    memory.Counts
 	EraseEpoch int64
 }
 
@@ -31,6 +35,7 @@ type Head struct {
 	memory.Counts      // what is visible at Revision
 	Stored        Stored
 	NextExpiry    time.Time // of memory.Collection
+	Written       time.Time // UpdatedAt of memory.Collection
 	Told          bool      // there are webhooks that are told of its changes; read with the others, and not written
 }
 
@@ -50,9 +55,9 @@ type CollectionRows interface {
 	// CollectionsByExternal lists the collections of a tenant with exactly these ids of an application that are not
 	// being deleted: at most one.
 	CollectionsByExternal(ctx context.Context, tenantID uuid.UUID, e memory.External) ([]CollectionRow, error)
-	// ListCollections lists the visible collections that the scope reaches, by name and then id, after
-	// a place; zero: from the start.
-	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery, after CollectionPlace, now time.Time) ([]CollectionRow, error)
+	// ListCollections lists the visible collections that the scope reaches, in the order of the query, after the place
+	// of a collection; nil: from the start. Where the words of a collection are not known, it is listed with any q.Text.
+	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery, after *memory.Collection, now time.Time) ([]CollectionRow, error)
 	// Layers returns the lineage of a collection read at a revision: the collection bounded by it,
 	// every ancestor by the least of it and of the fork points on the way.
 	Layers(ctx context.Context, r CollectionRow, at memory.Revision) ([]memory.Layer, error)
@@ -60,12 +65,6 @@ type CollectionRows interface {
 	CollectionWrites
 	CollectionRemoval
 	NoteErasure
-}
-
-// CollectionPlace is the place of a collection in a list.
-type CollectionPlace struct {
-	Name string
-	ID   uuid.UUID
 }
 
 // CollectionHeads are the heads of collections, and what they count.
@@ -89,7 +88,7 @@ type CollectionWrites interface {
 	RenameCollection(ctx context.Context, tenantID, id uuid.UUID, name string) error
 	// ClearExternal removes the ids of an application from a collection.
 	ClearExternal(ctx context.Context, tenantID, id uuid.UUID) error
-	// UpdateCollection writes DisplayName, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
+	// UpdateCollection writes DisplayName, the words, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
 	UpdateCollection(ctx context.Context, tenantID uuid.UUID, c memory.Collection) error
 	// LogConfig writes a changeset of cause config after the head.
 	LogConfig(ctx context.Context, s tenant.Scope, c memory.Collection, now time.Time) error
@@ -233,16 +232,16 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 	if cq.Agent != nil && !s.Reaches(*cq.Agent) {
 		return nil, fault.Missing("agent")
 	}
-	if !cq.External.IsValid() {
-		return nil, nil // no collection has such ids
+	if !cq.External.IsValid() || Text("", cq.Text) != nil {
+		return nil, nil // no collection has such ids, or such words
 	}
-	var after CollectionPlace
+	var after *memory.Collection
 	if cq.After != "" {
-		name, id, _ := strings.Cut(cq.After, "\x00")
-		if after.ID, err = uuid.Parse(id); err != nil || Text("", name) != nil {
+		place, err := cq.Order.ParsePlace(cq.After)
+		if err != nil || Text("", place.Name) != nil {
 			return nil, fault.InvalidField("cursor", "is not one of this list")
 		}
-		after.Name = name
+		after = &place
 	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		if cq.Parent != uuid.Nil {
@@ -250,14 +249,54 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 				return err
 			}
 		}
-		rows, err := q.ListCollections(ctx, s, cq, after, b.now())
-		out = make([]memory.Collection, len(rows))
-		for i := range rows {
-			out[i] = rows[i].Collection
-		}
+		out, err = listCollections(ctx, q, s, cq, after, b.now())
 		return err
 	})
 	return out, err
+}
+
+func listCollections(ctx context.Context, q CollectionRows, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]memory.Collection, error) {
+	words := SearchedWords(cq.Text)
+	out := []memory.Collection{}
+	for {
+		rows, err := q.ListCollections(ctx, s, cq, after, now)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			c := &rows[i].Collection
+			if rows[i].Counted {
+				c.Counts = &rows[i].Visible
+			}
+			after = c
+			if !hasWords(c, words) {
+				continue
+			}
+			if out = append(out, *c); cq.Limit > 0 && len(out) == cq.Limit {
+				return out, nil
+			}
+		}
+		if cq.Limit <= 0 || len(rows) < cq.Limit {
+			return out, nil
+		}
+	}
+}
+
+// WordsOf is what a collection is searched by: its name, its title and its ids of an application, folded.
+func WordsOf(c *memory.Collection) string {
+	e := c.External
+	return text.Fold(strings.Join([]string{c.Name, c.DisplayName, e.User, e.Agent, e.App, e.Run}, "\n"))
+}
+
+// SearchedWords are the words that a collection must have for a text.
+func SearchedWords(asked string) []string { return strings.Fields(text.Fold(asked)) }
+
+func hasWords(c *memory.Collection, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	all := WordsOf(c)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
 }
 
 // equalConfig reports whether two settings of a policy are equal; no settings are an empty object.

@@ -184,6 +184,7 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 	} else {
 		c.ParentRevision, c.Reembedded = 0, uuid.Nil
 	}
+	h.Written = now
 	if err := q.InsertCollection(ctx, s.Tenant(), c, h); err != nil {
 		return c, err
 	}

@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 19
+const MoveSchema = 20
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -136,9 +136,9 @@ var tables = []*Table{
  created_at:time expires_at:time? revoked_at:time? rotated_to:id`)},
 	{Name: "collections", Key: 2, Columns: parseColumns(`tenant:id id:id agent:id name:text display_name:text policy:text policy_config:json?
  embedder:text dim:int reembedded:id metadata:object? ephemeral:bool state:text parent:id parent_revision:int expires_at:time? created_at:time
- external_user:text external_agent:text external_app:text external_run:text fork_of:id fork_revision:int lineage:text`)},
+ external_user:text external_agent:text external_app:text external_run:text fork_of:id fork_revision:int lineage:text words:text`)},
 	{Name: "collection_heads", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id collection:id head:int floor:int origin:int job_seq:int evolved_adds:int
- erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int next_expiry:time?`)},
+ erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int next_expiry:time? written_at:time`)},
 	{Name: "changesets", Key: 3, owner: "collection", Columns: parseColumns(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
  undoes:int merged_from:json?`)},
 	{Name: "notes", Key: 4, owner: "layer", Columns: parseColumns(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text

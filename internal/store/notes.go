@@ -41,8 +41,11 @@ type NotePage struct {
 	After   uuid.UUID
 	ByTime  bool
 	Since   time.Time // with After, when ByTime
-	Newest  bool
-	Limit   int // 0: all
+	// ByRevision is the order of the log; with After, Written is its place there.
+	ByRevision bool
+	Written    memory.Revision
+	Newest     bool
+	Limit      int // 0: all
 }
 
 // IsMessageList reports whether a page is of messages in the order of their times, for which there is an index. A page in
@@ -54,7 +57,7 @@ func (p *NotePage) IsMessageList() bool {
 // IsOfRareKind reports whether a page is of one kind that is neither note nor message, in the order of ids: those have an index,
 // whose condition is RareKinds.
 func (p *NotePage) IsOfRareKind() bool {
-	return len(p.Kinds) == 1 && p.Kinds[0] != memory.KindNote && p.Kinds[0] != memory.KindMessage && !p.ByTime && !p.Keyed && len(p.States) == 0
+	return len(p.Kinds) == 1 && p.Kinds[0] != memory.KindNote && p.Kinds[0] != memory.KindMessage && !p.ByTime && !p.ByRevision && !p.Keyed && len(p.States) == 0
 }
 
 // RareKinds is the condition of the index of kinds that are neither note nor message.
@@ -186,7 +189,7 @@ func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq 
 func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
 	return NotePage{
 		NoteReader: newNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Sources: q.Sources, Lacks: q.Lacks, Filter: q.Filter,
-		After: q.After, ByTime: q.ByTime, Since: q.AfterTime, Newest: q.Newest, Limit: q.Limit,
+		After: q.After, ByTime: q.ByTime, Since: q.AfterTime, ByRevision: q.ByRevision, Written: q.AfterRevision, Newest: q.Newest, Limit: q.Limit,
 	}
 }
 
@@ -202,7 +205,7 @@ func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 			return nil, err
 		}
 		for i := range rows {
-			p.After, p.Since = rows[i].ID, rows[i].OccurredAt
+			p.After, p.Since, p.Written = rows[i].ID, rows[i].OccurredAt, rows[i].From
 			if !rows[i].Matches(p.Filter) || !p.derived(&rows[i].Note) {
 				continue
 			}

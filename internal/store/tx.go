@@ -70,6 +70,7 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 		return h, r, false, err
 	}
 	if t.logged || t.ended {
+		t.head.written(t.now)
 		if err := t.tellWebhooks(); err != nil {
 			return h, r, false, err
 		}
@@ -89,6 +90,13 @@ func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged boo
 		}
 	}
 	return t.head, t.row, t.logged || t.ended, nil
+}
+
+// written notes when a head is written, at most once a minute: its index of that time stays as it is in between.
+func (h *Head) written(now time.Time) {
+	if now.Sub(h.Written) >= time.Minute {
+		h.Written = now
+	}
 }
 
 // insertChangeset writes the changeset of the current revision, and moves the head to it.

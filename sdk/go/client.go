@@ -371,7 +371,7 @@ func (c *Client) BulkNotes(ctx context.Context, ref CollectionRef, notes []BulkN
 	return results, nil
 }
 
-// ListNotes lists notes, newest first.
+// ListNotes lists notes, oldest first unless order says otherwise.
 func (c *Client) ListNotes(ctx context.Context, ref CollectionRef, options ...Option) iter.Seq2[Note, error] {
 	return list[Note](ctx, c, within(http.MethodGet, nil, options, ref, "notes"))
 }

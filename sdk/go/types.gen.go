@@ -1022,6 +1022,9 @@ type Collection struct {
 	Policy       string                 `json:"policy"`
 	PolicyConfig map[string]interface{} `json:"policy_config"`
 	State        *CollectionState       `json:"state,omitempty"`
+
+	// UpdatedAt When it was last written, or up to a minute before.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
 // CollectionState defines model for Collection.State.

@@ -110,7 +110,7 @@ func TestConsole(t *testing.T) {
 	b.look("delete")
 	b.step("the dialog closes by the keyboard", chromedp.KeyEvent("\u001b"), gone(`//dialog`))
 	b.step("the fork is deleted after its name was typed", chromedp.Click(`//nav[@id="tree"]//a[contains(., "what-then")]`), opened("what-then"), inHead("Delete"),
-		field("Type what-if to confirm", "what-if"), dialogButton("Delete"), text("Choose a collection"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
+		field("Type what-if to confirm", "what-if"), dialogButton("Delete"), text("Your memories"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
 
 	facts := g.post(t, "/v1/collections", map[string]any{"name": "graph", "policy": "mem0g"})["id"].(string)
 	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})

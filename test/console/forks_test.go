@@ -37,7 +37,7 @@ func TestForks(t *testing.T) {
 		return clickUntil(dialogButton(name), `document.querySelector("dialog") === null`)
 	}
 	theirs := clickUntil(chromedp.Click(`//dialog//label[normalize-space()="that of trial"]`), `document.querySelectorAll('[data-holds="true"]').length === 2`)
-	b.step("the tree says how far a fork and its base have gone", chromedp.Navigate(g.url+"/console#key="+g.key), text("Choose a collection"),
+	b.step("the tree says how far a fork and its base have gone", chromedp.Navigate(g.url+"/console#key="+g.key), text("Your memories"),
 		eventually(`document.querySelector('#tree li[data-depth="1"]')?.innerText.includes("4 ahead, 1 behind")`))
 	b.step("a snapshot is made", chromedp.Navigate(g.url+"/console#/c/"+base+"/past"), text("No snapshots yet"),
 		field("Name of the snapshot", "before \"the trial\"/2026"), button("Name revision 3"), text("must not hold a slash"))

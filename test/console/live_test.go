@@ -16,7 +16,7 @@ func TestLive(t *testing.T) {
 	id := g.post(t, "/v1/collections", map[string]any{"name": "live"})["id"].(string)
 	notes := "/v1/collections/" + id + "/notes"
 	g.post(t, notes+"?wait=evolved", map[string]any{"content": "Ada keeps bees."})
-	b.step("the notes", chromedp.Navigate(g.url+"/console#key="+g.key), text("live"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), text("keeps bees"), watchShifts())
+	b.step("the notes", chromedp.Navigate(g.url+"/console#key="+g.key), text("live"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes?order=oldest"), text("keeps bees"), watchShifts())
 	for n := range 5 {
 		g.post(t, notes, map[string]any{"content": fmt.Sprintf("Hive %d gave nine jars of honey.", n)})
 	}
@@ -35,7 +35,7 @@ func TestLive(t *testing.T) {
 		lines[i] = fmt.Sprintf(`{"content":"Page %d of the log.","infer":false}`, i)
 	}
 	g.lines(t, notes+"/bulk", strings.Join(lines, "\n"))
-	b.step("the address has the page", link("Notes"), text("Page 0 "), clickUntil(button("Show more"), `location.hash.includes("pages=2")`), text("Page 60 "),
+	b.step("the address has the page", link("Notes"), text("Page 119 "), clickUntil(button("Show more"), `location.hash.includes("pages=2")`), text("Page 60 "),
 		chromedp.Reload(), text("Page 60 "), holds(`document.querySelectorAll(".card").length === 100`))
 
 	g.stop()
@@ -105,7 +105,7 @@ func TestCopyAndDelete(t *testing.T) {
 	b.step("what depends on it is shown", chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"), inHead("Delete"), text("1 fork reads from it, and 6 more from those"))
 	b.look("depends")
 	b.step("without a copy for them it cannot be deleted", field("Type base to confirm", "base"), holds(`document.querySelector("dialog button.danger").disabled`))
-	b.step("with one it can", chromedp.Click(`dialog input[type="checkbox"]`, chromedp.ByQuery), dialogButton("Delete"), text("Choose a collection"), text("Deleted base."))
+	b.step("with one it can", chromedp.Click(`dialog input[type="checkbox"]`, chromedp.ByQuery), dialogButton("Delete"), text("Your memories"), text("Deleted base."))
 	b.done()
 }
 

@@ -472,6 +472,21 @@ const (
 	WaitNone    Wait = "none"
 )
 
+// Defines values for ListCollectionsParamsNamed.
+const (
+	ListCollectionsParamsNamedFalse ListCollectionsParamsNamed = "false"
+	ListCollectionsParamsNamedTrue  ListCollectionsParamsNamed = "true"
+)
+
+// Defines values for ListCollectionsParamsOrder.
+const (
+	ListCollectionsParamsOrderName    ListCollectionsParamsOrder = "name"
+	ListCollectionsParamsOrderNewest  ListCollectionsParamsOrder = "newest"
+	ListCollectionsParamsOrderOldest  ListCollectionsParamsOrder = "oldest"
+	ListCollectionsParamsOrderUpdated ListCollectionsParamsOrder = "updated"
+	ListCollectionsParamsOrderUser    ListCollectionsParamsOrder = "user"
+)
+
 // Defines values for ForgetExternalParamsForks.
 const (
 	ForgetExternalParamsForksDelete      ForgetExternalParamsForks = "delete"
@@ -528,8 +543,9 @@ const (
 
 // Defines values for ListMessagesParamsOrder.
 const (
-	ListMessagesParamsOrderNewest ListMessagesParamsOrder = "newest"
-	ListMessagesParamsOrderOldest ListMessagesParamsOrder = "oldest"
+	ListMessagesParamsOrderNewest  ListMessagesParamsOrder = "newest"
+	ListMessagesParamsOrderOldest  ListMessagesParamsOrder = "oldest"
+	ListMessagesParamsOrderUpdated ListMessagesParamsOrder = "updated"
 )
 
 // Defines values for AddMessagesParamsWait.
@@ -541,6 +557,13 @@ const (
 // Defines values for ListNotesParamsInclude.
 const (
 	ListNotesParamsIncludeEmbedding ListNotesParamsInclude = "embedding"
+)
+
+// Defines values for ListNotesParamsOrder.
+const (
+	ListNotesParamsOrderNewest  ListNotesParamsOrder = "newest"
+	ListNotesParamsOrderOldest  ListNotesParamsOrder = "oldest"
+	ListNotesParamsOrderUpdated ListNotesParamsOrder = "updated"
 )
 
 // Defines values for CreateNoteParamsWait.
@@ -1151,6 +1174,9 @@ type Collection struct {
 	Policy       string                 `json:"policy"`
 	PolicyConfig map[string]interface{} `json:"policy_config"`
 	State        *CollectionState       `json:"state,omitempty"`
+
+	// UpdatedAt When it was last written, or up to a minute before.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
 // CollectionState defines model for Collection.State.
@@ -4763,7 +4789,24 @@ type ListCollectionsParams struct {
 
 	// Run Only collections with this `run` in `external`.
 	Run *ExternalID `form:"run,omitempty" json:"run,omitempty"`
+
+	// Q Only collections that have each of these words somewhere in their name, their `display_name` or the ids in `external`, in any
+	// letter case.
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Named `true`: only collections with ids in `external`; `false`: only those without.
+	Named *ListCollectionsParamsNamed `form:"named,omitempty" json:"named,omitempty"`
+
+	// Order By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
+	// these. `name` as a filter is combined with no other order.
+	Order *ListCollectionsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
+
+// ListCollectionsParamsNamed defines parameters for ListCollections.
+type ListCollectionsParamsNamed string
+
+// ListCollectionsParamsOrder defines parameters for ListCollections.
+type ListCollectionsParamsOrder string
 
 // CreateCollectionParams defines parameters for CreateCollection.
 type CreateCollectionParams struct {
@@ -5167,7 +5210,7 @@ type ListMessagesParams struct {
 	// To Only messages before this time, or to the end of this date.
 	To *AnyTime `form:"to,omitempty" json:"to,omitempty"`
 
-	// Order Order of the page by event time.
+	// Order By event time, `oldest` or `newest` first; `updated`: the last written first.
 	Order *ListMessagesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Limit Maximum number of items.
@@ -5239,10 +5282,16 @@ type ListNotesParams struct {
 
 	// Kind Only notes of this kind.
 	Kind *Kind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
+	Order *ListNotesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
 // ListNotesParamsInclude defines parameters for ListNotes.
 type ListNotesParamsInclude string
+
+// ListNotesParamsOrder defines parameters for ListNotes.
+type ListNotesParamsOrder string
 
 // CreateNoteParams defines parameters for CreateNote.
 type CreateNoteParams struct {

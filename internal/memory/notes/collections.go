@@ -86,6 +86,9 @@ type CollectionList struct {
 	Name  string // only this name
 	// External lists only collections that have every id that is set in it.
 	External memory.External
+	Text     string // only those that have its words in their names, titles and ids
+	Named    *bool  // only those with ids of an application, or without
+	Order    memory.CollectionOrder
 	After    string // cursor that the previous page returned
 	Limit    int    // default 50, at most 200
 }
@@ -396,7 +399,7 @@ func (c *Collections) Get(ctx context.Context, s tenant.Scope, ref string) (Coll
 	return c.show(ctx, s, ref)
 }
 
-// List returns a page of the collections that the scope reaches, by name (notes:read). next is ""
+// List returns a page of the collections that the scope reaches (notes:read). next is ""
 // after the last page. A collection that is deleted meanwhile is left out.
 func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList) (page []CollectionView, next string, err error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
@@ -408,7 +411,10 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 	if q.Limit < 1 || q.Limit > memory.MaxPage {
 		return nil, "", fault.InvalidField("limit", "must be between 1 and %d", memory.MaxPage)
 	}
-	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External}
+	if q.Name != "" && q.Order != "" {
+		return nil, "", fault.InvalidField("order", "cannot be combined with name")
+	}
+	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External, Text: q.Text, Named: q.Named, Order: q.Order}
 	if q.Agent != "" {
 		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
 		if err != nil {
@@ -430,11 +436,16 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 	}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		last := rows[len(rows)-1]
-		next = last.Name + "\x00" + last.ID.String()
+		next = q.Order.Place(&rows[len(rows)-1])
 	}
+	now := c.clock()
 	for i := range rows {
-		v, err := c.show(ctx, s, rows[i].ID.String())
+		r := &rows[i]
+		if expires := r.NextExpiry; r.Counts != nil && (expires.IsZero() || expires.After(now)) {
+			page = append(page, CollectionView{Collection: *r, Counts: r.Counts})
+			continue
+		}
+		v, err := c.show(ctx, s, r.ID.String())
 		if fault.Is(err, fault.NotFound) {
 			continue
 		}

@@ -94,7 +94,7 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 	}
 	notes, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{
 		Filter: filter.InZone(q.Filter, v.Zone()), Kinds: q.Kinds, States: q.States, After: q.After, Newest: q.Newest, Limit: limit + 1,
-		ByTime: q.ByTime, AfterTime: q.AfterTime, ReadOptions: memory.ReadOptions{Vector: q.Embedding},
+		ByTime: q.ByTime, AfterTime: q.AfterTime, ByRevision: q.ByRevision, AfterRevision: q.AfterRevision, ReadOptions: memory.ReadOptions{Vector: q.Embedding},
 	})
 	if err != nil {
 		return Page{}, err
@@ -105,6 +105,9 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 		page.Next = notes[limit-1].ID
 		if q.ByTime {
 			page.NextTime = notes[limit-1].OccurredAt
+		}
+		if q.ByRevision {
+			page.NextRevision = notes[limit-1].From
 		}
 	}
 	if q.Bare {

@@ -156,17 +156,21 @@ type ListQuery struct {
 	Newest    bool      // newest id, or time, first
 	ByTime    bool      // by event time, then by id; continue with After and AfterTime
 	AfterTime time.Time // event time of the last note of the previous page
-	Limit     int       // default 50, at most 200
-	Embedding bool
-	Bare      bool // leave out the links and the use of notes
+	// ByRevision is the order of last changes; continue with After and AfterRevision.
+	ByRevision    bool
+	AfterRevision memory.Revision
+	Limit         int // default 50, at most 200
+	Embedding     bool
+	Bare          bool // leave out the links and the use of notes
 }
 
 // Page is a page of notes. Next is zero at the end.
 type Page struct {
-	Items    []NoteView
-	Next     uuid.UUID
-	NextTime time.Time // with ByTime
-	Revision memory.Revision
+	Items        []NoteView
+	Next         uuid.UUID
+	NextTime     time.Time       // with ByTime
+	NextRevision memory.Revision // with ByRevision
+	Revision     memory.Revision
 }
 
 // HistoryPage is a page of versions, newest first. Next is the next call's before, 0 at the end.

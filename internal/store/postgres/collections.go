@@ -18,7 +18,10 @@ const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name
  CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent_revision ELSE c.fork_revision END,
  c.expires_at, c.created_at,
  c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage`
+ h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage, h.written_at`
+
+// countColumns are what lists read besides.
+const countColumns = `h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds`
 
 const collectionTables = ` FROM collections c
  CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = c.tenant AND h.collection = c.id LIMIT 1) h
@@ -30,8 +33,14 @@ func collectionDest(r *store.CollectionRow) []any {
 		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded, objectColumn{&r.Metadata},
 		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
 		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run, &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, store.Time(&r.NextExpiry),
-		&r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened),
+		&r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened), store.Time(&r.UpdatedAt),
 	}
+}
+
+// countDest returns the destinations of countColumns.
+func countDest(r *store.CollectionRow) []any {
+	c := &r.Visible
+	return []any{&r.Counted, &c.Notes, &c.Links, &c.Pending, &c.InReview, &c.Bytes, store.JSON(&c.Kinds)}
 }
 
 // collections reads the collections c of a condition; its parameters begin at $1.
@@ -114,35 +123,97 @@ func (q *session) CollectionsByExternal(ctx context.Context, tenantID uuid.UUID,
 		hasExternal+" AND c.state <> 'deleting'", tenantID, e.User, e.Agent, e.App, e.Run)
 }
 
+// collectionList are the parts of a statement that lists collections in an order.
+type collectionList struct{ tables, tenant, by, order, beyond string }
+
+// byWriting finds collections from their heads: the index of their times leads to both, row by row.
+const byWriting = ` FROM collection_heads h
+ CROSS JOIN LATERAL (SELECT * FROM collections c WHERE c.tenant = h.tenant AND c.id = h.collection LIMIT 1) c
+ LEFT JOIN LATERAL (SELECT a.name FROM agents a WHERE a.tenant = c.tenant AND a.id = c.agent LIMIT 1) a ON true `
+
+func listOf(o memory.CollectionOrder) collectionList {
+	switch o {
+	case memory.NewestCollections:
+		return collectionList{collectionTables, "c.tenant", "c.id", " DESC", "<"}
+	case memory.OldestCollections:
+		return collectionList{collectionTables, "c.tenant", "c.id", "", ">"}
+	case memory.UpdatedCollections:
+		return collectionList{byWriting, "h.tenant", "h.written_at, h.collection", " DESC", "<"}
+	case memory.CollectionsByUser:
+		return collectionList{collectionTables, "c.tenant", "c.external_user, c.external_agent, c.external_app, c.external_run", "", ">"}
+	default:
+		return collectionList{collectionTables, "c.tenant", "c.name, c.id", "", ">"}
+	}
+}
+
+// placeOf are the values of the columns of an order. The id is zero for the place just before a name.
+func placeOf(o memory.CollectionOrder, c *memory.Collection) []any {
+	switch o {
+	case memory.NewestCollections, memory.OldestCollections:
+		return []any{c.ID}
+	case memory.UpdatedCollections:
+		return []any{c.UpdatedAt, c.ID}
+	case memory.CollectionsByUser:
+		return []any{c.External.User, c.External.Agent, c.External.App, c.External.Run}
+	default:
+		return []any{c.Name, c.ID}
+	}
+}
+
 // ListCollections implements store.CollectionRows.
-func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after store.CollectionPlace, now time.Time) ([]store.CollectionRow, error) {
+func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]store.CollectionRow, error) {
+	list := listOf(cq.Order)
 	p := params{args: []any{s.Tenant()}}
-	where := "WHERE c.tenant = $1 AND c.state <> 'deleting'" + seenBy(&p, s, now)
+	where := "WHERE " + list.tenant + " = $1 AND c.state <> 'deleting'" + seenBy(&p, s, now) + p.ofCollections(&cq)
+	if after != nil {
+		var place []string
+		for _, v := range placeOf(cq.Order, after) {
+			place = append(place, p.add(v))
+		}
+		if cq.Order == memory.CollectionsByUser { // without it a planner that knows nothing of the tenant sorts all of it
+			where += " AND c.external_user >= " + place[0]
+		}
+		where += " AND (" + list.by + ") " + list.beyond + " (" + strings.Join(place, ", ") + ")"
+	}
+	where += " ORDER BY " + strings.ReplaceAll(list.by, ",", list.order+",") + list.order + " LIMIT " + p.add(limit(cq.Limit))
+	var out []store.CollectionRow
+	err := q.each(ctx, "SELECT "+collectionColumns+", "+countColumns+list.tables+where, p.args, func(rows pgx.Rows) error {
+		var r store.CollectionRow
+		err := rows.Scan(append(collectionDest(&r), countDest(&r)...)...)
+		out = append(out, r)
+		return err
+	})
+	return out, err
+}
+
+// ofCollections is the condition that a list is of these collections c; $1 is the tenant.
+func (p *params) ofCollections(cq *memory.CollectionQuery) string {
+	var where strings.Builder
 	if cq.Agent != nil {
-		where += " AND c.agent = " + p.add(*cq.Agent)
+		where.WriteString(" AND c.agent = " + p.add(*cq.Agent))
 	}
 	if cq.Parent != uuid.Nil {
 		parent := p.add(cq.Parent)
-		where += " AND (c.parent = " + parent + " AND c.parent <> " + zeroID + " AND c.fork_of = " + zeroID + " OR c.fork_of = " + parent + " AND c.lineage <> '')"
+		where.WriteString(" AND (c.parent = " + parent + " AND c.parent <> " + zeroID + " AND c.fork_of = " + zeroID + " OR c.fork_of = " + parent + " AND c.lineage <> '')")
 	}
-	if !cq.External.IsZero() {
-		where += " AND " + hasExternal
+	switch {
+	case !cq.External.IsZero(), cq.Order == memory.CollectionsByUser, cq.Named != nil && *cq.Named:
+		where.WriteString(" AND " + hasExternal)
+	case cq.Named != nil:
+		where.WriteString(" AND NOT (" + hasExternal + ")")
 	}
-	var ids strings.Builder
 	for _, id := range cq.External.IDs() {
 		if id.Value != "" {
-			ids.WriteString(" AND c.external_" + id.Name + " = " + p.add(id.Value))
+			where.WriteString(" AND c.external_" + id.Name + " = " + p.add(id.Value))
 		}
 	}
-	where += ids.String()
 	if cq.Note != uuid.Nil {
-		where += " AND (SELECT true FROM notes n WHERE n.tenant = $1 AND n.layer = c.id AND n.id = " + p.add(cq.Note) + " LIMIT 1)"
+		where.WriteString(" AND (SELECT true FROM notes n WHERE n.tenant = $1 AND n.layer = c.id AND n.id = " + p.add(cq.Note) + " LIMIT 1)")
 	}
-	if cq.After != "" { // the id is zero for the place just before a name
-		where += " AND (c.name, c.id) > (" + p.add(after.Name) + ", " + p.add(after.ID) + ")"
+	for _, word := range store.SearchedWords(cq.Text) {
+		where.WriteString(" AND (strpos(c.words, " + p.add(word) + ") > 0 OR c.words = '')")
 	}
-	where += " ORDER BY c.name, c.id LIMIT " + p.add(limit(cq.Limit))
-	return q.collections(ctx, where, p.args...)
+	return where.String()
 }
 
 // InsertCollection implements store.CollectionWrites.
@@ -156,10 +227,10 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
- state, parent, parent_revision, expires_at, created_at, external_user, external_agent, external_app, external_run)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+ state, parent, parent_revision, expires_at, created_at, external_user, external_agent, external_app, external_run, words)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
 		tenantID, c.ID, c.Agent, c.Name, c.DisplayName, c.Policy, nullJSON(c.PolicyConfig), c.Embedder, c.Dim, c.Reembedded, orNull(metadata), c.Ephemeral,
-		string(c.State), c.Parent, rev(c.ParentRevision), nullTime(c.ExpiresAt), c.CreatedAt, c.External.User, c.External.Agent, c.External.App, c.External.Run)
+		string(c.State), c.Parent, rev(c.ParentRevision), nullTime(c.ExpiresAt), c.CreatedAt, c.External.User, c.External.Agent, c.External.App, c.External.Run, store.WordsOf(&c))
 	if isUniqueViolation(err, "collections_name") {
 		err = store.NameTaken(c.Name) // inserted by another transaction meanwhile
 	}
@@ -170,20 +241,20 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	q.later(`INSERT INTO collection_heads (tenant, collection, head, floor, origin, job_seq, evolved_adds, erase_epoch, counted,
- v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry) VALUES ($1, $2, $3, $4, $3, 0, 0, 0, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0, $12)`,
-		tenantID, c.ID, rev(c.ParentRevision), rev(c.Floor), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, nullTime(h.NextExpiry))
+ v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry, written_at) VALUES ($1, $2, $3, $4, $3, 0, 0, 0, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0, $12, $13)`,
+		tenantID, c.ID, rev(c.ParentRevision), rev(c.Floor), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, nullTime(h.NextExpiry), h.Written)
 	return nil
 }
 
 // RenameCollection implements store.CollectionWrites. It goes with the next statement.
 func (q *session) RenameCollection(_ context.Context, tenantID, id uuid.UUID, name string) error {
-	q.later("UPDATE collections SET name = $3 WHERE tenant = $1 AND id = $2", tenantID, id, name)
+	q.later("UPDATE collections SET name = $3, words = '' WHERE tenant = $1 AND id = $2", tenantID, id, name)
 	return nil
 }
 
 // ClearExternal implements store.CollectionWrites. It goes with the next statement.
 func (q *session) ClearExternal(_ context.Context, tenantID, id uuid.UUID) error {
-	q.later("UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '' WHERE tenant = $1 AND id = $2", tenantID, id)
+	q.later("UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '', words = '' WHERE tenant = $1 AND id = $2", tenantID, id)
 	return nil
 }
 
@@ -193,8 +264,8 @@ func (q *session) UpdateCollection(_ context.Context, tenantID uuid.UUID, c memo
 	if err != nil {
 		return err
 	}
-	q.later("UPDATE collections SET display_name = $3, policy_config = $4, metadata = $5, expires_at = $6, state = $7 WHERE tenant = $1 AND id = $2",
-		tenantID, c.ID, c.DisplayName, nullJSON(c.PolicyConfig), orNull(metadata), nullTime(c.ExpiresAt), string(c.State))
+	q.later("UPDATE collections SET display_name = $3, policy_config = $4, metadata = $5, expires_at = $6, state = $7, words = $8 WHERE tenant = $1 AND id = $2",
+		tenantID, c.ID, c.DisplayName, nullJSON(c.PolicyConfig), orNull(metadata), nullTime(c.ExpiresAt), string(c.State), store.WordsOf(&c))
 	q.later("UPDATE collection_heads SET evolved_adds = $3 WHERE tenant = $1 AND collection = $2", tenantID, c.ID, c.EvolvedAdds)
 	return nil
 }

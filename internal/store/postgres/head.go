@@ -18,14 +18,14 @@ type head struct {
 	lastJob int64
 }
 
-const headColumns = `h.head, h.Counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes, h.next_expiry, h.job_seq,
+const headColumns = `h.head, h.Counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes, h.next_expiry, h.written_at, h.job_seq,
  (SELECT true FROM webhooks t WHERE t.tenant = h.tenant AND t.collection IN (` + zeroID + `, h.collection) LIMIT 1) IS NOT NULL`
 
 // dest returns the destinations of headColumns.
 func (h *head) dest() []any {
 	return []any{
 		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, store.JSON(&h.Kinds),
-		&h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, store.Time(&h.NextExpiry), &h.lastJob, &h.Told,
+		&h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, store.Time(&h.NextExpiry), store.Time(&h.Written), &h.lastJob, &h.Told,
 	}
 }
 
@@ -55,9 +55,9 @@ func (q *session) saveHead(_ context.Context, tenantID, collection uuid.UUID, h 
 		return err
 	}
 	q.later(`UPDATE collection_heads SET head = $3, counted = $4, v_notes = $5, v_links = $6, v_pending = $7, v_in_review = $8, v_bytes = $9, v_kinds = $10,
- s_notes = $11, s_links = $12, s_bytes = $13, job_seq = GREATEST(job_seq, $14), next_expiry = $15 WHERE tenant = $1 AND collection = $2`,
+ s_notes = $11, s_links = $12, s_bytes = $13, job_seq = GREATEST(job_seq, $14), next_expiry = $15, written_at = $16 WHERE tenant = $1 AND collection = $2`,
 		tenantID, collection, rev(h.Revision), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
-		h.Stored.Notes, h.Stored.Links, h.Stored.Bytes, h.lastJob, nullTime(h.NextExpiry))
+		h.Stored.Notes, h.Stored.Links, h.Stored.Bytes, h.lastJob, nullTime(h.NextExpiry), h.Written)
 	return nil
 }
 

@@ -29,8 +29,14 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if pg.ByTime {
 		by, merged = "n.occurred_at"+order+", n.id"+order, "occurred_at"+order+", id"+order
 	}
+	if pg.ByRevision {
+		by, merged = "n.from_rev"+order+", n.id"+order, "from_rev"+order+", id"+order
+		common += " AND n.bytes >= 0" // the condition of the index of the log
+	}
 	switch {
 	case pg.After == uuid.Nil:
+	case pg.ByRevision:
+		common += " AND (n.from_rev, n.id) " + beyond + " (" + p.add(rev(pg.Written)) + ", " + p.add(pg.After) + ")"
 	case pg.ByTime:
 		common += " AND (n.occurred_at, n.id) " + beyond + " (" + p.add(pg.Since) + ", " + p.add(pg.After) + ")"
 	default:
@@ -45,6 +51,8 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	switch {
 	case pg.IsOfRareKind() && storable(string(pg.Kinds[0])):
 		common += " AND " + store.RareKinds + " AND n.kind = " + p.add(string(pg.Kinds[0]))
+	case len(pg.Kinds) > 0 && pg.ByRevision: // not the condition of the index of kinds, which has another order
+		common += " AND n.kind || '' = ANY(" + p.add(storableTexts(pg.Kinds)) + "::text[])"
 	case len(pg.Kinds) > 0:
 		common += " AND n.kind = ANY(" + p.add(storableTexts(pg.Kinds)) + "::text[])"
 	}

@@ -81,9 +81,32 @@ var planKeys = map[string]*regexp.Regexp{
 
 // whole matches the statements that are meant to read all of a layer or of a tenant: checks, counts, removals, copies of
 // layers, exact scans of vectors, and first pages in the order of an index.
-var whole = regexp.MustCompile(`(?s)\|\| '|x\.tenant <>|NOT \(\(EXISTS|LEFT JOIN notes n|^SELECT (\(SELECT )?COUNT|SUM\(|COUNT\(\*\), |^DELETE|^INSERT INTO \w+ \(.* SELECT \$1, \$2, |<=>|access_count > 0|ORDER BY (n\.id|n\.occurred_at|c\.name|c\.id|r\.id|id|name|j\.id|seq|collection)\b|HAVING|pg_class|LIMIT 100$|^UPDATE collections SET state = 'deleting' WHERE tenant = \$1$`)
+var whole = regexp.MustCompile(`(?s)\|\| '|x\.tenant <>|NOT \(\(EXISTS|LEFT JOIN notes n|^SELECT (\(SELECT )?COUNT|SUM\(|COUNT\(\*\), |^DELETE|^INSERT INTO \w+ \(.* SELECT \$1, \$2, |<=>|access_count > 0|ORDER BY (n\.id|n\.occurred_at|n\.from_rev (ASC|DESC), n\.id (ASC|DESC)|h\.written_at|c\.external_user|c\.name|c\.id|r\.id|id|name|j\.id|seq|collection)\b|HAVING|pg_class|LIMIT 100$|^UPDATE collections SET state = 'deleting' WHERE tenant = \$1$`)
 
 var linksOfNote = regexp.MustCompile(`^SELECT \(SELECT COUNT\(\*\) FROM links l WHERE l\.source`)
+
+// ordered are the indexes that lists in an order read: in that of another one they would read all, and sort.
+var ordered = map[string]string{
+	"ORDER BY n.from_rev ASC, n.id ASC":   "notes_log",
+	"ORDER BY n.from_rev DESC, n.id DESC": "notes_log",
+	"ORDER BY h.written_at":               "heads_written",
+	"ORDER BY c.external_user":            "collections_external",
+}
+
+// unordered returns the first nodes of a plan that read a list in another order than that of its statement.
+func (n planNode) unordered(text string) (out []string) {
+	for by, index := range ordered {
+		if !strings.Contains(text, by) {
+			continue
+		}
+		var read []string
+		n.each(func(n planNode) { read = append(read, n.Type+" "+n.Index+" "+n.Cond) })
+		if !slices.ContainsFunc(read, func(node string) bool { return strings.Contains(node, " "+index+" ") }) {
+			out = append(out, "does not read "+index+", but "+strings.Join(read, ", "))
+		}
+	}
+	return out
+}
 
 // problems returns the nodes of a plan of the statement that read more than its rows.
 func (n planNode) problems(text string) (out []string) {
@@ -167,7 +190,7 @@ func (s *statements) explain(t *testing.T, owner *pgx.Conn, when string) {
 			continue
 		}
 		explained++
-		if problems := slices.Concat(plans[0].Plan.problems(text), plans[0].Plan.strays(text)); len(problems) > 0 {
+		if problems := slices.Concat(plans[0].Plan.problems(text), plans[0].Plan.strays(text), plans[0].Plan.unordered(text)); len(problems) > 0 {
 			t.Errorf("%s: %s\n  %s", when, text, strings.Join(problems, "\n  "))
 		}
 	}

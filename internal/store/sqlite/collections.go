@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,22 +18,44 @@ const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name
  CASE WHEN c.fork_of = zeroblob(16) THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = zeroblob(16) THEN c.parent_revision ELSE c.fork_revision END,
  c.expires_at, c.created_at,
  c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage`
+ h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage, h.written_at`
+
+// countColumns are what lists read besides.
+const countColumns = `h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds`
 
 const collectionTables = ` FROM collections c
  JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id
  LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent `
 
+// collectionDest returns the destinations of collectionColumns; metadata becomes r.Metadata.
+func collectionDest(r *store.CollectionRow, metadata *string) []any {
+	return []any{
+		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded,
+		metadata, &r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
+		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run,
+		&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, store.Time(&r.NextExpiry), &r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened),
+		store.Time(&r.UpdatedAt),
+	}
+}
+
+// countDest returns the destinations of countColumns.
+func countDest(r *store.CollectionRow) []any {
+	c := &r.Visible
+	return []any{&r.Counted, &c.Notes, &c.Links, &c.Pending, &c.InReview, &c.Bytes, store.JSON(&c.Kinds)}
+}
+
 // collections reads the collections c of a condition.
 func (q *session) collections(ctx context.Context, where string, args ...any) (out []store.CollectionRow, err error) {
-	err = q.each(ctx, "SELECT "+collectionColumns+collectionTables+where, args, func(rows *sql.Rows) error {
+	none := func(*store.CollectionRow) []any { return nil }
+	return q.collectionRows(ctx, "SELECT "+collectionColumns+collectionTables+where, none, args...)
+}
+
+// collectionRows reads collectionColumns, and what more returns the destinations of.
+func (q *session) collectionRows(ctx context.Context, text string, more func(*store.CollectionRow) []any, args ...any) (out []store.CollectionRow, err error) {
+	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
 		var r store.CollectionRow
 		var metadata string
-		err := rows.Scan(&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded,
-			&metadata, &r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
-			&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run,
-			&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, store.Time(&r.NextExpiry), &r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened))
-		if err != nil {
+		if err := rows.Scan(append(collectionDest(&r, &metadata), more(&r)...)...); err != nil {
 			return err
 		}
 		r.Metadata, err = store.ObjectOf(metadata)
@@ -100,32 +123,84 @@ func (q *session) CollectionsByExternal(ctx context.Context, tenantID uuid.UUID,
 		hasExternal+" AND c.state <> 'deleting'", tenantID, e.User, e.Agent, e.App, e.Run)
 }
 
+// byWriting finds collections from their heads: the index of their times leads to both.
+const byWriting = ` FROM collection_heads h
+ CROSS JOIN collections c ON c.tenant = h.tenant AND c.id = h.collection
+ LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent `
+
+// placeOf returns the columns of an order, and their values for a place. The id is zero for the place just before a name.
+func placeOf(o memory.CollectionOrder, c *memory.Collection) (columns string, values []any) {
+	if c == nil {
+		c = &memory.Collection{}
+	}
+	switch o {
+	case memory.NewestCollections, memory.OldestCollections:
+		return "c.id", []any{c.ID}
+	case memory.UpdatedCollections:
+		return "h.written_at, h.collection", []any{c.UpdatedAt, c.ID}
+	case memory.CollectionsByUser:
+		e := c.External
+		return "c.external_user, c.external_agent, c.external_app, c.external_run", []any{e.User, e.Agent, e.App, e.Run}
+	default:
+		return "c.name, c.id", []any{c.Name, c.ID}
+	}
+}
+
 // ListCollections implements store.CollectionRows.
-func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after store.CollectionPlace, now time.Time) ([]store.CollectionRow, error) {
+func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]store.CollectionRow, error) {
+	tables, where := collectionTables, "WHERE c.tenant = ?"
+	order, beyond := "", ">"
+	switch cq.Order {
+	case memory.UpdatedCollections:
+		tables, where, order, beyond = byWriting, "WHERE h.tenant = ?", " DESC", "<"
+	case memory.NewestCollections:
+		order, beyond = " DESC", "<"
+	}
 	seen, args := seenCollections(s, now)
-	where, args := "WHERE c.tenant = ?"+seen, append([]any{s.Tenant()}, args...)
+	of, ofArgs := ofCollections(s, &cq)
+	args = append(append([]any{s.Tenant()}, args...), ofArgs...)
+	where += seen + of
+	columns, values := placeOf(cq.Order, after)
+	if after != nil {
+		where += " AND (" + columns + ") " + beyond + " (" + strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ") + ")"
+		args = append(args, values...)
+	}
+	where += " ORDER BY " + strings.ReplaceAll(columns, ",", order+",") + order + " LIMIT +?"
+	return q.collectionRows(ctx, "SELECT "+collectionColumns+", "+countColumns+tables+where, countDest, append(args, limit(cq.Limit))...)
+}
+
+// ofCollections is the condition that a list is of these collections c, with its arguments.
+func ofCollections(s tenant.Scope, cq *memory.CollectionQuery) (string, []any) {
+	var where strings.Builder
+	var args []any
+	add := func(text string, more ...any) {
+		where.WriteString(" AND " + text)
+		args = append(args, more...)
+	}
 	if cq.Agent != nil {
-		where, args = where+" AND c.agent = ?", append(args, *cq.Agent)
+		add("c.agent = ?", *cq.Agent)
 	}
 	if cq.Parent != uuid.Nil {
-		where, args = where+" AND (c.parent = ? AND c.parent <> zeroblob(16) AND c.fork_of = zeroblob(16) OR c.fork_of = ? AND c.lineage <> '')", append(args, cq.Parent, cq.Parent)
+		add("(c.parent = ? AND c.parent <> zeroblob(16) AND c.fork_of = zeroblob(16) OR c.fork_of = ? AND c.lineage <> '')", cq.Parent, cq.Parent)
 	}
-	if !cq.External.IsZero() {
-		where += " AND " + hasExternal
+	switch {
+	case !cq.External.IsZero(), cq.Order == memory.CollectionsByUser, cq.Named != nil && *cq.Named:
+		add(hasExternal)
+	case cq.Named != nil:
+		add("NOT (" + hasExternal + ")")
 	}
 	for _, id := range cq.External.IDs() {
 		if id.Value != "" {
-			where, args = where+" AND c.external_"+id.Name+" = ?", append(args, id.Value)
+			add("c.external_"+id.Name+" = ?", id.Value)
 		}
 	}
 	if cq.Note != uuid.Nil {
-		where += " AND c.id IN (SELECT layer FROM notes WHERE tenant = ? AND id = ?)"
-		args = append(args, s.Tenant(), cq.Note)
+		add("c.id IN (SELECT layer FROM notes WHERE tenant = ? AND id = ?)", s.Tenant(), cq.Note)
 	}
-	if cq.After != "" { // the id is zero for the place just before a name
-		where, args = where+" AND (c.name, c.id) > (?, ?)", append(args, after.Name, after.ID)
+	for _, word := range store.SearchedWords(cq.Text) {
+		add("(instr(c.words, ?) > 0 OR c.words = '')", word)
 	}
-	return q.collections(ctx, where+" ORDER BY c.name, c.id LIMIT +?", append(args, limit(cq.Limit))...)
+	return where.String(), args
 }
 
 // limit returns SQLite's "no limit" for zero.
@@ -143,10 +218,10 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
- state, parent, parent_revision, expires_at, created_at, external_user, external_agent, external_app, external_run)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ state, parent, parent_revision, expires_at, created_at, external_user, external_agent, external_app, external_run, words)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		tenantID, c.ID, c.Agent, c.Name, c.DisplayName, c.Policy, c.PolicyConfig, c.Embedder, c.Dim, c.Reembedded, metadata, c.Ephemeral,
-		c.State, c.Parent, c.ParentRevision, c.ExpiresAt, c.CreatedAt, c.External.User, c.External.Agent, c.External.App, c.External.Run)
+		c.State, c.Parent, c.ParentRevision, c.ExpiresAt, c.CreatedAt, c.External.User, c.External.Agent, c.External.App, c.External.Run, store.WordsOf(&c))
 	if err != nil {
 		return err
 	}
@@ -155,20 +230,20 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 		return err
 	}
 	_, err = q.exec(ctx, `INSERT INTO collection_heads (tenant, collection, head, floor, origin, job_seq, evolved_adds, erase_epoch, counted,
- v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry) VALUES (?1, ?2, ?3, ?4, ?3, 0, 0, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0, 0, ?12)`,
-		tenantID, c.ID, c.ParentRevision, c.Floor, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, h.NextExpiry)
+ v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry, written_at) VALUES (?1, ?2, ?3, ?4, ?3, 0, 0, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0, 0, ?12, ?13)`,
+		tenantID, c.ID, c.ParentRevision, c.Floor, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, h.NextExpiry, h.Written)
 	return err
 }
 
 // RenameCollection implements store.CollectionWrites.
 func (q *session) RenameCollection(ctx context.Context, tenantID, id uuid.UUID, name string) error {
-	_, err := q.exec(ctx, "UPDATE collections SET name = ? WHERE tenant = ? AND id = ?", name, tenantID, id)
+	_, err := q.exec(ctx, "UPDATE collections SET name = ?, words = '' WHERE tenant = ? AND id = ?", name, tenantID, id)
 	return err
 }
 
 // ClearExternal implements store.CollectionWrites.
 func (q *session) ClearExternal(ctx context.Context, tenantID, id uuid.UUID) error {
-	_, err := q.exec(ctx, "UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '' WHERE tenant = ? AND id = ?", tenantID, id)
+	_, err := q.exec(ctx, "UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '', words = '' WHERE tenant = ? AND id = ?", tenantID, id)
 	return err
 }
 
@@ -178,8 +253,8 @@ func (q *session) UpdateCollection(ctx context.Context, tenantID uuid.UUID, c me
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, "UPDATE collections SET display_name = ?, policy_config = ?, metadata = ?, expires_at = ?, state = ? WHERE tenant = ? AND id = ?",
-		c.DisplayName, c.PolicyConfig, metadata, c.ExpiresAt, c.State, tenantID, c.ID)
+	_, err = q.exec(ctx, "UPDATE collections SET display_name = ?, policy_config = ?, metadata = ?, expires_at = ?, state = ?, words = ? WHERE tenant = ? AND id = ?",
+		c.DisplayName, c.PolicyConfig, metadata, c.ExpiresAt, c.State, store.WordsOf(&c), tenantID, c.ID)
 	if err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (store.Head, error) {
 	var h store.Head
 	var kinds string
-	ok, err := q.get(ctx, `SELECT head, counted, v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry,
+	ok, err := q.get(ctx, `SELECT head, counted, v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry, written_at,
  EXISTS (SELECT 1 FROM webhooks WHERE tenant = ?1 AND collection IN (zeroblob(16), ?2)) FROM collection_heads WHERE tenant = ?1 AND collection = ?2`, []any{tenantID, collection},
-		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds, &h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, store.Time(&h.NextExpiry), &h.Told)
+		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds, &h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, store.Time(&h.NextExpiry), store.Time(&h.Written), &h.Told)
 	if err != nil {
 		return h, err
 	}
@@ -35,9 +35,9 @@ func (q *session) SaveHead(ctx context.Context, tenantID, collection uuid.UUID, 
 		return err
 	}
 	_, err = q.exec(ctx, `UPDATE collection_heads SET head = ?, counted = ?, v_notes = ?, v_links = ?, v_pending = ?, v_in_review = ?, v_bytes = ?, v_kinds = ?,
- s_notes = ?, s_links = ?, s_bytes = ?, next_expiry = ? WHERE tenant = ? AND collection = ?`,
+ s_notes = ?, s_links = ?, s_bytes = ?, next_expiry = ?, written_at = ? WHERE tenant = ? AND collection = ?`,
 		h.Revision, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
-		h.Stored.Notes, h.Stored.Links, h.Stored.Bytes, h.NextExpiry, tenantID, collection)
+		h.Stored.Notes, h.Stored.Links, h.Stored.Bytes, h.NextExpiry, h.Written, tenantID, collection)
 	return err
 }
 

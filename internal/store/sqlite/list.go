@@ -43,8 +43,14 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	if p.ByTime {
 		by, merged = "n.occurred_at "+order+", n.id "+order, "+occurred_at "+order+", +id "+order
 	}
+	if p.ByRevision {
+		by, merged = "n.from_rev "+order+", n.id "+order, "+from_rev "+order+", +id "+order
+	}
 	switch {
 	case p.After == uuid.Nil:
+	case p.ByRevision:
+		common.WriteString(" AND (n.from_rev, n.id) " + beyond + " (?, ?)")
+		commonArgs = append(commonArgs, p.Written, p.After)
 	case p.ByTime:
 		common.WriteString(" AND (n.occurred_at, n.id) " + beyond + " (?, ?)")
 		commonArgs = append(commonArgs, p.Since, p.After)
@@ -58,7 +64,7 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	index := ""
 	if p.Keyed {
 		common.WriteString(" AND n.key <> ''")
-		if len(p.Kinds) > 0 && !p.ByTime {
+		if len(p.Kinds) > 0 && !p.ByTime && !p.ByRevision {
 			index = " INDEXED BY notes_key"
 		}
 	}
@@ -102,6 +108,9 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	if !p.Keyed && len(p.States) == 0 {
 		live = "+n.from_rev <= ? AND +n.to_rev > ?"
 	}
+	if p.ByRevision {
+		index, live = " INDEXED BY notes_began", "n.from_rev <= ? AND +n.to_rev > ?"
+	}
 	join, joinArgs := r.join()
 	var text strings.Builder
 	var args []any
@@ -123,7 +132,7 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	text.WriteString("SELECT " + columns + " FROM (SELECT row FROM (")
 	for i := range layers {
 		text.WriteString([]string{"SELECT * FROM (", " UNION ALL SELECT * FROM ("}[min(i, 1)])
-		branch(i, "n.rowid AS row, n.id AS id, n.occurred_at AS occurred_at", "", nil)
+		branch(i, "n.rowid AS row, n.id AS id, n.occurred_at AS occurred_at, n.from_rev AS from_rev", "", nil)
 		text.WriteString(")")
 	}
 	text.WriteString(") ORDER BY " + merged + " LIMIT +?) page CROSS JOIN notes n ON n.rowid = page.row" + join)
@@ -133,7 +142,7 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 // hiddenOnPage is hiddenNotes for a page. In the order of ids, what comes before the first note that a nearer layer holds is not
 // looked for there: most forks hold notes that are newer than those of their base.
 func hiddenOnPage(tenantID uuid.UUID, nearer []memory.Layer, p *store.NotePage) (string, []any) {
-	if p.ByTime {
+	if p.ByTime || p.ByRevision {
 		return hiddenNotes(tenantID, nearer)
 	}
 	after := p.After

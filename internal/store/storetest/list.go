@@ -12,6 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func listCases() []testCase {
@@ -21,6 +23,9 @@ func listCases() []testCase {
 		{"Filters", noteFilters},
 		{"Collections", listCollections},
 		{"ByTime", notesByTime},
+		{"ByRevision", notesByRevision},
+		{"CollectionOrders", collectionOrders},
+		{"CollectionWords", collectionWords},
 	}
 }
 
@@ -121,6 +126,165 @@ func notesByTime(_ *testing.T, w *world) {
 	e, err := filter.Parse([]byte(`{"field":"occurred_at","op":"gte","value":"2025-01-01T00:05:00Z"}`))
 	w.noError(err)
 	w.assertf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 2, Kinds: messages, Filter: e}), []string{"5", "7", "9"}), "of a time")
+}
+
+// notesByRevision: notes of all layers are paged by their last change, however often they were changed.
+func notesByRevision(_ *testing.T, w *world) {
+	c := w.collection("c")
+	var notes []memory.Note
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		notes = append(notes, w.put(c.ID, memory.Note{Content: name, State: memory.StateEvolved}))
+	}
+	change := func(id uuid.UUID, n memory.Note, content string) {
+		n.Content = content
+		w.put(id, n)
+	}
+	change(c.ID, notes[1], "b2")
+	change(c.ID, notes[0], "a2")
+	change(c.ID, notes[1], "b3")
+	w.write(c.ID, func(tx memory.Tx) error { return tx.Delete(w.ctx, notes[3].ID) })
+	f := w.mustFork(c.ID, -1, "f")
+	change(f.ID, notes[2], "c2")
+	w.add(f.ID, "f")
+	change(c.ID, notes[4], "e2: after the fork")
+	w.write(f.ID, func(tx memory.Tx) error { // one changeset, two notes: ties are by id
+		for _, n := range []memory.Note{{Content: "x"}, {Content: "y"}} {
+			if _, err := tx.Put(w.ctx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, part := range []struct {
+		of   uuid.UUID
+		want []string
+	}{
+		{c.ID, []string{"c", "a2", "b3", "e2: after the fork"}},
+		{f.ID, []string{"e", "a2", "b3", "c2", "f", "x", "y"}},
+	} {
+		for _, limit := range []int{1, 2, 3, 50} {
+			for _, newest := range []bool{true, false} {
+				var got []string
+				q := memory.NoteQuery{ByRevision: true, Newest: newest, Limit: limit}
+				v := w.view(part.of)
+				for range 20 {
+					page := must(w.ListNotes(w.ctx, w.all, v, q))(w.t)
+					for _, n := range page {
+						got = append(got, n.Content)
+						q.After, q.AfterRevision = n.ID, n.From
+					}
+					if len(page) < limit {
+						break
+					}
+				}
+				want := slices.Clone(part.want)
+				if newest {
+					slices.Reverse(want)
+				}
+				w.assertf(slices.Equal(got, want), "by %d, newest %v: %v, want %v", limit, newest, got, want)
+			}
+		}
+	}
+	kinds := memory.NoteQuery{ByRevision: true, Newest: true, Limit: 9, Kinds: []memory.Kind{memory.KindFact}}
+	w.assertf(len(must(w.ListNotes(w.ctx, w.all, w.view(c.ID), kinds))(w.t)) == 0, "of a kind")
+}
+
+// collectionOrders: collections are paged in each order, each once.
+func collectionOrders(_ *testing.T, w *world) {
+	var all []memory.Collection
+	for i, e := range []memory.External{{User: "zoë"}, {}, {User: "ada"}, {User: "ada", Run: "1"}, {}, {App: "shop"}} {
+		w.clock.Advance(time.Hour)
+		all = append(all, must(w.external(w.all, fmt.Sprint("c", 9-i), e))(w.t))
+	}
+	names := func(s tenant.Scope, q memory.CollectionQuery) (out []string) {
+		for range 20 {
+			page := must(w.ListCollections(w.ctx, s, q))(w.t)
+			for i := range page {
+				out = append(out, page[i].Name)
+				q.After = q.Order.Place(&page[i])
+			}
+			if len(page) < q.Limit {
+				break
+			}
+		}
+		return out
+	}
+	w.clock.Advance(time.Hour)
+	w.add(all[1].ID, "written last but one")
+	w.clock.Advance(time.Hour)
+	w.add(all[4].ID, "written last")
+	w.clock.Advance(30 * time.Second)
+	w.add(all[4].ID, "within a minute")
+	for _, limit := range []int{1, 2, 4, 50} {
+		for order, want := range map[memory.CollectionOrder]string{
+			"":                        "c4 c5 c6 c7 c8 c9",
+			memory.NewestCollections:  "c4 c5 c6 c7 c8 c9",
+			memory.OldestCollections:  "c9 c8 c7 c6 c5 c4",
+			memory.UpdatedCollections: "c5 c8 c4 c6 c7 c9",
+			memory.CollectionsByUser:  "c4 c7 c6 c9",
+		} {
+			got := strings.Join(names(w.all, memory.CollectionQuery{Order: order, Limit: limit}), " ")
+			w.assertf(got == want, "%q by %d: %s, want %s", order, limit, got, want)
+		}
+	}
+	w.assertf(strings.Join(names(w.all, memory.CollectionQuery{Named: new(true), Order: memory.UpdatedCollections, Limit: 2}), " ") == "c4 c6 c7 c9", "with ids")
+	w.assertf(strings.Join(names(w.all, memory.CollectionQuery{Named: new(false), Order: memory.UpdatedCollections, Limit: 1}), " ") == "c5 c8", "without ids")
+	w.assertf(len(names(w.foreign, memory.CollectionQuery{Order: memory.UpdatedCollections, Limit: 2})) == 0, "another tenant sees none")
+	list := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Order: memory.UpdatedCollections, Limit: 1}))(w.t)
+	now := w.clock.Now()
+	w.assertf(now.Sub(list[0].UpdatedAt).Round(time.Second) == 30*time.Second && list[0].Counts != nil && list[0].Counts.Notes == 2, "when it was written, to the minute, and what it has: %+v", list[0])
+	w.clock.Advance(time.Minute)
+	w.add(all[4].ID, "later")
+	got := must(w.ResolveCollection(w.ctx, w.all, "c5"))(w.t)
+	w.assertf(w.clock.Now().Sub(got.UpdatedAt).Round(time.Second) == 0, "a later write moves it: %v", got.UpdatedAt)
+	for order, place := range map[memory.CollectionOrder]string{
+		"": "c", memory.NewestCollections: "x", memory.UpdatedCollections: "x\x00" + all[0].ID.String(), memory.CollectionsByUser: "ada\x00" + all[0].ID.String(),
+	} {
+		w.wantInvalid(errOf(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Order: order, After: place})), "cursor")
+	}
+}
+
+// collectionWords: collections are found by parts of their names, titles and ids, in any letter case, within the scope.
+func collectionWords(_ *testing.T, w *world) {
+	nora := must(w.external(w.aliceS, "mem0_7f12", memory.External{User: "Nora@Example.com"}))(w.t)
+	must(w.external(w.aliceS, "b", memory.External{User: "ÄNNE", Run: "日本語のユーザー"}))(w.t)
+	must(w.external(w.aliceS, "c", memory.External{Agent: "100%_sure", App: `back\slash`}))(w.t)
+	plain := w.collection("plain")
+	w.noError(errOf(w.UpdateCollection(w.ctx, w.all, plain.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
+		c.DisplayName = "Große ΟΔΥΣΣΕΥΣ"
+		return nil
+	})))
+	find := func(s tenant.Scope, text string, limit int) string {
+		var out []string
+		q := memory.CollectionQuery{Text: text, Limit: limit}
+		for range 20 {
+			page := must(w.ListCollections(w.ctx, s, q))(w.t)
+			for i := range page {
+				out = append(out, page[i].Name)
+				q.After = q.Order.Place(&page[i])
+			}
+			if len(page) < limit {
+				break
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	for text, want := range map[string]string{
+		"nora": "mem0_7f12", "EXAMPLE.c": "mem0_7f12", "mem0_7F": "mem0_7f12", "example nora": "mem0_7f12", "nora anne": "", "änne": "b", "本語": "b", "オーザー": "",
+		"a\x00b": "", "\xff": "", "100%": "c", "%": "c", "_sure": "c", "1__%": "", `k\s`: "c", "groß": "plain", "οδυσσεύς": "", "οδυσσευς": "plain", "δυσσευσ": "plain", "": "b c mem0_7f12 plain", "  ": "b c mem0_7f12 plain",
+	} {
+		for _, limit := range []int{1, 3, 50} {
+			got := find(w.all, text, limit)
+			w.assertf(got == want, "%q by %d: %q, want %q", text, limit, got, want)
+		}
+	}
+	w.assertf(find(w.bobS, "nora", 5)+find(w.foreign, "nora", 5) == "", "others find none")
+	w.noError(errOf(w.UpdateCollection(w.ctx, w.all, nora.ID, memory.AuditEntry{}, func(c *memory.Collection) error { c.DisplayName = "Gärtnerin"; return nil })))
+	w.assertf(find(w.all, "GÄRTNER", 5) == "mem0_7f12", "by its new title")
+	w.write(nora.ID, func(tx memory.Tx) error { // leaves a row as an older build does
+		return tx.(*store.Tx).Session().RenameCollection(w.ctx, w.all.Tenant(), nora.ID, nora.Name)
+	})
+	w.assertf(find(w.all, "GÄRTNER", 1) == "mem0_7f12" && find(w.all, "nora", 1) == "mem0_7f12" && find(w.all, "änne", 1) == "b", "whose words are not known")
 }
 
 // noteFilters: a filtered list has the notes that package filter matches.

@@ -3298,6 +3298,11 @@ export interface components {
             expires_at?: string;
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last written, or up to a minute before.
+             */
+            updated_at?: string;
         };
         Layer: {
             /** Format: uuid */
@@ -7424,6 +7429,18 @@ export interface operations {
                 app?: components["schemas"]["ExternalID"];
                 /** @description Only collections with this `run` in `external`. */
                 run?: components["schemas"]["ExternalID"];
+                /**
+                 * @description Only collections that have each of these words somewhere in their name, their `display_name` or the ids in `external`, in any
+                 *     letter case.
+                 */
+                q?: string;
+                /** @description `true`: only collections with ids in `external`; `false`: only those without. */
+                named?: "true" | "false";
+                /**
+                 * @description By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
+                 *     these. `name` as a filter is combined with no other order.
+                 */
+                order?: "name" | "newest" | "oldest" | "updated" | "user";
             };
             header?: never;
             path?: never;
@@ -7431,7 +7448,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of collections, by name. */
+            /** @description A page of collections. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8404,8 +8421,8 @@ export interface operations {
                 from?: components["schemas"]["AnyTime"];
                 /** @description Only messages before this time, or to the end of this date. */
                 to?: components["schemas"]["AnyTime"];
-                /** @description Order of the page by event time. */
-                order?: "oldest" | "newest";
+                /** @description By event time, `oldest` or `newest` first; `updated`: the last written first. */
+                order?: "oldest" | "newest" | "updated";
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -11757,6 +11774,8 @@ export interface operations {
                 state?: components["schemas"]["NoteState"];
                 /** @description Only notes of this kind. */
                 kind?: components["schemas"]["Kind"];
+                /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+                order?: "oldest" | "newest" | "updated";
             };
             header?: never;
             path: {

@@ -222,11 +222,16 @@ class AsyncSlipbox:
         agent_id: str | None = None,
         app: str | None = None,
         run: str | None = None,
+        q: str | None = None,
+        order: str | None = None,
         limit: int | None = None,
     ) -> AsyncPages[models.CollectionList, models.Collection]:
-        """Lists collections. user, agent_id, app and run are the application's own ids; agent is the owner."""
+        """Lists collections. user, agent_id, app and run are the application's own ids; agent is the owner.
+
+        q searches names, titles and ids; order is name, newest, oldest, updated or user.
+        """
         query = {"agent": agent, "name": name, "user": user, "agent_id": agent_id, "app": app, "run": run}
-        at = path("collections"), query | {"limit": limit}
+        at = path("collections"), query | {"q": q, "order": order, "limit": limit}
         return AsyncPages(self, models.CollectionList, at, lambda page: page.items)
 
     async def get_collection(self, collection: CollectionRef) -> models.Collection:
@@ -410,11 +415,12 @@ class AsyncSlipbox:
         kind: str | None = None,
         state: str | None = None,
         filter: requests.Filter | None = None,
+        order: str | None = None,
         as_of: int | str | None = None,
         limit: int | None = None,
     ) -> AsyncPages[models.NoteList, models.Note]:
-        """Lists notes, newest first. limit is the size of a page."""
-        query = {"kind": kind, "state": state, "filter": filter, "as_of": as_of, "limit": limit}
+        """Lists notes. order is oldest (the default), newest or updated; limit is the size of a page."""
+        query = {"kind": kind, "state": state, "filter": filter, "order": order, "as_of": as_of, "limit": limit}
         return AsyncPages(self, models.NoteList, within(collection, "notes", query=query), lambda page: page.items)
 
     async def get_note(self, collection: CollectionRef, note: str, *, as_of: int | str | None = None) -> models.Note:

@@ -1787,6 +1787,10 @@ class Collection(Model):
     index: IndexState | None = None
     expires_at: AwareDatetime | None = None
     created_at: AwareDatetime
+    updated_at: AwareDatetime | None = None
+    """
+    When it was last written, or up to a minute before.
+    """
 
 
 class CollectionList(Model):
