@@ -6,7 +6,7 @@ func Budgets() map[string]int {
 	return map[string]int{
 		"cmd":                               1000,
 		"cmd/eval":                          1350,
-		"internal/cli":                      7050,
+		"internal/cli":                      6950,
 		"internal/app":                      3850,
 		"internal/config":                   900,
 		"internal/api":                      10900,
@@ -80,8 +80,8 @@ func Budgets() map[string]int {
 		"internal/telemetry":                700,
 		"migrations":                        120,
 		"api":                               40,
-		"internal/eval":                     9900,
+		"internal/eval":                     9850,
 		"tools":                             1300,
-		"docs":                              210,
+		"docs":                              60,
 	}
 }
