@@ -46,7 +46,7 @@ func Budgets() map[string]int {
 		"internal/tenant":                   1300,
 		"internal/tenant/grant":             30,
 		"internal/auth":                     2350,
-		"internal/store":                    7050,
+		"internal/store":                    7200,
 		"internal/store/sqlite":             5750,
 		"internal/store/postgres":           5750,
 		"internal/llm":                      4800,
@@ -80,7 +80,7 @@ func Budgets() map[string]int {
 		"internal/telemetry":                700,
 		"migrations":                        120,
 		"api":                               40,
-		"internal/eval":                     9850,
+		"internal/eval":                     9750,
 		"tools":                             1300,
 		"docs":                              60,
 	}
