@@ -215,7 +215,7 @@ func (s *Setting[C]) typeName() string {
 	}
 }
 
-// Described is what a policy says of itself.
+// Described holds the description of a policy.
 type Described struct{ about memory.PolicyDescription }
 
 // Name returns the name of the policy.
