@@ -36,8 +36,6 @@ type options struct {
 	tracks, variants, systems  []string
 	engine, results, committed string
 	sizes                      []int
-	signal                     string
-	weights                    []float64
 	mode, profile, document    string
 	oracle                     string
 }
@@ -63,7 +61,7 @@ func root() *cobra.Command {
 			Use: "load", Short: "Load LoCoMo conversations and MemoryBank users; print notes, links, evolutions and time", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return load(cmd.Context(), o) },
 		},
-		recallCommand(&o), factsCommand(&o), corpusCommand(), modelCommand(&o), growthCommand(&o), ablationCommand(&o), tuneCommand(&o), measureCommand(&o), fitCommand(), referenceCommand(&o), compareCommand(&o),
+		recallCommand(&o), factsCommand(&o), corpusCommand(), modelCommand(&o), growthCommand(&o), ablationCommand(&o), measureCommand(&o), fitCommand(), referenceCommand(&o), compareCommand(&o),
 		&cobra.Command{
 			Use: "noise", Short: "Count false hits of questions about other conversations, with and without the two-stage filter", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return noise(cmd.Context(), o) },

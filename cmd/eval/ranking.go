@@ -156,24 +156,6 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 	return nil
 }
 
-func tuneCommand(o *options) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "tune", Short: "Try weights of one signal, chosen by leave-one-conversation-out", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
-				return eval.Tune(ctx, os.Stdout, b, eval.Variant{Mode: o.mode, Profile: o.profile}, o.signal, o.weights, logf)
-			})
-		},
-	}
-	rankingFlags(o, cmd)
-	f := cmd.Flags()
-	f.StringVar(&o.signal, "signal", "", "name of the signal, as in explanations")
-	f.Float64SliceVar(&o.weights, "weights", nil, "weights to try")
-	_ = cmd.MarkFlagRequired("signal")
-	_ = cmd.MarkFlagRequired("weights")
-	return cmd
-}
-
 func fitCommand() *cobra.Command {
 	var file string
 	var signals []string

@@ -72,18 +72,20 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	return out.end()
 }
 
-// bulkLine decodes a line with the same refusals as a body of its own. It also returns the cost of the
-// line's values.
+// bulkNote is the note of a line, which may have a key of its own.
+type bulkNote struct {
+	wire.NoteInput
+
+	Key *string `json:"key"`
+}
+
+// bulkLine decodes a line with the same refusals as a body of its own. It also returns the cost of the line's values.
 func (h *core) bulkLine(c *gin.Context, line []byte) (notes.BulkLine, int) {
-	in, cost, err := bindLine[wire.BulkNote](c.Request.Context(), h.Server, "BulkNote", line)
+	in, cost, err := bindLine[bulkNote](c.Request.Context(), h.Server, "BulkNote", line)
 	if err != nil {
 		return notes.BulkLine{Err: err}, 0
 	}
-	note, err := newNote(&wire.NoteInput{
-		Attributes: in.Attributes, Category: in.Category, Content: in.Content, Context: in.Context, Importance: in.Importance,
-		Infer: in.Infer, Keywords: in.Keywords, Kind: in.Kind, OccurredAt: in.OccurredAt, Tags: in.Tags,
-		OnDuplicate: in.OnDuplicate, Item: in.Item, ExpiresAt: in.ExpiresAt, TTLSeconds: in.TTLSeconds,
-	})
+	note, err := newNote(&in.NoteInput)
 	out := notes.BulkLine{Note: note, Err: err}
 	if err == nil && in.Key != nil {
 		out.Once = &memory.Idempotency{Method: c.Request.Method, Path: c.Request.URL.Path, Key: *in.Key, BodyHash: sha256.Sum256(line)}

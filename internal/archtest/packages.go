@@ -3,6 +3,9 @@ package archtest
 // Module is the import path of the module that the map describes.
 const Module = "github.com/slipboxhq/slipbox"
 
+// Client is the import path of the Go client, a module of its own.
+const Client = Module + "/sdk/go"
+
 // A Layer is a set of packages with the same duties. Imports go down the list, never up:
 // commands, app, edges, core, leaves. Adapters are beside the core: they import it,
 // and only app imports them.
@@ -194,6 +197,7 @@ func Dependencies() []Dependency {
 	// It calls methods by name, for which the linker keeps every exported method of a program.
 	template := []string{"internal/api/docs"}
 	return []Dependency{
+		{Client, []string{"internal/cli", "internal/eval", "docs", "test"}, false},
 		{"net/http", http, false}, // the core knows no statuses and no headers
 		{"text/template", template, true},
 		{"html/template", template, true},

@@ -136,7 +136,7 @@ func (j *judge) refuse(file, target string) string {
 	isTest := strings.HasSuffix(file, "_test.go")
 	pkg := path.Dir(file)
 	from, _ := j.lookup(pkg)
-	if inside, ok := strings.CutPrefix(target, Module+"/"); ok {
+	if inside, ok := strings.CutPrefix(target, Module+"/"); ok && !strings.HasPrefix(target, Client) {
 		return j.refuseInside(from, inside, isTest)
 	}
 	for _, d := range j.outside {

@@ -94,6 +94,8 @@ func TestVerify(t *testing.T) {
 		refused              bool
 	}{
 		{"core imports a leaf", "internal/memory/a.go", ours + "internal/fault", false},
+		{"core imports the client", "internal/memory/a.go", archtest.Client, true},
+		{"command line imports the client", "internal/cli/a.go", archtest.Client, false},
 		{"core imports an adapter", "internal/memory/a.go", ours + "internal/store/sqlite", true},
 		{"core imports an edge", "internal/clone/a.go", ours + "internal/api", true},
 		{"core test uses an engine", "internal/clone/a_test.go", ours + "internal/store/sqlite", false},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // headerCreate names the policy of a collection that a request creates.
@@ -45,7 +45,7 @@ func (c *cli) add() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			note := wire.NoteInput{Content: content, Tags: tags}
+			note := slipbox.NoteInput{Content: content, Tags: tags}
 			if at != "" {
 				note.OccurredAt = &at
 			}
@@ -60,9 +60,9 @@ func (c *cli) add() *cobra.Command {
 				c.errs.statusf("waiting for the analysis…")
 				defer c.errs.done()
 			}
-			r := request{method: http.MethodPost, path: path + "/notes", query: query, body: note}
-			r.once(newKey())
-			var got wire.NoteCreated
+			r := request{Method: http.MethodPost, Path: path + "/notes", Query: query, Body: note}
+			once(&r, newKey())
+			var got slipbox.NoteCreated
 			var raw json.RawMessage
 			var header http.Header
 			err = c.create(cmd.Context(), to, create, func() (err error) {
@@ -94,7 +94,7 @@ func (c *cli) add() *cobra.Command {
 	return cmd
 }
 
-func (s *screen) added(got wire.NoteCreated) error {
+func (s *screen) added(got slipbox.NoteCreated) error {
 	what := "added"
 	if got.Job == nil {
 		what = "known"
@@ -104,7 +104,7 @@ func (s *screen) added(got wire.NoteCreated) error {
 			return err
 		}
 	}
-	return s.details(0, what, got.Note.ID.String())
+	return s.details(0, what, got.Note.ID)
 }
 
 // content returns the arguments as one text, or what comes from a pipe.
@@ -146,7 +146,7 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 		if err != nil {
 			return err
 		}
-		r = request{method: http.MethodPost, path: collections, body: map[string]any{"name": name, "policy": policy, "extend": true}, repeatable: true}
+		r = request{Method: http.MethodPost, Path: collections, Body: map[string]any{"name": name, "policy": policy, "extend": true}, Repeatable: true}
 	}
 	if _, _, err := to.get(ctx, r, nil); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (c *cli) suggest(ctx context.Context, to *client, r *refusal) {
 // a search writes nothing.
 func creating(ids url.Values, policy string) request {
 	return request{
-		method: http.MethodPost, path: collections + "/by/search", query: ids, body: map[string]any{"query": "anything", "k": 1},
-		header: http.Header{headerCreate: {policy}}, repeatable: true,
+		Method: http.MethodPost, Path: collections + "/by/search", Query: ids, Body: map[string]any{"query": "anything", "k": 1},
+		Header: http.Header{headerCreate: {policy}}, Repeatable: true,
 	}
 }

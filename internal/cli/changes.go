@@ -10,8 +10,8 @@ import (
 
 	"github.com/oapi-codegen/nullable"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // origin is what tells a note of an older version of a file from one that was changed by hand, or that is of another file with
@@ -26,10 +26,10 @@ const changeTries = 3
 
 // imported is a note that an import made.
 type imported struct {
-	wire.NoteRef
+	slipbox.NoteRef
 
-	Content    string          `json:"content"`
-	Links      []wire.NoteLink `json:"links"`
+	Content    string             `json:"content"`
+	Links      []slipbox.NoteLink `json:"links"`
 	Attributes struct {
 		Section string `json:"section"`
 		Import  origin `json:"import"`
@@ -148,21 +148,21 @@ func (i *importing) change(ctx context.Context) error {
 // apply corrects or deletes a note. One that was changed meanwhile stays, and what is gone cannot be corrected.
 func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error) {
 	count := &i.report.Deleted
-	write := request{method: http.MethodDelete, path: i.path + "/notes/" + c.note.ID.String(), query: i.ids}
+	write := request{Method: http.MethodDelete, Path: i.path + "/notes/" + c.note.ID, Query: i.ids}
 	if c.now != nil {
 		count = &i.report.Replaced
 		attributes, err := json.Marshal(c.now.attributes())
 		if err != nil {
 			return false, err
 		}
-		write.method = http.MethodPatch
-		write.body = wire.NotePatch{
+		write.Method = http.MethodPatch
+		write.Body = slipbox.NotePatch{
 			Content: &c.now.Content, OccurredAt: nullable.NewNullableWithValue(c.now.at), Attributes: nullable.NewNullableWithValue(json.RawMessage(attributes)),
 		}
 	}
 	for try := 1; !i.dry; try++ {
 		var is imported
-		_, header, err := i.to.get(ctx, request{method: http.MethodGet, path: write.path, query: i.ids}, &is)
+		_, header, err := i.to.get(ctx, request{Method: http.MethodGet, Path: write.Path, Query: i.ids}, &is)
 		if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
 			if c.now != nil {
 				return true, nil
@@ -178,7 +178,7 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 			i.report.Kept++
 			return true, nil
 		}
-		write.header = http.Header{"If-Match": {header.Get("ETag")}}
+		write.Header = http.Header{"If-Match": {header.Get("ETag")}}
 		_, _, err = i.to.get(ctx, write, nil)
 		if err == nil {
 			break

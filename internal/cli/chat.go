@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // dialogueLength is how many messages of a dialogue are sent with the next one. The memory has the others.
@@ -29,7 +29,7 @@ type chatting struct {
 	create   string
 	model    string
 	forget   bool
-	dialogue []wire.Message
+	dialogue []slipbox.Message
 }
 
 func (c *cli) chat() *cobra.Command {
@@ -63,8 +63,8 @@ func (c *cli) chat() *cobra.Command {
 	return cmd
 }
 
-func said(role wire.MessageRole, content string) wire.Message {
-	return wire.Message{Role: &role, Content: &content}
+func said(role slipbox.MessageRole, content string) slipbox.Message {
+	return slipbox.Message{Role: &role, Content: &content}
 }
 
 // talk answers one line after the other until the input ends. An answer that fails does not end the dialogue.
@@ -111,8 +111,8 @@ func (s *chatting) talk(ctx context.Context) error {
 
 // say sends a message with the dialogue before it, and prints the answer.
 func (s *chatting) say(ctx context.Context, message string) error {
-	ask := wire.ChatRequest{}
-	own := slices.Concat(s.dialogue, []wire.Message{said(wire.MessageRoleUser, message)})
+	ask := slipbox.ChatRequest{}
+	own := slices.Concat(s.dialogue, []slipbox.Message{said(slipbox.MessageRoleUser, message)})
 	ask.Messages = own[max(0, len(own)-dialogueLength):]
 	if s.model != "" {
 		ask.Model = &s.model
@@ -123,7 +123,7 @@ func (s *chatting) say(ctx context.Context, message string) error {
 	}
 	stream := !s.asJSON()
 	ask.Stream = &stream
-	r := request{method: http.MethodPost, path: s.path + "/chat", query: s.query, body: ask}
+	r := request{Method: http.MethodPost, Path: s.path + "/chat", Query: s.query, Body: ask}
 	if !stream {
 		return s.cli.create(ctx, s.to, s.create, func() error {
 			raw, _, err := s.to.get(ctx, r, nil)
@@ -137,7 +137,7 @@ func (s *chatting) say(ctx context.Context, message string) error {
 	if err != nil {
 		return err
 	}
-	s.dialogue = slices.Concat(own, []wire.Message{said(wire.MessageRoleAssistant, answer.Reply)})
+	s.dialogue = slices.Concat(own, []slipbox.Message{said(slipbox.MessageRoleAssistant, answer.Reply)})
 	model := "no model"
 	if answer.Model != nil {
 		model = *answer.Model
@@ -146,27 +146,27 @@ func (s *chatting) say(ctx context.Context, message string) error {
 }
 
 // stream sends a request for a chat and prints the reply while it is written.
-func (s *chatting) stream(ctx context.Context, r request) (*wire.ChatAnswer, error) {
+func (s *chatting) stream(ctx context.Context, r request) (*slipbox.ChatAnswer, error) {
 	s.errs.statusf("…")
 	defer s.errs.done()
-	var answer *wire.ChatAnswer
+	var answer *slipbox.ChatAnswer
 	written := flow{screen: s.out}
 	printed := false
-	each := func(e event) error {
+	each := func(e slipbox.ServerEvent) error {
 		s.errs.done()
-		switch e.name {
+		switch e.Name {
 		case "delta":
-			var d wire.ChatDelta
-			if err := json.Unmarshal(e.data, &d); err != nil {
+			var d slipbox.ChatDelta
+			if err := json.Unmarshal(e.Data, &d); err != nil {
 				return err
 			}
 			printed = true
 			return written.add(d.Text, false)
 		case "done":
-			return json.Unmarshal(e.data, &answer)
+			return json.Unmarshal(e.Data, &answer)
 		case "error":
 			refused := &refusal{}
-			if err := json.Unmarshal(e.data, &refused.Problem); err != nil {
+			if err := json.Unmarshal(e.Data, &refused.Problem); err != nil {
 				return err
 			}
 			return refused

@@ -93,7 +93,7 @@ func (c *cli) completion(root *cobra.Command) {
 			if err != nil {
 				return nil
 			}
-			to.tries = 1
+			to.noRetry = true
 			return to.names(ctx)
 		},
 		"profile": func(context.Context) []string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,13 +12,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/build"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 const (
@@ -31,6 +29,8 @@ const (
 	longestWait = 30 * time.Second
 	// restartTime is how long imports and watches wait for a gateway that starts again.
 	restartTime = time.Minute
+	// maxEvent bounds a line of an answer, in bytes.
+	maxEvent = 16 << 20
 	// maxAnswer bounds an answer that is read whole, in bytes.
 	maxAnswer = 64 << 20
 )
@@ -41,7 +41,7 @@ type client struct {
 	key        string
 	collection string // of the profile; "": none
 	http       *http.Client
-	tries      int
+	noRetry    bool          // no request is tried again
 	patience   time.Duration // how long after an answer a gateway that is away is asked again, however often; 0: it is not
 	answered   time.Time     // when it answered last; zero: never
 }
@@ -53,27 +53,21 @@ func transport() http.RoundTripper {
 }
 
 // request is a request of the API.
-type request struct {
-	method, path string
-	query        url.Values
-	header       http.Header
-	body         any    // encoded as JSON; a []byte is sent as it is, nil is none
-	file         string // sent as the body
-	media        string // of a []byte or file
-	repeatable   bool   // a POST that may be sent twice: it reads, or has an idempotency key
-}
+type request = slipbox.Request
 
 // newKey returns an idempotency key.
 func newKey() string { return rand.Text() }
 
 // once makes a POST repeatable by an idempotency key.
-func (r *request) once(key string) {
-	if r.header == nil {
-		r.header = http.Header{}
+func once(r *request, key string) {
+	if r.Header == nil {
+		r.Header = http.Header{}
 	}
-	r.header.Set("Idempotency-Key", key)
-	r.repeatable = true
+	r.Header.Set("Idempotency-Key", key)
 }
+
+// ndjson returns the headers of a body with a JSON object in each line.
+func ndjson() http.Header { return http.Header{"Content-Type": {"application/x-ndjson"}} }
 
 // get decodes the answer of a request into out, unless that is nil, and returns its body.
 func (c *client) get(ctx context.Context, r request, out any) (json.RawMessage, http.Header, error) {
@@ -98,77 +92,55 @@ func (c *client) get(ctx context.Context, r request, out any) (json.RawMessage, 
 
 // do sends a request, again when that is safe, and returns an answer below 400. The caller closes its body.
 func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
-	body, raw := r.body.([]byte)
-	if r.body != nil && !raw {
-		var err error
-		if body, err = json.Marshal(r.body); err != nil {
-			return nil, err
-		}
+	retries := tries - 1
+	if c.noRetry {
+		retries = -1
 	}
-	for n := 1; ; n++ {
-		resp, sent, err := c.try(ctx, r, body)
+	api, err := slipbox.New(slipbox.Config{URL: c.base, Key: c.key, HTTP: c.http, Retries: retries})
+	if err != nil {
+		return nil, err
+	}
+	r.Header = r.Header.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Set("User-Agent", "slipbox/"+build.Current().Version)
+
+	harmless := r.Repeatable || r.Method != http.MethodPost || r.Header.Get("Idempotency-Key") != ""
+	for {
+		resp, err := api.Do(ctx, r)
 		if err == nil {
 			c.answered = time.Now()
 			return resp, nil
 		}
-		wait, again := pause(err, n, r.repeatable || r.method != http.MethodPost || !sent)
-		if !again || n >= c.tries && time.Since(c.answered) >= c.patience {
-			return nil, err
-		}
-		if rest(ctx, wait) != nil {
+		err = c.refused(err)
+		if !harmless || !temporary(err) || time.Since(c.answered) >= c.patience || rest(ctx, firstPause) != nil {
 			return nil, err
 		}
 	}
 }
 
-// try sends a request once. sent is false when no connection was made.
-func (c *client) try(ctx context.Context, r request, body []byte) (resp *http.Response, sent bool, err error) {
-	target := c.base + r.path
-	if len(r.query) > 0 {
-		target += "?" + r.query.Encode()
+// refused returns the error of the client in the words of the command line.
+func (c *client) refused(err error) error {
+	problem, ok := errors.AsType[*slipbox.ProblemError](err)
+	if lost, away := errors.AsType[*slipbox.ConnectionError](err); away {
+		return c.away(lost.Err)
+	} else if !ok {
+		return err
 	}
-	var content io.Reader = http.NoBody
-	if body != nil {
-		content = bytes.NewReader(body)
+	if problem.Code == "unknown" {
+		return c.stranger(problem.Status)
 	}
-	if r.file != "" {
-		f, err := os.Open(r.file)
-		if err != nil {
-			return nil, false, err
-		}
-		content = f // closed with the request
-	}
-	req, err := http.NewRequestWithContext(ctx, r.method, target, content)
-	if err != nil {
-		return nil, false, err
-	}
-	if r.header != nil {
-		req.Header = r.header.Clone()
-	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
-	req.Header.Set("User-Agent", "slipbox/"+build.Current().Version)
-	if body != nil || r.file != "" {
-		req.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
-	}
-	answer, err := c.http.Do(req)
-	if err != nil {
-		dial, ok := errors.AsType[*net.OpError](err)
-		return nil, !ok || dial.Op != "dial", c.away(err)
-	}
-	if answer.StatusCode < http.StatusBadRequest {
-		return answer, true, nil
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	if err != nil {
-		return nil, true, c.away(err)
-	}
-	refused := &refusal{retryAfter: answer.Header.Get("Retry-After")}
-	if err := json.Unmarshal(text, &refused.Problem); err != nil || refused.Code == "" {
-		return nil, true, c.stranger(answer.StatusCode)
-	}
-	refused.Status = answer.StatusCode
-	return nil, true, refused
+	return &refusal{Problem: problem.Problem, retryAfter: problem.Header.Get("Retry-After")}
+}
+
+// temporary reports whether trying again may help.
+func temporary(err error) bool {
+	coded, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err)
+	return ok && coded.ExitCode() == ExitAway
 }
 
 // stranger is the error for an answer that is no problem document: of a proxy, or of another program.
@@ -192,28 +164,6 @@ func (c *client) away(err error) error {
 	return failure{fmt.Sprintf("the gateway at %s cannot be reached (%v); start it (`gateway serve`), or name another with --url or `slipbox login`", c.base, cause), ExitAway}
 }
 
-// pause returns how long to wait after the n-th try, and whether there is another. The rules are those of the clients in
-// sdk: what was refused for now is tried again, what may have been carried out only if that does no harm.
-func pause(err error, n int, harmless bool) (time.Duration, bool) {
-	status, told := 0, ""
-	if r, ok := errors.AsType[*refusal](err); ok {
-		status, told = r.Status, r.retryAfter
-	} else if f, ok := errors.AsType[failure](err); !ok || f.code != ExitAway {
-		return 0, false
-	}
-	seconds, notANumber := strconv.ParseUint(told, 10, 31)
-	refused := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && notANumber == nil
-	unknown := status == 0 || status == http.StatusBadGateway || status == http.StatusGatewayTimeout
-	if !refused && (!harmless || !unknown) {
-		return 0, false
-	}
-	if notANumber == nil {
-		wait := time.Duration(seconds) * time.Second
-		return wait, wait <= longestWait
-	}
-	return backoff(n), true
-}
-
 // backoff returns a random wait after the n-th try, within a time that doubles with each.
 func backoff(n int) time.Duration {
 	return time.Duration(float64(firstPause<<min(n-1, tries)) * mathrand.Float64()) //nolint:gosec // spreads, and hides nothing
@@ -231,10 +181,34 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// stream calls each for the events of an answer until it ends, or each returns an error. It returns how many there were.
+// A stream that breaks off is an error of an absent gateway.
+func (c *client) stream(ctx context.Context, r request, each func(slipbox.ServerEvent) error) (n int, err error) {
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for e, err := range slipbox.Events(resp.Body) {
+		if err != nil {
+			return n, c.refused(err)
+		}
+		n++
+		if err := each(e); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
 // names returns some collections that the key reaches; nil when they cannot be listed.
 func (c *client) names(ctx context.Context) []string {
-	var list wire.CollectionList
-	if _, _, err := c.get(ctx, request{method: http.MethodGet, path: collections, query: url.Values{"limit": {"20"}}}, &list); err != nil {
+	var list slipbox.CollectionList
+	if _, _, err := c.get(ctx, request{Method: http.MethodGet, Path: collections, Query: url.Values{"limit": {"20"}}}, &list); err != nil {
 		return nil
 	}
 	names := make([]string, 0, len(list.Items))
@@ -253,7 +227,7 @@ func pages[T any](ctx context.Context, c *client, path string, query url.Values,
 			Cursor string `json:"next_cursor"`
 		}
 		query.Set("limit", strconv.Itoa(min(limit-passed, 200)))
-		if _, _, err := c.get(ctx, request{method: http.MethodGet, path: path, query: query}, &page); err != nil {
+		if _, _, err := c.get(ctx, request{Method: http.MethodGet, Path: path, Query: query}, &page); err != nil {
 			return false, err
 		}
 		for _, item := range page.Items {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 func (c *cli) fork() *cobra.Command {
@@ -31,7 +31,7 @@ func (c *cli) fork() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var ask wire.CloneRequest
+			var ask slipbox.CloneRequest
 			if len(args) > 0 {
 				ask.Name = &args[0]
 			}
@@ -46,11 +46,11 @@ func (c *cli) fork() *cobra.Command {
 				ask.TTLSeconds = &seconds
 			}
 			if whole {
-				mode := wire.CloneRequestModeCopy
+				mode := slipbox.CloneRequestModeCopy
 				ask.Mode = &mode
 			}
-			r := request{method: http.MethodPost, path: path + "/clone", query: query, body: ask}
-			r.once(newKey())
+			r := request{Method: http.MethodPost, Path: path + "/clone", Query: query, Body: ask}
+			once(&r, newKey())
 			return c.cloned(cmd, to, r, whole)
 		}),
 	}
@@ -65,7 +65,7 @@ func (c *cli) fork() *cobra.Command {
 // cloned makes a fork, or the whole copy, and says what was made.
 func (c *cli) cloned(cmd *cobra.Command, to *client, r request, whole bool) error {
 	if whole {
-		var got wire.CloneAccepted
+		var got slipbox.CloneAccepted
 		raw, _, err := to.get(cmd.Context(), r, &got)
 		if err != nil {
 			return err
@@ -73,9 +73,9 @@ func (c *cli) cloned(cmd *cobra.Command, to *client, r request, whole bool) erro
 		if c.asJSON() {
 			return c.out.json(raw)
 		}
-		return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID.String())
+		return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID)
 	}
-	var got wire.Collection
+	var got slipbox.Collection
 	raw, _, err := to.get(cmd.Context(), r, &got)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *cli) cloned(cmd *cobra.Command, to *client, r request, whole bool) erro
 	if err := c.out.text("", got.Name); err != nil {
 		return err
 	}
-	return c.out.details(0, from, got.ID.String())
+	return c.out.details(0, from, got.ID)
 }
 
 func (c *cli) facts() *cobra.Command {
@@ -136,7 +136,7 @@ func (c *cli) facts() *cobra.Command {
 	return cmd
 }
 
-func (s *screen) fact(f wire.Fact) error {
+func (s *screen) fact(f slipbox.Fact) error {
 	since, until := when(f.ValidFrom), when(f.InvalidatedAt)
 	if since != "" {
 		since = "since " + since
@@ -168,8 +168,8 @@ func (c *cli) history() *cobra.Command {
 			}
 			path += "/notes/" + url.PathEscape(args[0]) + "/history"
 			// A version is shown with what it changed, so it waits for the one before.
-			var newer *wire.HistoryEntry
-			show := func(e wire.HistoryEntry) error {
+			var newer *slipbox.HistoryEntry
+			show := func(e slipbox.HistoryEntry) error {
 				held := newer
 				newer = &e
 				if held == nil {
@@ -188,10 +188,10 @@ func (c *cli) history() *cobra.Command {
 }
 
 // version prints a version with what is new against the one before; nil: it is the first that is shown.
-func (s *screen) version(e wire.HistoryEntry, before *wire.Note) error {
+func (s *screen) version(e slipbox.HistoryEntry, before *slipbox.Note) error {
 	trigger := ""
 	if e.Trigger != nil {
-		trigger = "because of " + e.Trigger.String()
+		trigger = "because of " + *e.Trigger
 	}
 	if err := s.line("%s", s.bold(fmt.Sprintf("revision %d", e.Revision)+"  "+clean(e.Cause))); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (s *screen) version(e wire.HistoryEntry, before *wire.Note) error {
 	if e.Note == nil {
 		return s.text("  ", "deleted")
 	}
-	var old wire.Note
+	var old slipbox.Note
 	if before != nil {
 		old = *before
 	}
@@ -231,10 +231,10 @@ func (s *screen) version(e wire.HistoryEntry, before *wire.Note) error {
 	return nil
 }
 
-func links(n wire.Note) string {
+func links(n slipbox.Note) string {
 	list := make([]string, len(n.Links))
 	for i, l := range n.Links {
-		list[i] = l.Relation + " " + l.Target.String()
+		list[i] = l.Relation + " " + l.Target
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")

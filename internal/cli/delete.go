@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // headerSources names the notes that may still say what was deleted.
@@ -38,7 +38,7 @@ func (c *cli) remove() *cobra.Command {
 			if erase {
 				query.Set("erase", "true")
 			}
-			r := request{method: http.MethodDelete, path: path + "/notes/" + url.PathEscape(args[0]), query: query}
+			r := request{Method: http.MethodDelete, Path: path + "/notes/" + url.PathEscape(args[0]), Query: query}
 			raw, header, err := to.get(cmd.Context(), r, nil)
 			if err != nil {
 				return err
@@ -77,7 +77,7 @@ func (c *cli) removed(note string, report json.RawMessage, said []string) error 
 	if c.asJSON() {
 		return c.out.json(report)
 	}
-	var got wire.ErasureReport
+	var got slipbox.ErasureReport
 	if err := json.Unmarshal(report, &got); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // Exit codes, besides 0.
@@ -32,7 +32,7 @@ func (f failure) ExitCode() int { return f.code }
 
 // refusal is a problem document that the gateway answered.
 type refusal struct {
-	wire.Problem
+	slipbox.Problem
 
 	retryAfter string                 // seconds; "": not said
 	fix        string                 // in place of the usual one

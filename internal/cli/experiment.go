@@ -17,9 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
 	"github.com/slipboxhq/slipbox/internal/covered"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 const (
@@ -152,7 +152,7 @@ func (x *experiment) check(ctx context.Context) error {
 	var list struct {
 		Items []policyShape `json:"items"`
 	}
-	if _, _, err := x.to.get(ctx, request{method: http.MethodGet, path: "/v1/policies"}, &list); err != nil {
+	if _, _, err := x.to.get(ctx, request{Method: http.MethodGet, Path: "/v1/policies"}, &list); err != nil {
 		return err
 	}
 	for i := range x.variants {
@@ -269,7 +269,7 @@ func (x *experiment) open(ctx context.Context, name string) (err error) {
 			Policy string         `json:"policy"`
 			Config map[string]any `json:"policy_config"`
 		}
-		if _, _, err := x.to.get(ctx, request{method: http.MethodGet, path: x.base, query: x.query}, &base); err != nil {
+		if _, _, err := x.to.get(ctx, request{Method: http.MethodGet, Path: x.base, Query: x.query}, &base); err != nil {
 			return err
 		}
 		for i := range x.variants {
@@ -289,8 +289,8 @@ func (x *experiment) open(ctx context.Context, name string) (err error) {
 	if !x.keep {
 		ask["ttl_seconds"] = int64(experimentLife / time.Second)
 	}
-	r := request{method: http.MethodPost, path: collections, body: ask}
-	r.once(newKey())
+	r := request{Method: http.MethodPost, Path: collections, Body: ask}
+	once(&r, newKey())
 	_, _, err = x.to.get(ctx, r, nil)
 	return err
 }
@@ -298,17 +298,17 @@ func (x *experiment) open(ctx context.Context, name string) (err error) {
 // fork makes the fork of a variant.
 func (x *experiment) fork(ctx context.Context, v *variant, name string) (learned, error) {
 	l := learned{Name: v.name, Policy: v.policy, Config: v.config, Remarks: []string{}}
-	ask := wire.CloneRequest{Name: &name, Policy: &v.policy, PolicyConfig: v.config}
+	ask := slipbox.CloneRequest{Name: &name, Policy: &v.policy, PolicyConfig: v.config}
 	if !x.keep {
 		ask.TTLSeconds = new(int64(experimentLife / time.Second))
 	} else {
 		l.Collection = name
 	}
-	r := request{method: http.MethodPost, path: x.base + "/clone", query: x.query, body: ask}
-	r.once(newKey())
-	var got wire.Collection
+	r := request{Method: http.MethodPost, Path: x.base + "/clone", Query: x.query, Body: ask}
+	once(&r, newKey())
+	var got slipbox.Collection
 	_, _, err := x.to.get(ctx, r, &got)
-	l.id = got.ID.String()
+	l.id = got.ID
 	return l, err
 }
 
@@ -316,7 +316,7 @@ func (x *experiment) fork(ctx context.Context, v *variant, name string) (learned
 func (x *experiment) clear(ctx context.Context, made []string) error {
 	var errs []error
 	for _, path := range slices.Backward(made) {
-		_, _, err := x.to.get(ctx, request{method: http.MethodDelete, path: path}, nil)
+		_, _, err := x.to.get(ctx, request{Method: http.MethodDelete, Path: path}, nil)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -330,8 +330,8 @@ func (x *experiment) measure(ctx context.Context, l *learned) error {
 		return err
 	}
 	l.Seconds = time.Since(began).Seconds()
-	var have wire.Collection
-	if _, _, err := x.to.get(ctx, request{method: http.MethodGet, path: collections + "/" + l.id}, &have); err != nil {
+	var have slipbox.Collection
+	if _, _, err := x.to.get(ctx, request{Method: http.MethodGet, Path: collections + "/" + l.id}, &have); err != nil {
 		return err
 	}
 	if n := have.Counts; n != nil {
@@ -349,9 +349,9 @@ func (x *experiment) learn(ctx context.Context, l *learned) (map[string]int, err
 		for end < len(turns) && turns[end].Role == assistantRole && end-at < 2*turnsAtOnce {
 			end++ // an answer is sent with what it answers
 		}
-		var got wire.MessagesAccepted
-		r := request{method: http.MethodPost, path: collections + "/" + l.id + "/messages", body: map[string]any{"messages": turns[at:end], "on_duplicate": "keep"}}
-		r.once(newKey())
+		var got slipbox.MessagesAccepted
+		r := request{Method: http.MethodPost, Path: collections + "/" + l.id + "/messages", Body: map[string]any{"messages": turns[at:end], "on_duplicate": "keep"}}
+		once(&r, newKey())
 		_, _, err := x.to.get(ctx, r, &got)
 		if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusUnprocessableEntity && at == 0 && len(l.Remarks) == 0 && x.talk.users() > 1 {
 			// The policy serves one person.
@@ -366,7 +366,7 @@ func (x *experiment) learn(ctx context.Context, l *learned) (map[string]int, err
 			return nil, fmt.Errorf("%d turns became %d messages", end-at, len(got.Messages))
 		}
 		for i, m := range got.Messages {
-			turnOf[m.ID.String()] = at + i
+			turnOf[m.ID] = at + i
 		}
 		at = end
 		if err := x.settle(ctx, l, fmt.Sprintf("%s: %d of %d turns", l.Name, at, len(turns))); err != nil {
@@ -374,10 +374,10 @@ func (x *experiment) learn(ctx context.Context, l *learned) (map[string]int, err
 		}
 	}
 	query := url.Values{"collection": {l.id}}
-	for _, state := range []wire.JobState{wire.JobStateFailed, wire.JobStateDead} {
+	for _, state := range []slipbox.JobState{slipbox.JobStateFailed, slipbox.JobStateDead} {
 		query.Set("state", string(state))
 		query.Del("cursor")
-		if _, err := pages(ctx, x.to, "/v1/jobs", query, 1_000, func(wire.Job) error { l.FailedJobs++; return nil }); err != nil {
+		if _, err := pages(ctx, x.to, "/v1/jobs", query, 1_000, func(slipbox.Job) error { l.FailedJobs++; return nil }); err != nil {
 			return nil, err
 		}
 	}
@@ -392,12 +392,12 @@ func (x *experiment) settle(ctx context.Context, l *learned, status string) erro
 	for wait := firstLook; ; wait = min(2*wait, longestLook) {
 		open, trouble := 0, ""
 		// A job that runs may enqueue another one, so what is queued is looked at before and after.
-		for _, state := range []wire.JobState{wire.JobStateQueued, wire.JobStateRunning, wire.JobStateQueued} {
+		for _, state := range []slipbox.JobState{slipbox.JobStateQueued, slipbox.JobStateRunning, slipbox.JobStateQueued} {
 			var page struct {
-				Items []wire.Job `json:"items"`
+				Items []slipbox.Job `json:"items"`
 			}
 			query := url.Values{"collection": {l.id}, "state": {string(state)}, "limit": {"1"}}
-			if _, _, err := x.to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs", query: query}, &page); err != nil {
+			if _, _, err := x.to.get(ctx, request{Method: http.MethodGet, Path: "/v1/jobs", Query: query}, &page); err != nil {
 				return err
 			}
 			for i := range page.Items {
@@ -423,10 +423,10 @@ func (x *experiment) ask(ctx context.Context, l *learned, turnOf map[string]int)
 	sources := map[string][]string{}
 	for i, q := range x.talk.questions {
 		x.errs.statusf("%s: question %d of %d", l.Name, i+1, len(x.talk.questions))
-		var got wire.ContextAnswer
+		var got slipbox.ContextAnswer
 		r := request{
-			method: http.MethodPost, path: collections + "/" + l.id + "/context", repeatable: true,
-			body: wire.ContextRequest{Query: &q.Text, TokenBudget: &x.budget},
+			Method: http.MethodPost, Path: collections + "/" + l.id + "/context", Repeatable: true,
+			Body: slipbox.ContextRequest{Query: &q.Text, TokenBudget: &x.budget},
 		}
 		if _, _, err := x.to.get(ctx, r, &got); err != nil {
 			return err
@@ -437,7 +437,7 @@ func (x *experiment) ask(ctx context.Context, l *learned, turnOf map[string]int)
 		}
 		shown := map[int]bool{}
 		for _, cited := range got.Citations {
-			turns, err := covered.Turns(cited.Note.String(), func(note string) (int, bool) {
+			turns, err := covered.Turns(cited.Note, func(note string) (int, bool) {
 				t, ok := turnOf[note]
 				return t, ok
 			}, func(note string) ([]string, error) { return x.sourcesOf(ctx, l, sources, note) })
@@ -479,7 +479,7 @@ func (x *experiment) sourcesOf(ctx context.Context, l *learned, known map[string
 			Sources []string `json:"sources"`
 		} `json:"provenance"`
 	}
-	_, _, err := x.to.get(ctx, request{method: http.MethodGet, path: collections + "/" + l.id + "/notes/" + url.PathEscape(note)}, &n)
+	_, _, err := x.to.get(ctx, request{Method: http.MethodGet, Path: collections + "/" + l.id + "/notes/" + url.PathEscape(note)}, &n)
 	if refused, ok := errors.AsType[*refusal](err); err != nil && (!ok || refused.Status != http.StatusNotFound) {
 		return nil, err
 	}

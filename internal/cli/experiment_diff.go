@@ -9,9 +9,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/google/uuid"
-
-	"github.com/slipboxhq/slipbox/internal/api/wire"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // mostDifferences bounds what is read of the diff of two variants.
@@ -19,28 +17,28 @@ const mostDifferences = 20_000
 
 // difference is what one variant knows otherwise than the first.
 type difference struct {
-	Variant string            `json:"variant"`
-	Against string            `json:"against"`
-	Same    int               `json:"same"` // notes that say the same in both
-	Notes   []noteChange      `json:"notes"`
-	Links   []wire.LinkChange `json:"links"`
-	More    bool              `json:"more"` // there is more than was read
+	Variant string               `json:"variant"`
+	Against string               `json:"against"`
+	Same    int                  `json:"same"` // notes that say the same in both
+	Notes   []noteChange         `json:"notes"`
+	Links   []slipbox.LinkChange `json:"links"`
+	More    bool                 `json:"more"` // there is more than was read
 }
 
 // compare reads the diff of two forks. Both have learned the same turns, each under ids of its own, so a note that says the same in
 // both is one note, and a link between such notes is one link.
 func (x *experiment) compare(ctx context.Context, first, other *learned) (difference, error) {
-	d := difference{Variant: other.Name, Against: first.Name, Notes: []noteChange{}, Links: []wire.LinkChange{}}
+	d := difference{Variant: other.Name, Against: first.Name, Notes: []noteChange{}, Links: []slipbox.LinkChange{}}
 	query := url.Values{"against": {first.id}, "limit": {"200"}}
 	var notes []noteChange
-	var links []wire.LinkChange
+	var links []slipbox.LinkChange
 	for {
 		var page struct {
-			Items  []noteChange      `json:"items"`
-			Links  []wire.LinkChange `json:"links"`
-			Cursor string            `json:"next_cursor"`
+			Items  []noteChange         `json:"items"`
+			Links  []slipbox.LinkChange `json:"links"`
+			Cursor string               `json:"next_cursor"`
 		}
-		if _, _, err := x.to.get(ctx, request{method: http.MethodGet, path: collections + "/" + other.id + "/diff", query: query}, &page); err != nil {
+		if _, _, err := x.to.get(ctx, request{Method: http.MethodGet, Path: collections + "/" + other.id + "/diff", Query: query}, &page); err != nil {
 			return d, err
 		}
 		notes, links = append(notes, page.Items...), append(links, page.Links...)
@@ -104,23 +102,23 @@ func fieldsThatDiffer(a, b map[string]any) (out []string) {
 }
 
 // pairLinks keeps the links that only one of the variants has.
-func (d *difference) pairLinks(links []wire.LinkChange, pairs map[string]string) {
+func (d *difference) pairLinks(links []slipbox.LinkChange, pairs map[string]string) {
 	type key struct{ source, target, relation string }
-	end := func(id uuid.UUID) string { return cmp.Or(pairs[id.String()], id.String()) }
-	of := func(l *wire.LinkChange) key { return key{end(l.Source), end(l.Target), l.Relation} }
+	end := func(id string) string { return cmp.Or(pairs[id], id) }
+	of := func(l *slipbox.LinkChange) key { return key{end(l.Source), end(l.Target), l.Relation} }
 	removed := map[key]int{}
 	for i := range links {
-		if l := &links[i]; l.Change == wire.ChangeKindRemoved {
+		if l := &links[i]; l.Change == slipbox.ChangeKindRemoved {
 			removed[of(l)]++
 		}
 	}
 	both := map[key]int{}
 	for i := range links {
 		l := &links[i]
-		if l.Change == wire.ChangeKindRemoved {
+		if l.Change == slipbox.ChangeKindRemoved {
 			continue
 		}
-		if l.Change == wire.ChangeKindAdded && removed[of(l)] > 0 {
+		if l.Change == slipbox.ChangeKindAdded && removed[of(l)] > 0 {
 			removed[of(l)]--
 			both[of(l)]++
 			continue
@@ -129,7 +127,7 @@ func (d *difference) pairLinks(links []wire.LinkChange, pairs map[string]string)
 	}
 	for i := range links {
 		l := &links[i]
-		if l.Change != wire.ChangeKindRemoved {
+		if l.Change != slipbox.ChangeKindRemoved {
 			continue
 		}
 		if both[of(l)] > 0 {

@@ -48,7 +48,7 @@ func (c *cli) export() *cobra.Command {
 			if file == "" && c.out.terminal {
 				return errors.New("name a FILE, or pipe the output into a program")
 			}
-			r := request{method: http.MethodGet, path: path + "/export", query: query}
+			r := request{Method: http.MethodGet, Path: path + "/export", Query: query}
 			if file == "" {
 				return c.fetch(cmd.Context(), to, r, c.out.w)
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // feed is a reader of the changes of a collection.
@@ -67,7 +67,7 @@ func (f *feed) list(ctx context.Context) error {
 		}
 		f.query.Set("after", strconv.FormatInt(f.after, 10))
 		f.query.Set("limit", "200")
-		if _, _, err := f.to.get(ctx, request{method: http.MethodGet, path: f.path, query: f.query}, &page); err != nil {
+		if _, _, err := f.to.get(ctx, request{Method: http.MethodGet, Path: f.path, Query: f.query}, &page); err != nil {
 			return err
 		}
 		for _, raw := range page.Items {
@@ -90,17 +90,17 @@ func (f *feed) follow(ctx context.Context) error {
 	f.to.patience = restartTime
 	for broken := 1; ; broken++ {
 		f.query.Set("after", strconv.FormatInt(f.after, 10))
-		n, err := f.to.stream(ctx, request{method: http.MethodGet, path: f.path, query: f.query}, func(e event) error {
-			if e.name != "change" {
+		n, err := f.to.stream(ctx, request{Method: http.MethodGet, Path: f.path, Query: f.query}, func(e slipbox.ServerEvent) error {
+			if e.Name != "change" {
 				return nil
 			}
-			return f.show(e.data)
+			return f.show(e.Data)
 		})
 		if n > 0 {
 			broken = 1
 		}
 		if err != nil {
-			if _, again := pause(err, broken, true); !again || broken >= tries {
+			if !temporary(err) || broken >= tries {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (f *feed) follow(ctx context.Context) error {
 
 // show prints a change, once.
 func (f *feed) show(raw json.RawMessage) error {
-	var ch wire.Change
+	var ch slipbox.Change
 	if err := json.Unmarshal(raw, &ch); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (c *cli) listWebhooks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the webhooks", Args: command.NoArgs,
 		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
-			return listed(cmd, c, to, webhooks, url.Values{}, limit, "no webhooks", func(w wire.Webhook) error { return c.out.webhook(&w) })
+			return listed(cmd, c, to, webhooks, url.Values{}, limit, "no webhooks", func(w slipbox.Webhook) error { return c.out.webhook(&w) })
 		}),
 	}
 	limitFlag(cmd, &limit, "webhooks")
@@ -172,14 +172,14 @@ func (c *cli) createWebhook() *cobra.Command {
 		Example: "  slipbox webhook create https://example.com/hook --event note.added -c demo",
 		Args:    command.OneArg("an address"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			ask := wire.WebhookInput{URL: args[0]}
+			ask := slipbox.WebhookInput{URL: args[0]}
 			if c.collection != "" {
 				ask.Collection = &c.collection
 			}
 			for _, e := range events {
-				ask.Events = append(ask.Events, wire.WebhookEvent(e))
+				ask.Events = append(ask.Events, slipbox.WebhookEvent(e))
 			}
-			return c.changeWebhook(cmd.Context(), to, request{method: http.MethodPost, path: webhooks, body: ask})
+			return c.changeWebhook(cmd.Context(), to, request{Method: http.MethodPost, Path: webhooks, Body: ask})
 		}),
 	}
 	cmd.Flags().StringSliceVar(&events, "event", nil, "only this `event`, such as note.added; may be repeated")
@@ -190,7 +190,7 @@ func (c *cli) rotateWebhook() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate WEBHOOK", Short: "Make a new secret; calls are signed with both for a day", Args: command.OneArg("the id of a webhook"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			r := request{method: http.MethodPatch, path: webhooks + "/" + url.PathEscape(args[0]), body: wire.WebhookPatch{RotateSecret: new(true)}}
+			r := request{Method: http.MethodPatch, Path: webhooks + "/" + url.PathEscape(args[0]), Body: slipbox.WebhookPatch{RotateSecret: new(true)}}
 			return c.changeWebhook(cmd.Context(), to, r)
 		}),
 	}
@@ -198,8 +198,8 @@ func (c *cli) rotateWebhook() *cobra.Command {
 
 // changeWebhook sends a request whose answer has a secret.
 func (c *cli) changeWebhook(ctx context.Context, to *client, r request) error {
-	to.tries = 1 // the secret of a lost answer is lost
-	var got wire.Webhook
+	to.noRetry = true // the secret of a lost answer is lost
+	var got slipbox.Webhook
 	raw, _, err := to.get(ctx, r, &got)
 	if err != nil {
 		return err
@@ -213,15 +213,15 @@ func (c *cli) changeWebhook(ctx context.Context, to *client, r request) error {
 	return c.out.line("  secret: %s", clean(text(got.Secret)))
 }
 
-func (s *screen) webhook(w *wire.Webhook) error {
+func (s *screen) webhook(w *slipbox.Webhook) error {
 	if err := s.text("", w.URL); err != nil {
 		return err
 	}
 	of := "all collections"
 	if w.Collection != nil {
-		of = "collection " + w.Collection.String()
+		of = "collection " + *w.Collection
 	}
-	values := []string{w.ID.String(), of}
+	values := []string{w.ID, of}
 	for _, e := range w.Events {
 		values = append(values, string(e))
 	}
@@ -232,7 +232,7 @@ func (c *cli) deleteWebhook() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete WEBHOOK", Short: "Delete a webhook", Args: command.OneArg("the id of a webhook"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			_, _, err := to.get(cmd.Context(), request{method: http.MethodDelete, path: webhooks + "/" + url.PathEscape(args[0])}, nil)
+			_, _, err := to.get(cmd.Context(), request{Method: http.MethodDelete, Path: webhooks + "/" + url.PathEscape(args[0])}, nil)
 			if err != nil {
 				return err
 			}
@@ -259,7 +259,7 @@ func (c *cli) deliveries() *cobra.Command {
 	return cmd
 }
 
-func (s *screen) delivery(d wire.Delivery) error {
+func (s *screen) delivery(d slipbox.Delivery) error {
 	if err := s.line("%s", s.bold(fmt.Sprintf("%s  %s", d.State, clean(d.Event)))); err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (s *screen) delivery(d wire.Delivery) error {
 	if d.Status != nil {
 		status = fmt.Sprintf("status %d", *d.Status)
 	}
-	return s.details(2, d.ID.String(), fmt.Sprintf("revision %d", d.Revision), count(d.Attempts, "try", "tries"), status, text(d.Error), when(&d.UpdatedAt))
+	return s.details(2, d.ID, fmt.Sprintf("revision %d", d.Revision), count(d.Attempts, "try", "tries"), status, text(d.Error), when(&d.UpdatedAt))
 }
 
 func (c *cli) retryDelivery() *cobra.Command {
@@ -280,8 +280,8 @@ func (c *cli) retryDelivery() *cobra.Command {
 			return command.UsageError(cmd, errors.New("name a webhook and one of its deliveries by their ids"))
 		},
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			r := request{method: http.MethodPost, path: webhooks + "/" + url.PathEscape(args[0]) + "/deliveries/" + args[1] + "/retry"}
-			var got wire.Delivery
+			r := request{Method: http.MethodPost, Path: webhooks + "/" + url.PathEscape(args[0]) + "/deliveries/" + args[1] + "/retry"}
+			var got slipbox.Delivery
 			raw, _, err := to.get(cmd.Context(), r, &got)
 			if err != nil {
 				return err

@@ -16,8 +16,8 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // noteChange is a note of a diff, with its versions as the API shows them.
@@ -72,13 +72,13 @@ func (c *cli) diff() *cobra.Command {
 func (c *cli) differs(cmd *cobra.Command, to *client, path string, query url.Values, limit int) error {
 	for shown := 0; ; {
 		var page struct {
-			From, To wire.ViewRef
+			From, To slipbox.ViewRef
 			Items    []noteChange
-			Links    []wire.LinkChange
+			Links    []slipbox.LinkChange
 			Cursor   string `json:"next_cursor"`
 		}
 		query.Set("limit", strconv.Itoa(min(limit-shown, 200)))
-		raw, _, err := to.get(cmd.Context(), request{method: http.MethodGet, path: path + "/diff", query: query}, &page)
+		raw, _, err := to.get(cmd.Context(), request{Method: http.MethodGet, Path: path + "/diff", Query: query}, &page)
 		if err != nil {
 			return err
 		}
@@ -105,12 +105,14 @@ func (c *cli) differs(cmd *cobra.Command, to *client, path string, query url.Val
 	}
 }
 
-func side(v wire.ViewRef) string { return fmt.Sprintf("%s at revision %d", v.Collection, v.Revision) }
+func side(v slipbox.ViewRef) string {
+	return fmt.Sprintf("%s at revision %d", v.Collection, v.Revision)
+}
 
 // marks are what a change of a note or link is shown by.
 var marks = map[string]string{"added": "+ ", "removed": "- ", "changed": "~ "}
 
-func (s *screen) differences(notes []noteChange, links []wire.LinkChange) error {
+func (s *screen) differences(notes []noteChange, links []slipbox.LinkChange) error {
 	for _, n := range notes {
 		if err := s.difference(n); err != nil {
 			return err
@@ -125,7 +127,7 @@ func (s *screen) differences(notes []noteChange, links []wire.LinkChange) error 
 }
 
 // link prints a change of a link, in one line: ids are not broken.
-func (s *screen) link(indent string, l *wire.LinkChange) error {
+func (s *screen) link(indent string, l *slipbox.LinkChange) error {
 	return s.line("%s%slink %s %s %s", indent, marks[string(l.Change)], l.Source, clean(l.Relation), l.Target)
 }
 
@@ -202,7 +204,7 @@ func plain(v any) string {
 }
 
 func (c *cli) merge() *cobra.Command {
-	var ask wire.MergeRequest
+	var ask slipbox.MergeRequest
 	var strategy string
 	var notes, kinds []string
 	var confidence, approve float64
@@ -227,11 +229,11 @@ func (c *cli) merge() *cobra.Command {
 				return err
 			}
 			for _, k := range kinds {
-				ask.Kinds = append(ask.Kinds, wire.Kind(k))
+				ask.Kinds = append(ask.Kinds, slipbox.Kind(k))
 			}
 			given := cmd.Flags().Changed
 			if given("strategy") {
-				ask.Strategy = new(wire.MergeRequestStrategy(strategy))
+				ask.Strategy = new(slipbox.MergeRequestStrategy(strategy))
 			}
 			if given("min-confidence") {
 				ask.MinConfidence = &confidence
@@ -243,8 +245,8 @@ func (c *cli) merge() *cobra.Command {
 				ask.ApproveFrom = &approve
 			}
 			ask.DryRun, ask.Review = &dry, &review
-			var got wire.MergeResult
-			r := request{method: http.MethodPost, path: path + "/merge", query: query, body: ask, repeatable: !review}
+			var got slipbox.MergeResult
+			r := request{Method: http.MethodPost, Path: path + "/merge", Query: query, Body: ask, Repeatable: !review}
 			raw, _, err := to.get(cmd.Context(), r, &got)
 			if refused, ok := errors.AsType[*refusal](err); ok && len(refused.Conflicts) > 0 {
 				refused.fix = "--strategy ours or theirs decides, --note merges some notes"
@@ -257,7 +259,7 @@ func (c *cli) merge() *cobra.Command {
 				return c.out.json(raw)
 			}
 			if got.Job != nil { // a large merge
-				return c.follow(cmd.Context(), to, got.Job.ID.String(), "")
+				return c.follow(cmd.Context(), to, got.Job.ID, "")
 			}
 			return c.merged(&got, dry)
 		}),
@@ -275,20 +277,19 @@ func (c *cli) merge() *cobra.Command {
 }
 
 // ids parses the ids of notes.
-func ids(list []string) ([]uuid.UUID, error) {
-	var out []uuid.UUID
+func ids(list []string) (out []string, err error) {
 	for _, text := range list {
 		id, err := uuid.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("--note %q is no id of a note; `slipbox diff` prints them", text)
 		}
-		out = append(out, id)
+		out = append(out, id.String())
 	}
 	return out, nil
 }
 
 // merged says what a merge has done, or would do.
-func (c *cli) merged(m *wire.MergeResult, dry bool) error {
+func (c *cli) merged(m *slipbox.MergeResult, dry bool) error {
 	if err := c.out.conflicts(m.Conflicts); err != nil {
 		return err
 	}
@@ -308,15 +309,15 @@ func (c *cli) merged(m *wire.MergeResult, dry bool) error {
 		if err := c.out.line("%s in review", count(len(m.Review.Changes), "note is", "notes are")); err != nil {
 			return err
 		}
-		id := m.Review.ID.String()
+		id := m.Review.ID
 		return c.out.details(0, "review "+id, "slipbox review show "+id, "slipbox review approve "+id)
 	}
 	return c.out.details(0, "revision "+strconv.FormatInt(m.Revision, 10))
 }
 
-func (s *screen) conflicts(list []wire.MergeConflict) error {
+func (s *screen) conflicts(list []slipbox.MergeConflict) error {
 	for _, x := range list {
-		if err := s.line("%s", s.bold("conflict "+x.Note.String()+"  "+clean(x.Field))); err != nil {
+		if err := s.line("%s", s.bold("conflict "+x.Note+"  "+clean(x.Field))); err != nil {
 			return err
 		}
 		for _, side := range []struct {
@@ -345,7 +346,7 @@ func (c *cli) rollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var ask wire.RollbackRequest
+			var ask slipbox.RollbackRequest
 			if n, err := strconv.ParseInt(args[0], 10, 64); err == nil {
 				ask.Revision = &n
 			} else if at, err := time.Parse(time.RFC3339, args[0]); err == nil {
@@ -353,15 +354,15 @@ func (c *cli) rollback() *cobra.Command {
 			} else {
 				ask.Snapshot = &args[0]
 			}
-			var got wire.RollbackResult
-			raw, _, err := to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/rollback", query: query, body: ask}, &got)
+			var got slipbox.RollbackResult
+			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodPost, Path: path + "/rollback", Query: query, Body: ask}, &got)
 			switch {
 			case err != nil:
 				return err
 			case c.asJSON():
 				return c.out.json(raw)
 			case got.Job != nil: // a large rollback
-				return c.follow(cmd.Context(), to, got.Job.ID.String(), "")
+				return c.follow(cmd.Context(), to, got.Job.ID, "")
 			case got.Changed == 0:
 				return c.errs.line("the collection shows that already")
 			}
@@ -381,8 +382,8 @@ func (c *cli) snapshot() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var got wire.SnapshotList
-			raw, _, err := to.get(cmd.Context(), request{method: http.MethodGet, path: path + "/snapshots", query: query}, &got)
+			var got slipbox.SnapshotList
+			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodGet, Path: path + "/snapshots", Query: query}, &got)
 			switch {
 			case err != nil:
 				return err
@@ -406,7 +407,7 @@ func (c *cli) snapshot() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, _, err = to.get(cmd.Context(), request{method: http.MethodDelete, path: path + "/snapshots/" + url.PathEscape(args[0]), query: query}, nil)
+			_, _, err = to.get(cmd.Context(), request{Method: http.MethodDelete, Path: path + "/snapshots/" + url.PathEscape(args[0]), Query: query}, nil)
 			if err != nil {
 				return err
 			}
@@ -426,12 +427,12 @@ func (c *cli) createSnapshot() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask := wire.SnapshotRequest{Name: args[0]}
+			ask := slipbox.SnapshotRequest{Name: args[0]}
 			if at != "" {
 				ask.Revision = new(any(at))
 			}
-			var got wire.Snapshot
-			raw, _, err := to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/snapshots", query: query, body: ask}, &got)
+			var got slipbox.Snapshot
+			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodPost, Path: path + "/snapshots", Query: query, Body: ask}, &got)
 			if err != nil {
 				return err
 			}
@@ -445,7 +446,7 @@ func (c *cli) createSnapshot() *cobra.Command {
 	return cmd
 }
 
-func (s *screen) snapshot(n *wire.Snapshot) error {
+func (s *screen) snapshot(n *slipbox.Snapshot) error {
 	if err := s.text("", n.Name); err != nil {
 		return err
 	}
@@ -467,8 +468,8 @@ func (c *cli) blame() *cobra.Command {
 			if asOf != "" {
 				query.Set("as_of", asOf)
 			}
-			var got wire.Blame
-			r := request{method: http.MethodGet, path: path + "/notes/" + url.PathEscape(args[0]) + "/blame", query: query}
+			var got slipbox.Blame
+			r := request{Method: http.MethodGet, Path: path + "/notes/" + url.PathEscape(args[0]) + "/blame", Query: query}
 			raw, _, err := to.get(cmd.Context(), r, &got)
 			if err != nil {
 				return err
@@ -488,13 +489,13 @@ func (c *cli) blame() *cobra.Command {
 	return cmd
 }
 
-func (s *screen) origin(field string, o wire.FieldOrigin) error {
+func (s *screen) origin(field string, o slipbox.FieldOrigin) error {
 	if err := s.line("%s", s.bold(clean(field))); err != nil {
 		return err
 	}
 	job := ""
 	if o.Job != nil {
-		job = "job " + o.Job.String()
+		job = "job " + *o.Job
 	}
 	agent := ""
 	if o.Agent != nil {

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 const (
@@ -70,7 +70,7 @@ func (i *importing) homeOf(ctx context.Context) (h home, err error) {
 		Policy string         `json:"policy"`
 		Config map[string]any `json:"policy_config"`
 	}
-	_, _, err = i.to.get(ctx, request{method: http.MethodGet, path: i.path, query: i.ids}, &c)
+	_, _, err = i.to.get(ctx, request{Method: http.MethodGet, Path: i.path, Query: i.ids}, &c)
 	if r, ok := errors.AsType[*refusal](err); ok && r.missesCollection() {
 		if i.policy == "" {
 			i.suggest(ctx, i.to, r)
@@ -88,7 +88,7 @@ func (i *importing) homeOf(ctx context.Context) (h home, err error) {
 			Defaults  map[string]any `json:"defaults"`
 		} `json:"items"`
 	}
-	if _, _, err := i.to.get(ctx, request{method: http.MethodGet, path: "/v1/policies"}, &list); err != nil {
+	if _, _, err := i.to.get(ctx, request{Method: http.MethodGet, Path: "/v1/policies"}, &list); err != nil {
 		return h, err
 	}
 	h.policy = c.Policy
@@ -183,11 +183,11 @@ func (i *importing) document(ctx context.Context, s *transfer.Source, name, rout
 		Profiles  int `json:"profiles"`
 		Known     int `json:"known"`
 
-		Skipped []wire.NotCarried `json:"skipped"`
-		Left    []wire.NotCarried `json:"not_carried"`
-		Job     *wire.JobRef      `json:"job"`
+		Skipped []slipbox.NotCarried `json:"skipped"`
+		Left    []slipbox.NotCarried `json:"not_carried"`
+		Job     *slipbox.JobRef      `json:"job"`
 	}
-	r := request{method: http.MethodPost, path: i.path + route, query: i.ids, body: json.RawMessage(raw), repeatable: true}
+	r := request{Method: http.MethodPost, Path: i.path + route, Query: i.ids, Body: json.RawMessage(raw), Repeatable: true}
 	err = i.create(ctx, i.to, i.policy, func() error {
 		_, header, err := i.to.get(ctx, r, &got)
 		i.redacted(header)
@@ -205,7 +205,7 @@ func (i *importing) document(ctx context.Context, s *transfer.Source, name, rout
 		return nil
 	}
 	send := &sending{importing: i, name: name}
-	return send.finish(ctx, got.Job.ID.String())
+	return send.finish(ctx, got.Job.ID)
 }
 
 // plainly returns an error of a source as people read it.
@@ -343,14 +343,15 @@ func (s *sending) flush(ctx context.Context) error {
 	if s.held == 0 {
 		return nil
 	}
-	r := request{method: http.MethodPost, path: s.path + "/import", query: s.ids, media: "application/x-ndjson", repeatable: true}
+	r := request{Method: http.MethodPost, Path: s.path + "/import", Query: s.ids, Header: ndjson(), Repeatable: true}
 	if s.file != nil {
-		r.file = s.file.Name()
+		name := s.file.Name()
+		r.Body = func() (io.Reader, error) { return os.Open(name) }
 	} else {
-		r.body = bytes.Clone(s.body.Bytes())
+		r.Body = bytes.Clone(s.body.Bytes())
 	}
 	s.body.Reset()
-	var accepted wire.JobAccepted
+	var accepted slipbox.JobAccepted
 	err := s.create(ctx, s.to, s.policy, func() error {
 		_, header, err := s.to.get(ctx, r, &accepted)
 		s.redacted(header)
@@ -359,20 +360,20 @@ func (s *sending) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.finish(ctx, accepted.Job.ID.String())
+	return s.finish(ctx, accepted.Job.ID)
 }
 
 // finish waits for the job of an import, and counts what it did.
 func (s *sending) finish(ctx context.Context, id string) error {
 	done := s.sent
-	job, err := s.await(ctx, s.to, id, func(p *wire.Progress) { s.progress(done + int(p.Done)) })
+	job, err := s.await(ctx, s.to, id, func(p *slipbox.Progress) { s.progress(done + int(p.Done)) })
 	if err != nil {
 		return err
 	}
 	s.sent += s.held
 	s.held = 0
 	s.progress(s.sent)
-	return s.results(ctx, s.to, job, func(line *wire.BulkResult) {
+	return s.results(ctx, s.to, job, func(line *slipbox.BulkResult) {
 		switch {
 		case line.Error != nil && line.Error.Code == string(fault.Exists):
 			s.report.Differ++
@@ -403,14 +404,14 @@ func (s *sending) progress(done int) {
 }
 
 // await waits for the job of an import.
-func (c *cli) await(ctx context.Context, to *client, id string, progress func(*wire.Progress)) (wire.Job, error) {
+func (c *cli) await(ctx context.Context, to *client, id string, progress func(*slipbox.Progress)) (slipbox.Job, error) {
 	for wait := firstLook; ; wait = min(2*wait, longestLook) {
-		var job wire.Job
-		if _, _, err := to.get(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id)}, &job); err != nil {
+		var job slipbox.Job
+		if _, _, err := to.get(ctx, request{Method: http.MethodGet, Path: "/v1/jobs/" + url.PathEscape(id)}, &job); err != nil {
 			return job, err
 		}
 		switch {
-		case job.State == wire.JobStateDone:
+		case job.State == slipbox.JobStateDone:
 			return job, nil
 		case ended(job.State):
 			reason := "it was " + string(job.State)
@@ -429,8 +430,8 @@ func (c *cli) await(ctx context.Context, to *client, id string, progress func(*w
 }
 
 // results calls each for the lines of an import.
-func (c *cli) results(ctx context.Context, to *client, job wire.Job, each func(*wire.BulkResult)) error {
-	resp, err := to.do(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + job.ID.String() + "/results"})
+func (c *cli) results(ctx context.Context, to *client, job slipbox.Job, each func(*slipbox.BulkResult)) error {
+	resp, err := to.do(ctx, request{Method: http.MethodGet, Path: "/v1/jobs/" + job.ID + "/results"})
 	if err != nil {
 		return err
 	}
@@ -438,7 +439,7 @@ func (c *cli) results(ctx context.Context, to *client, job wire.Job, each func(*
 	rows := bufio.NewScanner(resp.Body)
 	rows.Buffer(nil, maxEvent)
 	for rows.Scan() {
-		var line wire.BulkResult
+		var line slipbox.BulkResult
 		if err := json.Unmarshal(rows.Bytes(), &line); err == nil && line.Line >= 1 { // the summary has no line
 			each(&line)
 		}

@@ -24,11 +24,11 @@ import (
 	"github.com/oapi-codegen/nullable"
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 const (
@@ -323,10 +323,10 @@ func (h *hooking) remind(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to.tries = 1
+	to.noRetry = true
 	asked, budget := clip.Runes(in.Prompt, recallQuery), recallTokens
-	var got wire.ContextAnswer
-	r := request{method: http.MethodPost, path: path + "/context", query: query, body: wire.ContextRequest{Query: &asked, TokenBudget: &budget}, repeatable: true}
+	var got slipbox.ContextAnswer
+	r := request{Method: http.MethodPost, Path: path + "/context", Query: query, Body: slipbox.ContextRequest{Query: &asked, TokenBudget: &budget}, Repeatable: true}
 	if _, _, err := to.get(ctx, r, &got); err != nil {
 		return err
 	}
@@ -510,22 +510,22 @@ func (h *hooking) store(ctx context.Context, in hookInput) error {
 	if len(said) == 0 {
 		return errors.New("the turn has no text of its own")
 	}
-	r := request{method: http.MethodPost, path: path + "/messages", query: query, body: wire.MessagesInput{Messages: said}}
-	r.once(digest(h.of.name, in.Session, in.Of.ID, in.Of.Prompt, in.Reply))
-	r.header.Set(headerCreate, h.policy)
+	r := request{Method: http.MethodPost, Path: path + "/messages", Query: query, Body: slipbox.MessagesInput{Messages: said}}
+	once(&r, digest(h.of.name, in.Session, in.Of.ID, in.Of.Prompt, in.Reply))
+	r.Header.Set(headerCreate, h.policy)
 	_, _, err = to.get(ctx, r, nil)
 	return err
 }
 
 // messages returns the messages of a turn. Their ids are the same whenever the turn is stored.
-func (h *hooking) messages(in hookInput) []wire.MessageInput {
+func (h *hooking) messages(in hookInput) []slipbox.MessageInput {
 	t := in.Of
-	var list []wire.MessageInput
+	var list []slipbox.MessageInput
 	for _, m := range []struct {
-		role wire.MessageRole
+		role slipbox.MessageRole
 		text string
-	}{{wire.MessageRoleUser, t.Prompt}, {wire.MessageRoleAssistant, in.Reply}} {
-		said := unsaid.Mark(recalled.Strip(m.text), m.role == wire.MessageRoleAssistant) // before it is cut
+	}{{slipbox.MessageRoleUser, t.Prompt}, {slipbox.MessageRoleAssistant, in.Reply}} {
+		said := unsaid.Mark(recalled.Strip(m.text), m.role == slipbox.MessageRoleAssistant) // before it is cut
 		text := clip.Bytes(strings.ToValidUTF8(said, "\uFFFD"), maxMessage)
 		if text == "" {
 			continue
@@ -533,8 +533,8 @@ func (h *hooking) messages(in hookInput) []wire.MessageInput {
 		content, session := nullable.NewNullableWithValue[any](text), any(cmp.Or(clip.Runes(in.Session, maxSession), "unknown"))
 		id := h.of.name + "/" + digest(in.Session, t.ID, string(m.role), text)
 		role, again := m.role, t.Recalled
-		message := wire.MessageInput{ID: &id, Role: &role, Content: content, Session: &session}
-		if role == wire.MessageRoleAssistant && again {
+		message := slipbox.MessageInput{ID: &id, Role: &role, Content: content, Session: &session}
+		if role == slipbox.MessageRoleAssistant && again {
 			message.Recalled = &again
 		}
 		list = append(list, message)

@@ -19,10 +19,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	"github.com/slipboxhq/slipbox/internal/wording"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 const (
@@ -158,8 +158,8 @@ type part struct {
 }
 
 // attributes returns those of the note of a part.
-func (p part) attributes() wire.Attributes {
-	out := wire.Attributes(maps.Clone(p.said))
+func (p part) attributes() slipbox.Attributes {
+	out := slipbox.Attributes(maps.Clone(p.said))
 	out[transfer.AttrImport] = origin{File: p.place, Text: digest(p.Content)}
 	return out
 }
@@ -333,7 +333,7 @@ func (i *importing) add(ctx context.Context, f file) error {
 // send sends a part as a new note, or holds it until there are more.
 func (i *importing) send(ctx context.Context, p part) error {
 	attributes := p.attributes()
-	note := wire.BulkNote{Content: p.Content, OccurredAt: &p.at, Attributes: &attributes, Tags: p.Tags}
+	note := slipbox.BulkNote{Content: p.Content, OccurredAt: &p.at, Attributes: &attributes, Tags: p.Tags}
 	if i.plain {
 		infer := false
 		note.Infer = &infer
@@ -365,8 +365,8 @@ func (i *importing) flush(ctx context.Context) error {
 		i.report.Created += len(held)
 		return nil
 	}
-	r := request{method: http.MethodPost, path: i.path + "/notes/bulk", query: i.ids, body: body, media: "application/x-ndjson"}
-	r.once(newKey())
+	r := request{Method: http.MethodPost, Path: i.path + "/notes/bulk", Query: i.ids, Body: body, Header: ndjson()}
+	once(&r, newKey())
 	return i.create(ctx, i.to, i.policy, func() error {
 		raw, header, err := i.to.get(ctx, r, nil)
 		if err != nil {
@@ -375,9 +375,9 @@ func (i *importing) flush(ctx context.Context) error {
 		i.redacted(header)
 		for line := range bytes.Lines(raw) {
 			var result struct {
-				wire.BulkResult
+				slipbox.BulkResult
 
-				Summary *wire.BulkSummary `json:"summary"`
+				Summary *slipbox.BulkSummary `json:"summary"`
 			}
 			if err := json.Unmarshal(line, &result); err != nil {
 				return fmt.Errorf("the answer of an import cannot be read: %w", err)
@@ -403,9 +403,9 @@ func (i *importing) flush(ctx context.Context) error {
 }
 
 // sentNote remembers the note of a line.
-func (i *importing) sentNote(held []place, r *wire.BulkResult) {
+func (i *importing) sentNote(held []place, r *slipbox.BulkResult) {
 	if n := r.Line - 1; n >= 0 && n < len(held) && r.ID != nil {
-		i.wiki.found(held[n], imported{NoteRef: wire.NoteRef{ID: *r.ID}})
+		i.wiki.found(held[n], imported{NoteRef: slipbox.NoteRef{ID: *r.ID}})
 	}
 }
 
@@ -477,8 +477,8 @@ func (i *importing) finish() error {
 
 // zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.
 func (i *importing) zoneOf(ctx context.Context) (*time.Location, error) {
-	var c wire.Collection
-	_, _, err := i.to.get(ctx, request{method: http.MethodGet, path: i.path, query: i.ids}, &c)
+	var c slipbox.Collection
+	_, _, err := i.to.get(ctx, request{Method: http.MethodGet, Path: i.path, Query: i.ids}, &c)
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
 		return time.UTC, nil
 	}

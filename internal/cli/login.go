@@ -47,7 +47,7 @@ func (c *cli) login() *cobra.Command {
 				return explain(cmd.Context(), nil, err)
 			}
 			p.Collection = cmp.Or(c.collection, p.Collection)
-			to := &client{base: base, key: p.Key, http: c.http, tries: tries}
+			to := &client{base: base, key: p.Key, http: c.http}
 			if err := c.tryKey(cmd, to, p.Collection); err != nil {
 				return err
 			}
@@ -63,9 +63,9 @@ func (c *cli) login() *cobra.Command {
 
 // tryKey returns an error when the gateway does not accept the key, or has no such collection.
 func (c *cli) tryKey(cmd *cobra.Command, to *client, collection string) error {
-	r := request{method: http.MethodGet, path: collections, query: url.Values{"limit": {"1"}}}
+	r := request{Method: http.MethodGet, Path: collections, Query: url.Values{"limit": {"1"}}}
 	if collection != "" {
-		r.path, r.query = collections+"/"+url.PathEscape(collection), nil
+		r.Path, r.Query = collections+"/"+url.PathEscape(collection), nil
 	}
 	_, _, err := to.get(cmd.Context(), r, nil)
 	return explain(cmd.Context(), to, err)

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	"github.com/slipboxhq/slipbox/internal/wording"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // mem0Platform is the address of mem0's own service.
@@ -285,45 +285,42 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 	if len(list) < 2 {
 		return nil, nil
 	}
-	made := request{method: http.MethodPost, path: collections, body: map[string]any{
+	made := request{Method: http.MethodPost, Path: collections, Body: map[string]any{
 		"name": "import-" + strings.ToLower(newKey()), "policy": "mem0", "ttl_seconds": 3600,
 	}}
-	made.once(newKey())
-	var scratch wire.Collection
+	once(&made, newKey())
+	var scratch slipbox.Collection
 	if _, _, err := in.to.get(ctx, made, &scratch); err != nil {
 		return nil, err
 	}
-	path := collections + "/" + scratch.ID.String()
+	path := collections + "/" + scratch.ID
 	defer func() {
 		tidy, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(tidyTime, cancel) })()
-		_, _, _ = in.to.get(tidy, request{method: http.MethodDelete, path: path}, nil) // it expires otherwise
+		_, _, _ = in.to.get(tidy, request{Method: http.MethodDelete, Path: path}, nil) // it expires otherwise
 	}()
 	said := map[string]string{} // by what was learned: the id of the memory
 	var out []mem0Contradiction
 	for i := range list {
 		m := &list[i]
 		in.errs.statusf("comparing the memories of %s: %d of %d…", home, i+1, len(list))
-		r := request{method: http.MethodPost, path: path + "/messages", query: url.Values{"wait": {"evolved"}}, body: map[string]any{
+		r := request{Method: http.MethodPost, Path: path + "/messages", Query: url.Values{"wait": {"evolved"}}, Body: map[string]any{
 			"messages": []any{map[string]any{"role": "user", "content": m.Memory}},
 		}}
-		r.once(newKey())
-		var got wire.MessagesAccepted
+		once(&r, newKey())
+		var got slipbox.MessagesAccepted
 		if _, _, err := in.to.get(ctx, r, &got); err != nil {
 			return nil, err
 		}
-		if got.Learned == nil {
-			continue
-		}
-		for _, l := range *got.Learned {
+		for _, l := range got.Learned {
 			pair := mem0Contradiction{Entity: home.String(), Newer: m.ID, Said: text(l.Previous), Says: l.Memory}
 			switch l.Event {
-			case wire.LearnedEventADD, wire.LearnedEventUPDATE:
-			case wire.LearnedEventDELETE:
+			case slipbox.LearnedEventADD, slipbox.LearnedEventUPDATE:
+			case slipbox.LearnedEventDELETE:
 				pair.Said, pair.Says = l.Memory, m.Memory
 				fallthrough
-			case wire.LearnedEventREPLACE:
+			case slipbox.LearnedEventREPLACE:
 				if pair.Older = said[pair.Said]; pair.Older != m.ID {
 					out = append(out, pair)
 				}
@@ -349,18 +346,18 @@ func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Mem
 			}
 		}
 		// What is there already is not written again, so this may be sent twice.
-		r := request{method: http.MethodPost, path: collections + "/by/import", query: target, body: body.Bytes(), media: "application/x-ndjson", repeatable: true}
-		var accepted wire.JobAccepted
+		r := request{Method: http.MethodPost, Path: collections + "/by/import", Query: target, Body: body.Bytes(), Header: ndjson(), Repeatable: true}
+		var accepted slipbox.JobAccepted
 		if _, _, err := in.to.get(ctx, r, &accepted); err != nil {
 			return err
 		}
-		job, err := in.await(ctx, in.to, accepted.Job.ID.String(), func(p *wire.Progress) {
+		job, err := in.await(ctx, in.to, accepted.Job.ID, func(p *slipbox.Progress) {
 			in.errs.statusf("importing %s: %d of %d…", home, p.Done, p.Total)
 		})
 		if err != nil {
 			return err
 		}
-		err = in.results(ctx, in.to, job, func(line *wire.BulkResult) {
+		err = in.results(ctx, in.to, job, func(line *slipbox.BulkResult) {
 			switch {
 			case line.Line > len(part):
 			case line.Error != nil:
@@ -398,7 +395,7 @@ func text(s *string) string {
 
 // delete deletes a memory, and reports whether it was there.
 func (in *mem0Import) delete(ctx context.Context, home mem0Entity, note string) (bool, error) {
-	r := request{method: http.MethodDelete, path: collections + "/by/notes/" + note, query: url.Values{idNames[home.kind]: {home.id}}}
+	r := request{Method: http.MethodDelete, Path: collections + "/by/notes/" + note, Query: url.Values{idNames[home.kind]: {home.id}}}
 	_, _, err := in.to.get(ctx, r, nil)
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
 		return false, nil

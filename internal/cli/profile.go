@@ -118,7 +118,7 @@ func (c *cli) connect() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := &client{http: c.http, tries: tries, collection: kept.Collection}
+	to := &client{http: c.http, collection: kept.Collection}
 	address, key := kept.URL, ""
 	if c.profile == "" { // a flag wins over the environment
 		address, key = cmp.Or(c.getenv("SLIPBOX_URL"), kept.URL), c.envKey()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 const reviews = "/v1/reviews"
@@ -27,7 +27,7 @@ type review struct {
 type reviewChange struct {
 	noteChange
 
-	Links []wire.NoteLink `json:"links"`
+	Links []slipbox.NoteLink `json:"links"`
 }
 
 func (c *cli) review() *cobra.Command {
@@ -69,7 +69,7 @@ func (c *cli) showReview() *cobra.Command {
 		Args: command.OneArg("the id of a review (`slipbox review list` prints it)"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			var got review
-			raw, _, err := to.get(cmd.Context(), request{method: http.MethodGet, path: reviews + "/" + url.PathEscape(args[0])}, &got)
+			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodGet, Path: reviews + "/" + url.PathEscape(args[0])}, &got)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (c *cli) decideReview(decision, short, done string) *cobra.Command {
 		Use: decision + " REVIEW", Short: short,
 		Args: command.OneArg("the id of a review (`slipbox review list` prints it)"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			var ask wire.ReviewDecision
+			var ask slipbox.ReviewDecision
 			if reason != "" {
 				ask.Reason = &reason
 			}
@@ -140,7 +140,7 @@ func (c *cli) decideReview(decision, short, done string) *cobra.Command {
 				}
 			}
 			var got review
-			r := request{method: http.MethodPost, path: reviews + "/" + url.PathEscape(args[0]) + "/" + decision, body: ask}
+			r := request{Method: http.MethodPost, Path: reviews + "/" + url.PathEscape(args[0]) + "/" + decision, Body: ask}
 			raw, _, err := to.get(cmd.Context(), r, &got)
 			if err != nil {
 				return err

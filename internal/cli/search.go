@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // found is what is shown of a search.
@@ -45,7 +44,7 @@ func (h *foundHit) text() string {
 }
 
 type foundNote struct {
-	ID         uuid.UUID  `json:"id"`
+	ID         string     `json:"id"`
 	Content    string     `json:"content"`
 	OccurredAt *time.Time `json:"occurred_at"`
 }
@@ -68,7 +67,7 @@ func (c *cli) search() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask := wire.SearchRequest{Query: &query}
+			ask := slipbox.SearchRequest{Query: &query}
 			if cmd.Flags().Changed("limit") {
 				var many any = k
 				if n, err := strconv.Atoi(k); err == nil {
@@ -86,7 +85,7 @@ func (c *cli) search() *cobra.Command {
 				ask.Explain = &explain
 			}
 			var got found
-			raw, _, err := to.get(cmd.Context(), request{method: http.MethodPost, path: path + "/search", query: ids, body: ask, repeatable: true}, &got)
+			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodPost, Path: path + "/search", Query: ids, Body: ask, Repeatable: true}, &got)
 			if err != nil {
 				return err
 			}
@@ -118,7 +117,7 @@ func (c *cli) show(raw json.RawMessage, got found) error {
 		if err := c.out.text(head, h.text()); err != nil {
 			return err
 		}
-		values := []string{strconv.FormatFloat(h.Score, 'f', 2, 64), when(h.Note.OccurredAt), h.Note.ID.String()}
+		values := []string{strconv.FormatFloat(h.Score, 'f', 2, 64), when(h.Note.OccurredAt), h.Note.ID}
 		if h.IsNeighbor {
 			values = slices.Insert(values, 1, "by a link")
 		}

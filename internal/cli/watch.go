@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 func (c *cli) watch() *cobra.Command {
@@ -50,11 +50,11 @@ func (c *cli) jobsOf(ctx context.Context, to *client) (url.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found wire.Collection
-	if _, _, err := to.get(ctx, request{method: http.MethodGet, path: path, query: by}, &found); err != nil {
+	var found slipbox.Collection
+	if _, _, err := to.get(ctx, request{Method: http.MethodGet, Path: path, Query: by}, &found); err != nil {
 		return nil, err
 	}
-	query.Set("collection", found.ID.String())
+	query.Set("collection", found.ID)
 	return query, nil
 }
 
@@ -63,11 +63,11 @@ func (c *cli) followAll(ctx context.Context, to *client, query url.Values) error
 	seen, failed := 0, 0
 	for {
 		var left []string
-		for _, state := range []wire.JobState{wire.JobStateQueued, wire.JobStateRunning} {
+		for _, state := range []slipbox.JobState{slipbox.JobStateQueued, slipbox.JobStateRunning} {
 			query.Set("state", string(state))
 			query.Del("cursor")
-			_, err := pages(ctx, to, "/v1/jobs", query, 1_000, func(j wire.Job) error {
-				left = append(left, j.ID.String())
+			_, err := pages(ctx, to, "/v1/jobs", query, 1_000, func(j slipbox.Job) error {
+				left = append(left, j.ID)
 				return nil
 			})
 			if err != nil {
@@ -106,17 +106,17 @@ func (c *cli) followAll(ctx context.Context, to *client, query url.Values) error
 // follow prints the events of a job until it ends. A stream that breaks off is opened again, a few times in a row. before is
 // shown before the status.
 func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
-	var last wire.Job
+	var last slipbox.Job
 	for broken := 0; ; {
-		n, err := to.stream(ctx, request{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id) + "/events"}, func(e event) error {
-			if e.name != "job" {
+		n, err := to.stream(ctx, request{Method: http.MethodGet, Path: "/v1/jobs/" + url.PathEscape(id) + "/events"}, func(e slipbox.ServerEvent) error {
+			if e.Name != "job" {
 				return nil
 			}
-			if err := json.Unmarshal(e.data, &last); err != nil {
+			if err := json.Unmarshal(e.Data, &last); err != nil {
 				return err
 			}
 			if c.asJSON() {
-				return c.out.json(e.data)
+				return c.out.json(e.Data)
 			}
 			c.errs.statusf("%s%s", before, progressOf(last))
 			return nil
@@ -136,7 +136,7 @@ func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
 			return err
 		}
 		if err != nil {
-			if _, again := pause(err, broken, true); !again {
+			if !temporary(err) {
 				return err
 			}
 		}
@@ -147,9 +147,9 @@ func (c *cli) follow(ctx context.Context, to *client, id, before string) error {
 }
 
 // end says how a job ended.
-func (c *cli) end(j wire.Job, say bool) error {
+func (c *cli) end(j slipbox.Job, say bool) error {
 	c.errs.done()
-	if j.State != wire.JobStateDone {
+	if j.State != slipbox.JobStateDone {
 		why := ""
 		if j.Error != nil {
 			why = ": " + clean(*j.Error)
@@ -168,11 +168,11 @@ func (c *cli) end(j wire.Job, say bool) error {
 	return c.out.line("%s", progressOf(j))
 }
 
-func ended(state wire.JobState) bool {
-	return slices.Contains([]wire.JobState{wire.JobStateDone, wire.JobStateFailed, wire.JobStateDead, wire.JobStateCancelled}, state)
+func ended(state slipbox.JobState) bool {
+	return slices.Contains([]slipbox.JobState{slipbox.JobStateDone, slipbox.JobStateFailed, slipbox.JobStateDead, slipbox.JobStateCancelled}, state)
 }
 
-func progressOf(j wire.Job) string {
+func progressOf(j slipbox.Job) string {
 	text := j.Kind + " " + string(j.State)
 	if p := j.Progress; p != nil && p.Total > 0 {
 		text += fmt.Sprintf(" %d of %d (%d %%)", p.Done, p.Total, 100*p.Done/p.Total)

@@ -6,10 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/google/uuid"
-
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // place is a part of a file.
@@ -53,12 +51,12 @@ func (w *wiki) found(at place, note imported) {
 }
 
 // missing returns the notes that a part links to, but for those that its note is linked to already.
-func (w *wiki) missing(at place) (out []uuid.UUID) {
+func (w *wiki) missing(at place) (out []string) {
 	from := w.notes[at]
 	for _, name := range w.links[at] {
 		to := w.notes[place{w.files[name], 0}].ID
-		linked := slices.ContainsFunc(from.Links, func(l wire.NoteLink) bool { return l.Target == to && l.Relation == related })
-		if w.files[name] != at.file && to != uuid.Nil && to != from.ID && !linked && !slices.Contains(out, to) {
+		linked := slices.ContainsFunc(from.Links, func(l slipbox.NoteLink) bool { return l.Target == to && l.Relation == related })
+		if w.files[name] != at.file && to != "" && to != from.ID && !linked && !slices.Contains(out, to) {
 			out = append(out, to)
 		}
 	}
@@ -72,7 +70,7 @@ const related = "related"
 func (i *importing) link(ctx context.Context) error {
 	for n, at := range i.wiki.order {
 		from, targets := i.wiki.notes[at], i.wiki.missing(at)
-		if from.ID == uuid.Nil || len(targets) == 0 || i.dry {
+		if from.ID == "" || len(targets) == 0 || i.dry {
 			continue
 		}
 		i.errs.statusf("linking: %d of %d…", n, len(i.wiki.order))
@@ -83,29 +81,29 @@ func (i *importing) link(ctx context.Context) error {
 	return nil
 }
 
-func (i *importing) linkNote(ctx context.Context, from uuid.UUID, targets []uuid.UUID) error {
-	path := i.path + "/notes/" + from.String() + "/links"
+func (i *importing) linkNote(ctx context.Context, from string, targets []string) error {
+	path := i.path + "/notes/" + from + "/links"
 	for try := 1; ; try++ {
-		var is wire.LinkList
-		_, header, err := i.to.get(ctx, request{method: http.MethodGet, path: path, query: i.ids}, &is)
+		var is slipbox.LinkList
+		_, header, err := i.to.get(ctx, request{Method: http.MethodGet, Path: path, Query: i.ids}, &is)
 		if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
 			return nil // deleted meanwhile
 		} else if err != nil {
 			return err
 		}
-		var set wire.LinksInput
+		var set slipbox.LinksInput
 		for _, l := range is.Items {
-			set.Links = append(set.Links, wire.LinkInput{Target: l.Target, Relation: &l.Relation, Confidence: &l.Confidence, Attributes: l.Attributes})
+			set.Links = append(set.Links, slipbox.LinkInput{Target: l.Target, Relation: &l.Relation, Confidence: &l.Confidence, Attributes: l.Attributes})
 		}
 		for _, to := range targets {
-			if !slices.ContainsFunc(is.Items, func(l wire.Link) bool { return l.Target == to && l.Relation == related }) {
-				set.Links = append(set.Links, wire.LinkInput{Target: to})
+			if !slices.ContainsFunc(is.Items, func(l slipbox.Link) bool { return l.Target == to && l.Relation == related }) {
+				set.Links = append(set.Links, slipbox.LinkInput{Target: to})
 			}
 		}
 		if len(set.Links) == len(is.Items) {
 			return nil
 		}
-		write := request{method: http.MethodPut, path: path, query: i.ids, body: set, header: http.Header{"If-Match": {header.Get("ETag")}}}
+		write := request{Method: http.MethodPut, Path: path, Query: i.ids, Body: set, Header: http.Header{"If-Match": {header.Get("ETag")}}}
 		_, _, err = i.to.get(ctx, write, nil)
 		r, ok := errors.AsType[*refusal](err)
 		switch {
@@ -117,7 +115,7 @@ func (i *importing) linkNote(ctx context.Context, from uuid.UUID, targets []uuid
 		case r.Status == http.StatusPreconditionFailed && try <= changeTries:
 		default:
 			i.refused++
-			i.skip("links of note "+from.String(), r.Error())
+			i.skip("links of note "+from, r.Error())
 			return nil
 		}
 	}

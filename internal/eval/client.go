@@ -9,8 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
+
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // Client calls the public API with one key.
@@ -20,27 +21,8 @@ type Client struct {
 	HTTP    *http.Client // when nil, a client with a timeout of two minutes
 }
 
-// Problem is an error response of the gateway (RFC 9457).
-type Problem struct {
-	Status int    `json:"status"`
-	Code   string `json:"code"`
-	Title  string `json:"title"`
-	Detail string `json:"detail"`
-	Errors []struct {
-		Field  string `json:"field"`
-		Reason string `json:"reason"`
-	} `json:"errors"`
-}
-
-// Error returns status, code, detail and fields.
-func (p *Problem) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s: %s", p.Status, p.Code, p.Detail)
-	for _, e := range p.Errors {
-		fmt.Fprintf(&b, " [%s: %s]", e.Field, e.Reason)
-	}
-	return b.String()
-}
+// Problem is an error response of the gateway.
+type Problem = slipbox.ProblemError
 
 // isNotFound reports whether err is the Problem of something that is not there.
 func isNotFound(err error) bool {
@@ -194,7 +176,10 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 			return nil, fmt.Errorf("encode note %d: %w", i, err)
 		}
 	}
-	resp, err := c.send(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/notes/bulk", "application/x-ndjson", &body)
+	resp, err := c.send(ctx, slipbox.Request{
+		Method: http.MethodPost, Path: "/v1/collections/" + url.PathEscape(collection) + "/notes/bulk", Body: body.Bytes(),
+		Header: http.Header{"Content-Type": {"application/x-ndjson"}},
+	}, tries)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +234,7 @@ func (c *Client) Search(ctx context.Context, collection string, q Query) (Found,
 	if len(q.Fields) == 0 {
 		q.Fields = []string{"*"}
 	}
-	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
+	err := c.ask(ctx, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
 	return out, err
 }
 
@@ -260,7 +245,7 @@ func (c *Client) Context(ctx context.Context, collection, query string, tokens i
 	if asOf > 0 {
 		body["as_of"] = asOf
 	}
-	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context", body, &out)
+	err := c.ask(ctx, "/v1/collections/"+url.PathEscape(collection)+"/context", body, &out)
 	return out, err
 }
 
@@ -304,14 +289,13 @@ func (c *Client) cancelJobs(ctx context.Context, collection string) error {
 			return err
 		}
 		for id := range open {
-			resp, err := c.send(ctx, http.MethodPost, "/v1/jobs/"+id+"/cancel", "", nil)
+			err := c.do(ctx, http.MethodPost, "/v1/jobs/"+id+"/cancel", nil, nil)
 			if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusConflict {
 				continue // it has ended
 			}
 			if err != nil {
 				return err
 			}
-			_ = resp.Body.Close()
 		}
 	}
 }
@@ -375,77 +359,51 @@ func (c *Client) countNotes(ctx context.Context, collection, kind string, count 
 }
 
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("encode request: %w", err)
-		}
-		body = bytes.NewReader(b)
-	}
-	resp, err := c.send(ctx, method, path, "application/json", body)
+	return c.decode(ctx, slipbox.Request{Method: method, Path: path, Body: in}, tries, out)
+}
+
+// ask is do for queries. It repeats a query while the gateway answers 503, because its index is
+// loading.
+func (c *Client) ask(ctx context.Context, path string, in, out any) error {
+	return c.decode(ctx, slipbox.Request{Method: http.MethodPost, Path: path, Body: in}, asks, out)
+}
+
+// tries is how often a request is repeated, and asks how often a query.
+const (
+	tries = 3
+	asks  = 60
+)
+
+// decode decodes the answer of a request into out, unless that is nil.
+func (c *Client) decode(ctx context.Context, r slipbox.Request, retries int, out any) error {
+	resp, err := c.send(ctx, r, retries)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if out == nil {
-		return nil
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return fmt.Errorf("%s %s: decode answer: %w", method, path, err)
+		return fmt.Errorf("%s %s: decode answer: %w", r.Method, r.Path, err)
 	}
 	return nil
 }
 
-// ask is do for queries. It repeats a query while the gateway answers 503, because its index is
-// loading.
-func (c *Client) ask(ctx context.Context, method, path string, in, out any) error {
-	for try := 0; ; try++ {
-		err := c.do(ctx, method, path, in, out)
-		p, ok := errors.AsType[*Problem](err)
-		if !ok || p.Status != http.StatusServiceUnavailable || try == maxAsks {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-// maxAsks is how often a query is repeated, one second apart.
-const maxAsks = 60
-
-// send makes one request. It returns an error response as a *Problem.
-func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.BaseURL, "/")+path, body)
-	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
-	}
-	req.Header.Set("Authorization", "Bearer "+c.Key)
-	if body != nil {
-		req.Header.Set("Content-Type", contentType)
-	}
+// send makes a request, again while it is refused for now. It returns an error response as a *Problem.
+func (c *Client) send(ctx context.Context, r slipbox.Request, retries int) (*http.Response, error) {
 	hc := c.HTTP
 	if hc == nil {
 		hc = &http.Client{Timeout: 2 * time.Minute}
 	}
-	resp, err := hc.Do(req)
+	api, err := slipbox.New(slipbox.Config{URL: c.BaseURL, Key: c.Key, HTTP: hc, Retries: retries})
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		return nil, err
 	}
-	if resp.StatusCode < http.StatusMultipleChoices {
-		return resp, nil
-	}
-	defer func() { _ = resp.Body.Close() }()
-	p := &Problem{Status: resp.StatusCode}
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	resp, err := api.Do(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: status %d, read refusal: %w", method, path, resp.StatusCode, err)
+		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 	}
-	if json.Unmarshal(raw, p) != nil || p.Code == "" {
-		p.Detail = strings.TrimSpace(string(raw))
-	}
-	return nil, fmt.Errorf("%s %s: %w", method, path, p)
+	return resp, nil
 }

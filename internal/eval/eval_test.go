@@ -61,8 +61,8 @@ func TestMeasureTokens(t *testing.T) {
 	}
 	budgets := []int{10, 14, 15}
 	s := newScale(turns, budgets)
-	if s.Total() != 19 {
-		t.Fatalf("%d tokens in all, want 19", s.Total())
+	if s.total != 19 {
+		t.Fatalf("%d tokens in all, want 19", s.total)
 	}
 	score := s.Measure([]string{"a", "b", "c", "d"}, []string{"b", "c"}, "The five lied, six.")
 	for name, want := range map[string]float64{
@@ -123,28 +123,6 @@ func TestAUROC(t *testing.T) {
 	}
 	if !math.IsNaN(AUROC(nil, []float64{1})) {
 		t.Error("without positives it is a number")
-	}
-}
-
-// The other conversations choose, never the one that is measured.
-func TestLeaveOneOut(t *testing.T) {
-	t.Parallel()
-	d := &Dataset{Conversations: make([]Conversation, 3), Apart: "apart"}
-	run := func(scores ...float64) []Row {
-		var out []Row
-		for i, s := range scores {
-			out = append(out, Row{Conversation: i, Question: &Question{}, Score: Score{s}},
-				Row{Conversation: i, Question: &Question{Category: "apart"}, Score: Score{1 - s}})
-		}
-		return out
-	}
-	held := leaveOneOut(d, [][]Row{run(1, 0, 0.2), run(0, 0.5, 0.4)}, 0)
-	if want := []int{1, 0, 0}; !slices.Equal(held.Chosen, want) {
-		t.Errorf("chosen %v, want %v", held.Chosen, want)
-	}
-	got := column(held.Rows, 0, func(r *Row) bool { return r.Question.Category == "" })
-	if want := []float64{0, 0, 0.2}; !slices.Equal(got, want) {
-		t.Errorf("held out %v, want %v", got, want)
 	}
 }
 

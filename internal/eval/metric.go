@@ -116,9 +116,6 @@ func newScale(turns []Turn, budgets []int) *Scale {
 	return s
 }
 
-// Total returns the number of tokens of the whole rendered conversation.
-func (s *Scale) Total() int { return s.total }
-
 // Measure scores a ranked list of distinct turns against gold turns, which must not be empty, and
 // the words of the answer.
 func (s *Scale) Measure(ranked, gold []string, answer string) Score {

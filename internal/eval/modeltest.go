@@ -2,7 +2,6 @@ package eval
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // ModelTest asks a model every call of every policy, through a gateway.
@@ -458,17 +459,7 @@ func (t *ModelTest) askReaders(ctx context.Context, collection string, judged bo
 	defer cancel()
 	base := "/v1/collections/" + url.PathEscape(collection)
 	ask := func(path string, body map[string]any) {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			refused = append(refused, err.Error())
-			return
-		}
-		resp, err := t.Client.send(ctx, http.MethodPost, base+path, "application/json", bytes.NewReader(raw))
-		if err == nil {
-			_, err = io.Copy(io.Discard, resp.Body)
-			_ = resp.Body.Close()
-		}
-		if err != nil {
+		if err := t.Client.do(ctx, http.MethodPost, base+path, body, nil); err != nil {
 			refused = append(refused, err.Error())
 		}
 	}
@@ -541,7 +532,7 @@ var (
 
 // answerCounts returns the number of questions by call and result, from the gateway's metrics.
 func (t *ModelTest) answerCounts(ctx context.Context) (map[string]map[string]int, error) {
-	resp, err := t.Client.send(ctx, http.MethodGet, "/metrics", "", nil)
+	resp, err := t.Client.send(ctx, slipbox.Request{Method: http.MethodGet, Path: "/metrics"}, tries)
 	if err != nil {
 		return nil, err
 	}

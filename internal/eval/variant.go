@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // The names of the variants.
@@ -61,7 +63,7 @@ func variantNamed(name string) (Variant, error) {
 // Offered returns the variants that the gateway supports according to its OpenAPI file. For derived
 // notes these are only hybrid searches and contexts. Auto, whose lists are the beginnings of Hybrid's, is not among them.
 func (b *Bench) Offered(ctx context.Context) ([]string, error) {
-	resp, err := b.Client.send(ctx, http.MethodGet, "/openapi.yaml", "", nil)
+	resp, err := b.Client.send(ctx, slipbox.Request{Method: http.MethodGet, Path: "/openapi.yaml"}, tries)
 	if err != nil {
 		return nil, err
 	}

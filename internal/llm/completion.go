@@ -56,7 +56,6 @@ type Completion struct {
 	completionLimit atomic.Bool  // the token limit is named max_completion_tokens
 	fixedSampling   atomic.Bool  // the endpoint refuses a temperature
 	noTools         atomic.Bool  // the endpoint has no tool calls: turns are asked for as JSON
-	noParallel      atomic.Bool  // the endpoint refuses parallel_tool_calls
 	noStreamUsage   atomic.Bool  // the endpoint refuses stream_options
 	noStream        atomic.Bool  // the endpoint refuses to stream turns
 	noSystem        atomic.Bool  // the endpoint refuses system messages: instructions are sent before the first of the user

@@ -171,23 +171,14 @@ func (m *Completion) learnStream(err error, req *openai.ChatCompletionRequest) b
 	return true
 }
 
-// learnTools adapts the settings to an endpoint that refuses tools, or a field beside them.
+// learnTools adapts the settings to an endpoint that refuses tools.
 func (m *Completion) learnTools(err error, req *openai.ChatCompletionRequest) bool {
 	f, ok := errors.AsType[*failure](err)
-	if !ok || len(req.Tools) == 0 {
+	if !ok || len(req.Tools) == 0 || !refuses(f, "tool", "function") {
 		return false
 	}
-	switch {
-	case req.ParallelToolCalls != nil && refuses(f, "parallel_tool_calls"):
-		if m.noParallel.CompareAndSwap(false, true) {
-			m.log.Warn("the model endpoint refuses a request field; continuing without it", "endpoint", m.endpoint.name, "model", m.cfg.Model, "field", "parallel_tool_calls")
-		}
-	case refuses(f, "tool", "function"):
-		if m.noTools.CompareAndSwap(false, true) {
-			m.log.Warn("the model endpoint has no tool calls; asking for JSON instead", "endpoint", m.endpoint.name, "model", m.cfg.Model)
-		}
-	default:
-		return false
+	if m.noTools.CompareAndSwap(false, true) {
+		m.log.Warn("the model endpoint has no tool calls; asking for JSON instead", "endpoint", m.endpoint.name, "model", m.cfg.Model)
 	}
 	return true
 }
@@ -217,9 +208,6 @@ func (m *Completion) dialogueRequest(d *memory.Dialogue, asJSON bool, format int
 		req.ToolChoice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: d.Only}}
 	case d.Choice != "" && d.Choice != memory.ChooseAuto:
 		req.ToolChoice = string(d.Choice)
-	}
-	if d.Single && !m.noParallel.Load() {
-		req.ParallelToolCalls = false
 	}
 	return req, nil
 }

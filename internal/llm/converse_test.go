@@ -43,11 +43,11 @@ func TestConverse(t *testing.T) {
 	if len(r.Messages) != 4 || r.Messages[3].ToolCallID != "c1" || !strings.Contains(string(r.Messages[2].ToolCalls), `home`) || r.Tools != 1 || r.ToolChoice != "" {
 		t.Errorf("asked %s", r.Body)
 	}
-	d.Choice, d.Only, d.Single = memory.ChooseRequired, "find", true
+	d.Choice, d.Only = memory.ChooseRequired, "find"
 	if got, err = m.Converse(t.Context(), f.scope, d); err != nil || got.Turn.Text != "You live in Lisbon." || got.PromptTokens == 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if r := f.srv.Requests()[1]; !strings.Contains(r.ToolChoice, `"find"`) || !strings.Contains(string(r.Body), `"parallel_tool_calls":false`) {
+	if r := f.srv.Requests()[1]; !strings.Contains(r.ToolChoice, `"find"`) {
 		t.Errorf("asked %s", r.Body)
 	}
 	d.Choice = memory.ChooseNone
@@ -90,15 +90,6 @@ func TestConverseWithoutTools(t *testing.T) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
-	}
-	f := setup(t)
-	m := f.model(t)
-	f.srv.RefuseField("parallel_tool_calls")
-	f.srv.Always(llmtest.Tool, llmtest.Calling("find", map[string]string{"q": "x"}))
-	d := dialogue()
-	d.Single = true
-	if got, err := m.Converse(t.Context(), f.scope, d); err != nil || len(got.Turn.Calls) != 1 {
-		t.Errorf("%+v, %v", got, err)
 	}
 }
 

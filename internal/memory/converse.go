@@ -41,7 +41,6 @@ type Dialogue struct {
 	Tools       []Tool
 	Choice      ToolChoice
 	Only        string  // with ChooseRequired: the tool that must be called; "": any
-	Single      bool    // at most one call; default: several in parallel
 	Temperature float64 // as in Call
 	MaxTokens   int     // of the turn; 0: the model's default
 	Collection  uuid.UUID

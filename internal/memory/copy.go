@@ -41,8 +41,13 @@ func CopyValue(v any) any {
 
 // Matches reports whether a note matches a filter, which may be nil.
 func (n *Note) Matches(e filter.Expr) bool {
-	return filter.Match(e, &filter.Record{
+	return filter.Match(e, n.FilterRecord())
+}
+
+// FilterRecord returns a note as filters see it.
+func (n *Note) FilterRecord() *filter.Record {
+	return &filter.Record{
 		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
 		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Agent: n.Provenance.Agent, Attributes: n.Attributes,
-	})
+	}
 }

@@ -1,8 +1,11 @@
 package memory
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Revision is a position in a collection's log. The first changeset of a
@@ -236,4 +240,53 @@ func EachNote(ctx context.Context, list func(context.Context, NoteQuery) ([]Note
 		}
 		q.After = page[len(page)-1].ID
 	}
+}
+
+// Check returns a fault if a note is too long or empty. What a policy derives has the same limits
+// as what a caller writes.
+func (n *Note) Check() error {
+	var r Validation
+	if !slices.Contains(Kinds(), n.Kind) {
+		r.Addf("kind", "must be one of %s", wording.Or(Kinds()...))
+	}
+	r.Text("key", n.Key, MaxKeyBytes)
+	if n.Kind != KindBlock || n.Content != "" { // a block may be empty
+		r.Content(n.Content)
+	}
+	r.Text("context", n.Context, MaxContextBytes)
+	r.Terms("keywords", n.Keywords, MaxKeywords)
+	r.Terms("tags", n.Tags, MaxTags)
+	r.Text("category", n.Category, MaxCategoryBytes)
+	if b, err := json.Marshal(n.Attributes); err != nil {
+		r.Addf("attributes", "not JSON")
+	} else {
+		r.Text("attributes", string(b), MaxAttributesBytes)
+	}
+	r.Fraction("importance", n.Importance)
+	if t := n.OccurredAt; !t.IsZero() && (t.Before(EarliestEvent) || t.Year() > 9999) {
+		r.Addf("occurred_at", "must be between the years %d and 9999", EarliestEvent.Year())
+	}
+	return r.Err()
+}
+
+// SameSaid reports whether two versions are equal in all but identity, write times, state, provenance and vector.
+func SameSaid(a, b *Note) bool {
+	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
+		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
+		SameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && SameEvent(a, b) && a.ExpiresAt.Equal(b.ExpiresAt)
+}
+
+// SameEvent reports whether two versions are of the same time, on the same day.
+func SameEvent(a, b *Note) bool {
+	return a.OccurredAt.Equal(b.OccurredAt) && Day(a.OccurredAt) == Day(b.OccurredAt)
+}
+
+// SameJSON reports whether two objects are the same JSON.
+func SameJSON(a, b map[string]any) bool {
+	if len(a) == 0 && len(b) == 0 {
+		return true
+	}
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
 }

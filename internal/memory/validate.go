@@ -14,7 +14,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
-	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Limits of what callers write; those of a note's fields are in note.go.
@@ -250,33 +249,6 @@ func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 	var r Validation
 	r.EventTime(field, t, now)
 	return t, r.Err()
-}
-
-// Check returns a fault if a note is too long or empty. What a policy derives has the same limits
-// as what a caller writes.
-func (n *Note) Check() error {
-	var r Validation
-	if !slices.Contains(Kinds(), n.Kind) {
-		r.Addf("kind", "must be one of %s", wording.Or(Kinds()...))
-	}
-	r.Text("key", n.Key, MaxKeyBytes)
-	if n.Kind != KindBlock || n.Content != "" { // a block may be empty
-		r.Content(n.Content)
-	}
-	r.Text("context", n.Context, MaxContextBytes)
-	r.Terms("keywords", n.Keywords, MaxKeywords)
-	r.Terms("tags", n.Tags, MaxTags)
-	r.Text("category", n.Category, MaxCategoryBytes)
-	if b, err := json.Marshal(n.Attributes); err != nil {
-		r.Addf("attributes", "not JSON")
-	} else {
-		r.Text("attributes", string(b), MaxAttributesBytes)
-	}
-	r.Fraction("importance", n.Importance)
-	if t := n.OccurredAt; !t.IsZero() && (t.Before(EarliestEvent) || t.Year() > 9999) {
-		r.Addf("occurred_at", "must be between the years %d and 9999", EarliestEvent.Year())
-	}
-	return r.Err()
 }
 
 // Check returns a fault if a link is too long.

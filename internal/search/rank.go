@@ -117,17 +117,6 @@ type Hit struct {
 	Explain    []Part
 }
 
-// compareHits returns a negative number when a is ordered before b.
-func compareHits(a, b Hit) int {
-	neighbor := func(h Hit) int {
-		if h.IsNeighbor {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(neighbor(a), neighbor(b)), bytes.Compare(a.Note[:], b.Note[:]))
-}
-
 // scale makes the measures of one search comparable.
 type scale struct {
 	weights Values // of the signals that count in this search, divided by their sum

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -454,4 +456,15 @@ func TestScoresAreNumbers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compareHits returns a negative number when a is ordered before b.
+func compareHits(a, b Hit) int {
+	neighbor := func(h Hit) int {
+		if h.IsNeighbor {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(neighbor(a), neighbor(b)), bytes.Compare(a.Note[:], b.Note[:]))
 }

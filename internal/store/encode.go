@@ -32,8 +32,8 @@ func Offset(t time.Time) int {
 	return offset
 }
 
-// EventOf returns the time of an event, which is stored in UTC, in the zone that [Offset] names.
-func EventOf(t time.Time, offset int) time.Time {
+// eventOf returns the time of an event, which is stored in UTC, in the zone that [Offset] names.
+func eventOf(t time.Time, offset int) time.Time {
 	if t.IsZero() || offset == 0 {
 		return t
 	}

@@ -141,9 +141,7 @@ var tables = []*Table{
  erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int next_expiry:time? written_at:time`)},
 	{Name: "changesets", Key: 3, owner: "collection", Columns: parseColumns(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
  undoes:int merged_from:json?`)},
-	{Name: "notes", Key: 4, owner: "layer", Columns: parseColumns(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text
- importance:real occurred_at:event? created_at:event? updated_at:time bytes:int embedder:text category:text context:text keywords:texts tags:texts
- attributes:object? error:text analyst:text supplied:texts provenance:object? content:text digest:int occurred_offset:int expires_at:time?`)},
+	{Name: "notes", Key: 4, owner: "layer", Columns: append(parseColumns("tenant:id"), NoteColumns()...)},
 	{Name: "links", Key: 6, owner: "layer", Columns: parseColumns(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
  confidence:real attributes:object? created_at:time`)},
 	{Name: "vectors", Key: 5, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},

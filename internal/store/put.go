@@ -28,6 +28,7 @@ type NoteRow struct {
 	AttributesJSON string // "": none
 	ProvenanceJSON string // "": none
 	Digest         int64  // memory.DigestOf; 0 of a tombstone
+	OccurredOffset int64  // of the zone of OccurredAt, in seconds
 }
 
 // NoteWrites write versions of notes.
@@ -158,7 +159,7 @@ func (t *Tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 		}
 	}
 	n.Collection, n.Layer, n.From, n.UpdatedAt, n.Deleted = t.row.ID, t.row.ID, t.revision, t.now, false
-	row.Note, row.To, row.Digest = n, OpenEnd, memory.DigestOf(&n)
+	row.Note, row.To, row.Digest, row.OccurredOffset = n, OpenEnd, memory.DigestOf(&n), int64(Offset(n.OccurredAt))
 	t.head.expireBy(n.ExpiresAt)
 	if err := t.replace(old, had, row); err != nil {
 		return n, err

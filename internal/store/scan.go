@@ -12,9 +12,12 @@ type Scanner interface{ Scan(dest ...any) error }
 
 // Time returns a destination for a column of times: microseconds since 1970, where 0 is none, in
 // the embedded engine; timestamps, where NULL is none, on Postgres.
-func Time(t *time.Time) sql.Scanner { return timeColumn{t} }
+func Time(t *time.Time) sql.Scanner { return timeColumn{t, false} }
 
-type timeColumn struct{ t *time.Time }
+type timeColumn struct {
+	t     *time.Time
+	event bool // 0 is 1970
+}
 
 // Scan implements sql.Scanner.
 func (c timeColumn) Scan(src any) error {
@@ -23,7 +26,7 @@ func (c timeColumn) Scan(src any) error {
 		*c.t = time.Time{}
 	case int64:
 		*c.t = time.Time{}
-		if v != 0 {
+		if v != 0 || c.event {
 			*c.t = time.UnixMicro(v).UTC()
 		}
 	case time.Time:
@@ -35,7 +38,7 @@ func (c timeColumn) Scan(src any) error {
 }
 
 // JSON returns a destination for a column of JSON, which is decoded into a value; "" and NULL
-// leave the value as it is.
+// leave the value as it is. A *string gets the text.
 func JSON(into any) sql.Scanner { return jsonColumn{into} }
 
 type jsonColumn struct{ into any }
@@ -51,6 +54,10 @@ func (c jsonColumn) Scan(src any) error {
 		text = v
 	default:
 		return fmt.Errorf("JSON cannot be read from %T", src)
+	}
+	if s, ok := c.into.(*string); ok {
+		*s = string(text)
+		return nil
 	}
 	if len(text) == 0 {
 		return nil

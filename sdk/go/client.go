@@ -146,48 +146,55 @@ func list[T any](ctx context.Context, c *Client, r Request) iter.Seq2[T, error] 
 	}
 }
 
-// events yields name and data of the server-sent events of an answer.
-func (c *Client) events(ctx context.Context, r Request) iter.Seq2[[2]string, error] {
-	return func(yield func([2]string, error) bool) {
+// maxEvent bounds a line of a stream, in bytes.
+const maxEvent = 16 << 20
+
+// A ServerEvent is a server-sent event of a stream.
+type ServerEvent struct {
+	Name string
+	Data []byte
+}
+
+// events sends a request and yields the events of its answer.
+func (c *Client) events(ctx context.Context, r Request) iter.Seq2[ServerEvent, error] {
+	return func(yield func(ServerEvent, error) bool) {
 		r.Header.Set("Accept", "text/event-stream")
 		resp, err := c.Do(ctx, r)
 		if err != nil {
-			yield([2]string{}, err)
+			yield(ServerEvent{}, err)
 			return
 		}
-		eventsOf(resp)(yield)
+		defer func() { _ = resp.Body.Close() }()
+		Events(resp.Body)(yield)
 	}
 }
 
-// eventsOf yields name and data of server-sent events, and closes the answer.
-func eventsOf(resp *http.Response) iter.Seq2[[2]string, error] {
-	return func(yield func([2]string, error) bool) {
-		defer func() { _ = resp.Body.Close() }()
-		lines := bufio.NewReader(resp.Body)
-		name, data := "", []string(nil)
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					yield([2]string{}, &ConnectionError{Err: err})
-				}
-				return
-			}
-			line = strings.TrimRight(line, "\r\n")
-			if line == "" {
-				if data != nil && !yield([2]string{name, strings.Join(data, "\n")}, nil) {
+// Events yields the server-sent events of an answer of [Client.Do]. Comments, which keep a connection alive, are not events.
+func Events(stream io.Reader) iter.Seq2[ServerEvent, error] {
+	return func(yield func(ServerEvent, error) bool) {
+		lines := bufio.NewScanner(stream)
+		lines.Buffer(nil, maxEvent)
+		event := ServerEvent{}
+		for lines.Scan() {
+			field, value, _ := strings.Cut(lines.Text(), ":")
+			value = strings.TrimPrefix(value, " ")
+			switch {
+			case len(lines.Bytes()) == 0:
+				if event.Data != nil && !yield(event, nil) {
 					return
 				}
-				name, data = "", nil
-				continue
+				event = ServerEvent{}
+			case field == "event":
+				event.Name = value
+			case field == "data":
+				if event.Data != nil {
+					event.Data = append(event.Data, '\n')
+				}
+				event.Data = append(event.Data, value...)
 			}
-			field, value, _ := strings.Cut(line, ":")
-			switch value = strings.TrimPrefix(value, " "); field {
-			case "event":
-				name = value
-			case "data":
-				data = append(data, value)
-			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(ServerEvent{}, &ConnectionError{Err: err})
 		}
 	}
 }
@@ -320,15 +327,16 @@ func (c *Client) changes(ctx context.Context, ref CollectionRef, after *int64, o
 	if err != nil {
 		return false, err
 	}
-	for event, err := range eventsOf(resp) {
+	defer func() { _ = resp.Body.Close() }()
+	for event, err := range Events(resp.Body) {
 		if err != nil {
 			return true, err
 		}
-		if event[0] != "change" {
+		if event.Name != "change" {
 			continue
 		}
 		var change Change
-		if err := json.Unmarshal([]byte(event[1]), &change); err != nil {
+		if err := json.Unmarshal(event.Data, &change); err != nil {
 			return false, err
 		}
 		if *after = change.Revision; !yield(change, nil) {
@@ -464,15 +472,14 @@ func (c *Client) StreamChat(ctx context.Context, ref CollectionRef, in ChatReque
 		in.Stream = new(true)
 		for event, err := range c.events(ctx, within(http.MethodPost, in, options, ref, "chat")) {
 			out := ChatEvent{}
-			data := []byte(event[1])
 			switch {
 			case err != nil:
-			case event[0] == "delta":
-				err = json.Unmarshal(data, &out.Delta)
-			case event[0] == "done":
-				err = json.Unmarshal(data, &out.Answer)
-			case event[0] == "error":
-				err = problemOf(http.StatusInternalServerError, nil, data)
+			case event.Name == "delta":
+				err = json.Unmarshal(event.Data, &out.Delta)
+			case event.Name == "done":
+				err = json.Unmarshal(event.Data, &out.Answer)
+			case event.Name == "error":
+				err = problemOf(http.StatusInternalServerError, nil, event.Data)
 			default:
 				continue
 			}
@@ -563,10 +570,10 @@ func (c *Client) StreamJob(ctx context.Context, job string) iter.Seq2[Job, error
 		for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {
 			var state Job
 			if err == nil {
-				if event[0] != "job" {
+				if event.Name != "job" {
 					continue
 				}
-				err = json.Unmarshal([]byte(event[1]), &state)
+				err = json.Unmarshal(event.Data, &state)
 			}
 			if !yield(state, err) || err != nil {
 				return

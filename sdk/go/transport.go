@@ -71,7 +71,8 @@ type Request struct {
 	Method, Path string
 	Query        url.Values
 	Header       http.Header
-	// Body is sent as JSON, or as it is if it is a []byte; nil for none.
+	// Body is sent as JSON, or as it is if it is a []byte. A func() (io.Reader, error) opens what is sent, once
+	// for each try, which closes it if it can be closed. nil is none.
 	Body any
 	// Repeatable says that a POST does no harm if it is carried out twice. Other methods, and a POST with
 	// the header Idempotency-Key, may be repeated in any case.
@@ -80,19 +81,18 @@ type Request struct {
 
 // Do sends a request and returns the answer, whose status is below 400. The caller closes its body.
 func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
-	body, raw := r.Body.([]byte)
-	if r.Body != nil && !raw {
-		var err error
-		if body, err = json.Marshal(r.Body); err != nil {
-			return nil, err
-		}
+	open, err := opener(r.Body)
+	if err != nil {
+		return nil, err
 	}
 	header := r.Header.Clone()
 	if header == nil {
 		header = http.Header{}
 	}
 	header.Set("Authorization", "Bearer "+c.key)
-	header.Set("User-Agent", "slipbox-go")
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", "slipbox-go")
+	}
 	if r.Body != nil && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/json")
 	}
@@ -102,13 +102,15 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 	}
 	repeatable := r.Repeatable || r.Method != http.MethodPost || header.Get("Idempotency-Key") != ""
 	for attempt := 0; ; attempt++ {
-		resp, sent, err := c.try(ctx, r.Method, target, header, body)
+		resp, sent, err := c.try(ctx, r.Method, target, header, open)
 		if err == nil {
 			return resp, nil
 		}
 		status, answered := 0, http.Header(nil)
 		if problem, ok := errors.AsType[*ProblemError](err); ok {
 			status, answered = problem.Status, problem.Header
+		} else if _, ok := errors.AsType[*ConnectionError](err); !ok {
+			return nil, err // no request was made
 		}
 		wait, again := pause(attempt, status, answered, repeatable || !sent, c.retryWait, mathrand.Float64())
 		if !again || attempt >= c.retries || ctx.Err() != nil {
@@ -120,8 +122,28 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 	}
 }
 
+// opener returns what opens the body of a request.
+func opener(body any) (func() (io.Reader, error), error) {
+	switch body := body.(type) {
+	case nil:
+		return func() (io.Reader, error) { return http.NoBody, nil }, nil
+	case func() (io.Reader, error):
+		return body, nil
+	case []byte:
+		return func() (io.Reader, error) { return bytes.NewReader(body), nil }, nil
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return opener(encoded)
+}
+
 // rest waits, or returns the error of a context that ends before.
 func rest(ctx context.Context, wait time.Duration) error {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+		return context.DeadlineExceeded
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -133,8 +155,12 @@ func rest(ctx context.Context, wait time.Duration) error {
 }
 
 // try sends a request once. sent is false if no connection was made.
-func (c *Client) try(ctx context.Context, method, target string, header http.Header, body []byte) (resp *http.Response, sent bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+func (c *Client) try(ctx context.Context, method, target string, header http.Header, open func() (io.Reader, error)) (resp *http.Response, sent bool, err error) {
+	body, err := open()
+	if err != nil {
+		return nil, false, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return nil, false, err
 	}
@@ -147,7 +173,7 @@ func (c *Client) try(ctx context.Context, method, target string, header http.Hea
 	if resp.StatusCode < http.StatusBadRequest {
 		return resp, true, nil
 	}
-	text, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	_ = resp.Body.Close()
 	if err != nil {
 		return nil, true, &ConnectionError{Err: err}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // kind is a kind of request.
@@ -74,29 +76,31 @@ var client = &http.Client{
 	Transport: &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute},
 }
 
-func (c *caller) send(ctx context.Context, path string, body []byte, into any) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+path, bytes.NewReader(body))
+// send sends a request once, and decodes the answer into what it is given. A refusal is an error with a status.
+func (c *caller) send(ctx context.Context, path string, body, into any) (status int, err error) {
+	api, err := slipbox.New(slipbox.Config{URL: c.URL, Key: c.Key, HTTP: client, Retries: -1})
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.Key)
-	req.Header.Set("Content-Type", "application/json")
+	header := http.Header{}
 	if strings.HasSuffix(path, "/bulk") {
-		req.Header.Set("Content-Type", "application/x-ndjson")
+		header.Set("Content-Type", "application/x-ndjson")
 	}
-	resp, err := client.Do(req)
-	if err != nil {
+	resp, err := api.Do(ctx, slipbox.Request{Method: http.MethodPost, Path: path, Header: header, Body: body})
+	if problem, ok := errors.AsType[*slipbox.ProblemError](err); ok {
+		return problem.Status, err
+	} else if err != nil {
 		return 0, err
 	}
 	raw, err := io.ReadAll(resp.Body)
 	err = errors.Join(err, resp.Body.Close())
 	if err == nil && into != nil {
-		if resp.StatusCode >= http.StatusMultipleChoices {
-			return resp.StatusCode, fmt.Errorf("POST %s: %s: %s", path, resp.Status, raw)
-		}
 		err = json.Unmarshal(raw, into)
 	}
-	return resp.StatusCode, err
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, nil
 }
 
 func document(v any) []byte {
@@ -147,7 +151,7 @@ func (c *caller) do(ctx context.Context, k kind) (status int, err error) {
 	case sync4k, empty:
 		return 0, fmt.Errorf("an agent does not send %s", k)
 	}
-	return c.send(ctx, path, document(body), nil)
+	return c.send(ctx, path, body, nil)
 }
 
 // populate creates the tenants with their agents and collections.
@@ -183,7 +187,7 @@ func (t *site) populate(ctx context.Context, s *settings) (*crowd, *flood, error
 			}{{&c.Notes, "notes", "amem"}, {&c.Talk, "talk", "mem0"}} {
 				var made struct{ ID string }
 				body := object{"name": fmt.Sprintf("%s-%d", m.name, a), "policy": m.policy}
-				if _, err := c.send(ctx, "/v1/collections", document(body), &made); err != nil {
+				if _, err := c.send(ctx, "/v1/collections", body, &made); err != nil {
 					return nil, nil, err
 				}
 				*m.id = made.ID
@@ -225,10 +229,7 @@ func (e *crowd) act(ctx context.Context, s *settings, t *site, f *flood) (all []
 				}
 				k := agentKinds[c.rng.IntN(len(agentKinds))]
 				began := time.Now()
-				status, err := c.do(context.WithoutCancel(ctx), k)
-				if err != nil {
-					status = 0
-				}
+				status, _ := c.do(context.WithoutCancel(ctx), k) // a refusal is a status, a lost connection is 0
 				mu.Lock()
 				all = append(all, sample{c.Name, k, time.Since(began), status})
 				mu.Unlock()

@@ -90,3 +90,5 @@ require (
 )
 
 replace github.com/slipboxhq/slipbox => ../..
+
+replace github.com/slipboxhq/slipbox/sdk/go => ../../sdk/go

@@ -42,9 +42,6 @@ func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedde
 // sameContent reports whether two versions of a note are equal in content, description and state, and both or neither
 // have a vector.
 func sameContent(a, b *memory.Note) bool {
-	return a.Content == b.Content && a.Context == b.Context && slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) &&
-		a.Category == b.Category && a.Importance == b.Importance && a.State == b.State && a.Error == b.Error && a.Analyst == b.Analyst &&
-		a.Key == b.Key && a.Kind == b.Kind && a.OccurredAt.Equal(b.OccurredAt) &&
-		a.Provenance.Stale == b.Provenance.Stale && slices.Equal(a.Provenance.Sources, b.Provenance.Sources) &&
-		(a.Vector == nil) == (b.Vector == nil) && (len(a.Attributes) == 0 && len(b.Attributes) == 0 || sameJSON(a.Attributes, b.Attributes))
+	return memory.SameSaid(a, b) && a.State == b.State && a.Error == b.Error && a.Analyst == b.Analyst &&
+		a.Provenance.Stale == b.Provenance.Stale && slices.Equal(a.Provenance.Sources, b.Provenance.Sources) && (a.Vector == nil) == (b.Vector == nil)
 }

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
@@ -228,12 +226,4 @@ func (a *proposal) cause() memory.Cause {
 	default:
 		return memory.CauseEvolve
 	}
-}
-
-// sameJSON reports whether two objects have the same JSON. Numbers of different
-// types are equal when they are written alike.
-func sameJSON(a, b map[string]any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }

@@ -4,17 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
-	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Add stores a note and enqueues its job in the same transaction. The vector is stored with it when
@@ -315,75 +312,3 @@ func (in *NewNote) describe(r *memory.Validation, n *memory.Note, images bool) {
 
 // now returns the time in the zone of the collection, which decides the day of what says no offset ([memory.Localize]).
 func (n *Service) now(c *memory.Collection) time.Time { return n.clock().In(c.Zone()) }
-
-// build validates a new note and returns it as it will be stored. OccurredAt stays zero if the
-// caller did not set it. images: its vector can be that of an image.
-func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note, error) {
-	var r memory.Validation
-	out := memory.Note{
-		ID: in.ID, Kind: in.Kind, Key: in.Key, Content: in.Content, Attributes: in.Attributes,
-		Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
-		Provenance: memory.Provenance{Actor: actor},
-	}
-	if out.Kind == "" {
-		out.Kind = memory.KindNote
-	}
-	if !slices.Contains(memory.Kinds(), out.Kind) {
-		r.Addf("kind", "must be one of %s", wording.Or(memory.Kinds()...))
-	}
-	memory.LeaveOut(&out) // before its size is checked
-	checkOnDuplicate(&r, in.OnDuplicate)
-	r.Add(block.CheckNote(out.Kind))
-	r.Text("key", in.Key, memory.MaxKeyBytes)
-	in.describe(&r, &out, images)
-	r.Content(out.Content)
-	if in.Context != nil {
-		r.Text("context", *in.Context, memory.MaxContextBytes)
-		out.Context = *in.Context
-	}
-	out.Keywords = r.Terms("keywords", in.Keywords, memory.MaxKeywords)
-	out.Tags = r.Terms("tags", in.Tags, memory.MaxTags)
-	if in.Category != nil {
-		r.Category(*in.Category)
-		out.Category = *in.Category
-	}
-	if out.Attributes == nil {
-		out.Attributes = map[string]any{}
-	}
-	r.Object("attributes", out.Attributes)
-	if in.Importance != nil {
-		r.Fraction("importance", *in.Importance)
-		out.Importance = *in.Importance
-	}
-	if in.OccurredAt != nil {
-		out.OccurredAt = r.EventTime("occurred_at", *in.OccurredAt, now)
-	}
-	if end := r.Expiry(in.ExpiresAt, in.TTLSeconds, now); !end.IsZero() {
-		out.ExpireAt(end)
-	}
-	out.Supplied = suppliedFields(&out)
-	return out, r.Err()
-}
-
-func checkOnDuplicate(r *memory.Validation, o memory.OnDuplicate) {
-	switch o {
-	case "", memory.DuplicateReturn, memory.DuplicateKeep:
-	default:
-		r.Addf("on_duplicate", "must be return or keep")
-	}
-}
-
-// suppliedFields returns the names of the described fields that the caller filled. Defaults do not count.
-func suppliedFields(n *memory.Note) []string {
-	var s []string
-	if len(n.Keywords) > 0 {
-		s = append(s, memory.FieldKeywords)
-	}
-	if n.Context != "" && n.Context != memory.DefaultContext {
-		s = append(s, memory.FieldContext)
-	}
-	if len(n.Tags) > 0 {
-		s = append(s, memory.FieldTags)
-	}
-	return s
-}

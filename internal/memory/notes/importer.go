@@ -209,7 +209,7 @@ func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote, k
 	}
 	if old != nil {
 		r.Revision = old.From
-		if !sameContent(old, &note) {
+		if !memory.SameSaid(old, &note) {
 			r.Err = fault.New(fault.Exists, "a note with this id exists with other content")
 		}
 		return r, nil

@@ -3,74 +3,13 @@ package notes
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/wording"
 )
-
-// readField reads one field of a note.
-func (n *NewNote) readField(r *reader, field string, raw json.RawMessage) {
-	switch field {
-	case "content":
-		n.Content = readMember[string](r, field, wantText, raw)
-	case "context":
-		n.Context = new(readMember[string](r, field, wantText, raw))
-	case "keywords":
-		n.Keywords = readMember[[]string](r, field, wantTexts, raw)
-	case "tags":
-		n.Tags = readMember[[]string](r, field, wantTexts, raw)
-	case "category":
-		n.Category = new(readMember[string](r, field, wantText, raw))
-	case "attributes":
-		n.Attributes = readMember[map[string]any](r, field, wantObject, raw)
-	case memory.AttrItem:
-		n.Item = readItem(r, field, raw)
-	case "importance":
-		n.Importance = new(readMember[float64](r, field, wantNumber, raw))
-	case "occurred_at":
-		n.OccurredAt = new(r.time(field, raw))
-	case "expires_at":
-		n.ExpiresAt = new(r.time(field, raw))
-	case "ttl_seconds":
-		n.TTLSeconds = new(readMember[int64](r, field, wantInt, raw))
-	case "kind":
-		n.Kind = memory.Kind(readMember[string](r, field, wantText, raw))
-		if n.Kind == "" {
-			r.Addf(field, "must be one of %s", wording.Or(memory.Kinds()...))
-		}
-	case "infer":
-		n.Infer = new(readMember[bool](r, field, wantBool, raw))
-	default:
-		r.Addf(field, "unknown field")
-	}
-}
-
-// readItem reads an item, whose members are texts.
-func readItem(r *reader, field string, raw json.RawMessage) *memory.Item {
-	m := readMember[map[string]json.RawMessage](r, field, wantObject, raw)
-	var it memory.Item
-	members := map[string]*string{
-		"url": &it.URL, "media_type": &it.MediaType, "language": &it.Language, "name": &it.Name, "description": &it.Description,
-	}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		at, value := field+"."+name, m[name]
-		switch to, ok := members[name]; {
-		case name == "type":
-			it.Type = memory.ItemType(readMember[string](r, at, wantText, value))
-		case ok:
-			*to = readMember[string](r, at, wantText, value)
-		default:
-			r.Addf(at, "unknown field")
-		}
-	}
-	return &it
-}
 
 // decodeMembers decodes one JSON object and refuses data after it.
 func decodeMembers(raw []byte) (map[string]json.RawMessage, error) {

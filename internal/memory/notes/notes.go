@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -91,27 +90,6 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return n, nil
 }
 
-// NewNote is a note as a caller sends it. Nil lists and pointers are absent fields.
-type NewNote struct {
-	ID         uuid.UUID    // for imports only; zero: a new id
-	Kind       memory.Kind  // "": memory.KindNote
-	Key        string       // natural key; "": none
-	Content    string       // required, not blank; of an image by default its description, or what it is called
-	Item       *memory.Item // nil: none, or the one in Attributes
-	Context    *string
-	Keywords   []string
-	Tags       []string
-	Category   *string // nil: memory.DefaultCategory
-	Attributes map[string]any
-	Importance *float64   // nil: memory.DefaultImportance
-	OccurredAt *time.Time // nil: now
-	ExpiresAt  *time.Time // nil: never, unless TTLSeconds says it
-	TTLSeconds *int64     // how long from now; not beside ExpiresAt
-	Infer      *bool      // nil: true; false stores the note without running the policy
-	// OnDuplicate applies to notes without a key; "": memory.DuplicateReturn.
-	OnDuplicate memory.OnDuplicate
-}
-
 // NoteWritten is the result of a call that wrote one note.
 type NoteWritten struct {
 	Note     memory.Note
@@ -158,19 +136,4 @@ type BulkResult struct {
 	Created  bool  // false without Err: the line was written before, or its note was there
 	Found    bool  // nothing was written: the note was there, and says the same
 	Err      error // a fault of this line alone
-}
-
-// NotePatch is a merge patch of a note (RFC 7396). Unspecified fields keep their value, null resets
-// a field to its default. Attributes are merged by the same rule: a null member is removed.
-type NotePatch struct {
-	Content    *string // nil: unchanged
-	Context    nullable.Nullable[string]
-	Keywords   nullable.Nullable[[]string]
-	Tags       nullable.Nullable[[]string]
-	Category   nullable.Nullable[string]
-	Attributes nullable.Nullable[map[string]any]
-	Importance nullable.Nullable[float64]
-	OccurredAt nullable.Nullable[time.Time] // null: the time of creation
-	ExpiresAt  nullable.Nullable[time.Time] // null: never
-	TTLSeconds nullable.Nullable[int64]     // the same, from now on; not beside ExpiresAt
 }

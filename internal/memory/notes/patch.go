@@ -1,9 +1,7 @@
 package notes
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -17,6 +15,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
+
+// NotePatch is a merge patch of a note (RFC 7396). Unspecified fields keep their value, null resets
+// a field to its default. Attributes are merged by the same rule: a null member is removed.
+type NotePatch struct {
+	Content    *string // nil: unchanged
+	Context    nullable.Nullable[string]
+	Keywords   nullable.Nullable[[]string]
+	Tags       nullable.Nullable[[]string]
+	Category   nullable.Nullable[string]
+	Attributes nullable.Nullable[map[string]any]
+	Importance nullable.Nullable[float64]
+	OccurredAt nullable.Nullable[time.Time] // null: the time of creation
+	ExpiresAt  nullable.Nullable[time.Time] // null: never
+	TTLSeconds nullable.Nullable[int64]     // the same, from now on; not beside ExpiresAt
+}
 
 // check validates the fields and returns the patch to apply.
 func (p NotePatch) check(now time.Time) (NotePatch, error) {
@@ -153,22 +166,9 @@ func markSupplied(n *memory.Note, field string, given bool) {
 	}
 }
 
-// sameContent reports whether two versions are equal in all but identity, write times, state and
-// vector.
-func sameContent(a, b *memory.Note) bool {
-	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
-		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
-		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && sameEvent(a, b) && a.ExpiresAt.Equal(b.ExpiresAt)
-}
-
-// sameEvent reports whether two versions are of the same time, on the same day.
-func sameEvent(a, b *memory.Note) bool {
-	return a.OccurredAt.Equal(b.OccurredAt) && memory.Day(a.OccurredAt) == memory.Day(b.OccurredAt)
-}
-
 // meaningChanged reports whether what was learned from a note may differ after a change.
 func meaningChanged(old, next *memory.Note) bool {
-	return old == nil || old.Content != next.Content || !sameEvent(old, next) || memory.Learnable(old) != memory.Learnable(next)
+	return old == nil || old.Content != next.Content || !memory.SameEvent(old, next) || memory.Learnable(old) != memory.Learnable(next)
 }
 
 // wantVector is returned by a closure that needs the vector of a text. The closure is run again
@@ -266,7 +266,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 		if _, err := c.ScreenNote(request, &next); err != nil {
 			return err
 		}
-		if old != nil && !analyze && sameContent(old, &next) && old.State == next.State {
+		if old != nil && !analyze && memory.SameSaid(old, &next) && old.State == next.State {
 			out.Note = *old
 			out.Note.Vector, out.Note.Tokens = nil, nil
 		} else {
@@ -390,14 +390,4 @@ func mergePatch(target, patch map[string]any) map[string]any {
 		}
 	}
 	return out
-}
-
-// sameJSON reports whether two objects have the same JSON.
-func sameJSON(a, b map[string]any) bool {
-	if len(a) == 0 && len(b) == 0 {
-		return true
-	}
-	x, err1 := json.Marshal(a)
-	y, err2 := json.Marshal(b)
-	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -8,26 +8,19 @@ import (
 )
 
 // None is the policy that changes nothing: notes stay as the caller wrote them.
-type None struct{ description memory.PolicyDescription }
+type None struct{ Described }
 
 // NewNone returns the policy.
 func NewNone() None {
-	d := memory.PolicyDescription{
+	d, err := Describe(memory.PolicyDescription{
 		Name: "none", Title: "No policy",
 		Description: "Notes stay as they are given. They can be searched, linked by hand and forked.",
-	}
-	var err error
-	if d.Defaults, d.Schema, err = DescribeSettings(struct{}{}, nil); err != nil {
+	}, struct{}{}, nil)
+	if err != nil {
 		panic("policy: " + err.Error()) // texts always encode
 	}
 	return None{d}
 }
-
-// Name returns "none".
-func (None) Name() string { return "none" }
-
-// Describe returns the description for callers of the API.
-func (p None) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses every override but of the settings that all policies have.
 func (None) CheckConfig(config json.RawMessage) error {

@@ -215,8 +215,17 @@ func (s *Setting[C]) typeName() string {
 	}
 }
 
-// DescribeSettings returns the defaults c as JSON, and the JSON schema of the overrides.
-func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMessage, err error) {
+// Described holds the description of a policy.
+type Described struct{ about memory.PolicyDescription }
+
+// Name returns the name of the policy.
+func (d Described) Name() string { return d.about.Name }
+
+// Describe returns the description for callers of the API.
+func (d Described) Describe() memory.PolicyDescription { return d.about }
+
+// Describe adds to a description the defaults c as JSON, and the JSON schema of the overrides.
+func Describe[C any](about memory.PolicyDescription, c C, all []Setting[C]) (_ Described, err error) {
 	type property struct {
 		Type        string          `json:"type"`
 		Description string          `json:"description"`
@@ -251,15 +260,15 @@ func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMe
 		}
 		values[s.Name], properties[s.Name] = p.Default, p
 	}
-	if defaults, err = json.Marshal(values); err != nil {
-		return nil, nil, fmt.Errorf("encode defaults: %w", err)
+	if about.Defaults, err = json.Marshal(values); err != nil {
+		return Described{}, fmt.Errorf("encode defaults: %w", err)
 	}
-	schema, err = json.Marshal(map[string]any{
+	about.Schema, err = json.Marshal(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
 		"properties": properties, "additionalProperties": false,
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("encode schema: %w", err)
+		return Described{}, fmt.Errorf("encode schema: %w", err)
 	}
-	return defaults, schema, nil
+	return Described{about}, nil
 }

@@ -249,7 +249,7 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 			return err
 		}
 		for i := range notes {
-			if n := &notes[i]; strings.TrimSpace(n.Content) != "" && filter.Match(q.Filter, filterRecord(n)) {
+			if n := &notes[i]; strings.TrimSpace(n.Content) != "" && filter.Match(q.Filter, n.FilterRecord()) {
 				to.Pinned = append(to.Pinned, *n)
 			}
 		}

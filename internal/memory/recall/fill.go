@@ -195,7 +195,7 @@ func indexRow(r *memory.LogRow) index.Row {
 	n := &r.Note
 	row := index.Row{
 		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector, Tokens: n.Tokens,
-		Record: *filterRecord(n),
+		Record: *n.FilterRecord(),
 	}
 	if !n.Deleted {
 		row.Digest = memory.DigestOf(n)

@@ -117,11 +117,3 @@ func isExpired(attributes map[string]any, now time.Time) bool {
 func (q *Query) matches(r *filter.Record) bool {
 	return filter.Match(q.Filter, r) && (q.expiredBy.IsZero() || !isExpired(r.Attributes, q.expiredBy))
 }
-
-// filterRecord returns a note as filters see it.
-func filterRecord(n *memory.Note) *filter.Record {
-	return &filter.Record{
-		ID: n.ID, Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Agent: n.Provenance.Agent, Attributes: n.Attributes,
-	}
-}

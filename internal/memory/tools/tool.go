@@ -92,20 +92,3 @@ func Arguments(t *memory.OwnTool, arguments map[string]any) (json.RawMessage, er
 	}
 	return raw, nil
 }
-
-// Function returns a tool as models see it: with the argument that every tool of an agent takes.
-func Function(t *memory.OwnTool) (memory.Tool, error) {
-	out := memory.Tool{Name: t.Name, Description: t.Spec.Description}
-	doc, _, err := schema.Parse(t.Spec.Parameters)
-	if err != nil {
-		return out, fault.Wrap(err, fault.Internal, "the parameters of the tool %s cannot be read", t.Name)
-	}
-	properties, ok := doc["properties"].(map[string]any)
-	if !ok {
-		properties = map[string]any{}
-		doc["properties"] = properties
-	}
-	properties[argHeartbeat] = map[string]any{"type": "boolean", "description": "Act again after this tool. Default false."}
-	out.Parameters, err = json.Marshal(doc)
-	return out, fault.Wrap(err, fault.Internal, "encode the parameters of the tool %s", t.Name)
-}

@@ -8,16 +8,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-func TestFunction(t *testing.T) {
-	t.Parallel()
-	for _, parameters := range []string{`{"type":"object"}`, `{"type":"object","properties":{"n":{"const":12345678901234567890}},"additionalProperties":false}`} {
-		f, err := Function(&memory.OwnTool{Name: "x", Spec: memory.OwnToolSpec{Description: "d", Parameters: json.RawMessage(parameters)}})
-		if err != nil || !strings.Contains(string(f.Parameters), `"request_heartbeat":{"description"`) || strings.Contains(parameters, "const") != strings.Contains(string(f.Parameters), "12345678901234567890") {
-			t.Errorf("%s, %v", f.Parameters, err)
-		}
-	}
-}
-
 // What is wrong with a tool is all told.
 func TestApply(t *testing.T) {
 	t.Parallel()

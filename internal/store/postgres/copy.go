@@ -130,7 +130,6 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 }
 
 const (
-	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at"
 	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
 	openEnd  = "9223372036854775807"
 )

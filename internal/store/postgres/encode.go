@@ -28,18 +28,10 @@ func timeOf(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// list returns a list of texts that is never NULL; none reverses it, and returns nil for an empty
-// list as the other engine does.
+// list returns a list of texts that is never NULL.
 func list(l []string) []string {
 	if l == nil {
 		return []string{}
-	}
-	return l
-}
-
-func nilIfEmpty(l []string) []string {
-	if len(l) == 0 {
-		return nil
 	}
 	return l
 }

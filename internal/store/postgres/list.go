@@ -25,7 +25,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	}
 	p := params{args: []any{tenantID, limit(pg.Limit)}}
 	var common string
-	by, merged := "n.id"+order, "1"+order
+	by, merged := "n.id"+order, "id"+order
 	if pg.ByTime {
 		by, merged = "n.occurred_at"+order+", n.id"+order, "occurred_at"+order+", id"+order
 	}

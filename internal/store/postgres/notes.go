@@ -3,7 +3,6 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -17,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
- n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset, n.expires_at`
+// noteColumns are the columns of the notes n, and noteTail those behind tenant and layer.
+var noteColumns, noteTail = store.NoteNames("n.", 0), store.NoteNames("", 1)
 
 // reader reads versions of notes.
 type reader store.NoteReader
@@ -49,36 +48,22 @@ func vectorOf(embedder string) string {
 
 // scan reads columns, and further ones into more.
 func (r reader) scan(rows pgx.Rows, more ...any) (n store.NoteVersion, err error) {
-	var offset int
-	var occurred, created *time.Time
-	var attributes, provenance *string
+	var row store.NoteRow
 	var vec *pgvector.HalfVector
 	var tokens []byte
-	dest := []any{
-		&n.ID, &n.Layer, &n.From, &n.To, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
-		&n.Bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &offset, store.Time(&n.ExpiresAt), &vec, &tokens,
-	}
+	dest := append(row.Dest(func(texts *[]string) any { return texts }), &vec, &tokens)
 	if err := rows.Scan(append(dest, more...)...); err != nil {
 		return n, err
 	}
-	n.Collection = r.Collection
-	n.OccurredAt, n.CreatedAt, n.UpdatedAt = store.EventOf(timeOf(occurred), offset), timeOf(created), n.UpdatedAt.UTC()
-	n.Keywords, n.Tags, n.Supplied = nilIfEmpty(n.Keywords), nilIfEmpty(n.Tags), nilIfEmpty(n.Supplied)
-	if n.Attributes, err = objectOf(attributes); err != nil {
-		return n, err
-	}
-	if provenance != nil {
-		if err := json.Unmarshal([]byte(*provenance), &n.Provenance); err != nil {
-			return n, err
-		}
-	}
+
+	n, err = row.Read(store.NoteReader(r), func(doc string) (map[string]any, error) { return objectOf(orNull(doc)) })
 	if vec != nil {
 		n.Vector, n.Embedder = vec.Slice(), r.Embedder
 		if len(tokens) > 0 {
 			n.Tokens = tokens
 		}
 	}
-	return n, nil
+	return n, err
 }
 
 // NoteVersions implements store.NoteRows.

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/pgvector/pgvector-go"
@@ -16,15 +18,20 @@ func (*session) VectorLimit() int { return maxDim }
 // ReadObject implements store.NoteWrites.
 func (*session) ReadObject(doc string) (map[string]any, error) { return objectOf(orNull(doc)) }
 
+var insertNote = "INSERT INTO notes (tenant, " + store.NoteNames("", 0) + ") VALUES (" + placeholders(1+len(store.NoteColumns())) + ")"
+
+// placeholders returns the first n, with commas between them.
+func placeholders(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = "$" + strconv.Itoa(i+1)
+	}
+	return strings.Join(all, ", ")
+}
+
 // InsertNote implements store.NoteWrites. It goes with the next statement.
 func (q *session) InsertNote(_ context.Context, tenantID uuid.UUID, n store.NoteRow) error {
-	q.later(`INSERT INTO notes (tenant, layer, id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at,
- bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
-		tenantID, n.Layer, n.ID, rev(n.From), rev(n.To), n.Deleted, string(n.Kind), string(n.State), n.Key, n.Importance,
-		nullTime(n.OccurredAt), nullTime(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
-		list(n.Keywords), list(n.Tags), orNull(n.AttributesJSON), n.Error, string(n.Analyst), list(n.Supplied), orNull(n.ProvenanceJSON), n.Content, n.Digest, store.Offset(n.OccurredAt),
-		nullTime(n.ExpiresAt))
+	q.later(insertNote, append([]any{tenantID}, n.Values()...)...)
 	return nil
 }
 

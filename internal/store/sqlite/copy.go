@@ -95,10 +95,7 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 	return q.SaveHead(ctx, r.Tenant, r.ID, h)
 }
 
-const (
-	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at"
-	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
-)
+const linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
 
 // copyChunk is how many notes are copied by one statement: a call of the engine costs more than what it does
 // for a row, and SQLite holds the rows of a statement in memory.

@@ -14,8 +14,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
- n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content, n.occurred_offset, n.expires_at`
+// noteColumns are the columns of the notes n, and noteTail those behind tenant and layer.
+var noteColumns, noteTail = store.NoteNames("n.", 0), store.NoteNames("", 1)
 
 // reader reads versions of notes.
 type reader store.NoteReader
@@ -36,26 +36,18 @@ func (r reader) join() (string, []any) {
 }
 
 func (r reader) scan(rows store.Scanner) (n store.NoteVersion, err error) {
-	var offset int
-	var occurred, created *int64
-	var attributes string
+	var row store.NoteRow
 	var vec, tokens sql.RawBytes
-	err = rows.Scan(
-		&n.ID, &n.Layer, &n.From, &n.To, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, store.Time(&n.UpdatedAt),
-		&n.Bytes, &n.Embedder, &n.Category, &n.Context, store.JSON(&n.Keywords), store.JSON(&n.Tags), &attributes, &n.Error, &n.Analyst,
-		store.JSON(&n.Supplied), store.JSON(&n.Provenance), &n.Content, &offset, store.Time(&n.ExpiresAt), &vec, &tokens,
-	)
-	if err != nil {
+	dest := row.Dest(func(texts *[]string) any { return store.JSON(texts) })
+	if err := rows.Scan(append(dest, &vec, &tokens)...); err != nil {
 		return n, err
 	}
-	n.Collection, n.OccurredAt, n.CreatedAt = r.Collection, store.EventOf(nullTimeOf(occurred), offset), nullTimeOf(created)
-	if n.Attributes, err = store.ObjectOf(attributes); err != nil {
-		return n, err
-	}
+
+	n, err = row.Read(store.NoteReader(r), store.ObjectOf)
 	if len(vec) > 0 {
 		n.Vector, n.Tokens, n.Embedder = store.HalfOf(vec), append([]byte(nil), tokens...), r.Embedder
 	}
-	return n, nil
+	return n, err
 }
 
 // newestOfEach is the condition for the version n of each id of the list j that decides in a layer. Older versions are not read.

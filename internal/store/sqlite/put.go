@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -15,21 +16,20 @@ func (*session) VectorLimit() int { return 0 }
 // ReadObject implements store.NoteWrites.
 func (*session) ReadObject(doc string) (map[string]any, error) { return store.ObjectOf(doc) }
 
+var (
+	columnsOfNotes = store.NoteColumns()
+	insertNote     = "INSERT INTO notes (tenant, " + store.NoteNames("", 0) + ") VALUES (?" + strings.Repeat(", ?", len(columnsOfNotes)) + ")"
+)
+
 // InsertNote implements store.NoteWrites.
-func (q *session) InsertNote(ctx context.Context, tenantID uuid.UUID, n store.NoteRow) error {
-	var lists [3]string
-	for i, l := range [][]string{n.Keywords, n.Tags, n.Supplied} {
-		var err error
-		if lists[i], err = list(l); err != nil {
+func (q *session) InsertNote(ctx context.Context, tenantID uuid.UUID, n store.NoteRow) (err error) {
+	args := append([]any{tenantID}, n.Values()...)
+	for i := range columnsOfNotes {
+		if args[i+1], err = fromRowValue(&columnsOfNotes[i], args[i+1]); err != nil {
 			return err
 		}
 	}
-	_, err := q.exec(ctx, `INSERT INTO notes (tenant, layer, id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at,
- bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content, digest, occurred_offset, expires_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		tenantID, n.Layer, n.ID, n.From, n.To, n.Deleted, n.Kind, n.State, n.Key, n.Importance,
-		nullTime(n.OccurredAt), nullTime(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
-		lists[0], lists[1], n.AttributesJSON, n.Error, n.Analyst, lists[2], n.ProvenanceJSON, n.Content, n.Digest, store.Offset(n.OccurredAt), n.ExpiresAt)
+	_, err = q.exec(ctx, insertNote, args...)
 	return err
 }
 

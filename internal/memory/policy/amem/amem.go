@@ -17,8 +17,9 @@ var files embed.FS
 
 // Policy is A-MEM. Its name is "amem".
 type Policy struct {
+	policy.Described
+
 	analyze, evolve, split policy.Prompt
-	description            memory.PolicyDescription
 	models                 []string // names that policy_config.model may have
 }
 
@@ -33,24 +34,14 @@ func New(models ...string) (*Policy, error) {
 		}
 		*target = loaded
 	}
-	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
-	if err != nil {
-		return nil, err
-	}
-	p.description = memory.PolicyDescription{
+	var err error
+	p.Described, err = policy.Describe(memory.PolicyDescription{
 		Name: "amem", Title: "A-MEM: linked, evolving notes",
 		Description: "Each note gets keywords, a context and tags, is linked to related notes, and may change how those are described. " +
 			"Changes that the analyst is not sure of wait for review.",
-		Defaults: defaults, Schema: schema,
-	}
-	return &p, nil
+	}, DefaultConfig(), settings())
+	return &p, err
 }
-
-// Name returns "amem".
-func (*Policy) Name() string { return "amem" }
-
-// Describe returns the description for callers of the API.
-func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {

@@ -57,9 +57,10 @@ const recalled = 8
 
 // Policy is the memory in three layers. Its name is "layered".
 type Policy struct {
-	calls       *Calls
-	description memory.PolicyDescription
-	models      []string // names that policy_config.model may have
+	policy.Described
+
+	calls  *Calls
+	models []string // names that policy_config.model may have
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection
@@ -70,24 +71,14 @@ func New(models ...string) (*Policy, error) {
 		return nil, err
 	}
 	p := Policy{calls: calls, models: models}
-	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
-	if err != nil {
-		return nil, err
-	}
-	p.description = memory.PolicyDescription{
+	p.Described, err = policy.Describe(memory.PolicyDescription{
 		Name: "layered", Title: "Layers: working, episodic and semantic memory",
 		Description: "What is said is held in a small working layer. What matters of it becomes an episode, and what it states about the user or " +
 			"others becomes knowledge with a confidence. Unused episodes fade. Contradictions are reported, and repeats settle them.",
-		Defaults: defaults, Schema: schema, Exchanges: true,
-	}
-	return &p, nil
+		Exchanges: true,
+	}, DefaultConfig(), settings())
+	return &p, err
 }
-
-// Name returns "layered".
-func (*Policy) Name() string { return "layered" }
-
-// Describe returns the description for callers of the API.
-func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {

@@ -29,11 +29,12 @@ const nothingKnown = "No key facts are known yet."
 
 // Policy is Mem0, or Mem0g if Graph is set in its defaults.
 type Policy struct {
-	prompts     prompts
-	graph       *graphPart
-	defaults    Config
-	description memory.PolicyDescription
-	models      []string // names that policy_config.model may have
+	policy.Described
+
+	prompts  prompts
+	graph    *graphPart
+	defaults Config
+	models   []string // names that policy_config.model may have
 }
 
 // prompts are those of the facts; the graph has its own.
@@ -75,19 +76,10 @@ func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, er
 	if p.graph, err = newGraphPart(); err != nil {
 		return nil, err
 	}
-	if d.Defaults, d.Schema, err = policy.DescribeSettings(c, settings()); err != nil {
-		return nil, err
-	}
 	d.Exchanges = true
-	p.description = d
-	return &p, nil
+	p.Described, err = policy.Describe(d, c, settings())
+	return &p, err
 }
-
-// Name returns "mem0" or "mem0g".
-func (p *Policy) Name() string { return p.description.Name }
-
-// Describe returns the description for callers of the API.
-func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {

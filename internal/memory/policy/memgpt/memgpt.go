@@ -39,8 +39,8 @@ const recentMessages = 10
 // Policy is MemGPT. Its name is "memgpt". About notes and messages it decides as policy none does.
 type Policy struct {
 	policy.None
+	policy.Described
 
-	description  memory.PolicyDescription
 	models       []string
 	instructions string
 	warning      string
@@ -78,12 +78,11 @@ func New(models ...string) (*Policy, error) {
 		return nil, fmt.Errorf("memgpt: encode the tools: %w", err)
 	}
 	p.fixed = int(math.Ceil(search.EstimateMargin * float64(search.EstimateTokens(p.instructions)+search.EstimateTokens(string(shown)))))
-	p.description = memory.PolicyDescription{
-		Name: p.Name(), Title: "MemGPT: context as paged memory",
+	p.Described, err = policy.Describe(memory.PolicyDescription{
+		Name: memory.PolicyMemGPT, Title: "MemGPT: context as paged memory",
 		Description: "For agents with a model of limited context: memory blocks that are always in the prompt, every message in recall storage, " +
 			"passages in archival storage, and tools that page between them.",
-	}
-	p.description.Defaults, p.description.Schema, err = policy.DescribeSettings(presetConfig(presetPaper), settings())
+	}, presetConfig(presetPaper), settings())
 	if err != nil {
 		return nil, fmt.Errorf("memgpt: %w", err)
 	}
@@ -118,12 +117,6 @@ func readTools() ([]memory.Tool, error) {
 	}
 	return tools, nil
 }
-
-// Name returns "memgpt".
-func (*Policy) Name() string { return memory.PolicyMemGPT }
-
-// Describe returns the description for callers of the API.
-func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig validates a collection's overrides. A window that the instructions and tools alone would
 // fill is refused.

@@ -55,9 +55,10 @@ func DayOf(t time.Time) string { return memory.Day(t) }
 
 // Policy is MemoryBank. Its name is "memorybank".
 type Policy struct {
-	prompts     map[policy.Language]map[string]policy.Prompt // by language and call
-	description memory.PolicyDescription
-	models      []string // names that policy_config.model may have
+	policy.Described
+
+	prompts map[policy.Language]map[string]policy.Prompt // by language and call
+	models  []string                                     // names that policy_config.model may have
 }
 
 // The names of the calls.
@@ -85,24 +86,15 @@ func New(models ...string) (*Policy, error) {
 			p.prompts[l][name] = loaded
 		}
 	}
-	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
-	if err != nil {
-		return nil, err
-	}
-	p.description = memory.PolicyDescription{
+	var err error
+	p.Described, err = policy.Describe(memory.PolicyDescription{
 		Name: "memorybank", Title: "MemoryBank: dialogue log, summaries, forgetting",
 		Description: "Messages stay as they were said. Each day is summarized and shows something of the person; from the days come a " +
 			"shared history and a portrait with a way to answer. What is not recalled fades, and can be forgotten.",
-		Defaults: defaults, Schema: schema, Exchanges: true,
-	}
-	return &p, nil
+		Exchanges: true,
+	}, DefaultConfig(), settings())
+	return &p, err
 }
-
-// Name returns "memorybank".
-func (*Policy) Name() string { return "memorybank" }
-
-// Describe returns the description for callers of the API.
-func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {

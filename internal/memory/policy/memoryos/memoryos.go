@@ -56,10 +56,11 @@ const Name = "memoryos"
 
 // Policy is MemoryOS. Its name is [Name].
 type Policy struct {
-	calls       *Calls
-	description memory.PolicyDescription
-	models      []string // names that policy_config.model may have
-	known       known
+	policy.Described
+
+	calls  *Calls
+	models []string // names that policy_config.model may have
+	known  known
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection
@@ -69,23 +70,14 @@ func New(models ...string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
-	if err != nil {
-		return nil, err
-	}
-	return &Policy{calls: calls, models: models, description: memory.PolicyDescription{
+	about, err := policy.Describe(memory.PolicyDescription{
 		Name: Name, Title: "MemoryOS: short, middle and long tier",
 		Description: "The newest exchanges stay as they are. Older ones become pages of sessions, which have a summary and a heat. What a hot " +
 			"session says of the user goes into a profile and into knowledge, before the session that was used least leaves.",
-		Defaults: defaults, Schema: schema, Exchanges: true,
-	}}, nil
+		Exchanges: true,
+	}, DefaultConfig(), settings())
+	return &Policy{Described: about, calls: calls, models: models}, err
 }
-
-// Name returns [Name].
-func (*Policy) Name() string { return Name }
-
-// Describe returns the description for callers of the API.
-func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
