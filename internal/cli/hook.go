@@ -533,9 +533,11 @@ func (h *hooking) messages(in hookInput) []wire.MessageInput {
 		content, session := nullable.NewNullableWithValue[any](text), any(cmp.Or(clip.Runes(in.Session, maxSession), "unknown"))
 		id := h.of.name + "/" + digest(in.Session, t.ID, string(m.role), text)
 		role, again := m.role, t.Recalled
-		message := wire.MessageInput{ID: &id, Role: &role, Content: content, Session: &session}
+		message := wire.MessageInput{
+			ID: nullable.NewNullableWithValue(id), Role: nullable.NewNullableWithValue(role), Content: content, Session: nullable.NewNullableWithValue(session),
+		}
 		if role == wire.MessageRoleAssistant && again {
-			message.Recalled = &again
+			message.Recalled = nullable.NewNullableWithValue(again)
 		}
 		list = append(list, message)
 	}

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/text/parts"
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
@@ -160,21 +160,10 @@ const (
 // Roles lists every role.
 func Roles() []Role { return []Role{RoleUser, RoleAssistant, RoleSystem, RoleDeveloper, RoleTool} }
 
-// RoleOf returns the role that a program means by a name: frameworks have names of their own. Any other name stays as it is.
+// RoleOf returns the role that a program means by a name ([parts.RoleOf]). Any other name stays as it is.
 func RoleOf(name string) Role {
-	short := strings.ToLower(strings.TrimSpace(name))
-	short = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(short, "chunk"), "message"), "_-") // classes, such as AIMessage
-	switch short {
-	case "user", "human", "person", "customer", "end_user":
-		return RoleUser
-	case "assistant", "ai", "bot", "chatbot", "model", "agent":
-		return RoleAssistant
-	case "tool", "function", "tool_result", "tool_response", "observation", "ipython":
-		return RoleTool
-	case "system", "developer":
-		return Role(short)
-	}
-	return Role(name)
+	role, _ := parts.RoleOf(name)
+	return Role(role)
 }
 
 // Utterance is a message as policies and models see it.
