@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,5 +48,58 @@ func TestErasedMessagesUnderAKey(t *testing.T) {
 				t.Errorf("%s%s: %d %s", policy, query, got.Code, got.Body)
 			}
 		}
+	}
+}
+
+// What a request under a key has made and was deleted since is told by no repetition of it: the key is refused, and a note that lost a
+// sentence is answered without it.
+func TestDeletedUnderAKey(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	space, layered, facts := b.space(t, "plain", "amem"), b.space(t, "layers", "layered"), b.space(t, "facts", "mem0")
+	shared := "/v1/blocks"
+	for name, x := range map[string]struct{ path, body string }{
+		"a note":         {space + "/notes", `{"content":"My locker is 4711."}`},
+		"an item":        {layered + "/remember", `{"content":"My locker is 4711.","importance":1}`},
+		"messages":       {space + "/messages", `{"messages":[{"content":"My locker is 4711."}]}`},
+		"a shared block": {shared, `{"label":"locker","value":"4711"}`},
+	} {
+		first := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
+		if first.Code >= 300 {
+			t.Fatalf("%s: %d %s", name, first.Code, first.Body)
+		}
+		if again := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name); again.Code != first.Code {
+			t.Errorf("%s, again: %d %s", name, again.Code, again.Body)
+		}
+		switch name {
+		case "a shared block":
+			b.call(t, "one", "DELETE", shared+"/"+first.text("id"), "").want(http.StatusNoContent)
+		case "an item":
+			for i := range first.length("stored") {
+				b.call(t, "one", "DELETE", layered+"/notes/"+first.text(fmt.Sprintf("stored.%d.note", i)), "")
+			}
+		case "messages":
+			b.call(t, "one", "DELETE", space+"/notes/"+first.text("messages.0.id"), "").want(http.StatusNoContent)
+		default:
+			b.call(t, "one", "DELETE", space+"/notes/"+first.text("note.id"), "").want(http.StatusNoContent)
+		}
+		got := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
+		if got.Code != http.StatusConflict && got.Code != http.StatusUnprocessableEntity || strings.Contains(got.Body.String(), "4711") {
+			t.Errorf("%s, deleted: %d %s", name, got.Code, got.Body)
+		}
+	}
+	body := `{"kind":"message","content":"My locker is 4711 in the cellar. I row every day.","attributes":{"role":"user"}}`
+	note := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated)
+	b.runJobs(t)
+	list := b.call(t, "one", "GET", facts+"/notes?kind=fact", "").want(http.StatusOK)
+	for i, said := range list.contents() {
+		if strings.Contains(said, "4711") {
+			b.call(t, "one", "DELETE", facts+"/notes/"+list.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusNoContent)
+		}
+	}
+	now := b.call(t, "one", "GET", facts+"/notes/"+note.text("note.id"), "").want(http.StatusOK).text("content")
+	got := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated).text("note.content")
+	if !strings.HasPrefix(now, "[redacted: deleted] ") || got != now {
+		t.Errorf("%q, and by the key %q", now, got)
 	}
 }
