@@ -184,14 +184,14 @@ func UtteranceOf(n *Note) Utterance {
 	return u
 }
 
-// LeaveOut replaces what was not said in a message or a copy of one, such as the thinking of a model and encoded data, by marks.
-// What an agent and its tools say in a run stays as it is: its calls are in it. It reports whether it changed the note.
+// LeaveOut replaces what was not said in a note, such as the thinking of a model and encoded data, by marks. The calls of an agent
+// stay as they are: a program that has the tool reads them. It reports whether it changed the note.
 func LeaveOut(n *Note) (changed bool) {
-	role := UtteranceOf(n).Role
-	if n.Kind != KindMessage && (n.Kind != KindNote || n.Attributes[AttrRole] == nil) || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
+	byModel := UtteranceOf(n).Role == RoleAssistant
+	if IsToolTraffic(n) && byModel {
 		return false
 	}
-	said := unsaid.Mark(n.Content, role == RoleAssistant)
+	said := unsaid.Mark(n.Content, byModel)
 	changed, n.Content = said != n.Content, said
 	return changed
 }

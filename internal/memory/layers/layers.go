@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
