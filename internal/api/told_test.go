@@ -103,3 +103,38 @@ func TestDeletedUnderAKey(t *testing.T) {
 		t.Errorf("%q, and by the key %q", now, got)
 	}
 }
+
+// What an agent and its tools exchange in a run is found by no search and shown by no context, unless a filter selects it by its role.
+// What was said to people is found.
+func TestCallsAreNotFound(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.agentWith(t, "agent", `{}`)
+	b.script(b.calls(t, "archival_search", args{"query": "lantern", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "The lantern hangs in the hall."}))
+	b.says(t, c, "Where is the lantern?")
+	b.runJobs(t)
+	hasCalls := func(body string) bool {
+		return strings.Contains(body, `\"calls\"`) || strings.Contains(body, "archival_search")
+	}
+	_, byMCP := connectMCP(t, b.listen(t), "one", "").use("search_notes", map[string]any{"collection": "agent", "query": "lantern", "k": 50})
+	for name, got := range map[string]string{
+		"search":    b.call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50}`).want(http.StatusOK).Body.String(),
+		"by words":  b.call(t, "one", "POST", c+"/search", `{"query":"lantern calls archival_search","mode":"lexical","k":50}`).want(http.StatusOK).Body.String(),
+		"of a kind": b.call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50,"filter":{"field":"kind","op":"eq","value":"message"}}`).want(http.StatusOK).Body.String(),
+		"messages":  b.call(t, "one", "GET", c+"/messages?query=lantern", "").want(http.StatusOK).Body.String(),
+		"context":   b.call(t, "one", "POST", c+"/context", `{"query":"lantern","token_budget":4000}`).want(http.StatusOK).Body.String(),
+		"MCP":       byMCP,
+	} {
+		if hasCalls(got) || !strings.Contains(got, "The lantern hangs in the hall.") {
+			t.Errorf("%s: %.1500s", name, got)
+		}
+	}
+	for _, body := range []string{`{"query":"lantern","k":50,"filter":{"field":"attributes.role","op":"eq","value":"assistant"}}`} {
+		if got := b.call(t, "one", "POST", c+"/search", body).want(http.StatusOK).Body.String(); !hasCalls(got) {
+			t.Errorf("the calls are not found by their role: %.1500s", got)
+		}
+	}
+	if got := b.call(t, "one", "GET", c+"/messages?query=lantern&role=tool", "").want(http.StatusOK); got.length("items") == 0 {
+		t.Errorf("the results are not found by their role: %s", got.Body)
+	}
+}

@@ -206,6 +206,17 @@ func IsToolTraffic(n *Note) bool {
 	return role == RoleTool || role == RoleAssistant && n.Attributes[AttrTool] != nil && n.Attributes[AttrCall] == nil
 }
 
+// ToolTraffic returns the filter for the notes of which [IsToolTraffic] is true.
+func ToolTraffic() filter.Expr {
+	has := func(name string, want bool) filter.Expr {
+		return &filter.Leaf{Field: filter.Attributes, Path: []string{name}, Op: filter.Exists, Want: want}
+	}
+	return filter.And{
+		OfKinds(KindMessage), has(AttrRun, true),
+		filter.Or{filter.AttributeIs(AttrRole, string(RoleTool)), filter.And{filter.AttributeIs(AttrRole, string(RoleAssistant)), has(AttrTool, true), has(AttrCall, false)}},
+	}
+}
+
 // Learnable reports whether facts may be extracted from a message: its role is
 // user or assistant, and its author saw no recalled memories.
 func Learnable(n *Note) bool {
