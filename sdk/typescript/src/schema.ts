@@ -4464,7 +4464,7 @@ export interface components {
          *     }
          */
         ChatCompletionRequest: {
-            /** @description The dialogue; the context from memory is added to it. */
+            /** @description The dialogue; the context from memory is added to it. Messages in the forms that `MessageInput` names are translated. */
             messages: {
                 [key: string]: unknown;
             }[];
