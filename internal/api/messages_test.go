@@ -149,7 +149,7 @@ func TestMessagesRefused(t *testing.T) {
 		"none":             {`{"messages":[]}`, "messages", 422, fault.Invalid},
 		"too many":         {`{"messages":[` + strings.Repeat(`{"content":"a"},`, 500) + `{"content":"a"}]}`, "messages", 422, fault.Invalid},
 		"too many sides":   {`{"messages":[` + strings.Repeat(`{"user":"a","assistant":"b"},`, 250) + `{"content":"a"}]}`, "messages", 422, fault.Invalid},
-		"mistaken field":   {`{"messages":[{"content":"a","ocurred_at":"2026-03-01T09:30:00Z"}]}`, "messages.0.ocurred_at", 422, fault.Invalid},
+		"mistaken field":   {`{"messages":[{"content":"a","occurredAt":"2026-03-01T09:30:00Z"}]}`, "messages.0.occurredAt", 422, fault.Invalid},
 		"another's field":  {`{"messages":[{"content":"a","metadata":{"mood":"fine"}}]}`, "messages.0.metadata", 422, fault.Invalid},
 		"unknown form":     {`{"messages":[{"role":"user","utterance":"a"}]}`, "messages.0.content", 422, fault.Invalid},
 		"unknown role":     {`{"messages":[{"content":"a"},{"role":"narrator","content":"a"}]}`, "messages.1.role", 422, fault.Invalid},

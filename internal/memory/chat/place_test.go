@@ -102,7 +102,8 @@ func TestRequestsBeginAlikeAtEachDoor(t *testing.T) {
 		former := ""
 		for upTo := 2; upTo <= len(x.messages); upTo++ {
 			f.context.Text = "## Facts" + strings.Repeat(fmt.Sprintf("\n[%d] A fact.", upTo), upTo)
-			list, err := "["+strings.Join(x.messages[:upTo], ",")+"]", error(nil)
+			var err error
+			list := "[" + strings.Join(x.messages[:upTo], ",") + "]"
 			if x.responses {
 				_, err = respond(t, f.service(t), both(), fmt.Sprintf(`{"stream":%t,"input":%s}`, x.stream, list))
 			} else {

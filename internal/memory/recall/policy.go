@@ -57,7 +57,9 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 // hides reports whether what the policy hides is left out: not where it is asked for, nor where a filter selects by the role that
 // it has.
 func hides(rd *memory.Reading, asked bool, f filter.Expr) bool {
-	byRole := func(l *filter.Leaf) bool { return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrRole }
+	byRole := func(l *filter.Leaf) bool {
+		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrRole
+	}
 	return rd.Hidden != nil && !asked && (!hasLeaf(rd.Hidden, byRole) || !hasLeaf(f, byRole))
 }
 
