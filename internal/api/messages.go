@@ -1,17 +1,20 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
-	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -21,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/parts"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // addMessages answers 202: the messages are stored, and their policy works on them.
@@ -29,11 +33,15 @@ func (h *core) addMessages(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := bind[wire.MessagesInput](c)
+	body, err := bind[struct {
+		wire.MessagesInput
+
+		Messages []map[string]any `json:"messages"` // in any form that is known
+	}](c)
 	if err != nil {
 		return err
 	}
-	in, err := newMessages(body.Messages)
+	in, err := h.newMessages(body.Messages)
 	if err != nil {
 		return err
 	}
@@ -133,70 +141,34 @@ func (g *givenMessages) add(i int, side string, m notes.NewMessage) {
 	g.messages, g.at, g.side = append(g.messages, m), append(g.at, i), append(g.side, side)
 }
 
-// addContent adds a message with what can be read of its content. What a tool answered, which some forms have among the parts
-// of a user's message, is a message of its own.
-func (g *givenMessages) addContent(i int, m *wire.MessageInput, base notes.NewMessage) {
-	var content parts.Content
-	given, _ := m.Content.Get() // nil when it is absent, or null
-	if said, ok := given.(string); ok {
-		content.Text = said // as it is
-	} else {
-		content = parts.Read(given)
-	}
-	if refusal, err := m.Refusal.Get(); err == nil && content.Text == "" {
-		content.Text = refusal
-	}
-	if m.ToolCalls != nil {
-		content.Unread++
-	}
-	g.unread += content.Unread
-	if content.Tool != "" {
-		one := base
-		one.Role, one.Name, one.Content = memory.RoleTool, "", content.Tool
-		if one.ID != "" {
-			one.ID += "/" + string(memory.RoleTool)
-		}
-		g.add(i, "content", one)
-	}
-	if content.Text != "" || content.Tool == "" && content.Unread == 0 { // a blank message is refused
-		base.Content = content.Text
-		g.add(i, "content", base)
-	}
-}
-
-// newMessages converts messages in both forms.
-func newMessages(list []wire.MessageInput) (givenMessages, error) {
+// newMessages converts messages in all forms that are known.
+func (h *core) newMessages(list []map[string]any) (givenMessages, error) {
 	var out givenMessages
-	for i := range list {
-		m := &list[i]
-		base, err := newMessage(m)
-		if err != nil {
-			return out, prefixFields("messages."+strconv.Itoa(i), err)
+	schema, err := h.doc.schema("MessageInput")
+	if err != nil {
+		return out, err
+	}
+	own := slices.Collect(maps.Keys(schema.Properties))
+	var refused error // the first message without a word
+	for i, m := range list {
+		at := "messages." + strconv.Itoa(i)
+		others, err := checkNames(m, own)
+		if err == nil {
+			err = out.read(i, m, len(others) > 0)
 		}
-		if m.User == nil && m.Assistant == nil {
-			out.addContent(i, m, base)
-			continue
-		}
-		for _, side := range []struct {
-			role memory.Role
-			text *string
-		}{{memory.RoleUser, m.User}, {memory.RoleAssistant, m.Assistant}} {
-			if strings.TrimSpace(valueOr(side.text, "")) == "" {
-				continue
-			}
-			one := base
-			one.Role, one.Content = side.role, *side.text
-			if side.role == memory.RoleAssistant {
-				one.Name = "" // the name is the user's
-			}
-			if one.ID != "" {
-				one.ID += "/" + string(side.role)
-			}
-			out.add(i, string(side.role), one)
+		switch {
+		case errors.Is(err, errNoWords):
+			out.unread++
+			refused = cmp.Or(refused, error(fault.InvalidField(at+".content", "is required; %s", parts.Forms)))
+		case err != nil:
+			return out, prefixFields(at, err)
 		}
 	}
 	if len(out.messages) == 0 {
-		return out, fault.InvalidField("messages.0.content", "nothing in the messages can be read; at least one needs a text")
+		if refused == nil {
+			refused = fault.InvalidField("messages.0.content", "nothing in the messages can be read; at least one needs a text")
+		}
+		return out, refused
 	}
 	if len(out.messages) > memory.MaxMessages {
 		return out, fault.InvalidField("messages", "at most %d; the pairs make them %d", memory.MaxMessages, len(out.messages))
@@ -204,40 +176,112 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 	return out, nil
 }
 
-// isAbsent reports whether a field is absent, or null.
-func isAbsent[T any](v nullable.Nullable[T]) bool { return !v.IsSpecified() || v.IsNull() }
+// errNoWords says that nobody says anything in a message. Among others it is left out.
+var errNoWords = errors.New("nobody says anything")
 
-// newMessage converts the fields that both forms have, and refuses a message of neither form.
-func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
-	pair := m.User != nil || m.Assistant != nil
+// checkNames returns the fields that are not our own, and refuses one that was probably meant to be. Programs add fields to the other
+// forms as they like.
+func checkNames(m map[string]any, own []string) (others []string, err error) {
+	others = slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(name string) bool { return slices.Contains(own, name) })
+	if slices.ContainsFunc(others, parts.IsMember) {
+		return others, nil
+	}
+	for _, name := range others {
+		if suggest(name, own) != "" {
+			return others, fault.InvalidField(name, "%s", unknownName("field", name, own))
+		}
+	}
+	return others, nil
+}
+
+// read adds what a message says. What a tool answered, which some forms have among the parts of a user's message, is a message of its
+// own.
+func (g *givenMessages) read(i int, m map[string]any, others bool) error {
+	pair := m["user"] != nil || m["assistant"] != nil
+	if pair && (m["content"] != nil || m["role"] != nil) {
+		return fault.InvalidField("content", "a message has role and content, or user and assistant")
+	}
+	read := parts.ReadMessage(m)
+	base, err := ownFields(m, &read)
+	if err != nil {
+		return err
+	}
+	if pair {
+		return g.addPair(i, m, base)
+	}
+	g.unread += read.Unread
 	switch {
-	case pair && (m.Content.IsSpecified() || m.Role != nil):
-		return out, fault.InvalidField("content", "a message has role and content, or user and assistant")
-	case !pair && isAbsent(m.Content) && m.ToolCalls == nil && isAbsent(m.Refusal):
-		return out, fault.InvalidField("content", "is required, or user and assistant")
-	case pair && strings.TrimSpace(valueOr(m.User, "")) == "" && strings.TrimSpace(valueOr(m.Assistant, "")) == "":
-		return out, fault.InvalidField("user", "what the user or the assistant said must not be empty or blank")
+	case !read.Known && others:
+		return fault.InvalidField("content", "is required; %s", parts.Forms)
+	case read.Text != "" && strings.TrimSpace(read.Text) == "":
+		return fault.InvalidField("content", "must not be blank")
+	case read.Tool == "" && read.Text == "" && read.Unread == 0:
+		return errNoWords // programs write absent as null, "" or []
 	}
-	out = notes.NewMessage{
-		ID: valueOr(m.ID, ""), Role: memory.Role(valueOr(m.Role, "")), Name: valueOr(m.Name, ""), Session: valueOr(m.Session, nil),
-		Recalled: valueOr(m.Recalled, false), TTLSeconds: m.TTLSeconds,
+	if read.Tool != "" {
+		one := base
+		one.Role, one.Name, one.Content = memory.RoleTool, "", read.Tool
+		if one.ID != "" {
+			one.ID += "/" + string(memory.RoleTool)
+		}
+		g.add(i, "content", one)
 	}
-	if m.Attributes != nil {
-		out.Attributes = *m.Attributes
+	if read.Text != "" {
+		base.Content = read.Text
+		g.add(i, "content", base)
 	}
-	for _, t := range []struct {
-		field string
-		text  *string
-		into  **time.Time
-	}{{"occurred_at", m.OccurredAt, &out.OccurredAt}, {"expires_at", m.ExpiresAt, &out.ExpiresAt}} {
-		if t.text == nil {
+	return nil
+}
+
+// addPair adds what a user and an assistant said.
+func (g *givenMessages) addPair(i int, m map[string]any, base notes.NewMessage) error {
+	before := len(g.messages)
+	for _, role := range []memory.Role{memory.RoleUser, memory.RoleAssistant} {
+		said, _ := m[string(role)].(string)
+		if strings.TrimSpace(said) == "" {
 			continue
 		}
-		at, err := eventTime(t.field, *t.text)
-		if err != nil {
-			return out, err
+		one := base
+		one.Role, one.Content = role, said
+		if role == memory.RoleAssistant {
+			one.Name = "" // the name is the user's
 		}
-		*t.into = &at
+		if one.ID != "" {
+			one.ID += "/" + string(role)
+		}
+		g.add(i, string(role), one)
+	}
+	if len(g.messages) == before {
+		return fault.InvalidField("user", "what the user or the assistant said must not be empty or blank")
+	}
+	return nil
+}
+
+// ownFields returns what a message says beside its content. The contract has checked the types of fields.
+func ownFields(m map[string]any, read *parts.Message) (out notes.NewMessage, err error) {
+	if read.Named != "" {
+		return out, fault.InvalidField("role", "must be one of %s, or what other programs call them", wording.Or(memory.Roles()...))
+	}
+	out = notes.NewMessage{
+		ID: read.ID, Role: memory.Role(read.Role), Name: read.Name, Session: m["session"], Recalled: m["recalled"] == true, OccurredAt: memory.SaidAt(read.At),
+	}
+	out.Attributes, _ = m["attributes"].(map[string]any)
+	if n, ok := m["ttl_seconds"].(json.Number); ok {
+		seconds, err := n.Int64()
+		if err != nil {
+			return out, fault.InvalidField("ttl_seconds", "must be an integer")
+		}
+		out.TTLSeconds = &seconds
+	}
+	for field, into := range map[string]**time.Time{memory.AttrExpires: &out.ExpiresAt, "occurred_at": &out.OccurredAt} {
+		if m[field] == nil {
+			continue
+		}
+		at, err := memory.TimeOf(m[field])
+		if err != nil {
+			return out, fault.InvalidField(field, "%s", err)
+		}
+		*into = &at
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,5 +48,93 @@ func TestErasedMessagesUnderAKey(t *testing.T) {
 				t.Errorf("%s%s: %d %s", policy, query, got.Code, got.Body)
 			}
 		}
+	}
+}
+
+// What a request under a key has made and was deleted since is told by no repetition of it: the key is refused, and a note that lost a
+// sentence is answered without it.
+func TestDeletedUnderAKey(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	space, layered, facts := b.space(t, "plain", "amem"), b.space(t, "layers", "layered"), b.space(t, "facts", "mem0")
+	shared := "/v1/blocks"
+	for name, x := range map[string]struct{ path, body string }{
+		"a note":         {space + "/notes", `{"content":"My locker is 4711."}`},
+		"an item":        {layered + "/remember", `{"content":"My locker is 4711.","importance":1}`},
+		"messages":       {space + "/messages", `{"messages":[{"content":"My locker is 4711."}]}`},
+		"a shared block": {shared, `{"label":"locker","value":"4711"}`},
+	} {
+		first := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
+		if first.Code >= 300 {
+			t.Fatalf("%s: %d %s", name, first.Code, first.Body)
+		}
+		if again := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name); again.Code != first.Code {
+			t.Errorf("%s, again: %d %s", name, again.Code, again.Body)
+		}
+		switch name {
+		case "a shared block":
+			b.call(t, "one", "DELETE", shared+"/"+first.text("id"), "").want(http.StatusNoContent)
+		case "an item":
+			for i := range first.length("stored") {
+				b.call(t, "one", "DELETE", layered+"/notes/"+first.text(fmt.Sprintf("stored.%d.note", i)), "")
+			}
+		case "messages":
+			b.call(t, "one", "DELETE", space+"/notes/"+first.text("messages.0.id"), "").want(http.StatusNoContent)
+		default:
+			b.call(t, "one", "DELETE", space+"/notes/"+first.text("note.id"), "").want(http.StatusNoContent)
+		}
+		got := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
+		if got.Code != http.StatusConflict && got.Code != http.StatusUnprocessableEntity || strings.Contains(got.Body.String(), "4711") {
+			t.Errorf("%s, deleted: %d %s", name, got.Code, got.Body)
+		}
+	}
+	body := `{"kind":"message","content":"My locker is 4711 in the cellar. I row every day.","attributes":{"role":"user"}}`
+	note := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated)
+	b.runJobs(t)
+	list := b.call(t, "one", "GET", facts+"/notes?kind=fact", "").want(http.StatusOK)
+	for i, said := range list.contents() {
+		if strings.Contains(said, "4711") {
+			b.call(t, "one", "DELETE", facts+"/notes/"+list.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusNoContent)
+		}
+	}
+	now := b.call(t, "one", "GET", facts+"/notes/"+note.text("note.id"), "").want(http.StatusOK).text("content")
+	got := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated).text("note.content")
+	if !strings.HasPrefix(now, "[redacted: deleted] ") || got != now {
+		t.Errorf("%q, and by the key %q", now, got)
+	}
+}
+
+// What an agent and its tools exchange in a run is found by no search and shown by no context, unless a filter selects it by its role.
+// What was said to people is found.
+func TestCallsAreNotFound(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.agentWith(t, "agent", `{}`)
+	b.script(b.calls(t, "archival_search", args{"query": "lantern", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "The lantern hangs in the hall."}))
+	b.says(t, c, "Where is the lantern?")
+	b.runJobs(t)
+	hasCalls := func(body string) bool {
+		return strings.Contains(body, `\"calls\"`) || strings.Contains(body, "archival_search")
+	}
+	_, byMCP := connectMCP(t, b.listen(t), "one", "").use("search_notes", map[string]any{"collection": "agent", "query": "lantern", "k": 50})
+	for name, got := range map[string]string{
+		"search":    b.call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50}`).want(http.StatusOK).Body.String(),
+		"by words":  b.call(t, "one", "POST", c+"/search", `{"query":"lantern calls archival_search","mode":"lexical","k":50}`).want(http.StatusOK).Body.String(),
+		"of a kind": b.call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50,"filter":{"field":"kind","op":"eq","value":"message"}}`).want(http.StatusOK).Body.String(),
+		"messages":  b.call(t, "one", "GET", c+"/messages?query=lantern", "").want(http.StatusOK).Body.String(),
+		"context":   b.call(t, "one", "POST", c+"/context", `{"query":"lantern","token_budget":4000}`).want(http.StatusOK).Body.String(),
+		"MCP":       byMCP,
+	} {
+		if hasCalls(got) || !strings.Contains(got, "The lantern hangs in the hall.") {
+			t.Errorf("%s: %.1500s", name, got)
+		}
+	}
+	for _, body := range []string{`{"query":"lantern","k":50,"filter":{"field":"attributes.role","op":"eq","value":"assistant"}}`} {
+		if got := b.call(t, "one", "POST", c+"/search", body).want(http.StatusOK).Body.String(); !hasCalls(got) {
+			t.Errorf("the calls are not found by their role: %.1500s", got)
+		}
+	}
+	if got := b.call(t, "one", "GET", c+"/messages?query=lantern&role=tool", "").want(http.StatusOK); got.length("items") == 0 {
+		t.Errorf("the results are not found by their role: %s", got.Body)
 	}
 }

@@ -386,3 +386,26 @@ func TestOwnToolWithRules(t *testing.T) {
 		}
 	}
 }
+
+// The chat of an agent that waits for results names the run; they are posted to it, and it continues.
+func TestChatThatRequiresAction(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []string{"false", "true"} {
+		b := newSystem(t)
+		c := b.space(t, "ada", "memgpt")
+		b.ownTool(t, c, forecast(nil))
+		b.script(b.calls(t, "forecast", args{"city": "Lisbon"}), b.calls(t, "send_message", args{"message": "Sunny in Lisbon."}))
+		got := b.call(t, "one", "POST", c+"/chat", `{"message":"How is the weather?","stream":`+stream+`}`).want(200).Body.String()
+		_, rest, ok := strings.Cut(got, `"run":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		if !ok || !strings.Contains(got, `"reply":""`) {
+			t.Fatalf("the chat is %s", got)
+		}
+		at := c + "/runs/" + id
+		waits := b.call(t, "one", "GET", at, "").want(200)
+		done := b.results(t, at, args{"call": waits.text("required_calls.0.id"), "result": "sunny"}).want(200)
+		if waits.text("state") != "requires_action" || done.text("state") != "done" || done.text("reply") != "Sunny in Lisbon." {
+			t.Errorf("%s, then %s", waits.Body, done.Body)
+		}
+	}
+}

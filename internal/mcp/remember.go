@@ -91,52 +91,11 @@ func rememberRequest(c *call) (Request, error) {
 			return Request{}, invalid(name, "belongs to content; each of the messages has its own")
 		}
 	}
-	messages, ok := ownMessages(raw)
-	if !ok {
-		return Request{}, invalid("messages", "must be a list of objects with role and content")
-	}
-	whole, err := json.Marshal(map[string]json.RawMessage{"messages": messages})
+	whole, err := json.Marshal(map[string]json.RawMessage{"messages": raw}) // what was recalled in them is taken out where they are stored
 	if err != nil {
 		return Request{}, fmt.Errorf("encode messages: %w", err)
 	}
 	return Request{Method: http.MethodPost, Path: "/messages", Body: whole}, nil
-}
-
-// ownMessages returns messages without what was recalled in them. A message that was recalled as a whole stays, and is
-// marked so that nothing is learned from it. ok is false for what is no list of objects.
-func ownMessages(raw json.RawMessage) (own json.RawMessage, ok bool) {
-	var messages []map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &messages); err != nil {
-		return nil, false
-	}
-	for _, m := range messages {
-		var said string
-		if json.Unmarshal(m["content"], &said) != nil {
-			m["content"] = ownParts(m["content"])
-			continue
-		}
-		if text := recalled.Strip(said); text == "" && said != "" {
-			m["recalled"] = json.RawMessage("true")
-		} else if text != strings.TrimSpace(said) {
-			m["content"], _ = json.Marshal(text) //nolint:errchkjson // a string
-		}
-	}
-	own, err := json.Marshal(messages)
-	return own, err == nil
-}
-
-// ownParts returns the parts of a message without what was recalled in their texts. Anything else stays as it is.
-func ownParts(raw json.RawMessage) json.RawMessage {
-	var parts []map[string]any
-	if json.Unmarshal(raw, &parts) != nil {
-		return raw
-	}
-	for _, p := range parts {
-		if said, ok := p["text"].(string); ok {
-			p["text"] = recalled.Strip(said)
-		}
-	}
-	return encoded(parts, raw)
 }
 
 // create makes that the request finds its collection: one with a name is created, one with ids of an application by

@@ -18,8 +18,8 @@ import (
 
 // Schemas of arguments that tools have besides fields of the API, or in a shorter form.
 const (
-	schemaMessages = `{"type":"array","minItems":1,"maxItems":500,"description":"In the order in which they were said.","items":{"type":"object","required":["content"],"properties":{` +
-		`"role":{"type":"string","enum":["user","assistant","system","tool"]},"content":{"type":"string"},"name":{"type":"string","description":"Of the speaker."},` +
+	schemaMessages = `{"type":"array","minItems":1,"maxItems":500,"description":"In the order in which they were said; also in the forms of OpenAI, Anthropic, Google or LangChain.","items":{"type":"object","properties":{` +
+		`"role":{"type":"string","description":"user, assistant, system or tool.","default":"user"},"content":{"type":"string"},"name":{"type":"string","description":"Of the speaker."},` +
 		`"occurred_at":{"type":"string","description":"RFC 3339; default now."},"session":{"type":"string"},"ttl_seconds":{"type":"integer","description":"Seconds until it expires."},"id":{"type":"string","description":"Your own; makes the message safe to send again."}}}}`
 	schemaFilter   = `{"type":"object","description":"A leaf such as {\"field\":\"tags\",\"op\":\"contains\",\"value\":\"ml\"}, or {\"and\":[…]}, {\"or\":[…]}, {\"not\":…}. Fields: kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>; op: eq ne gt gte lt lte in contains icontains exists."}`
 	schemaPolicy   = `{"type":"string","description":"Policy of the collection if it is created.","default":"amem"}`
@@ -502,9 +502,6 @@ func addMessages(c *call) (answer, error) {
 	path, query, err := c.collection()
 	if err != nil {
 		return nil, err
-	}
-	if own, ok := ownMessages(c.args["messages"]); ok { // what is no list of messages is refused by the API
-		c.args["messages"] = own
 	}
 	body, err := c.body()
 	if err != nil {

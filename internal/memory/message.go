@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/text/parts"
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
@@ -160,21 +160,10 @@ const (
 // Roles lists every role.
 func Roles() []Role { return []Role{RoleUser, RoleAssistant, RoleSystem, RoleDeveloper, RoleTool} }
 
-// RoleOf returns the role that a program means by a name: frameworks have names of their own. Any other name stays as it is.
+// RoleOf returns the role that a program means by a name ([parts.RoleOf]). Any other name stays as it is.
 func RoleOf(name string) Role {
-	short := strings.ToLower(strings.TrimSpace(name))
-	short = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(short, "chunk"), "message"), "_-") // classes, such as AIMessage
-	switch short {
-	case "user", "human", "person", "customer", "end_user":
-		return RoleUser
-	case "assistant", "ai", "bot", "chatbot", "model", "agent":
-		return RoleAssistant
-	case "tool", "function", "tool_result", "tool_response", "observation", "ipython":
-		return RoleTool
-	case "system", "developer":
-		return Role(short)
-	}
-	return Role(name)
+	role, _ := parts.RoleOf(name)
+	return Role(role)
 }
 
 // Utterance is a message as policies and models see it.
@@ -195,14 +184,14 @@ func UtteranceOf(n *Note) Utterance {
 	return u
 }
 
-// LeaveOut replaces what was not said in a message or a copy of one, such as the thinking of a model and encoded data, by marks.
-// What an agent and its tools say in a run stays as it is: its calls are in it. It reports whether it changed the note.
+// LeaveOut replaces what was not said in a note, such as the thinking of a model and encoded data, by marks. The calls of an agent
+// stay as they are: a program that has the tool reads them. It reports whether it changed the note.
 func LeaveOut(n *Note) (changed bool) {
-	role := UtteranceOf(n).Role
-	if n.Kind != KindMessage && (n.Kind != KindNote || n.Attributes[AttrRole] == nil) || n.Attributes[AttrRun] != nil && (role == RoleAssistant || role == RoleTool) {
+	byModel := UtteranceOf(n).Role == RoleAssistant
+	if IsToolTraffic(n) && byModel {
 		return false
 	}
-	said := unsaid.Mark(n.Content, role == RoleAssistant)
+	said := unsaid.Mark(n.Content, byModel)
 	changed, n.Content = said != n.Content, said
 	return changed
 }
@@ -215,6 +204,17 @@ func IsToolTraffic(n *Note) bool {
 	}
 	role := UtteranceOf(n).Role
 	return role == RoleTool || role == RoleAssistant && n.Attributes[AttrTool] != nil && n.Attributes[AttrCall] == nil
+}
+
+// ToolTraffic returns the filter for the notes of which [IsToolTraffic] is true.
+func ToolTraffic() filter.Expr {
+	has := func(name string, want bool) filter.Expr {
+		return &filter.Leaf{Field: filter.Attributes, Path: []string{name}, Op: filter.Exists, Want: want}
+	}
+	return filter.And{
+		OfKinds(KindMessage), has(AttrRun, true),
+		filter.Or{filter.AttributeIs(AttrRole, string(RoleTool)), filter.And{filter.AttributeIs(AttrRole, string(RoleAssistant)), has(AttrTool, true), has(AttrCall, false)}},
+	}
 }
 
 // Learnable reports whether facts may be extracted from a message: its role is

@@ -3,10 +3,12 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -110,3 +112,51 @@ func replayKept[A any](
 	}
 	return out, err
 }
+
+// WrittenStore is what WrittenNotes requires of a store.
+type WrittenStore interface {
+	OpenView(ctx context.Context, s tenant.Scope, ref string, at At) (View, error)
+	Notes(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID, o ReadOptions) ([]Note, error)
+}
+
+// WrittenNotes reads the notes of a stored answer at the revision of the write, or at the head when that revision is below the floor.
+// What was deleted since is not told again: a deleted note is left out, and one from which a deletion took sentences is as it is now.
+// NotFound when none is left.
+func WrittenNotes(ctx context.Context, store WrittenStore, s tenant.Scope, ids AnswerIDs) (v View, notes []Note, err error) {
+	head, err := store.OpenView(ctx, s, ids.Collection.String(), At{})
+	if err != nil {
+		return head, nil, err
+	}
+	current, err := store.Notes(ctx, s, head, ids.Notes, ReadOptions{})
+	if err != nil {
+		return head, nil, err
+	}
+	if len(current) == 0 && len(ids.Notes) > 0 {
+		return head, nil, fault.Missing("note")
+	}
+	v, err = store.OpenView(ctx, s, ids.Collection.String(), At{AsOf: &ids.Revision})
+	if fault.Is(err, fault.RevisionGone) {
+		return head, current, nil
+	}
+	if err != nil {
+		return v, nil, err
+	}
+	now := make(map[uuid.UUID]*Note, len(current))
+	for i := range current {
+		now[current[i].ID] = &current[i]
+	}
+	then, err := store.Notes(ctx, s, v, ids.Notes, ReadOptions{})
+	for _, n := range then {
+		switch is := now[n.ID]; {
+		case is == nil:
+		case strings.Contains(is.Content, secret.Mark(DeletedKind)):
+			notes = append(notes, *is)
+		default:
+			notes = append(notes, n)
+		}
+	}
+	return v, notes, err
+}
+
+// DeletedKind is the kind in the mark of a sentence that a deletion took out of a note.
+const DeletedKind = "deleted"

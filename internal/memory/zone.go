@@ -2,12 +2,15 @@ package memory
 
 import (
 	"encoding/json"
+	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 	_ "time/tzdata" // images have no files of zones
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
@@ -67,6 +70,55 @@ func (v *View) Zone() *time.Location {
 
 // Floating is the zone of a time that was written as a clock shows it, without an offset.
 var Floating = time.FixedZone("floating", 0)
+
+// TimeOf reads a time as programs write it: seconds or milliseconds since 1970, also as a text, a date, or a date and a
+// time. One without an offset is floating ([Floating]).
+func TimeOf(v any) (time.Time, error) {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Float64(); err == nil && n > -1e11 && n < 1e19 {
+			return sinceEpoch(n), nil
+		}
+	case string:
+		if n, err := strconv.ParseFloat(v, 64); err == nil && n >= 1e8 && len(v) != len("YYYYMMDDHHmm") {
+			return sinceEpoch(n), nil
+		}
+		for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+			if at, err := time.ParseInLocation(layout, v, Floating); err == nil {
+				return at, nil
+			}
+		}
+		if at, err := filter.ParseLocalTime(v); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, errors.New("must be a time: seconds or milliseconds since 1970, YYYY-MM-DD, or RFC 3339")
+}
+
+// sinceEpoch returns the time of a number of seconds, or of a unit that is a thousandth of the one before. A number of seconds
+// that names a year after 2286 is one of milliseconds, and so on.
+func sinceEpoch(n float64) time.Time {
+	micros := n * 1e6
+	for range 3 { // milliseconds, microseconds, nanoseconds
+		if micros < 1e16 {
+			break
+		}
+		micros /= 1000
+	}
+	return time.UnixMicro(int64(micros)).UTC()
+}
+
+// firstClock is before anything that programs of today have dated: a number that would be a time before is a position.
+var firstClock = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// SaidAt returns when something was said, as another program has written it ([TimeOf]); nil for what is no such time.
+func SaidAt(v any) *time.Time {
+	at, err := TimeOf(v)
+	if _, isText := v.(string); err != nil || !isText && at.Before(firstClock) {
+		return nil
+	}
+	return &at
+}
 
 // Localize returns a time that a caller gave in the zone of its writer: the offset that it was written with, or else the
 // zone. A time in [time.UTC] was written with Z, which says when something was and not where (RFC 9557, section 2). Of a

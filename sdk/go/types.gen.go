@@ -2461,6 +2461,13 @@ type Message struct {
 // MessageInput `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
 // with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
 // with one empty or absent side is one message.
+//
+// Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
+// responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
+// LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+// their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
+// What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
+// (`unread`), unless none is left.
 type MessageInput struct {
 	// Assistant The assistant's answer of a pair.
 	Assistant *string `json:"assistant,omitempty"`
@@ -2475,23 +2482,25 @@ type MessageInput struct {
 	// (`[left out: …]`).
 	Content any `json:"content,omitempty"`
 
-	// ExpiresAt When it expires, and what is learned from it.
+	// ExpiresAt When it expires, and what is learned from it; as `occurred_at`, in the future.
 	ExpiresAt *ExpiresAt `json:"expires_at,omitempty"`
 
-	// ID Your own id; makes the message safe to send again, also in another request.
+	// ID Your own id; makes the message safe to send again, also in another request. A list, as LangChain writes classes, is not one.
 	ID *string `json:"id,omitempty"`
 
 	// Name Name of the speaker, as in prompts and facts; in a pair, the user's.
 	Name *string `json:"name,omitempty"`
 
-	// OccurredAt When it was said; default now.
+	// OccurredAt When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. May be in the future.
+	//
+	// Examples: 2026-03-01T09:30:00Z, 1772357400000
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
 
 	// Recalled It was written with recalled memories in the prompt, so nothing is learned from it.
 	Recalled *bool `json:"recalled,omitempty"`
 
 	// Refusal As OpenAI has it: the content of a message without one.
-	Refusal nullable.Nullable[string] `json:"refusal,omitempty"`
+	Refusal *string `json:"refusal,omitempty"`
 
 	// Role `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`.
 	Role *MessageRole `json:"role,omitempty"`
@@ -2500,7 +2509,7 @@ type MessageInput struct {
 	Session *any `json:"session,omitempty"`
 
 	// ToolCallID As OpenAI has it; not stored.
-	ToolCallID nullable.Nullable[any] `json:"tool_call_id,omitempty"`
+	ToolCallID *any `json:"tool_call_id,omitempty"`
 
 	// ToolCalls As OpenAI has them; not stored.
 	ToolCalls *any `json:"tool_calls,omitempty"`

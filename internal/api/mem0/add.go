@@ -1,9 +1,9 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -223,7 +223,7 @@ func (b *addBody) read(now time.Time) (in additions, err error) {
 		return in, errNoEntity()
 	}
 	if b.Timestamp != nil {
-		at, err := parseTime(b.Timestamp)
+		at, err := memory.TimeOf(b.Timestamp)
 		if err != nil {
 			return in, malformed("timestamp: %s", err)
 		}
@@ -274,27 +274,24 @@ func (in *additions) message(v any) {
 		in.unread++
 		return
 	}
-	role, ok := roleOf(m)
-	if !ok {
+	read := parts.ReadMessage(m)
+	role := memory.Role(cmp.Or(read.Role, string(memory.RoleUser)))
+	if read.Named != "" || !read.Known {
 		in.unread++
 		return
 	}
-	content := parts.Read(contentOf(m))
-	in.unread += content.Unread
-	if name, ok := m["name"].(string); ok && strings.TrimSpace(name) != "" {
-		in.put(role, name, content.Text)
-	} else {
-		in.put(role, "", content.Text)
-	}
-	in.put(memory.RoleTool, "", content.Tool)
+	in.unread += read.Unread
+	at := cmp.Or(in.occurred, memory.SaidAt(read.At))
+	in.put(role, read.Name, strings.TrimSpace(read.Text), at)
+	in.put(memory.RoleTool, "", read.Tool, at)
 }
 
-func (in *additions) put(role memory.Role, name, content string) {
+func (in *additions) put(role memory.Role, name, content string, at *time.Time) {
 	if content == "" {
 		return
 	}
 	out := notes.NewMessage{
-		Role: role, Name: name, Content: content, OccurredAt: in.occurred, ExpiresAt: in.expires, Attributes: attributesOf(in.ids),
+		Role: role, Name: name, Content: content, OccurredAt: at, ExpiresAt: in.expires, Attributes: attributesOf(in.ids),
 	}
 	if len(in.metadata) > 0 {
 		out.Attributes[attrMetadata] = in.metadata
@@ -304,32 +301,6 @@ func (in *additions) put(role memory.Role, name, content string) {
 		out.Session = in.ids.Run
 	}
 	in.messages = append(in.messages, out)
-}
-
-// roleOf returns the role of a message; ok is false for one that is not known. Some programs name it otherwise.
-func roleOf(m map[string]any) (role memory.Role, ok bool) {
-	for _, member := range []string{"role", "type", "author", "sender"} {
-		name, isText := m[member].(string)
-		if !isText || name == "" {
-			continue
-		}
-		role = memory.RoleOf(name)
-		return role, slices.Contains(memory.Roles(), role)
-	}
-	return memory.RoleUser, true
-}
-
-// contentOf returns the content of a message, wherever its form has it.
-func contentOf(m map[string]any) any {
-	for _, member := range []string{"content", "parts", "text", "refusal"} {
-		if v := m[member]; v != nil {
-			return v
-		}
-	}
-	if data, ok := m["data"].(map[string]any); ok { // of LangChain
-		return data["content"]
-	}
-	return nil
 }
 
 // endOf returns the time at which a memory with this last day expires.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/google/uuid"
@@ -553,7 +552,7 @@ func testField(leaf *filter.Leaf, values []any, path string) (condition, error) 
 func valueOf(field filter.Field, v any) (filter.Value, error) {
 	isTime := field == filter.CreatedAt || field == filter.OccurredAt
 	if isTime {
-		at, err := parseTime(v)
+		at, err := memory.TimeOf(v)
 		return filter.Value{Type: filter.Time, Time: at}, err
 	}
 	switch v := v.(type) {
@@ -567,43 +566,6 @@ func valueOf(field filter.Field, v any) (filter.Value, error) {
 		}
 	}
 	return filter.Value{}, fmt.Errorf("must be a text, a number or a boolean")
-}
-
-// parseTime reads a time as programs write it: seconds or milliseconds since 1970, also as a text, a date, or a date and a
-// time. One without an offset is floating ([memory.Floating]).
-func parseTime(v any) (time.Time, error) {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Float64(); err == nil && n > -1e11 && n < 1e19 {
-			return sinceEpoch(n), nil
-		}
-	case string:
-		if n, err := strconv.ParseFloat(v, 64); err == nil && n >= 1e8 && len(v) != len("YYYYMMDDHHmm") {
-			return sinceEpoch(n), nil
-		}
-		for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
-			if at, err := time.ParseInLocation(layout, v, memory.Floating); err == nil {
-				return at, nil
-			}
-		}
-		if at, err := filter.ParseLocalTime(v); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("must be a time: seconds or milliseconds since 1970, YYYY-MM-DD, or RFC 3339")
-}
-
-// sinceEpoch returns the time of a number of seconds, or of a unit that is a thousandth of the one before. A number of seconds
-// that names a year after 2286 is one of milliseconds, and so on.
-func sinceEpoch(n float64) time.Time {
-	micros := n * 1e6
-	for range 3 { // milliseconds, microseconds, nanoseconds
-		if micros < 1e16 {
-			break
-		}
-		micros /= 1000
-	}
-	return time.UnixMicro(int64(micros)).UTC()
 }
 
 // reason returns why a fault was raised, without the path of the field.

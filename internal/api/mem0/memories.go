@@ -119,7 +119,7 @@ func (b *updateBody) patch(now time.Time) (notes.NotePatch, error) {
 		p.Attributes.Set(attributes)
 	}
 	if b.Timestamp != nil {
-		at, err := parseTime(b.Timestamp)
+		at, err := memory.TimeOf(b.Timestamp)
 		if err != nil {
 			return p, malformed("timestamp: %s", err)
 		}

@@ -256,7 +256,7 @@ func (s *Service) search(as shape) Handler {
 			q.MinScore = body.Threshold
 		}
 		if body.ReferenceDate != nil {
-			if q.Reference, err = parseTime(body.ReferenceDate); err != nil {
+			if q.Reference, err = memory.TimeOf(body.ReferenceDate); err != nil {
 				return Reply{}, malformed("reference_date: %s", err)
 			}
 		}

@@ -2614,12 +2614,19 @@ type Message struct {
 // MessageInput `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
 // with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
 // with one empty or absent side is one message.
+//
+// Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
+// responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
+// LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+// their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
+// What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
+// (`unread`), unless none is left.
 type MessageInput struct {
 	// Assistant The assistant's answer of a pair.
-	Assistant *string `json:"assistant,omitempty"`
+	Assistant nullable.Nullable[string] `json:"assistant,omitempty"`
 
 	// Attributes Your own attributes, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are reserved for the fields of that name.
-	Attributes *Attributes `json:"attributes,omitempty"`
+	Attributes nullable.Nullable[Attributes] `json:"attributes,omitempty"`
 
 	// Content A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
 	// one text with one line each. An image is stored as its description (`[image: …]`),
@@ -2628,41 +2635,43 @@ type MessageInput struct {
 	// (`[left out: …]`).
 	Content nullable.Nullable[any] `json:"content,omitempty"`
 
-	// ExpiresAt When it expires, and what is learned from it.
-	ExpiresAt *ExpiresAt `json:"expires_at,omitempty"`
+	// ExpiresAt When it expires, and what is learned from it; as `occurred_at`, in the future.
+	ExpiresAt nullable.Nullable[ExpiresAt] `json:"expires_at,omitempty"`
 
-	// ID Your own id; makes the message safe to send again, also in another request.
-	ID *string `json:"id,omitempty"`
+	// ID Your own id; makes the message safe to send again, also in another request. A list, as LangChain writes classes, is not one.
+	ID nullable.Nullable[string] `json:"id,omitempty"`
 
 	// Name Name of the speaker, as in prompts and facts; in a pair, the user's.
-	Name *string `json:"name,omitempty"`
+	Name nullable.Nullable[string] `json:"name,omitempty"`
 
-	// OccurredAt When it was said; default now.
-	OccurredAt *EventTime `json:"occurred_at,omitempty"`
+	// OccurredAt When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. May be in the future.
+	//
+	// Examples: 2026-03-01T09:30:00Z, 1772357400000
+	OccurredAt nullable.Nullable[EventTime] `json:"occurred_at,omitempty"`
 
 	// Recalled It was written with recalled memories in the prompt, so nothing is learned from it.
-	Recalled *bool `json:"recalled,omitempty"`
+	Recalled nullable.Nullable[bool] `json:"recalled,omitempty"`
 
 	// Refusal As OpenAI has it: the content of a message without one.
 	Refusal nullable.Nullable[string] `json:"refusal,omitempty"`
 
 	// Role `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`.
-	Role *MessageRole `json:"role,omitempty"`
+	Role nullable.Nullable[MessageRole] `json:"role,omitempty"`
 
 	// Session A name or number that identifies the conversation.
-	Session *any `json:"session,omitempty"`
+	Session nullable.Nullable[any] `json:"session,omitempty"`
 
 	// ToolCallID As OpenAI has it; not stored.
 	ToolCallID nullable.Nullable[any] `json:"tool_call_id,omitempty"`
 
 	// ToolCalls As OpenAI has them; not stored.
-	ToolCalls *any `json:"tool_calls,omitempty"`
+	ToolCalls nullable.Nullable[any] `json:"tool_calls,omitempty"`
 
 	// TTLSeconds Seconds until it expires.
-	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
+	TTLSeconds nullable.Nullable[TTL] `json:"ttl_seconds,omitempty"`
 
 	// User The user's message of a pair.
-	User *string `json:"user,omitempty"`
+	User nullable.Nullable[string] `json:"user,omitempty"`
 }
 
 // MessageList defines model for MessageList.

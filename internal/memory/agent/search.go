@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
@@ -115,7 +116,7 @@ func wordedFirst(found []memory.Note, worded map[uuid.UUID]bool) (list []memory.
 
 // archivalInsert stores a passage, and returns its id. A passage with the same content keeps its id.
 func archivalInsert(ctx context.Context, r *run) (string, error) {
-	content, tags := r.args.text("content"), r.args.texts("tags")
+	content, tags := unsaid.Mark(r.args.text("content"), false), r.args.texts("tags") // before it is compared
 	if err := r.args.check(); err != nil {
 		return "", err
 	}

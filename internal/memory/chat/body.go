@@ -110,16 +110,19 @@ func (b *body) decodeFields() error {
 	if len(b.messages) == 0 {
 		return fault.InvalidField("messages", "must have at least one entry")
 	}
-	for i, raw := range b.messages {
-		var m struct {
-			Role    memory.Role `json:"role"`
-			Name    string      `json:"name"`
-			Content any         `json:"content"`
+	sent := b.messages
+	b.messages = nil
+	for i, raw := range sent {
+		message, turn, err := openAI(raw, fmt.Sprintf("messages.%d", i))
+		if err != nil {
+			return err
 		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return fault.InvalidField(fmt.Sprintf("messages.%d", i), "must be a message")
+		if turn != nil {
+			b.messages, b.turns = append(b.messages, message), append(b.turns, *turn)
 		}
-		b.turns = append(b.turns, Turn{Role: m.Role, Name: m.Name, Content: textOf(m.Content)})
+	}
+	if len(b.turns) == 0 {
+		return fault.InvalidField("messages", "nothing is said in them")
 	}
 	return nil
 }

@@ -77,6 +77,50 @@ func TestRequestsOfADialogueBeginAlike(t *testing.T) {
 	}
 }
 
+// Consecutive requests of a dialogue begin alike in both of OpenAI's forms, streamed or not, and in other programs' forms, while memory
+// grows: all up to the block of memory is shared.
+func TestRequestsBeginAlikeAtEachDoor(t *testing.T) {
+	t.Parallel()
+	for door, x := range map[string]struct {
+		messages  []string
+		responses bool
+		stream    bool
+	}{
+		"chat, streamed":      {[]string{system, hi, hello, where, lisbon, since}, false, true},
+		"responses":           {[]string{system, hi, hello, where, lisbon, since}, true, false},
+		"responses, streamed": {[]string{system, hi, hello, where, lisbon, since}, true, true},
+		"responses, tools": {[]string{
+			system, hi, hello, where, `{"type":"function_call","call_id":"1","name":"f","arguments":"{}"}`, `{"type":"function_call_output","call_id":"1","output":"Lisbon"}`, lisbon, since,
+		}, true, false},
+		"LangChain": {[]string{system, `{"type":"human","content":"Hi."}`, `{"type":"ai","content":"Hello."}`, `{"type":"human","content":"Where?"}`}, false, false},
+		"Google":    {[]string{`{"role":"user","parts":[{"text":"Hi."}]}`, `{"role":"model","parts":[{"text":"Hello."}]}`, `{"role":"user","parts":[{"text":"Where?"}]}`}, false, true},
+	} {
+		f := newFake()
+		if f.service(t); x.stream {
+			f.stream, f.answer = true, events+eventsEnd
+		}
+		former := ""
+		for upTo := 2; upTo <= len(x.messages); upTo++ {
+			f.context.Text = "## Facts" + strings.Repeat(fmt.Sprintf("\n[%d] A fact.", upTo), upTo)
+			var err error
+			list := "[" + strings.Join(x.messages[:upTo], ",") + "]"
+			if x.responses {
+				_, err = respond(t, f.service(t), both(), fmt.Sprintf(`{"stream":%t,"input":%s}`, x.stream, list))
+			} else {
+				_, _, err = f.complete(t, both(), "home", fmt.Sprintf(`{"stream":%t,"messages":%s}`, x.stream, list))
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", door, err)
+			}
+			sent := string(f.sent[len(f.sent)-1].Body)
+			if before, _, has := strings.Cut(former, "<slipbox-memory>"); former != "" && (!has || sharedPrefix(former, sent) < len(strings.TrimRight(before, `\n`))) {
+				t.Errorf("%s: %d of %d bytes begin alike of\n%s and\n%s", door, sharedPrefix(former, sent), len(before), former, sent)
+			}
+			former = sent
+		}
+	}
+}
+
 // Of a request, all that comes before its block of memory begins the next one. How much of the whole that is depends on the
 // sizes of block and history: decision 0072 has the figures that this test prints.
 func TestShareOfARequest(t *testing.T) {

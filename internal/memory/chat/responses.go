@@ -203,12 +203,13 @@ func (r *response) messages(s *Service, scope tenant.Scope) ([]message, error) {
 	raw := r.field("input")
 	var said string
 	var items []inputItem
+	var list []map[string]any
 	switch {
 	case raw == nil:
 		return nil, fault.InvalidField("input", "is required")
 	case json.Unmarshal(raw, &said) == nil:
 		return append(out, message{Role: memory.RoleUser, Content: said}), nil
-	case json.Unmarshal(raw, &items) != nil:
+	case json.Unmarshal(raw, &items) != nil || json.Unmarshal(raw, &list) != nil:
 		return nil, fault.InvalidField("input", "must be a text, or a list of items in OpenAI's form")
 	case len(items) == 0 || len(items) > maxInputItems:
 		return nil, fault.InvalidField("input", "must have between 1 and %d items", maxInputItems)
@@ -216,6 +217,9 @@ func (r *response) messages(s *Service, scope tenant.Scope) ([]message, error) {
 	for i := range items {
 		path := fmt.Sprintf("input.%d", i)
 		m, err := items[i].message(s, scope, path)
+		if err != nil && isOtherForm(list[i]) {
+			m, err = translated(list[i], path)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +244,7 @@ func (t *inputItem) message(s *Service, scope tenant.Scope, path string) (*messa
 			return nil, fault.InvalidField(path+".role", "is required")
 		}
 		content, err := contentOf(t.Content, t.Role, path+".content")
-		return &message{Role: t.Role, Content: content}, err
+		return &message{Role: memory.RoleOf(string(t.Role)), Content: content}, err
 	case "function_call":
 		call := toolCall{ID: t.CallID, Type: "function"}
 		call.Function.Name, call.Function.Arguments = t.Name, t.Arguments

@@ -7,8 +7,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/google/uuid"
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -20,8 +18,7 @@ import (
 // Store is what the service requires of a store.
 type Store interface {
 	memory.AnswerStore
-	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
-	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
+	memory.WrittenStore
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
@@ -138,14 +135,7 @@ func screen(ctx context.Context, c *memory.Collection, args json.RawMessage) (js
 // replay builds an answer again from the notes that it named.
 func (l *Service) replay(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs) (Remembered, error) {
 	out := Remembered{Revision: ids.Revision}
-	v, err := l.Store.OpenView(ctx, s, ids.Collection.String(), memory.At{AsOf: &ids.Revision})
-	if fault.Is(err, fault.RevisionGone) {
-		v, err = l.Store.OpenView(ctx, s, ids.Collection.String(), memory.At{})
-	}
-	if err != nil {
-		return out, err
-	}
-	notes, err := l.Store.Notes(ctx, s, v, ids.Notes, memory.ReadOptions{})
+	_, notes, err := memory.WrittenNotes(ctx, l.Store, s, ids)
 	if err != nil {
 		return out, err
 	}

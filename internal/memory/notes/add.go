@@ -230,7 +230,7 @@ func (n *Service) writeNoteOnce(ctx context.Context, s tenant.Scope, c *memory.C
 ) (NoteWritten, error) {
 	k := memory.OnceKey{Key: key, Collection: c.ID}
 	return memory.Once(ctx, n.store, s, k, write, func(ids memory.AnswerIDs, job *memory.Job) (NoteWritten, error) {
-		v, notes, err := n.writtenNotes(ctx, s, ids)
+		v, notes, err := memory.WrittenNotes(ctx, n.store, s, ids)
 		if err != nil {
 			return NoteWritten{}, err
 		}
@@ -241,20 +241,6 @@ func (n *Service) writeNoteOnce(ctx context.Context, s tenant.Scope, c *memory.C
 		out.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids.Notes, Direction: memory.Outgoing})
 		return out, err
 	})
-}
-
-// writtenNotes reads the notes of a stored answer at the revision of the write, or at the head when
-// that revision is below the floor. Deleted notes are left out.
-func (n *Service) writtenNotes(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs) (memory.View, []memory.Note, error) {
-	v, err := n.store.OpenView(ctx, s, ids.Collection.String(), memory.At{AsOf: &ids.Revision})
-	if fault.Is(err, fault.RevisionGone) {
-		v, err = n.store.OpenView(ctx, s, ids.Collection.String(), memory.At{})
-	}
-	if err != nil {
-		return v, nil, err
-	}
-	notes, err := n.store.Notes(ctx, s, v, ids.Notes, memory.ReadOptions{})
-	return v, notes, err
 }
 
 // takesImages reports whether the collection's embedder takes images.

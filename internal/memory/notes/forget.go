@@ -41,9 +41,6 @@ type Deleted struct {
 	Said []uuid.UUID
 }
 
-// removedKind is the kind in the mark of a sentence that was taken out of a message.
-const removedKind = "deleted"
-
 // supportedKinds are the kinds of notes that are deleted with the last of their sources. Summaries, sessions and profiles
 // are made again by their policy instead, and so are notes, the items of layers.
 var supportedKinds = []memory.Kind{memory.KindFact, memory.KindKnowledge, memory.KindEntity, memory.KindPassage}
@@ -463,7 +460,7 @@ func (w *saying) mayBeSaidBy(of []memory.Note, id uuid.UUID) bool {
 func without(n *memory.Note, sentences []string) memory.Note {
 	next := *n
 	for _, s := range sentences {
-		next.Content = strings.Replace(next.Content, s, secret.Mark(removedKind), 1)
+		next.Content = strings.Replace(next.Content, s, secret.Mark(memory.DeletedKind), 1)
 	}
 	next.Attributes = maps.Clone(n.Attributes)
 	if next.Attributes == nil {

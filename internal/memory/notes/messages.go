@@ -157,12 +157,9 @@ func secondPerson(field, person string) error {
 // writtenMessages builds a stored answer again: the messages as they were at the revision of the
 // write, and only the ids of deleted ones.
 func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
-	_, notes, err := n.writtenNotes(ctx, s, ids)
+	_, notes, err := memory.WrittenNotes(ctx, n.store, s, ids)
 	if err != nil {
 		return MessagesWritten{}, err
-	}
-	if len(notes) == 0 && len(ids.Notes) > 0 {
-		return MessagesWritten{}, fault.Missing("message")
 	}
 	out := MessagesWritten{Revision: ids.Revision, Job: job, Jobs: ids.Jobs, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Notes))}
 	at := make(map[uuid.UUID]int, len(notes))

@@ -185,7 +185,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	for i := range found.Hits {
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage, About: found.Hits[i].About}
 	}
-	if rd.Hidden != nil && !q.Hidden {
+	if hides(&rd, q.Hidden, q.Filter) {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter) // of what is shown beside the hits
 	}
 	if rd.PieceChars > 0 {

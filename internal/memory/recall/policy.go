@@ -35,7 +35,7 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
 	q.useGraph = rd.Graph && !q.NoGraph
-	if rd.Hidden != nil && !q.Hidden {
+	if hides(rd, q.Hidden, q.Filter) {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter)
 	}
 	if len(rd.Kinds) == 0 {
@@ -52,6 +52,15 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 			q.parts = append(slices.Clone(rd.Parts), memory.Part{Name: "what is hidden", Filter: rd.Hidden})
 		}
 	}
+}
+
+// hides reports whether what the policy hides is left out: not where it is asked for, nor where a filter selects by the role that
+// it has.
+func hides(rd *memory.Reading, asked bool, f filter.Expr) bool {
+	byRole := func(l *filter.Leaf) bool {
+		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrRole
+	}
+	return rd.Hidden != nil && !asked && (!hasLeaf(rd.Hidden, byRole) || !hasLeaf(f, byRole))
 }
 
 // countShown counts that versions of notes were shown, and the notes that the policy counts with them, each in its

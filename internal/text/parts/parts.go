@@ -3,6 +3,7 @@
 package parts
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ type Content struct {
 }
 
 // maxDepth is how deep parts are nested: a result of a tool has parts of its own.
-const maxDepth = 4
+const maxDepth = 8
 
 // Read reads a content as JSON has it. nil is a content without a text.
 func Read(content any) Content {
@@ -51,24 +52,50 @@ func (r *reader) read(v any, to *[]string, depth int) {
 	}
 }
 
-// results are the types of parts that have the answer of a tool, by the member that has its text.
-var results = map[string]string{
-	"tool_result": "content", "tool_response": "content", "function_call_output": "output", "function_response": "response", "mcp_tool_result": "content",
-	"web_search_tool_result": "content", "code_execution_tool_result": "content", "tool-result": "result",
+// kindOf returns what a part, or an item of a dialogue, says that it is.
+func kindOf(p map[string]any) string {
+	for _, member := range []string{"type", "part_kind", "block_type", "kind"} {
+		if kind := textIn(p, member); kind != "" {
+			return strings.ReplaceAll(kind, "-", "_")
+		}
+	}
+	return ""
+}
+
+// resultMember returns the member that has the answer of a tool; "" for a part that is none.
+func resultMember(kind string, p map[string]any) string {
+	for _, name := range []string{"functionResponse", "function_response", "toolResult"} {
+		if p[name] != nil {
+			return name
+		}
+	}
+	answers := kind == "tool_return" || strings.Contains(kind, "_") && slices.ContainsFunc([]string{"_result", "_response", "_output"}, func(end string) bool {
+		return strings.HasSuffix(kind, end)
+	})
+	if !answers {
+		return ""
+	}
+	for _, member := range []string{"output", "content", "result", "response"} {
+		if p[member] != nil {
+			return member
+		}
+	}
+	return "content"
+}
+
+// isWordless reports whether what is of a kind has no words that anybody said: calls, the thinking of a model, references.
+func isWordless(kind string) bool {
+	return thinks(kind) || strings.HasSuffix(kind, "_call") || kind == "item_reference" || kind == "compaction" || kind == "system_prompt"
 }
 
 // part adds the text of a part.
 func (r *reader) part(p map[string]any, to *[]string, depth int) {
-	kind, _ := p["type"].(string)
-	if member, ok := results[kind]; ok {
+	kind := kindOf(p)
+	if member := resultMember(kind, p); member != "" {
 		r.nested(p[member], &r.tool, depth)
 		return
 	}
-	if v, ok := p["functionResponse"].(map[string]any); ok {
-		r.nested(v["response"], &r.tool, depth)
-		return
-	}
-	if thinks(kind) || p["thought"] == true {
+	if isWordless(kind) || p["thought"] == true {
 		r.unread++
 		return
 	}
@@ -97,6 +124,10 @@ func (r *reader) part(p map[string]any, to *[]string, depth int) {
 func (r *reader) nested(v any, to *[]string, depth int) {
 	before, unread := len(*to), r.unread
 	if object, ok := v.(map[string]any); ok && object["type"] == nil {
+		if inner := object["response"]; depth > 0 && inner != nil { // Google's answer of a function
+			r.nested(inner, to, depth-1)
+			return
+		}
 		for _, member := range []string{"value", "text", "result", "output", "content"} { // {"value": …} is a text of OpenAI's assistants
 			if text, ok := object[member].(string); ok {
 				*to = append(*to, text)
@@ -115,7 +146,7 @@ func (r *reader) nested(v any, to *[]string, depth int) {
 // thinks reports whether parts of a type hold the thinking of a model.
 func thinks(kind string) bool {
 	switch kind {
-	case "thinking", "redacted_thinking", "reasoning", "reasoning_content", "reasoning-content":
+	case "thinking", "redacted_thinking", "reasoning", "reasoning_content":
 		return true
 	}
 	return false

@@ -33,7 +33,7 @@ func TestRead(t *testing.T) {
 		`[{"type": "document", "source": {"type": "base64", "data": "JVBERi0="}}]`:                                                                   {Unread: 1},
 		`[{"type": "new_form", "text": "a"}, {"type": "other"}, 7, null, true]`:                                                                      {Text: "a", Unread: 4},
 		`{"parts": [{"text": "a"}]}`: {Text: "a"},
-		`[[[[[["a"]]]]]]`:            {Unread: 1},
+		`[[[[[[[[[["a"]]]]]]]]]]`:    {Unread: 1},
 		`7`:                          {Unread: 1},
 	} {
 		var v any

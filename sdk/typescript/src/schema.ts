@@ -3578,12 +3578,19 @@ export interface components {
          * @description `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
          *     with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
          *     with one empty or absent side is one message.
+         *
+         *     Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
+         *     responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
+         *     LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+         *     their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
+         *     What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
+         *     (`unread`), unless none is left.
          */
         MessageInput: {
-            /** @description Your own id; makes the message safe to send again, also in another request. */
-            id?: string;
+            /** @description Your own id; makes the message safe to send again, also in another request. A list, as LangChain writes classes, is not one. */
+            id?: string | string[] | null;
             /** @description `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`. */
-            role?: string;
+            role?: string | null;
             /**
              * @description A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
              *     one text with one line each. An image is stored as its description (`[image: …]`),
@@ -3591,35 +3598,44 @@ export interface components {
              *     text are left out (`unread`). Thinking of a model and encoded data, such as `data:` addresses, become a mark
              *     (`[left out: …]`).
              */
-            content?: string | components["schemas"]["MessagePart"][] | null;
+            content?: string | components["schemas"]["MessagePart"][] | {
+                [key: string]: unknown;
+            } | null;
             /** @description As OpenAI has them; not stored. */
             tool_calls?: {
                 [key: string]: unknown;
-            }[];
+            }[] | null;
             /** @description As OpenAI has it; not stored. */
             tool_call_id?: string | null;
             /** @description As OpenAI has it: the content of a message without one. */
             refusal?: string | null;
             /** @description The user's message of a pair. */
-            user?: string;
+            user?: string | null;
             /** @description The assistant's answer of a pair. */
-            assistant?: string;
+            assistant?: string | null;
             /** @description Name of the speaker, as in prompts and facts; in a pair, the user's. */
-            name?: string;
-            /** @description When it was said; default now. */
-            occurred_at?: components["schemas"]["EventTime"];
+            name?: string | null;
+            /**
+             * @description When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. May be in the future.
+             * @example 2026-03-01T09:30:00Z
+             * @example 1772357400000
+             */
+            occurred_at?: string | number | null;
             /** @description A name or number that identifies the conversation. */
-            session?: string | number;
+            session?: string | number | null;
             /** @description Your own attributes, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are reserved for the fields of that name. */
-            attributes?: components["schemas"]["Attributes"];
-            /** @description When it expires, and what is learned from it. */
-            expires_at?: components["schemas"]["ExpiresAt"];
-            ttl_seconds?: components["schemas"]["TTL"];
+            attributes?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description When it expires, and what is learned from it; as `occurred_at`, in the future. */
+            expires_at?: string | number | null;
+            /** @description Seconds until it expires. */
+            ttl_seconds?: number | null;
             /**
              * @description It was written with recalled memories in the prompt, so nothing is learned from it.
              * @default false
              */
-            recalled?: boolean;
+            recalled?: boolean | null;
         };
         /** @description A text, an object with a `text`, an image with a `description` of its content, or another part of a known form. Images themselves are not read. */
         MessagePart: string | {
@@ -4529,7 +4545,7 @@ export interface components {
          *     }
          */
         ChatCompletionRequest: {
-            /** @description The dialogue; the context from memory is added to it. */
+            /** @description The dialogue; the context from memory is added to it. Messages in the forms that `MessageInput` names are translated. */
             messages: {
                 [key: string]: unknown;
             }[];

@@ -144,7 +144,7 @@ func (p *Policy) CheckConfig(raw json.RawMessage) error {
 func (*Policy) Reading(json.RawMessage) memory.Reading {
 	return memory.Reading{
 		Kinds:  []memory.Kind{memory.KindMessage, memory.KindPassage, memory.KindNote},
-		Pinned: []memory.Pin{{Kind: memory.KindBlock}}, Recent: recentMessages,
+		Pinned: []memory.Pin{{Kind: memory.KindBlock}}, Recent: recentMessages, Hidden: memory.ToolTraffic(),
 	}
 }
 

@@ -139,23 +139,30 @@ class MessageInput(TypedDict):
     with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
     with one empty or absent side is one message.
 
+    Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
+    responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
+    LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+    their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
+    What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
+    (`unread`), unless none is left.
+
     """
 
-    id: NotRequired[str]
-    role: NotRequired[str]
-    content: NotRequired[str | list[str | dict[str, Any]] | None]
-    tool_calls: NotRequired[list[dict[str, Any]]]
+    id: NotRequired[str | list[str] | None]
+    role: NotRequired[str | None]
+    content: NotRequired[str | dict[str, Any] | list[str | dict[str, Any]] | None]
+    tool_calls: NotRequired[list[dict[str, Any]] | None]
     tool_call_id: NotRequired[str | None]
     refusal: NotRequired[str | None]
-    user: NotRequired[str]
-    assistant: NotRequired[str]
-    name: NotRequired[str]
-    occurred_at: NotRequired[str]
-    session: NotRequired[str | float]
-    attributes: NotRequired[dict[str, Any]]
-    expires_at: NotRequired[str]
-    ttl_seconds: NotRequired[int]
-    recalled: NotRequired[bool]
+    user: NotRequired[str | None]
+    assistant: NotRequired[str | None]
+    name: NotRequired[str | None]
+    occurred_at: NotRequired[str | float | None]
+    session: NotRequired[str | float | None]
+    attributes: NotRequired[dict[str, Any] | None]
+    expires_at: NotRequired[str | float | None]
+    ttl_seconds: NotRequired[int | None]
+    recalled: NotRequired[bool | None]
 
 
 LayerName: TypeAlias = Literal["working", "episodic", "semantic"]

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// form is a message as a program has it, and what is stored of it: each with its role and, where the form says it, its time.
+type form struct {
+	message string
+	stored  []string // "role: content"
+	at      string
+	unread  int
+}
+
+// forms are messages as programs keep and send them.
+func forms() map[string]form {
+	return map[string]form{
+		"chat completions":         {`{"role":"user","content":"I row.","name":null}`, []string{"user: I row."}, "", 0},
+		"an answer of one":         {`{"role":"assistant","content":"Nice.","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null}`, []string{"assistant: Nice."}, "", 0},
+		"an answer in words":       {`{"role":"assistant","content":null,"audio":{"id":"a","data":"UklGRg==","transcript":"Nice."}}`, []string{"assistant: Nice."}, "", 0},
+		"a developer":              {`{"role":"developer","content":[{"type":"text","text":"Be short."}]}`, []string{"developer: Be short."}, "", 0},
+		"a call":                   {`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`, nil, "", 1},
+		"a result":                 {`{"role":"tool","tool_call_id":"c","content":"12 degrees"}`, []string{"tool: 12 degrees"}, "", 0},
+		"responses":                {`{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Nice.","annotations":[],"logprobs":[]}]}`, []string{"assistant: Nice."}, "", 0},
+		"responses, the user":      {`{"type":"message","role":"user","content":[{"type":"input_text","text":"I row."},{"type":"input_image","image_url":"data:image/png;base64,AA"},{"type":"input_file","file_id":"f"}]}`, []string{"user: I row."}, "", 2},
+		"a call as an item":        {`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{\"a\":1}","status":"completed"}`, nil, "", 1},
+		"its output":               {`{"type":"function_call_output","call_id":"c","output":"12 degrees"}`, []string{"tool: 12 degrees"}, "", 0},
+		"its output in parts":      {`{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"12 degrees"}]}`, []string{"tool: 12 degrees"}, "", 0},
+		"another output":           {`{"type":"custom_tool_call_output","call_id":"c","output":"12 degrees"}`, []string{"tool: 12 degrees"}, "", 0},
+		"reasoning":                {`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":null}`, nil, "", 1},
+		"a search":                 {`{"type":"web_search_call","id":"ws_1","status":"completed"}`, nil, "", 1},
+		"assistants":               {`{"object":"thread.message","id":"msg_2","created_at":1769938200,"thread_id":"t","role":"user","content":[{"type":"text","text":{"value":"I row.","annotations":[]}}],"metadata":{}}`, []string{"user: I row."}, "2026-02-01T09:30:00Z", 0},
+		"LangChain":                {`{"type":"human","content":"I row.","additional_kwargs":{},"response_metadata":{},"name":null,"id":null,"example":false}`, []string{"user: I row."}, "", 0},
+		"LangChain, the answer":    {`{"type":"ai","content":[{"type":"text","text":"Nice."}],"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":{"input_tokens":3},"id":"run--1"}`, []string{"assistant: Nice."}, "", 0},
+		"LangChain in a file":      {`{"type":"AIMessageChunk","data":{"content":"Nice.","additional_kwargs":{},"type":"AIMessageChunk","id":null}}`, []string{"assistant: Nice."}, "", 0},
+		"LangChain, serialized":    {`{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"I row."}}`, []string{"user: I row."}, "", 0},
+		"Google":                   {`{"role":"model","parts":[{"text":"Nice."},{"inlineData":{"mimeType":"image/png","data":"AA"}}]}`, []string{"assistant: Nice."}, "", 1},
+		"Google, a call":           {`{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}`, nil, "", 1},
+		"Google, its answer":       {`{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"result":"12 degrees"}}}]}`, []string{"tool: 12 degrees"}, "", 0},
+		"Google in Python":         {`{"role":"user","parts":[{"text":null,"function_call":null,"function_response":{"name":"f","response":{"output":"12 degrees"}}},{"text":"I row.","thought":null}]}`, []string{"tool: 12 degrees", "user: I row."}, "", 0},
+		"Anthropic":                {`{"id":"msg_3","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":"Nice.","citations":null},{"type":"tool_use","id":"t","name":"f","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1}}`, []string{"assistant: Nice."}, "", 2},
+		"Anthropic, a result":      {`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"12 degrees"}]}]}`, []string{"tool: 12 degrees"}, "", 0},
+		"Bedrock":                  {`{"role":"user","content":[{"text":"I row."},{"image":{"format":"png","source":{"bytes":"AA"}}},{"toolResult":{"toolUseId":"t","content":[{"text":"12 degrees"}],"status":"success"}}]}`, []string{"tool: 12 degrees", "user: I row."}, "", 1},
+		"Cohere":                   {`{"role":"CHATBOT","message":"Nice."}`, []string{"assistant: Nice."}, "", 0},
+		"Ollama":                   {`{"role":"user","content":"I row.","images":["iVBORw0KGgo="]}`, []string{"user: I row."}, "", 1},
+		"the AI SDK":               {`{"id":"x1","role":"user","createdAt":"2026-02-01T09:30:00.000Z","content":"","parts":[{"type":"step-start"},{"type":"text","text":"I row."},{"type":"file","mediaType":"image/png","url":"data:image/png;base64,AA"}],"metadata":{"a":1}}`, []string{"user: I row."}, "2026-02-01T09:30:00Z", 2},
+		"LlamaIndex":               {`{"role":"user","additional_kwargs":{},"blocks":[{"block_type":"text","text":"I row."}]}`, []string{"user: I row."}, "", 0},
+		"AutoGen":                  {`{"source":"user","models_usage":null,"metadata":{},"content":"I row.","type":"TextMessage"}`, []string{"user: I row."}, "", 0},
+		"Pydantic AI":              {`{"kind":"request","parts":[{"part_kind":"system-prompt","content":"Be short."},{"part_kind":"user-prompt","content":"I row.","timestamp":"2026-02-01T09:30:00Z"}]}`, []string{"user: I row."}, "", 1},
+		"a data set":               {`{"from":"gpt","value":"Nice."}`, []string{"assistant: Nice."}, "", 0},
+		"a download":               {`{"author":{"role":"user","name":null,"metadata":{}},"create_time":1769938200.5,"content":{"content_type":"text","parts":["I row."]},"status":"finished_successfully"}`, []string{"user: I row."}, "2026-02-01T09:30:00.5Z", 0},
+		"a line of a coding agent": {`{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-02-01T10:30:00+01:00","message":{"role":"user","content":[{"type":"text","text":"I row."}]}}`, []string{"user: I row."}, "2026-02-01T09:30:00Z", 0},
+		"a messenger":              {`{"sender":"Nora","text":"I row.","timestamp":1769938200000}`, []string{"user: I row."}, "2026-02-01T09:30:00Z", 0},
+		"nulls":                    {`{"id":null,"role":null,"content":"I row.","name":null,"occurred_at":null,"session":null,"attributes":null,"expires_at":null,"ttl_seconds":null,"recalled":null,"user":null,"assistant":null}`, []string{"user: I row."}, "", 0},
+		"nothing":                  {`{"role":"assistant","content":null}`, nil, "", 1},
+		"milliseconds":             {`{"role":"bot","content":"Nice.","occurred_at":1769938200000}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
+		"seconds as a text":        {`{"role":"ai","content":"Nice.","occurred_at":"1769938200"}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
+		"a time without a zone":    {`{"role":"ai","content":"Nice.","occurred_at":"2026-02-01 09:30:00"}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
+		"a position, no time":      {`{"role":"ai","content":"Nice.","timestamp":7}`, []string{"assistant: Nice."}, "", 0},
+		"what a model adds":        {`{"role":"assistant","content":"Nice.","reasoning_content":"Hm.","finish_reason":"stop","weight":1}`, []string{"assistant: Nice."}, "", 0},
+	}
+}
+
+// Messages are read in the forms of other programs, by the same reader at each door: the API, mem0's and MCP's.
+func TestMessagesOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	tools := connectMCP(t, b.listen(t), "one", "")
+	n := 0
+	for name, f := range forms() {
+		n++
+		own := "own" + strconv.Itoa(n)
+		c := b.space(t, own, "none")
+		const last = `{"role":"user","content":"That is all."}`
+		list := "[" + f.message + "," + last + "]"
+		want := append(slices.Clone(f.stored), "user: That is all.")
+		check := func(door, collection, ids string) {
+			t.Helper()
+			page := b.call(t, "one", "GET", collection+"/messages"+ids, "").want(http.StatusOK)
+			var got []string
+			for i, content := range page.contents() {
+				got = append(got, page.text("items."+strconv.Itoa(i)+".role")+": "+content)
+			}
+			slices.Sort(got)
+			if sorted := slices.Sorted(slices.Values(want)); !slices.Equal(got, sorted) {
+				t.Errorf("%s, %s: %q, want %q", name, door, got, sorted)
+			}
+			if f.at != "" && !strings.Contains(page.Body.String(), `"occurred_at":"`+f.at+`"`) {
+				t.Errorf("%s, %s: not at %s: %s", name, door, f.at, page.Body)
+			}
+		}
+		answer := b.call(t, "one", "POST", c+"/messages", `{"messages":`+list+`}`).want(http.StatusAccepted)
+		check("API", c, "")
+		if unread, _ := answer.at("unread").(float64); int(unread) != f.unread {
+			t.Errorf("%s: %v parts were not read, want %d", name, answer.at("unread"), f.unread)
+		}
+		var messages []any
+		if err := json.Unmarshal([]byte(list), &messages); err != nil {
+			t.Fatal(name, err)
+		}
+		byTool := b.space(t, "tool"+strconv.Itoa(n), "none")
+		tools.use("add_messages", map[string]any{"collection": "tool" + strconv.Itoa(n), "messages": messages})
+		check("MCP", byTool, "")
+		user := "mem0-" + strconv.Itoa(n)
+		b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":`+list+`,"user_id":"`+user+`"}`).want(http.StatusOK)
+		check("mem0", "/v1/collections/by", "?user="+user)
+	}
+}
