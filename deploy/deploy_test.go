@@ -4,6 +4,8 @@ package deploy
 import (
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ type service struct {
 	Volumes     []string                     `yaml:"volumes"`
 	Healthcheck struct{ Test []string }      `yaml:"healthcheck"`
 	DependsOn   map[string]map[string]string `yaml:"depends_on"`
+	Profiles    []string                     `yaml:"profiles"`
 }
 
 func read(t *testing.T, name string) string {
@@ -40,7 +43,7 @@ func services(t *testing.T) map[string]service {
 		t.Fatal(err)
 	}
 	names := slices.Sorted(maps.Keys(c.Services))
-	if want := []string{"gateway", "migrate", "postgres", "redis", "worker"}; !slices.Equal(names, want) {
+	if want := []string{"gateway", "grafana", "jaeger", "migrate", "postgres", "prometheus", "redis", "worker"}; !slices.Equal(names, want) {
 		t.Fatalf("services %v, want %v", names, want)
 	}
 	return c.Services
@@ -103,6 +106,54 @@ func TestComposePinsServers(t *testing.T) {
 	}
 	for _, port := range all["gateway"].Ports {
 		like(t, "the gateway's port", port, `127\.0\.0\.1:.*:8080`)
+	}
+}
+
+// What watches starts only when it is asked for, is pinned, and can be reached from this machine only.
+func TestComposeWatches(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	for _, name := range []string{"grafana", "jaeger", "prometheus"} {
+		s := all[name]
+		like(t, name+"'s profile", strings.Join(s.Profiles, " "), "watch")
+		like(t, name+"'s image", s.Image, `[a-z]+/[a-z]+:v?\d+\.\d+\.\d+`)
+		for _, port := range s.Ports {
+			like(t, name+"'s port", port, `127\.0\.0\.1:.*`)
+		}
+	}
+}
+
+// Prometheus takes its settings, with the alerts, and asks gateway and worker at the ports that they listen at.
+func TestComposePrometheus(t *testing.T) {
+	t.Parallel()
+	var c struct {
+		Configs map[string]struct{ Content string }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c); err != nil {
+		t.Fatal(err)
+	}
+	all, settings := services(t), c.Configs["prometheus"].Content
+	for name, addr := range map[string]string{"gateway": "SLIPBOX_ADDR", "worker": "SLIPBOX_WORKER_ADDR"} {
+		_, port, _ := strings.Cut(all[name].Environment[addr], ":")
+		if want := "{names: [" + name + "], type: A, port: " + port + "}"; !strings.Contains(settings, want) {
+			t.Errorf("Prometheus does not ask %s", want)
+		}
+	}
+
+	promtool, err := exec.CommandContext(t.Context(), "../scripts/install-promtool.sh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	settings = strings.ReplaceAll(settings, "/etc/prometheus/", dir+"/")
+	for name, text := range map[string]string{"prometheus.yml": settings, "rules.yaml": read(t, "prometheus/rules.yaml")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := exec.CommandContext(t.Context(), strings.TrimSpace(string(promtool)), "check", "config", filepath.Join(dir, "prometheus.yml"))
+	if out, err := check.CombinedOutput(); err != nil || !strings.Contains(string(out), "rules found") {
+		t.Errorf("promtool check config: %v\n%s", err, out)
 	}
 }
 

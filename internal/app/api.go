@@ -57,7 +57,7 @@ func (g *Gateway) buildAPI() error {
 		Auth:    g.Auth.Authenticator,
 		Build:   api.Build{Version: b.Version, Commit: b.Commit, Date: b.Date},
 		Ready:   g.readinessChecks(),
-		Metrics: g.telemetry.MetricsHandler(),
+		Metrics: g.metricsBesideAPI(),
 		Console: page,
 
 		CursorKey: cursorKey,

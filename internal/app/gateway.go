@@ -29,7 +29,8 @@ type Gateway struct {
 
 	api      *api.Server
 	listener net.Listener
-	release  func() // unlocks the data directory; nil on servers
+	metrics  net.Listener // of metrics and health alone; nil: they are served with the API
+	release  func()       // unlocks the data directory; nil on servers
 }
 
 // NewGateway builds a gateway. It listens and opens the store; it locks the data directory of an
@@ -50,8 +51,13 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 			return nil, err
 		}
 	}
-	if g.listener, err = listen(ctx, cfg.Addr); err != nil {
+	if g.listener, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
 		return nil, err
+	}
+	if cfg.MetricsAddr != "" {
+		if g.metrics, err = listen(ctx, cfg.MetricsAddr, "SLIPBOX_METRICS_ADDR"); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.connect(ctx, "slipbox-gateway"); err != nil {
 		return nil, err
@@ -67,10 +73,11 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 	return g, nil
 }
 
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen listens on an address that a setting or a flag names.
+func listen(ctx context.Context, addr, name string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "cannot listen on %s; stop what listens there, or choose another address with --addr", addr)
+		return nil, fault.Wrap(err, fault.Unavailable, "cannot listen on %s; stop what listens there, or choose another address with %s", addr, name)
 	}
 	return l, nil
 }
@@ -81,8 +88,11 @@ func (g *Gateway) URL() string { return "http://" + g.listener.Addr().String() }
 // Close releases what NewGateway acquired, in reverse order. Run calls it.
 func (g *Gateway) Close() error {
 	var errs []error
-	if g.listener != nil {
-		if err := g.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+	for _, l := range []net.Listener{g.listener, g.metrics} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}
@@ -127,8 +137,12 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 		background.Go(func() { g.jobs.Run(work) })
 	}
 	server := newServer(g.api, g.log)
-	served := make(chan error, 1)
+	served := make(chan error, 2)
 	go func() { served <- server.Serve(netutil.LimitListener(g.listener, g.cfg.HTTP.Connections)) }()
+	health := newServer(g.healthHandler(), g.log)
+	if g.metrics != nil {
+		go func() { served <- health.Serve(g.metrics) }()
+	}
 	g.log.InfoContext(ctx, "serving", g.logAttrs()...)
 	var failed error
 	if demo {
@@ -150,6 +164,7 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 	err = shutdown(stop, server)
 	stopWork()
 	background.Wait()
+	err = errors.Join(err, shutdown(stop, health))
 	if !g.cfg.Servers() {
 		_, removeErr := g.jobs.RemoveEphemeral(stop)
 		err = errors.Join(err, removeErr)
@@ -186,6 +201,9 @@ func shutdown(ctx context.Context, server *http.Server) error {
 // logAttrs returns the attributes of the first log line.
 func (g *Gateway) logAttrs() []any {
 	out := []any{"url", g.URL(), "version", build.Current().Version}
+	if g.metrics != nil {
+		out = append(out, "metrics", "http://"+g.metrics.Addr().String()+"/metrics")
+	}
 	if !g.cfg.Servers() {
 		return append(out, "data", g.cfg.Data)
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/build"
 )
 
-// healthHandler serves health, version and metrics of a worker, with the paths and answers of a
-// gateway.
+// healthHandler serves health, version and metrics of a process, with the paths and answers of the API.
 func (c *core) healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -23,6 +22,14 @@ func (c *core) healthHandler() http.Handler {
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, build.Current()) })
 	mux.Handle("GET /metrics", c.telemetry.MetricsHandler())
 	return mux
+}
+
+// metricsBesideAPI returns what answers /metrics among the routes of the API: the metrics, unless they have an address of their own.
+func (g *Gateway) metricsBesideAPI() http.Handler {
+	if g.metrics == nil {
+		return g.telemetry.MetricsHandler()
+	}
+	return http.NotFoundHandler()
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

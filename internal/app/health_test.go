@@ -37,6 +37,34 @@ func TestReadinessSaysThatWritesFail(t *testing.T) {
 	}
 }
 
+// Metrics with an address of their own are served there, with the health, and no more beside the API.
+func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, func(c *Settings) { c.MetricsAddr = "127.0.0.1:0" })
+	found := regexp.MustCompile(`metrics=(\S+)/metrics`).FindStringSubmatch(g.logs.String())
+	if found == nil {
+		t.Fatalf("no address of metrics in the log:\n%s", g.logs)
+	}
+	api, own := g.url, found[1]
+	for url, want := range map[string]int{
+		api + "/metrics": http.StatusNotFound, api + "/healthz": http.StatusOK, api + "/v1/collections": http.StatusUnauthorized,
+		own + "/healthz": http.StatusOK, own + "/readyz": http.StatusOK, own + "/v1/collections": http.StatusNotFound,
+	} {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", url, resp.StatusCode, want)
+		}
+	}
+	g.url = own
+	if page := g.metrics(); !hasSample(page, "slipbox_ready 1") {
+		t.Errorf("there is\n%s", page)
+	}
+}
+
 // metrics returns the page of metrics.
 func (g *gatewayTest) metrics() string {
 	g.t.Helper()

@@ -233,8 +233,11 @@ func sampleBody(op *openapi3.Operation) (body, kind string) {
 
 // rule is an alert.
 type rule struct {
-	Alert string `yaml:"alert"`
-	Expr  string `yaml:"expr"`
+	Alert       string `yaml:"alert"`
+	Expr        string `yaml:"expr"`
+	Annotations struct {
+		RunbookURL string `yaml:"runbook_url"`
+	} `yaml:"annotations"`
 }
 
 func readYAML(t *testing.T, path string, into any) {
@@ -284,6 +287,10 @@ func TestAlerts(t *testing.T) {
 		rules[r.Alert] = true
 		if !strings.Contains(string(page), "`"+r.Alert+"`") {
 			t.Errorf("%s does not describe the alert %s", watchingPage, r.Alert)
+		}
+		_, anchor, _ := strings.Cut(r.Annotations.RunbookURL, "/docs/watching.md#")
+		if !strings.Contains(string(page), `<a id="`+anchor+`"></a>`+"`"+r.Alert+"`") {
+			t.Errorf("the alert %s leads to %q, which %s does not have beside it", r.Alert, r.Annotations.RunbookURL, watchingPage)
 		}
 		for _, way := range []string{" fires: ", " is silent: "} {
 			if !slices.ContainsFunc(tests.Tests, func(c struct {

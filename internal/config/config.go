@@ -31,6 +31,8 @@ type Config struct {
 	Addr string `yaml:"addr" env:"SLIPBOX_ADDR"`
 	// WorkerAddr is the host:port of a worker's health and metrics; default 127.0.0.1:0, any free port.
 	WorkerAddr string `yaml:"worker_addr" env:"SLIPBOX_WORKER_ADDR"`
+	// MetricsAddr is the host:port at which a gateway serves its metrics and health, and the metrics nowhere else; default none: with the API.
+	MetricsAddr string `yaml:"metrics_addr" env:"SLIPBOX_METRICS_ADDR"`
 	// ProfileAddr is the loopback host:port at which the process serves profiles (net/http/pprof); default none.
 	ProfileAddr string `yaml:"profile_addr" env:"SLIPBOX_PROFILE_ADDR"`
 	// Data is the directory of the embedded store; default ./data. Servers do not use it.
@@ -382,6 +384,11 @@ func (c Config) Validate() error {
 	}
 	if _, _, err := net.SplitHostPort(c.WorkerAddr); err != nil {
 		report("worker_addr", "%q is not host:port", c.WorkerAddr)
+	}
+	if c.MetricsAddr != "" {
+		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
+			report("metrics_addr (SLIPBOX_METRICS_ADDR)", "%q is not host:port", c.MetricsAddr)
+		}
 	}
 	if c.Data == "" {
 		report("data", "must name a directory")

@@ -169,8 +169,9 @@ func TestServersSettings(t *testing.T) {
 		"jobs": {func(c *Config) { c.Jobs.Decides, c.Jobs.Tasks, c.Jobs.Stages = -1, 0, []string{"dance"} }, []string{
 			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide, task or send",
 		}},
-		"no stage":       {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
-		"worker address": {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},
+		"no stage":        {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
+		"metrics address": {func(c *Config) { c.MetricsAddr = "9090" }, []string{"metrics_addr", "SLIPBOX_METRICS_ADDR"}},
+		"worker address":  {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},
 	} {
 		c := Default()
 		c.Auth.WrappingKey = key
@@ -199,7 +200,7 @@ func TestServersSettings(t *testing.T) {
 // Settings that have no default: empty means that they are not set. With no model, nothing is asked
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
-	"ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
+	"MetricsAddr", "ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim",
 	"LLM.RerankURL", "LLM.RerankModel", "LLM.RerankAPIKey", "LLM.RerankAlways", "LLM.EmbedImages",
 	"Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",

@@ -367,7 +367,7 @@ func TestAnswersEnd(t *testing.T) {
 			proxy := newChatProxy(t, srv, llm.Deps{}, func(cfg *llm.Config) {
 				cfg.Timeout = time.Minute // a busy machine reads slowly
 				if c.code == fault.Timeout {
-					cfg.Timeout = 200 * time.Millisecond
+					cfg.Timeout = 2 * time.Second // a busy machine connects slowly
 				}
 			})
 			resp, err := proxy.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Collection: uuid.Must(uuid.NewV7()), Body: []byte(c.body), Stream: c.body == helloStream})

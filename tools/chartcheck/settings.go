@@ -15,7 +15,7 @@ import (
 var (
 	envTag = regexp.MustCompile(`\benv:"([A-Z][A-Z0-9_]*)[^"]*"([^` + "`" + `]*)`)
 	// byChart are set by the chart from other values.
-	byChart = []string{"SLIPBOX_ADDR", "SLIPBOX_WORKER_ADDR", "SLIPBOX_DATA", "SLIPBOX_STOP_TIMEOUT", "SLIPBOX_INDEX_BYTES"}
+	byChart = []string{"SLIPBOX_ADDR", "SLIPBOX_WORKER_ADDR", "SLIPBOX_METRICS_ADDR", "SLIPBOX_DATA", "SLIPBOX_STOP_TIMEOUT", "SLIPBOX_INDEX_BYTES"}
 )
 
 // checkSettings compares the settings in the chart's schema with the variables that the code below
