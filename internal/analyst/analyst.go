@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -104,10 +105,15 @@ type reader struct {
 
 // sentences returns the sentences of turns from the one at index from on, with their kinds if there are vectors.
 func (r *reader) sentences(turns []said.Turn, from int) []said.Sentence {
-	all := said.Sentences(turns, from)
+	return r.judged(said.Sentences(turns, from))
+}
+
+// judged returns sentences with their kinds if there are vectors.
+func (r *reader) judged(all []said.Sentence) []said.Sentence {
 	if r.encoder == nil || !r.encoder.Fast() {
 		return all
 	}
+	before := slices.Clone(all)
 	err := said.Judge(all, func(texts []string) ([][]float32, error) {
 		made, err := memory.EmbedAll(r.ctx, r.encoder, r.scope, texts)
 		out := make([][]float32, len(made))
@@ -117,7 +123,7 @@ func (r *reader) sentences(turns []said.Turn, from int) []said.Sentence {
 		return out, err
 	})
 	if err != nil {
-		return said.Sentences(turns, from) // as without vectors
+		return before // as without vectors
 	}
 	return all
 }

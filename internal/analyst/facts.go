@@ -41,7 +41,7 @@ func extract(r *reader, in mem0.ExtractInput) mem0.Extraction {
 	for i, u := range all {
 		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !in.OfAgent, Text: u.Content}
 	}
-	sentences := slices.DeleteFunc(r.sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
+	sentences := r.judged(slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant }))
 	out := mem0.Extraction{Facts: []string{}}
 	for _, q := range best(quotations(sentences), in.Max) {
 		if q.turn > 0 && !said.Asks(q.before) && !sameTalk(&all[q.turn-1], &all[q.turn]) {

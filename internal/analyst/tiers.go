@@ -31,7 +31,7 @@ const (
 	profileMost = 5    // sentences that an analysis adds to a profile
 	replyMost   = 200  // characters of what an answer adds to a summary
 
-	leastPortrait = 0.3 // worth of a sentence of a profile, which has room for few: more than that of a fact
+	leastPortrait = 0.3 // worth of a sentence of a profile, which has room for few: more than that of a fact, where vectors tell it well
 )
 
 // tierCalls are the calls of MemoryOS.
@@ -318,7 +318,7 @@ func (r *reader) datedStatements(pages []memoryos.CallPage) (out []string) {
 				continue
 			}
 			for _, s := range r.sentences([]said.Turn{{Speaker: u.Name, Text: u.Content}}, 0) {
-				if s.Worth() < leastPortrait {
+				if s.Worth() < leastWorth || s.Kinds != nil && s.Worth() < leastPortrait {
 					continue
 				}
 				u.Content = oneLine(s.Text)
