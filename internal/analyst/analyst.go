@@ -10,24 +10,35 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Name is the model name of the analyst's answers. Its version is a hash of golden answers, which a test compares.
-const Name = "extractive@0a7b645b"
+const Name = "extractive@50362a24"
 
 // Analyst answers calls without a model. It is safe for concurrent use. The zero Analyst is not usable.
 type Analyst struct {
 	answers map[string]answerer // by the call's name
+	encoder memory.Embedder     // nil: sentences are read without vectors
+	name    string
 }
 
-// New returns an Analyst.
-func New() *Analyst {
-	a := &Analyst{answers: map[string]answerer{}}
-	for _, calls := range []map[string]answerer{noteCalls(), factCalls(), graphCalls(), dayCalls(), tierCalls(), layerCalls()} {
+// New returns an Analyst that reads sentences without vectors.
+func New() *Analyst { return NewWith(nil) }
+
+// NewWith returns an Analyst that reads the kinds of sentences from the vectors of an embedder, which must be those of
+// encoder.E5AsMiniLM. Nil: without vectors, as where the embedder fails.
+func NewWith(vectors memory.Embedder) *Analyst {
+	a := &Analyst{answers: map[string]answerer{}, encoder: vectors, name: Name}
+	if vectors != nil {
+		a.name += "+" + said.KindsVersion()
+	}
+	for _, calls := range []map[string]answerer{noteCalls(), factCalls(), graphCalls(), dayCalls(), tierCalls(), layerCalls(), weighCalls()} {
 		maps.Copy(a.answers, calls)
 	}
 	return a
@@ -39,8 +50,8 @@ func (a *Analyst) Analyst() memory.Analyst { return memory.AnalystHeuristic }
 // Ask answers a call. For an unknown call, or input of another type than the call's, the error is
 // an Internal fault. An answer that the call's own check refuses is ErrBadAnswer, as with a
 // model. It makes no request and uses no tokens.
-func (a *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
-	answer := memory.Answer{Analyst: memory.AnalystHeuristic, Model: Name}
+func (a *Analyst) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	answer := memory.Answer{Analyst: memory.AnalystHeuristic, Model: a.name}
 	if err := ctx.Err(); err != nil {
 		return answer, fault.Wrap(err, fault.Unavailable, "stopped while analyzing")
 	}
@@ -48,7 +59,7 @@ func (a *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memor
 	if !ok {
 		return answer, fault.New(fault.Internal, "the analyst has no answer to the call %q", c.Name)
 	}
-	out, ok := answerCall(c.Input)
+	out, ok := answerCall(&reader{ctx: ctx, scope: s, encoder: a.encoder}, c.Input)
 	if !ok {
 		return answer, fault.New(fault.Internal, "the analyst cannot read the input of the call %q: it has the type %T", c.Name, c.Input)
 	}
@@ -67,17 +78,54 @@ func (a *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memor
 }
 
 // answerer answers one call from its structured input. ok is false for input of another type.
-type answerer func(input any) (answer any, ok bool)
+type answerer func(r *reader, input any) (answer any, ok bool)
 
 // answer turns a function of one input type into an answerer.
 func answer[In, Out any](of func(In) Out) answerer {
-	return func(input any) (any, bool) {
+	return reading(func(_ *reader, in In) Out { return of(in) })
+}
+
+// reading turns a function that reads sentences into an answerer.
+func reading[In, Out any](of func(*reader, In) Out) answerer {
+	return func(r *reader, input any) (any, bool) {
 		in, ok := input.(In)
 		if !ok {
 			return nil, false
 		}
-		return of(in), true
+		return of(r, in), true
 	}
+}
+
+// reader reads sentences for one call.
+type reader struct {
+	ctx     context.Context //nolint:containedctx // it lives as long as the call
+	scope   tenant.Scope
+	encoder memory.Embedder // nil: none
+}
+
+// sentences returns the sentences of turns from the one at index from on, with their kinds if there are vectors.
+func (r *reader) sentences(turns []said.Turn, from int) []said.Sentence {
+	return r.judged(said.Sentences(turns, from))
+}
+
+// judged returns sentences with their kinds if there are vectors.
+func (r *reader) judged(all []said.Sentence) []said.Sentence {
+	if r.encoder == nil || !r.encoder.Fast() {
+		return all
+	}
+	before := slices.Clone(all)
+	err := said.Judge(all, func(texts []string) ([][]float32, error) {
+		made, err := memory.EmbedAll(r.ctx, r.encoder, r.scope, texts)
+		out := make([][]float32, len(made))
+		for i := range made {
+			out[i] = made[i].Vector
+		}
+		return out, err
+	})
+	if err != nil {
+		return before // as without vectors
+	}
+	return all
 }
 
 var _ memory.Model = (*Analyst)(nil)

@@ -17,7 +17,7 @@ import (
 // factCalls are the calls of Mem0.
 func factCalls() map[string]answerer {
 	return map[string]answerer{
-		"extract":   answer(extract),
+		"extract":   reading(extract),
 		"decide":    answer(decide),
 		"summarize": answer(summarize),
 		"procedure": answer(summarize),
@@ -35,13 +35,13 @@ const (
 
 // extract quotes the sentences of the exchange that state something. It understands none of them. What an assistant says
 // is read only if facts about it are asked for.
-func extract(in mem0.ExtractInput) mem0.Extraction {
+func extract(r *reader, in mem0.ExtractInput) mem0.Extraction {
 	all := slices.Concat(in.Recent, in.New)
 	turns := make([]said.Turn, len(all))
 	for i, u := range all {
 		turns[i] = said.Turn{Speaker: string(u.Role) + u.Name, Assistant: u.Role == memory.RoleAssistant && !in.OfAgent, Text: u.Content}
 	}
-	sentences := slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant })
+	sentences := r.judged(slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant }))
 	out := mem0.Extraction{Facts: []string{}}
 	for _, q := range best(quotations(sentences), in.Max) {
 		if q.turn > 0 && !said.Asks(q.before) && !sameTalk(&all[q.turn-1], &all[q.turn]) {

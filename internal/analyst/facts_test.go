@@ -62,7 +62,7 @@ func TestExtractQuotes(t *testing.T) {
 		{"Chinese", "我搬到慕尼黑了。", []string{"Nora: I live in Berlin."}, []string{"Nora, 2026-06-01: “我搬到慕尼黑了。”"}},
 		{"a Chinese name", "我叫林小雨。", nil, []string{"Nora, 2026-06-01: “我叫林小雨。”"}},
 	} {
-		if got := extract(nora(c.said, c.before...)).Facts; !slices.Equal(got, c.want) {
+		if got := extract(&reader{}, nora(c.said, c.before...)).Facts; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestExtractLeavesOut(t *testing.T) {
 		"Suppose I had a dog called Bolt.", "Evaluate whether Obsidian could be useful with this app.",
 		"> I live in Paris", "| name | Nora | Berlin |", "```\nname = \"Nora\"\n```", "2026-06-01 12:00:01 ERROR [main] 0x4f3a: code=500 path=/a/b/c retry=3 (12/50)",
 	} {
-		if got := extract(nora(said)).Facts; len(got) != 0 {
+		if got := extract(&reader{}, nora(said)).Facts; len(got) != 0 {
 			t.Errorf("%q: %q", said, got)
 		}
 	}
@@ -92,25 +92,25 @@ func TestExtractBounds(t *testing.T) {
 	t.Parallel()
 	in := nora("I live in Berlin.")
 	in.New = append(in.New, memory.Utterance{Role: memory.RoleAssistant, Content: "I reserved table 12 for Friday at 8.", Time: june})
-	if got := extract(in).Facts; len(got) != 1 || !strings.Contains(got[0], "Berlin") {
+	if got := extract(&reader{}, in).Facts; len(got) != 1 || !strings.Contains(got[0], "Berlin") {
 		t.Errorf("both speak: %q", got)
 	}
-	if in.New = in.New[1:]; len(extract(in).Facts) > 0 {
-		t.Errorf("facts about a person from the assistant alone: %q", extract(in).Facts)
+	if in.New = in.New[1:]; len(extract(&reader{}, in).Facts) > 0 {
+		t.Errorf("facts about a person from the assistant alone: %q", extract(&reader{}, in).Facts)
 	}
 	in.OfAgent = true
-	if got, want := extract(in).Facts, []string{"assistant, 2026-06-01: “I reserved table 12 for Friday at 8.”"}; !slices.Equal(got, want) {
+	if got, want := extract(&reader{}, in).Facts, []string{"assistant, 2026-06-01: “I reserved table 12 for Friday at 8.”"}; !slices.Equal(got, want) {
 		t.Errorf("facts about the assistant: %q", got)
 	}
 	in = nora("I live in Berlin. I work as a nurse. I live in Berlin. I have two sons. My wife is called Ines.")
 	in.New[0].Name, in.Max = "", 3
-	got := extract(in).Facts
+	got := extract(&reader{}, in).Facts
 	if len(got) != 3 || !strings.HasPrefix(got[0], "2026-06-01: “") {
 		t.Errorf("of five sentences %q", got)
 	}
 	in = nora("I live in Berlin " + strings.Repeat("with my sister Ines and her dog ", 40) + "now.")
 	in.Chars = 200
-	if got := extract(in).Facts; len(got) != 1 || len([]rune(got[0])) != 200 || !strings.HasSuffix(got[0], "…”") {
+	if got := extract(&reader{}, in).Facts; len(got) != 1 || len([]rune(got[0])) != 200 || !strings.HasSuffix(got[0], "…”") {
 		t.Errorf("a long sentence: %q", got)
 	}
 }
@@ -191,6 +191,6 @@ func BenchmarkExtract(b *testing.B) {
 		in.Recent = append(in.Recent, in.New[0])
 	}
 	for b.Loop() {
-		extract(in)
+		extract(&reader{}, in)
 	}
 }

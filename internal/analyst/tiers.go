@@ -30,20 +30,22 @@ const (
 	minOfTheme  = 12   // terms of a theme of its own; small talk has fewer
 	profileMost = 5    // sentences that an analysis adds to a profile
 	replyMost   = 200  // characters of what an answer adds to a summary
+
+	leastPortrait = 0.3 // worth of a sentence of a profile, which has room for few: more than that of a fact, where vectors tell it well
 )
 
 // tierCalls are the calls of MemoryOS.
 func tierCalls() map[string]answerer {
 	return map[string]answerer{
-		memoryos.CallContinuity: answer(continues),
+		memoryos.CallContinuity: reading(continues),
 		memoryos.CallMeta:       answer(summarizeChain),
 		memoryos.CallThemes:     answer(findThemes),
-		memoryos.CallProfile:    answer(profile),
-		memoryos.CallKnowledge:  answer(knowledge),
+		memoryos.CallProfile:    reading(profile),
+		memoryos.CallKnowledge:  reading(knowledge),
 	}
 }
 
-func continues(in memoryos.ContinuityInput) memoryos.Continuity {
+func continues(r *reader, in memoryos.ContinuityInput) memoryos.Continuity {
 	before, after := in.Previous.Messages, in.Next.Messages
 	if len(before) == 0 || len(after) == 0 {
 		return memoryos.Continuity{}
@@ -57,19 +59,19 @@ func continues(in memoryos.ContinuityInput) memoryos.Continuity {
 		limit = farLike
 	case gap > shortGap:
 		limit = middleLike
-	case !saysSomething(after):
+	case !r.saysSomething(after):
 		return memoryos.Continuity{Continuous: true}
 	}
 	return memoryos.Continuity{Continuous: max(in.Similarity, sharedShare(left, right)) >= limit}
 }
 
 // saysSomething reports whether a person says a sentence that is worth keeping.
-func saysSomething(messages []memory.Utterance) bool {
+func (r *reader) saysSomething(messages []memory.Utterance) bool {
 	var turns []said.Turn
 	for _, m := range byPersons(messages) {
 		turns = append(turns, said.Turn{Text: m.Content})
 	}
-	return slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
+	return slices.ContainsFunc(r.sentences(turns, 0), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
 }
 
 // byPersons returns the messages that persons said.
@@ -294,10 +296,10 @@ func sharedWeight(a, b []string, weight func(term string) float64) (sum float64)
 
 // profile adds to the profile what the person stated, each sentence behind its date; the oldest ones leave when there
 // is no room. It finds no dimensions: a level is a judgment. What a model found stays.
-func profile(in memoryos.ProfileInput) memoryos.Profile {
+func profile(r *reader, in memoryos.ProfileInput) memoryos.Profile {
 	lines := sentencesOf([]string{in.Old.Text})
 	known := text.Normalize(in.Old.Text)
-	for _, line := range strongest(datedStatements(in.Pages), profileMost, memoryos.MaxKnowledgeChars) {
+	for _, line := range strongest(r.datedStatements(in.Pages), profileMost, memoryos.MaxKnowledgeChars) {
 		if !strings.Contains(known, text.Normalize(line)) {
 			lines = append(lines, line)
 		}
@@ -308,15 +310,21 @@ func profile(in memoryos.ProfileInput) memoryos.Profile {
 	return memoryos.Profile{Dimensions: append([]memoryos.Dimension{}, in.Old.Dimensions...), Text: join(lines)}
 }
 
-// datedStatements returns what persons stated on pages, each sentence behind its date.
-func datedStatements(pages []memoryos.CallPage) (out []string) {
+// datedStatements returns what persons stated on pages that is worth keeping, each sentence behind its date.
+func (r *reader) datedStatements(pages []memoryos.CallPage) (out []string) {
 	for i := range pages {
 		for _, u := range pages[i].Messages {
 			if u.Role != memory.RoleUser {
 				continue
 			}
-			for _, s := range stated(u) {
-				out = append(out, policy.FormatDay(u.Time)+": "+s)
+			for _, s := range r.sentences([]said.Turn{{Speaker: u.Name, Text: u.Content}}, 0) {
+				if s.Worth() < leastWorth || s.Kinds != nil && s.Worth() < leastPortrait {
+					continue
+				}
+				u.Content = oneLine(s.Text)
+				for _, line := range stated(u) {
+					out = append(out, policy.FormatDay(u.Time)+": "+line)
+				}
 			}
 		}
 	}
@@ -324,7 +332,7 @@ func datedStatements(pages []memoryos.CallPage) (out []string) {
 }
 
 // knowledge is what the person stated, as the facts of Mem0. What the assistant did is a judgment, and left out.
-func knowledge(in memoryos.KnowledgeInput) memoryos.Knowledge {
+func knowledge(r *reader, in memoryos.KnowledgeInput) memoryos.Knowledge {
 	most := cmp.Or(in.Max, memoryos.MaxKnowledge)
 	var said []memory.Utterance
 	for i := range in.Pages {
@@ -335,6 +343,6 @@ func knowledge(in memoryos.KnowledgeInput) memoryos.Knowledge {
 			said = append(said, u)
 		}
 	}
-	facts := extract(mem0.ExtractInput{New: said, Max: most}).Facts
+	facts := extract(r, mem0.ExtractInput{New: said, Max: most}).Facts
 	return memoryos.Knowledge{User: append([]string{}, facts[:min(len(facts), most)]...), Assistant: []string{}}
 }

@@ -35,11 +35,11 @@ func TestContinues(t *testing.T) {
 		"hours later":     {page(2*time.Hour, "Rehearsals exhaust everybody in our orchestra.", "Rest well."), .4, false},
 		"small talk late": {page(8*time.Hour, "haha ok", "Yes."), 0, false},
 	} {
-		if got := continues(memoryos.ContinuityInput{Previous: cello, Next: c.next, Similarity: c.like}); got.Continuous != c.want {
+		if got := continues(&reader{}, memoryos.ContinuityInput{Previous: cello, Next: c.next, Similarity: c.like}); got.Continuous != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if continues(memoryos.ContinuityInput{Next: cello}).Continuous {
+	if continues(&reader{}, memoryos.ContinuityInput{Next: cello}).Continuous {
 		t.Error("it continues nothing")
 	}
 }
@@ -89,17 +89,17 @@ func TestChain(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	in := memoryos.ProfileInput{Pages: []memoryos.CallPage{page(0, "I run three times a week. Is that much?", "No.")}}
-	got := profile(in)
+	got := profile(&reader{}, in)
 	if got.Text != "2026-08-03: I run three times a week." || len(got.Dimensions) != 0 || got.Dimensions == nil {
 		t.Errorf("%+v", got)
 	}
 	in.Old = got
 	in.Old.Dimensions = []memoryos.Dimension{{Name: "sports", Level: memoryos.LevelHigh, Evidence: "runs"}}
-	if again := profile(in); again.Text != got.Text || len(again.Dimensions) != 1 {
+	if again := profile(&reader{}, in); again.Text != got.Text || len(again.Dimensions) != 1 {
 		t.Errorf("again: %+v", again)
 	}
 	in.Old.Text = strings.Repeat("2026-08-01: "+strings.Repeat("word ", 20)+"end. ", 18)
-	if long := profile(in).Text; len(long) > memoryos.MaxProfileChars || !strings.Contains(long, "three times a week") {
+	if long := profile(&reader{}, in).Text; len(long) > memoryos.MaxProfileChars || !strings.Contains(long, "three times a week") {
 		t.Errorf("%d characters: %q", len(long), long)
 	}
 }

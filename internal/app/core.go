@@ -266,7 +266,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Engine, err = engine.New(engine.Deps{
-		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: analyst.New(), Models: m.named, Embedders: c.Embedders,
+		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: analyst.NewWith(c.Embedders.Sentences()), Models: m.named, Embedders: c.Embedders,
 		Nearest: c.Recall, Index: c.Recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
@@ -586,7 +586,7 @@ func (c *core) chatModel(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
 // noteModel builds the model that policies ask. The tokens of an endpoint count against the
 // tenant's budget.
 func (c *core) noteModel(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
-	deps.Rules = analyst.New()
+	deps.Rules = analyst.NewWith(c.Embedders.Sentences())
 	m, err := llm.NewModel(deps, cfg)
 	if err != nil {
 		return nil, err

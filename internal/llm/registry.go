@@ -17,11 +17,12 @@ import (
 // encoders, so that collections that use them work after any change of settings; an encoder returns
 // Unavailable as long as its weights are not installed.
 type Registry struct {
-	byName  map[string]memory.Embedder
-	first   string
-	caches  []*Cached
-	locals  []*Local
-	missing error // why the default is not the one by language; nil when another was selected
+	byName    map[string]memory.Embedder
+	first     string
+	caches    []*Cached
+	locals    []*Local
+	sentences *Local
+	missing   error // why the default is not the one by language; nil when another was selected
 }
 
 // NewRegistry returns a registry whose default is the embedder that cfg selects. When cfg selects
@@ -34,7 +35,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	}
 	english, multilingual := NewLocal(d, cfg), newMultilingual(d, cfg)
 	both := NewByLanguage(d, cfg, english)
-	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual, both.others}}
+	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual, both.others}, sentences: both.others}
 	size := cfg.withDefaults().EmbedCache
 	for _, e := range []memory.Embedder{english, multilingual, both} {
 		r.add(e, size)
@@ -104,6 +105,15 @@ func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
 		return nil, err
 	}
 	return observedEmbedder{ImageEmbedder: e, observer: d.Observer, call: c}, nil
+}
+
+// Sentences returns the embedder for sentences in any language, whose vectors internal/said reads; nil where the settings choose
+// no embedder that has its weights.
+func (r *Registry) Sentences() memory.Embedder {
+	if r.first != ByLanguageName && r.first != MultilingualName {
+		return nil
+	}
+	return r.sentences
 }
 
 // Default returns the embedder of new collections.

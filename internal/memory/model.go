@@ -20,7 +20,7 @@ type Call struct {
 	Name        string          // "analyze", "evolve", "relevance"
 	Version     string          // of the prompt, such as "amem/analyze@1"
 	System      string          // instructions
-	Prompt      string          // the material, memory text marked as data
+	Prompt      string          // the material, memory text marked as data; "": only the analyst answers it, and it costs nothing
 	Schema      json.RawMessage // JSON Schema of the answer, every property required
 	Input       any             // the policy's payload, from which internal/analyst answers
 	Analyst     Analyst         // AnalystHeuristic: the model is not asked

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// The head is a logistic regression. Its weights are data: tools/keephead writes them from the labeled dialogues.
+// The head is a logistic regression. Its weights are data: tools/heads writes them from the labeled dialogues.
 
 // The sizes of the head.
 const (
@@ -75,9 +75,6 @@ type features struct {
 func (s *Sentence) Features() (form []float32, parts, opening []uint16) {
 	return s.features.form[:], s.features.parts, s.features.opening
 }
-
-// Worth returns how likely a sentence states something worth keeping, by the head.
-func (s *Sentence) Worth() float64 { return head.worth(&s.features) }
 
 func (h *Head) worth(f *features) float64 {
 	sum := float32(0)

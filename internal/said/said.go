@@ -1,6 +1,7 @@
 // Package said reads talk without knowing its language: it finds the sentences of turns, leaves out what is
 // pasted, tells which sentence answers a question, and says how likely a sentence states something worth keeping.
-// That is a small learned head (head.go) over the form of a sentence and hashed parts of its words.
+// That is a small learned head (head.go) over the form of a sentence and hashed parts of its words. With vectors of an
+// encoder it also says what kind of thing a sentence is (kinds.go, judge.go).
 package said
 
 import (
@@ -26,8 +27,13 @@ type Sentence struct {
 	Lead   string // the sentence of the same turn that introduces it, by a colon; "": none
 	Before string // the last sentence of the turn before, if this answers it, or needs it to be understood; "": none
 	Asks   bool   // it ends as a question
+	Kinds  *Kinds // what it is, by Judge; nil: not known
 
 	features features
+	line     int    // of its turn
+	opened   *Kinds // of its words before a colon; nil: it has none, or they are not known
+	handed   bool   // for work
+	ofOthers bool   // it continues the words of somebody else
 }
 
 // Sentences returns the sentences of turns in order, from the turn at index from on. The turns before it are
@@ -70,7 +76,7 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
 			lead = ""
 		}
-		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text)}
+		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text), line: p.line}
 		words := shapeOf(p.text).words
 		switch {
 		case s.Asks:

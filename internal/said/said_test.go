@@ -1,6 +1,7 @@
 package said
 
 import (
+	"errors"
 	"slices"
 	"testing"
 )
@@ -55,10 +56,78 @@ func TestQuestions(t *testing.T) {
 func TestHead(t *testing.T) {
 	t.Parallel()
 	if len(headFile) != headBytes || !slices.Equal(head.Bytes(), headFile) {
-		t.Errorf("head.bin has %d bytes, not %d; run tools/keephead", len(headFile), headBytes)
+		t.Errorf("head.bin has %d bytes, not %d; run tools/heads", len(headFile), headBytes)
 	}
 	worth := func(s string) float64 { return Sentences([]Turn{{Text: s}}, 0)[0].Worth() }
 	if said, greeted := worth("I moved to Graz in May."), worth("Hello there!"); said < 2*greeted {
 		t.Errorf("a statement %.2f, a greeting %.2f", said, greeted)
+	}
+}
+
+// TestKinds: the weights fit the code and are read as they are written, and a sentence without a vector has no kinds.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	if len(kindsFile) != kindBytes || !slices.Equal(network.Bytes(), kindsFile) {
+		t.Errorf("kinds.bin has %d bytes, not %d; run tools/heads", len(kindsFile), kindBytes)
+	}
+	all := Sentences([]Turn{{Text: "Suppose this: I had a dog."}}, 0)
+	broken := errors.New("broken")
+	if err := Judge(all, func([]string) ([][]float32, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+	none := func(texts []string) ([][]float32, error) { return make([][]float32, len(texts)), nil }
+	if err := Judge(all, none); err != nil || all[0].Kinds != nil || all[0].IsUntold() || all[0].Happened() {
+		t.Errorf("%v: %+v", err, all[0])
+	}
+	if err := Judge(nil, none); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+// TestHandedOver: what follows a sentence that hands a text over is handed over, or what is on the lines before it.
+func TestHandedOver(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]bool{
+		"I am Ana. WORK on this. I live here. So.": {false, true, true, true},
+		"I am Ana. I live here.\nWORK on this.":    {true, true, true},
+		"I am Ana. WORK on this.":                  {false, true},
+		"I am Ana. I live here.":                   {false, false},
+	} {
+		all := Sentences([]Turn{{Text: text}}, 0)
+		for i := range all {
+			all[i].Kinds = &Kinds{}
+			if all[i].Text == "WORK on this." {
+				all[i].Kinds.Handed = 1
+			}
+		}
+		markHanded(all)
+		for i := range all {
+			if all[i].IsUntold() != want[i] {
+				t.Errorf("%q: %q is handed over: %t", text, all[i].Text, all[i].IsUntold())
+			}
+		}
+	}
+}
+
+// TestWordsOfOthers: the words of somebody else end with their quotation, or with the line.
+func TestWordsOfOthers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]bool{
+		`She wrote: "I am home." I live here.`: {true, false},
+		"She wrote: I am home. I live here.":   {true, true},
+		"She wrote: I am home.\nI live here.":  {true, false},
+		"她写道：“我到家了。”我住在这里。":                    {true, false},
+	} {
+		all := Sentences([]Turn{{Text: text}}, 0)
+		for i := range all {
+			all[i].Kinds = &Kinds{}
+		}
+		all[0].Kinds.Quoted = 1
+		markQuoted(all)
+		for i := range all {
+			if all[i].IsUntold() != want[i] {
+				t.Errorf("%q: %q is of somebody else: %t", text, all[i].Text, all[i].IsUntold())
+			}
+		}
 	}
 }

@@ -104,6 +104,9 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 			return a, nil
 		}
 	}
+	if c.Prompt == "" && c.Analyst == memory.AnalystHeuristic { // none of a model: it costs nothing
+		return d.e.heuristic.Ask(ctx, d.s, c)
+	}
 	d.mu.Lock()
 	spent := d.calls >= d.e.cfg.CallsPerJob || d.tokens >= d.e.cfg.TokensPerJob
 	d.calls++

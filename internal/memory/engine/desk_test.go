@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
 // question returns a call without content.
@@ -214,6 +215,25 @@ func TestBudgetOfParallelCalls(t *testing.T) {
 				t.Errorf("%d answered, %d refused, %d requests", answered.Load(), refused.Load(), w.fake.Calls("ask"))
 			}
 		})
+	}
+}
+
+// What has no prompt is asked of the analyst beside a model, and counts against no budget.
+func TestWeighingIsFree(t *testing.T) {
+	t.Parallel()
+	w, p := newStubWorld(t, options{engine: engine.Config{CallsPerJob: 1}})
+	p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
+		for range 5 {
+			if got, err := policy.Weigh(ctx, d, "I moved to Graz in May."); err != nil || got.Worth <= 0 || got.Worth > 1 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		return memory.Decision{}, nil
+	}
+	w.say("Weigh it.")
+	w.drain()
+	if w.fake.Calls("weigh") > 0 {
+		t.Error("a model was asked")
 	}
 }
 

@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func itemImportance(content string) Importance {
 // chatImportance returns how important what a person says is: .1, +.4 for "remember" or a name, +.2 for a
 // request, and +.2 for a statement about themselves (who they are, like, can and want, and where they live). Of what is none of
 // these, +.2 for what tells something. A text of which a secret was redacted has the base alone.
-func chatImportance(content string) Importance {
+func chatImportance(content string, tells func() bool) Importance {
 	t := newTally()
 	if memory.Redacted(content) {
 		return t.importance()
@@ -102,7 +103,7 @@ func chatImportance(content string) Importance {
 	t.add(memorize.MatchString(strings.Join(stated, "\n")), 40, RuleMemorize)
 	t.add(request.MatchString(content), 20, RuleRequest)
 	t.add(len(RuleTriples(TriplesInput{Message: memory.Utterance{Role: memory.RoleUser, Content: content}})) > 0, 20, RulePersonal)
-	t.add(len(t.rules) == 0 && tells(content), 20, RuleEvent)
+	t.add(len(t.rules) == 0 && tells(), 20, RuleEvent)
 	return t.importance()
 }
 
@@ -121,13 +122,17 @@ const minReplyTerms = 4
 // pairWeight is the weight of a pair of characters in scripts without spaces, as a term.
 const pairWeight = .4
 
-// leastWorth is the worth of a sentence, by the head of package said, from which it is an episode. Facts are kept from a lower
-// one: an episode too many hides others.
+// leastWorth is the worth of a sentence, by package said, from which it is an episode. Facts are kept from a lower one: an
+// episode too many hides others. What happened to somebody is one in any case.
 const leastWorth = .4
 
-// tells reports whether a person's words state something worth keeping, in any language.
-func tells(content string) bool {
-	return slices.ContainsFunc(said.Sentences([]said.Turn{{Text: content}}, 0), func(s said.Sentence) bool { return !s.Asks && s.Worth() >= leastWorth })
+// tells reports whether a person's words say that something happened, or state something worth keeping, in any language.
+func (w *writer) tells(ctx context.Context, content string) bool {
+	j, err := policy.Weigh(ctx, w.d, content)
+	if err != nil { // nobody is there to ask; a context that ended is seen by what follows
+		j.Worth, j.Happened = said.Most(said.Sentences([]said.Turn{{Text: content}}, 0))
+	}
+	return j.Happened || j.Worth >= leastWorth
 }
 
 // informative counts the terms of a text that another does not have: no numbers, which may be a time or a code, and no

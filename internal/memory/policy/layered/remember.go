@@ -185,7 +185,7 @@ func (w *writer) rate(ctx context.Context, it *item, before []*item) error {
 	}
 	switch memory.UtteranceOf(n).Role {
 	case memory.RoleUser:
-		it.importance = chatImportance(n.Content).Value
+		it.importance = chatImportance(n.Content, func() bool { return w.tells(ctx, n.Content) }).Value
 	case memory.RoleAssistant:
 		kept, said, err := w.answered(ctx, n.ID, before)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/said"
 )
 
 func triplesOf(role memory.Role, s string) []string {
@@ -143,7 +144,7 @@ func TestSecretsAreNotImportant(t *testing.T) {
 		"Important, remember: my API key is [redacted: API key]. It is a must!", "My name is Ana and my password is [redacted: password].",
 		"请务必记住，我的密码是[redacted: password]，很重要", "Please help me with my task: log in with [redacted: password]. " + strings.Repeat("I like it. ", 12),
 	} {
-		if item, chat := itemImportance(content), chatImportance(content); item.Value != baseImportance || chat.Value != baseImportance || len(item.Rules)+len(chat.Rules) > 0 {
+		if item, chat := itemImportance(content), chatImportance(content, tellsAlone(content)); item.Value != baseImportance || chat.Value != baseImportance || len(item.Rules)+len(chat.Rules) > 0 {
 			t.Errorf("%s: %v, %v", content, item, chat)
 		}
 	}
@@ -160,7 +161,7 @@ func TestChatImportance(t *testing.T) {
 		"Can you help me?": .3, "帮我写首诗": .3,
 		"Please remember that I like tea.": .9, "请记住，我喜欢茶": .9,
 	} {
-		if got := chatImportance(content); got.Value != want {
+		if got := chatImportance(content, tellsAlone(content)); got.Value != want {
 			t.Errorf("%s: %v", content, got)
 		}
 	}
@@ -185,6 +186,14 @@ func TestReplyImportance(t *testing.T) {
 	}
 }
 
+// tellsAlone reads a text without vectors.
+func tellsAlone(content string) func() bool {
+	return func() bool {
+		worth, _ := said.Most(said.Sentences([]said.Turn{{Text: content}}, 0))
+		return worth >= leastWorth
+	}
+}
+
 // What happened to somebody is an episode, in any language; small talk and questions are none.
 func TestEventImportance(t *testing.T) {
 	t.Parallel()
@@ -195,7 +204,7 @@ func TestEventImportance(t *testing.T) {
 		"Hello!": .1, "Nice weather today.": .1, "Haha, that is so funny, really good one": .1, "Good morning Bob!": .1, "OK, thanks.": .1, "She told me that it rains.": .1,
 		"今天天气真不错": .1, "好的，谢谢": .1, "Did Greta call from the harbor yesterday?": .1, "I see.": .1,
 	} {
-		if got := chatImportance(content); got.Value != want {
+		if got := chatImportance(content, tellsAlone(content)); got.Value != want {
 			t.Errorf("%s: %v", content, got)
 		}
 	}

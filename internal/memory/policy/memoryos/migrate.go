@@ -36,7 +36,7 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	if r.c.Migrate == migrateAll {
 		excess, most = len(pairs)-1, maxQueue // what was said last stays, as the beginning of the next queue
 	}
-	leave := r.waitForTheme(pairs, min(excess, most))
+	leave := r.waitForTheme(ctx, pairs, min(excess, most))
 	if leave == 0 {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (r *run) spreadMeta(ctx context.Context, pg *midPage) error {
 // assign sums up pages by theme, and adds each to the session of its theme. Small talk has no theme: it joins the session
 // of the page before it, or else of the first page behind it.
 func (r *run) assign(ctx context.Context, before *midPage, all []*midPage) error {
-	pages := slices.DeleteFunc(slices.Clone(all), func(pg *midPage) bool { return isSmallTalk(pg.messages) })
+	pages := slices.DeleteFunc(slices.Clone(all), func(pg *midPage) bool { return r.isSmallTalk(ctx, pg.messages) })
 	if len(pages) == 0 && r.newestSession() == nil {
 		pages = all // it waited long enough for something to belong to
 	}
@@ -267,42 +267,53 @@ func (r *run) newestSession() (newest *session) {
 
 // waitForTheme returns how many of the oldest pairs leave, of at least n: while there is no session, small talk waits in the
 // short tier for an exchange that opens one, and leaves with it.
-func (r *run) waitForTheme(pairs []pair, n int) int {
+func (r *run) waitForTheme(ctx context.Context, pairs []pair, n int) int {
 	if n == 0 || n >= maxBatch || r.newestSession() != nil {
 		return n
 	}
 	for i := range pairs[:n] {
-		if !isSmallTalk(pairs[i].messages) {
+		if !r.isSmallTalk(ctx, pairs[i].messages) {
 			return n
 		}
 	}
 	return 0
 }
 
-// Small talk is at most mostSmallTalk terms, and no sentence of it has leastWorth, by the head of package said. That is the
+// Small talk is at most mostSmallTalk terms, and no sentence of it has leastWorth, by package said. That is the
 // worth of facts, so that what is in doubt has a theme. A question has one, too, if it asks about anything.
 const (
-	leastWorth    = .18
+	leastWorth    = .16
 	mostSmallTalk = 12
 )
 
 // isSmallTalk reports whether persons say nothing worth keeping in an exchange, in any language. What an assistant says alone is
 // none.
-func isSmallTalk(messages []memory.Note) bool {
-	var turns []said.Turn
-	terms := 0
+func (r *run) isSmallTalk(ctx context.Context, messages []memory.Note) bool {
+	var texts []string
+	terms, asks := 0, false
 	for _, u := range callPage(messages).Messages {
-		if u.Role == memory.RoleUser {
-			if policy.IsEmptyAnswer(u.Content) {
-				u.Content = ""
-			}
-			turns = append(turns, said.Turn{Speaker: u.Name, Text: u.Content})
-			terms += len(text.Terms(u.Content))
+		if u.Role != memory.RoleUser {
+			continue
 		}
+		if policy.IsEmptyAnswer(u.Content) {
+			u.Content = ""
+		}
+		texts = append(texts, u.Content)
+		terms += len(text.Terms(u.Content))
+		asks = asks || slices.ContainsFunc(text.Sentences(u.Content), func(s string) bool { return said.Asks(s) && len(text.Terms(s)) > 1 })
 	}
-	return len(turns) > 0 && terms <= mostSmallTalk && !slices.ContainsFunc(said.Sentences(turns, 0), func(s said.Sentence) bool {
-		return s.Worth() >= leastWorth || s.Asks && len(text.Terms(s.Text)) > 1
-	})
+	if len(texts) == 0 || terms > mostSmallTalk || asks {
+		return false
+	}
+	j, err := policy.Weigh(ctx, r.d, texts...)
+	if err != nil { // nobody is there to ask; a context that ended is seen by what follows
+		turns := make([]said.Turn, len(texts))
+		for i, t := range texts {
+			turns[i] = said.Turn{Text: t}
+		}
+		j.Worth, j.Happened = said.Most(said.Sentences(turns, 0))
+	}
+	return !j.Happened && j.Worth < leastWorth
 }
 
 // assignThemes sums up pages by theme, and adds each to the session of its theme.

@@ -1,14 +1,22 @@
-// Command keephead trains the head of internal/said on labeled dialogues, and says how well it tells the
-// sentences that are worth keeping in files that it did not learn from:
+// Command heads trains what internal/said knows of sentences, and says how well it tells what it did not learn from:
 //
-//	go run ./tools/keephead [-data corpus/dialogues] [-files assistant,chinese,…] [-write internal/said/head.bin]
+//	go run ./tools/heads [-parts worth,kinds,held] [-data corpus/dialogues] [-vectors FILE]
+//	go run ./tools/heads -parts worth [-files assistant,chinese,…] -write internal/said/head.bin
+//	go run ./tools/heads -parts kinds -kinds internal/said/kinds.bin
 //
-// The head of the repository has learned from the first files of the corpus, which are the default; -files "" takes all. Believed
-// dialogues are learned from no more, and are reported apart; the head that is there is older, and has learned from those of
-// the first files, too.
+// worth is the head of what is worth keeping, over the form of a sentence and hashed parts of its words. The head of the repository
+// has learned from the first files of the corpus, which are the default; -files "" takes all. Believed dialogues are learned from no
+// more, and are reported apart; the head that is there is older, and has learned from those of the first files, too. The
+// dialogues have few of the plain sentences that people write to an assistant, and hardly any text that is handed over for work
+// or supposed. plain.tsv has some in each language; half of it is left out at a time.
 //
-// The dialogues have few of the plain sentences that people write to an assistant, and hardly any text that is handed
-// over for work or supposed. plain.tsv has some in each language; half of it is left out at a time.
+// kinds is the network over vectors that tells what happened, what is supposed, what hands over a text for work and what somebody else
+// says. It learns from kinds.tsv, in which each line has a label, a language, a source ("own" or a dialogue) and a sentence, from
+// plain.tsv, and from all dialogues that are not believed. It needs the encoder (make encoder); -vectors keeps vectors for the next run.
+// The labels are happened, fact, plan, chatter, opinion, request, question, supposed, handed, quoted, routine (daily doings) and
+// fragment (an answer that is nothing alone).
+//
+// held says what the product makes of held.tsv, from which nothing was learned or chosen.
 package main
 
 import (
@@ -40,10 +48,27 @@ func main() {
 	data := flag.String("data", "corpus/dialogues", "folder with the labeled dialogues")
 	begin := flag.String("files", firstFiles, "of that folder, by the beginning of their names; \"\": all")
 	write := flag.String("write", "", "file to write the weights to, learned from all files")
+	kinds := flag.String("kinds", "", "file to write the weights of the network of kinds to")
+	cache := flag.String("vectors", "", "file that keeps vectors")
+	parts := flag.String("parts", "worth,kinds,held", "what is done: the head of worth, the network of kinds, held turns")
 	flag.Parse()
-	if err := run(*data, *begin, *write); err != nil {
-		fmt.Fprintln(os.Stderr, "keephead:", err)
-		os.Exit(1)
+
+	for _, part := range strings.Split(*parts, ",") {
+		var err error
+		switch part {
+		case "worth":
+			err = run(*data, *begin, *write)
+		case "kinds":
+			err = runKinds(*data, *cache, *kinds)
+		case "held":
+			err = runHeld()
+		default:
+			err = fmt.Errorf("no part is called %q", part)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "heads:", err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -241,6 +266,7 @@ type dialogue struct {
 	Facts []struct {
 		Turn int    `json:"turn"`
 		Span string `json:"span"`
+		Cls  string `json:"cls"`
 	} `json:"facts"`
 }
 
@@ -248,6 +274,11 @@ type dialogue struct {
 type example struct {
 	file, lang string
 	kind       string // of a plain sentence: alone, supposed, handed over, only announced
+	text       string
+	assistant  bool    // an assistant says it
+	class      string  // of the fact
+	word       bool    // it has a word or two
+	worth      float64 // by the head that is there
 	kept       bool
 	believed   bool
 	form       []float32
@@ -305,7 +336,11 @@ func (d *dialogue) examples() []example {
 				continue
 			}
 			form, parts, opening := s.Features()
-			out = append(out, example{lang: d.Lang, kept: d.isKept(i, s.Text), form: form, parts: parts, opening: opening})
+			kept, class := d.isKept(i, s.Text)
+			out = append(out, example{
+				lang: d.Lang, text: s.Text, assistant: d.Turns[i].R == "assistant", kept: kept, class: class, word: s.IsWord(), worth: s.Worth(),
+				form: form, parts: parts, opening: opening,
+			})
 		}
 	}
 	return out
@@ -314,7 +349,8 @@ func (d *dialogue) examples() []example {
 // background is how many turns before one the analyst sees.
 const background = 10
 
-func (d *dialogue) isKept(turn int, sentence string) bool {
+// isKept reports whether a sentence of a turn is of a fact, and the fact's class: "event" if it is of one.
+func (d *dialogue) isKept(turn int, sentence string) (kept bool, class string) {
 	at := strings.Index(d.Turns[turn].T, sentence)
 	for _, f := range d.Facts {
 		from := strings.Index(d.Turns[turn].T, f.Span)
@@ -323,10 +359,12 @@ func (d *dialogue) isKept(turn int, sentence string) bool {
 		}
 		shared := min(at+len(sentence), from+len(f.Span)) - max(at, from)
 		if 2*shared >= min(len(sentence), len(f.Span)) {
-			return true
+			if kept = true; class != "event" {
+				class = f.Cls
+			}
 		}
 	}
-	return false
+	return kept, class
 }
 
 // model is the head while it is trained.

@@ -1,0 +1,113 @@
+package analyst
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// vectors is an embedder over the encoder for many languages.
+type vectors struct{ *encoder.Encoder }
+
+func (vectors) Name() string { return "vectors" }
+
+func (vectors) Dim() int { return encoder.Dim }
+
+func (vectors) Fast() bool { return true }
+
+func (v vectors) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	made, err := v.Encode(ctx, texts)
+	out := make([]memory.Embedding, len(made))
+	for i := range made {
+		out[i] = memory.Embedding{Vector: made[i].Vector}
+	}
+	return out, err
+}
+
+// readerOf returns a reader with vectors.
+func readerOf(t *testing.T) *reader {
+	t.Helper()
+	e, err := encoder.Open(encoder.E5AsMiniLM, weightstest.Dir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return &reader{ctx: t.Context(), encoder: vectors{e}}
+}
+
+// words returns what the facts of a turn quote.
+func (r *reader) words(turn string) string {
+	day := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	return strings.Join(extract(r, mem0.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Time: day, Content: turn}}, Max: 20, Chars: 400}).Facts, "\n")
+}
+
+// TestUntoldIsNoFact: what is supposed, handed over for work, or said by somebody else is not quoted, in any language; what the
+// same turn states is.
+func TestUntoldIsNoFact(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	for _, c := range []struct{ turn, not, want string }{
+		{"Suppose I had a dog called Bolt.", "Bolt", ""},
+		{"If I moved to Lyon, I would sell the car. My brother lives in Nantes.", "Lyon", "Nantes"},
+		{"Stell dir vor, ich hätte vier Kinder. Ich wohne in Kassel.", "vier Kinder", "Kassel"},
+		{"假如我搬到大连，我就养条船。我妹妹在西安上班。", "大连", "西安"},
+		{"もし東京に引っ越したら、車を売る。弟は札幌で働いています。", "東京", "札幌"},
+		{"Translate into French: I am allergic to nuts.", "nuts", ""},
+		{"Please proofread the paragraph below.\n\nI was born in Kenya in 1980. I have two sisters.", "Kenya", ""},
+		{"Traduce al inglés:\nVivo en Quito y tengo un perro.", "Quito", ""},
+		{"I was born in Kenya. I have two sisters.\nPlease translate the text above.", "Kenya", ""},
+		{"请翻译成英文：我住在青岛。", "青岛", ""},
+		{"My sister wrote me: \"I am pregnant and I am moving home.\" I live in Graz.", "pregnant", "Graz"},
+		{"Der Sänger singt „Ich bin in Bremen geboren“.", "Bremen", ""},
+		{"If I eat nuts, my lips swell.", "", "lips"},
+		{"When I moved to Leeds I sold the car.", "", "Leeds"},
+		{"Ash was found in the garage!", "", "Ash"},
+		{"By the way: I live in Graz.", "", "Graz"},
+	} {
+		got := r.words(c.turn)
+		if c.not != "" && strings.Contains(got, c.not) || !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%q: %q", c.turn, got)
+		}
+	}
+}
+
+// TestHappenings: what happened to somebody is heard, in any language and in a few words. An acknowledgment, small talk, a request, a
+// plan is none.
+func TestHappenings(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	for turn, want := range map[string]bool{
+		"Oma ist gestern gestorben.": true, "We sold the farm.": true, "我昨天结婚了": true, "I passed the exam": true, "Mi hermano tuvo un hijo.": true,
+		"Наш пёс умер.": true, "Thanks so much! My father died last night.": true, "ننتقل غدا؟": false,
+		"Danke dir, super!": false, "Sure, go ahead.": false, "好的，谢谢": false, "Merci, c'est parfait.": false, "Write me a poem.": false,
+		"We will go to Spain in July.": false, "I wanted to ask you something.": false, "If we sold the farm, we'd be rich.": false, "😂": false, "": false,
+	} {
+		if got := weigh(r, policy.WeighInput{Texts: []string{turn}}); got.Happened != want {
+			t.Errorf("%q: %+v", turn, got)
+		}
+	}
+}
+
+// TestPortraitWithoutSmallTalk: a portrait holds what persons state, and no small talk.
+func TestPortraitWithoutSmallTalk(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	in := memoryos.ProfileInput{Pages: []memoryos.CallPage{
+		page(0, "Good morning! I run three times a week.", "Great."), page(0, "Haha, that was quick, thanks a lot!", "Sure."),
+		page(0, "What a lovely day it is today.", "Yes."), page(0, "Meine Frau heißt Birgit. Danke dir, super!", "Gut."),
+	}}
+	got := profile(r, in).Text
+	if !strings.Contains(got, "three times") || !strings.Contains(got, "Birgit") || slices.ContainsFunc([]string{"morning", "Haha", "lovely", "Danke"}, func(s string) bool { return strings.Contains(got, s) }) {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,202 @@
+package said
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Embed returns the vectors of texts by encoder.E5AsMiniLM, in order.
+type Embed func(texts []string) ([][]float32, error)
+
+// Bounds of what is judged by vectors.
+const (
+	mostJudged   = 400 // sentences at once
+	judgedLength = 400 // bytes of a sentence, its beginning
+)
+
+// Judge reads the kinds of sentences from their vectors. From then on, their worth knows what is supposed, handed over for work
+// or said by somebody else.
+func Judge(sentences []Sentence, embed Embed) error {
+	var texts []string
+	some := sentences[:min(len(sentences), mostJudged)]
+	for i := range some {
+		texts = append(texts, some[i].judged())
+		if c := some[i].clause(); c != "" {
+			texts = append(texts, c)
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	made, err := embed(texts)
+	if err != nil || len(made) != len(texts) {
+		return err
+	}
+	for i := range some {
+		s := &some[i]
+		s.Kinds = KindsOf(texts[0], made[0])
+		texts, made = texts[1:], made[1:]
+		if s.clause() != "" {
+			s.opened = KindsOf(texts[0], made[0])
+			texts, made = texts[1:], made[1:]
+		}
+	}
+	markHanded(some)
+	markQuoted(some)
+	return nil
+}
+
+// markQuoted marks the sentences that continue the words of somebody else. Behind the end of a quotation, the speaker continues.
+func markQuoted(sentences []Sentence) {
+	var lead *Sentence
+	for i := range sentences {
+		s := &sentences[i]
+		switch {
+		case s.Lead == "":
+			lead = s
+		case lead == nil || lead.Turn != s.Turn || lead.Text != s.Lead || !lead.isOfOthers():
+		case endsQuotation(s.Lead):
+			s.Lead = ""
+		default:
+			s.ofOthers = true
+		}
+	}
+}
+
+// endsQuotation reports whether a text ends with the end of a quotation.
+func endsQuotation(s string) bool {
+	end, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, func(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune(closeQuotes+"\"“", r) }))
+	return strings.ContainsRune(closeQuotes+"\"“", end)
+}
+
+// judged returns the words of which the kinds are read: with what introduces them.
+func (s *Sentence) judged() string {
+	words := s.Text
+	if strings.HasSuffix(s.Lead, ":") || strings.HasSuffix(s.Lead, "：") { // one with more behind it has introduced that
+		words = s.Lead + " " + words
+	}
+	for len(words) > judgedLength {
+		_, size := utf8.DecodeLastRuneInString(words[:judgedLength])
+		words = words[:judgedLength-size]
+	}
+	return words
+}
+
+// clause returns the words of a sentence up to a colon that introduces the rest of it; "": there is none.
+func (s *Sentence) clause() string {
+	at := strings.IndexAny(s.Text, ":：")
+	if at <= 0 || at > judgedLength || !introduces(s.Text) {
+		return ""
+	}
+	_, size := utf8.DecodeRuneInString(s.Text[at:])
+	if at+size == len(s.Text) {
+		return ""
+	}
+	return s.Text[:at+size]
+}
+
+// handsOver reports whether a sentence hands a text over for work.
+func (s *Sentence) handsOver() bool {
+	return s.Kinds != nil && s.Kinds.Handed >= LeastHanded || s.opened != nil && s.opened.Handed >= LeastHanded
+}
+
+// markHanded marks the sentences that are handed over for work. They follow the sentence that does it, or are on the lines
+// before it if nothing follows.
+func markHanded(sentences []Sentence) {
+	for from := 0; from < len(sentences); {
+		to := from + 1
+		for to < len(sentences) && sentences[to].Turn == sentences[from].Turn {
+			to++
+		}
+		markTurn(sentences[from:to])
+		from = to
+	}
+}
+
+func markTurn(turn []Sentence) {
+	for i := range turn {
+		if !turn[i].handsOver() {
+			continue
+		}
+		text := turn[i:]
+		if i == len(turn)-1 && i > 0 && turn[i].line != turn[i-1].line {
+			text = turn
+		}
+		for k := range text {
+			text[k].handed = true
+		}
+		return
+	}
+}
+
+// IsUntold reports whether somebody says a sentence without telling it: it is supposed, handed over for work, or the words of
+// somebody else. Without vectors nothing is.
+func (s *Sentence) IsUntold() bool {
+	if s.Kinds == nil {
+		return false
+	}
+	return s.handed || s.ofOthers || s.isOfOthers() || s.Kinds.Supposed >= LeastSupposed || s.opened != nil && s.opened.Supposed >= LeastSupposed
+}
+
+// isOfOthers reports whether a sentence is the words of somebody else, who says "I".
+func (s *Sentence) isOfOthers() bool {
+	return s.Kinds != nil && s.Kinds.Quoted >= LeastQuoted && s.hasWordsOfOthers()
+}
+
+// hasWordsOfOthers reports whether a sentence has a form in which words of somebody else are written.
+func (s *Sentence) hasWordsOfOthers() bool {
+	return s.Introduced() || strings.ContainsAny(s.Text, openQuotes+"\u2018'")
+}
+
+// Happened reports whether a sentence tells something that happened to somebody, or was done or decided. Without vectors nothing
+// did.
+func (s *Sentence) Happened() bool {
+	return s.Kinds != nil && !s.Asks && !s.IsUntold() && s.Kinds.Happened >= LeastHappened
+}
+
+// Worth returns how likely a sentence states something worth keeping: by the head, and by its kinds if they are known.
+func (s *Sentence) Worth() float64 {
+	worth := head.worth(&s.features)
+	if s.Kinds == nil {
+		return worth
+	}
+	if s.IsUntold() || !strings.ContainsFunc(s.Text, unicode.IsLetter) {
+		return 0
+	}
+	both := Both(worth, s.Kinds.States)
+	if s.Happened() {
+		both = max(both, s.Kinds.Happened)
+	}
+	return both
+}
+
+// HeadShare is the share of the head in the worth of a sentence, and bothBias what is added to it. Both were chosen so that, of writers
+// from whom the head had not learned, no fewer sentences of facts have the least worth than by the head alone.
+const (
+	HeadShare = 0.5
+	bothBias  = -0.6
+)
+
+// Both returns the worth of a sentence by the head and by what the network says that it states.
+func Both(head, states float64) float64 {
+	return 1 / (1 + math.Exp(-HeadShare*logit(head)-(1-HeadShare)*logit(states)-bothBias))
+}
+
+// logit is the inverse of the logistic function, bounded.
+func logit(p float64) float64 {
+	const bound = 1e-4
+	p = min(max(p, bound), 1-bound)
+	return math.Log(p / (1 - p))
+}
+
+// Most returns the most worth of any sentence that asks nothing, and whether one tells something that happened.
+func Most(sentences []Sentence) (worth float64, happened bool) {
+	for i := range sentences {
+		if s := &sentences[i]; !s.Asks {
+			worth, happened = max(worth, s.Worth()), happened || s.Happened()
+		}
+	}
+	return worth, happened
+}

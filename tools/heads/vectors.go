@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+)
+
+// vectors returns the vector of each text, in order. Those that the file has are read from it, and it gets the others.
+func vectors(texts []string, file string) ([][]float32, error) {
+	known, err := readVectors(file)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, t := range texts {
+		if _, ok := known[t]; !ok {
+			known[t] = nil
+			missing = append(missing, t)
+		}
+	}
+	if err := encode(missing, known); err != nil {
+		return nil, err
+	}
+	if err := writeVectors(file, missing, known); err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		out[i] = known[t]
+	}
+	return out, nil
+}
+
+// theEncoder is open from the first text on.
+var theEncoder *encoder.Encoder
+
+// opened returns the encoder that said.Judge wants.
+func opened() (*encoder.Encoder, error) {
+	if theEncoder != nil {
+		return theEncoder, nil
+	}
+	dir, err := weights.DefaultDir()
+	if err == nil {
+		theEncoder, err = encoder.Open(encoder.E5AsMiniLM, dir)
+	}
+	return theEncoder, err
+}
+
+// encode adds the vectors of texts to those that are known.
+func encode(texts []string, known map[string][]float32) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	e, err := opened()
+	if err != nil {
+		return err
+	}
+	const batch = 64
+	for at := 0; at < len(texts); at += batch {
+		some := texts[at:min(len(texts), at+batch)]
+		made, err := e.Encode(context.Background(), some)
+		if err != nil {
+			return err
+		}
+		for i, t := range some {
+			known[t] = made[i].Vector
+		}
+	}
+	return nil
+}
+
+// readVectors reads a file of writeVectors; one that is missing has none.
+func readVectors(file string) (map[string][]float32, error) {
+	out := map[string][]float32{}
+	if file == "" {
+		return out, nil
+	}
+	f, err := os.Open(file) //nolint:gosec // the caller's file
+	if errors.Is(err, os.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	in := bufio.NewReader(f)
+	for {
+		var size uint32
+		err := binary.Read(in, binary.LittleEndian, &size)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		name, v := make([]byte, size), make([]float32, encoder.Dim)
+		if _, err2 := io.ReadFull(in, name); err != nil || err2 != nil {
+			return nil, errors.Join(err, err2)
+		}
+		if err := binary.Read(in, binary.LittleEndian, v); err != nil {
+			return nil, err
+		}
+		out[string(name)] = v
+	}
+}
+
+// writeVectors appends the vectors of texts to a file.
+func writeVectors(file string, texts []string, known map[string][]float32) error {
+	if file == "" || len(texts) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // a cache
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a cache
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	for _, t := range texts {
+		out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(t)))) //nolint:errcheck,gosec // Flush reports it
+		out.WriteString(t)                                               //nolint:errcheck // Flush reports it
+		binary.Write(out, binary.LittleEndian, known[t])                 //nolint:errcheck // Flush reports it
+	}
+	return errors.Join(out.Flush(), f.Close())
+}
