@@ -559,6 +559,11 @@ type JobQuery struct {
 	Limit      int
 }
 
+// OnlyOpen reports whether the query lists no job that is done, and is not limited to few jobs otherwise.
+func (q JobQuery) OnlyOpen() bool {
+	return q.Notes == nil && (q.Unended || q.State != "" && q.State != JobDone)
+}
+
 // Spool keeps what an import has received and answered, in parts, so that any process can continue the
 // job. Parts are not in the log and may be stored before their job: only the tenant decides who
 // reaches them, so callers look the job up first. SweepParts deletes them, and so does the removal of

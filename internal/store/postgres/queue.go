@@ -85,6 +85,9 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 			" AND j.attempts = 0 AND j.losses = 0 AND j.error = '' THEN 'scheduled' WHEN j.state = 'running' AND j.lease_until <= " + p.add(now) +
 			" THEN 'queued' ELSE j.state END = " + p.add(store.Clean(string(jq.State)))
 	}
+	if jq.OnlyOpen() {
+		text += " AND j.state <> 'done'" // the index of open jobs
+	}
 	if jq.Notes != nil {
 		text += " AND j.note = ANY(" + p.add(jq.Notes) + "::uuid[]) AND j.note <> " + zeroID
 	}

@@ -301,7 +301,12 @@ const shownState = `CASE WHEN j.state = 'queued' AND j.not_before > ? AND j.atte
 // ListJobs implements store.JobRows.
 func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery, now time.Time) ([]memory.Job, error) {
 	seen, args := seenCollections(s, now)
-	text := "SELECT " + store.JobColumns + " FROM jobs j JOIN collections c ON c.tenant = j.tenant AND c.id = j.collection WHERE j.tenant = ?" + seen
+	from := "jobs j"
+	if jq.OnlyOpen() {
+		from = "jobs j INDEXED BY jobs_open"
+		seen += " AND j.state <> 'done'"
+	}
+	text := "SELECT " + store.JobColumns + " FROM " + from + " CROSS JOIN collections c WHERE c.tenant = j.tenant AND c.id = j.collection AND j.tenant = ?" + seen
 	args = append([]any{s.Tenant()}, args...)
 	if jq.Collection != uuid.Nil {
 		text, args = text+" AND j.collection = ?", append(args, jq.Collection)
