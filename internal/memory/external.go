@@ -41,6 +41,17 @@ func (e External) IDs() [4]ExternalID {
 // IsZero reports whether no id is set.
 func (e External) IsZero() bool { return e == External{} }
 
+// Covers reports whether another set of ids has every id that is set in this one.
+func (e External) Covers(o External) bool {
+	others := o.IDs()
+	for i, id := range e.IDs() {
+		if id.Value != "" && id.Value != others[i].Value {
+			return false
+		}
+	}
+	return true
+}
+
 // IsValid reports whether a collection can have these ids.
 func (e External) IsValid() bool { return e.Check("") == nil }
 
