@@ -38,7 +38,7 @@ func runConcurrently(n int, fn func(i int) error) error {
 // concurrentWriters: with concurrent writers, revisions have no gaps and no update is lost. A
 // reader that sees a revision also sees all lower ones.
 func concurrentWriters(_ *testing.T, w *world) {
-	const goroutines, each = 16, 15
+	const goroutines, each = 16, 8
 	c := w.collection("c")
 	n := w.add(c.ID, "")
 	ctx, stop := context.WithCancel(w.ctx)
