@@ -93,14 +93,7 @@ func (o CollectionOrder) Place(c *Collection) string {
 // ParsePlace returns what Place of a collection has of it; Invalid for a place of another list.
 func (o CollectionOrder) ParsePlace(text string) (c Collection, err error) {
 	parts := strings.Split(text, placeSeparator)
-	want := 2
-	switch o {
-	case NewestCollections, OldestCollections:
-		want = 1
-	case CollectionsByUser:
-		want = 5
-	}
-	if len(parts) != want {
+	if len(parts) != strings.Count(o.Place(&Collection{}), placeSeparator)+1 {
 		return c, fault.InvalidField("cursor", "is not one of this list")
 	}
 	last := len(parts) - 1
@@ -116,7 +109,8 @@ func (o CollectionOrder) ParsePlace(text string) (c Collection, err error) {
 		c.UpdatedAt = time.UnixMicro(micros).UTC()
 	case CollectionsByUser:
 		c.External = External{User: parts[0], Agent: parts[1], App: parts[2], Run: parts[3]}
-	case "":
+	case NewestCollections, OldestCollections: // the id alone
+	default:
 		c.Name = parts[0]
 	}
 	return c, nil

@@ -20,7 +20,7 @@ func TestUsers(t *testing.T) {
 	for n := range many {
 		g.post(t, "/v1/collections", map[string]any{"name": fmt.Sprintf("mem0_%04d", many-n), "policy": "none", "external": map[string]any{"user": fmt.Sprintf("u%d@example.com", n)}})
 	}
-	strange := strings.Repeat("日", 80) + "‮x"
+	strange := strings.Repeat("日", 80) + "\u202ex"
 	g.post(t, "/v1/collections", map[string]any{"name": "mem0_long", "policy": "none", "external": map[string]any{"user": strings.Repeat("日", 85), "run": "7"}})
 	g.post(t, "/v1/collections", map[string]any{"name": "mem0_turned", "policy": "none", "external": map[string]any{"user": strange}})
 	last := g.post(t, "/v1/collections", map[string]any{"name": "team", "policy": "none"})["id"].(string)

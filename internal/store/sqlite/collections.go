@@ -150,10 +150,10 @@ func placeOf(o memory.CollectionOrder, c *memory.Collection) (columns string, va
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]store.CollectionRow, error) {
 	tables, where := collectionTables, "WHERE c.tenant = ?"
 	order, beyond := "", ">"
-	switch cq.Order {
-	case memory.UpdatedCollections:
-		tables, where, order, beyond = byWriting, "WHERE h.tenant = ?", " DESC", "<"
-	case memory.NewestCollections:
+	if cq.Order == memory.UpdatedCollections {
+		tables, where = byWriting, "WHERE h.tenant = ?"
+	}
+	if cq.Order == memory.UpdatedCollections || cq.Order == memory.NewestCollections {
 		order, beyond = " DESC", "<"
 	}
 	seen, args := seenCollections(s, now)

@@ -282,7 +282,9 @@ func collectionWords(_ *testing.T, w *world) {
 	w.noError(errOf(w.UpdateCollection(w.ctx, w.all, nora.ID, memory.AuditEntry{}, func(c *memory.Collection) error { c.DisplayName = "Gärtnerin"; return nil })))
 	w.assertf(find(w.all, "GÄRTNER", 5) == "mem0_7f12", "by its new title")
 	w.write(nora.ID, func(tx memory.Tx) error { // leaves a row as an older build does
-		return tx.(*store.Tx).Session().RenameCollection(w.ctx, w.all.Tenant(), nora.ID, nora.Name)
+		own, ok := tx.(*store.Tx)
+		w.assertf(ok, "a write has %T", tx)
+		return own.Session().RenameCollection(w.ctx, w.all.Tenant(), nora.ID, nora.Name)
 	})
 	w.assertf(find(w.all, "GÄRTNER", 1) == "mem0_7f12" && find(w.all, "nora", 1) == "mem0_7f12" && find(w.all, "änne", 1) == "b", "whose words are not known")
 }
