@@ -35,37 +35,37 @@ type NewNote struct {
 }
 
 // readField reads one field of a note.
-func (n *NewNote) readField(r *reader, field string, raw json.RawMessage) {
+func (in *NewNote) readField(r *reader, field string, raw json.RawMessage) {
 	switch field {
 	case "content":
-		n.Content = readMember[string](r, field, wantText, raw)
+		in.Content = readMember[string](r, field, wantText, raw)
 	case "context":
-		n.Context = new(readMember[string](r, field, wantText, raw))
+		in.Context = new(readMember[string](r, field, wantText, raw))
 	case "keywords":
-		n.Keywords = readMember[[]string](r, field, wantTexts, raw)
+		in.Keywords = readMember[[]string](r, field, wantTexts, raw)
 	case "tags":
-		n.Tags = readMember[[]string](r, field, wantTexts, raw)
+		in.Tags = readMember[[]string](r, field, wantTexts, raw)
 	case "category":
-		n.Category = new(readMember[string](r, field, wantText, raw))
+		in.Category = new(readMember[string](r, field, wantText, raw))
 	case "attributes":
-		n.Attributes = readMember[map[string]any](r, field, wantObject, raw)
+		in.Attributes = readMember[map[string]any](r, field, wantObject, raw)
 	case memory.AttrItem:
-		n.Item = readItem(r, field, raw)
+		in.Item = readItem(r, field, raw)
 	case "importance":
-		n.Importance = new(readMember[float64](r, field, wantNumber, raw))
+		in.Importance = new(readMember[float64](r, field, wantNumber, raw))
 	case "occurred_at":
-		n.OccurredAt = new(r.time(field, raw))
+		in.OccurredAt = new(r.time(field, raw))
 	case "expires_at":
-		n.ExpiresAt = new(r.time(field, raw))
+		in.ExpiresAt = new(r.time(field, raw))
 	case "ttl_seconds":
-		n.TTLSeconds = new(readMember[int64](r, field, wantInt, raw))
+		in.TTLSeconds = new(readMember[int64](r, field, wantInt, raw))
 	case "kind":
-		n.Kind = memory.Kind(readMember[string](r, field, wantText, raw))
-		if n.Kind == "" {
+		in.Kind = memory.Kind(readMember[string](r, field, wantText, raw))
+		if in.Kind == "" {
 			r.Addf(field, "must be one of %s", wording.Or(memory.Kinds()...))
 		}
 	case "infer":
-		n.Infer = new(readMember[bool](r, field, wantBool, raw))
+		in.Infer = new(readMember[bool](r, field, wantBool, raw))
 	default:
 		r.Addf(field, "unknown field")
 	}

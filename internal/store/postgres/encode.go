@@ -28,14 +28,6 @@ func timeOf(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// list returns a list of texts that is never NULL.
-func list(l []string) []string {
-	if l == nil {
-		return []string{}
-	}
-	return l
-}
-
 // objectOf reads what jsonb returns. jsonb writes every number in full, so a number of 22 digits or
 // more may have been a float64 with an exponent.
 func objectOf(s *string) (map[string]any, error) {

@@ -36,14 +36,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// nullTime returns a time in microseconds where NULL is none: 1970 is a possible time.
-func nullTime(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMicro()
-}
-
+// nullTimeOf returns a time of microseconds where NULL is none: 1970 is a possible time.
 func nullTimeOf(us *int64) time.Time {
 	if us == nil {
 		return time.Time{}
