@@ -147,7 +147,6 @@ func ofDialogues(path string) (out []kindExample, err error) {
 	for i := range all {
 		d := &all[i]
 		for _, e := range d.examples() {
-			e := e
 			if e.assistant || len(e.text) > longest || !e.kept && hashed(e.text)%3 > 0 {
 				continue
 			}

@@ -53,7 +53,7 @@ func main() {
 	parts := flag.String("parts", "worth,kinds,held", "what is done: the head of worth, the network of kinds, held turns")
 	flag.Parse()
 
-	for _, part := range strings.Split(*parts, ",") {
+	for part := range strings.SplitSeq(*parts, ",") {
 		var err error
 		switch part {
 		case "worth":
