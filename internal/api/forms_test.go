@@ -61,6 +61,10 @@ func forms() map[string]form {
 		"milliseconds":             {`{"role":"bot","content":"Nice.","occurred_at":1769938200000}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
 		"seconds as a text":        {`{"role":"ai","content":"Nice.","occurred_at":"1769938200"}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
 		"a time without a zone":    {`{"role":"ai","content":"Nice.","occurred_at":"2026-02-01 09:30:00"}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
+		"nanoseconds":              {`{"role":"ai","content":"Nice.","occurred_at":1769938200000000000}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
+		"a time without seconds":   {`{"role":"ai","content":"Nice.","occurred_at":"2026-02-01T09:30"}`, []string{"assistant: Nice."}, "2026-02-01T09:30:00Z", 0},
+		"Haystack":                 {`{"role":"user","meta":{},"name":null,"content":[{"text":"I row."}]}`, []string{"user: I row."}, "", 0},
+		"an export of Claude's":    {`{"uuid":"u","text":"I row.","sender":"human","created_at":"2026-02-01T09:30:00Z","attachments":[],"files":[],"content":[{"type":"text","text":"I row."}]}`, []string{"user: I row."}, "2026-02-01T09:30:00Z", 0},
 		"a position, no time":      {`{"role":"ai","content":"Nice.","timestamp":7}`, []string{"assistant: Nice."}, "", 0},
 		"what a model adds":        {`{"role":"assistant","content":"Nice.","reasoning_content":"Hm.","finish_reason":"stop","weight":1}`, []string{"assistant: Nice."}, "", 0},
 	}

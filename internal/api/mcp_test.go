@@ -595,7 +595,7 @@ func TestMCPAnswersAreShort(t *testing.T) {
 	for name, text := range map[string]string{
 		"prose": strings.Repeat("The potter fires twelve vases in the new gas kiln on Friday. ", 1000),
 		"cjk":   strings.Repeat("陶艺家在新窑里烧制十二个花瓶。", 1300),
-		"hex":   strings.Repeat("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 ", 900),
+		"hex":   strings.Repeat("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 vase.png\n", 800),
 		"emoji": strings.Repeat("🏺🔥🧑‍🎨", 2000),
 		"code":  strings.Repeat("if (x[i] != y->z) { a += b[i++]; }\n", 1700),
 	} {

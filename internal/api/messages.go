@@ -187,11 +187,26 @@ func checkNames(m map[string]any, own []string) (others []string, err error) {
 		return others, nil
 	}
 	for _, name := range others {
-		if suggest(name, own) != "" {
+		if !isEmpty(m[name]) && suggest(name, own) != "" {
 			return others, fault.InvalidField(name, "%s", unknownName("field", name, own))
 		}
 	}
 	return others, nil
+}
+
+// isEmpty reports whether a value says nothing, as programs write the fields that they do not use.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // read adds what a message says. What a tool answered, which some forms have among the parts of a user's message, is a message of its

@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ func TimeOf(v any) (time.Time, error) {
 		if n, err := strconv.ParseFloat(v, 64); err == nil && n >= 1e8 && len(v) != len("YYYYMMDDHHmm") {
 			return sinceEpoch(n), nil
 		}
-		for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04"} {
 			if at, err := time.ParseInLocation(layout, v, Floating); err == nil {
 				return at, nil
 			}
@@ -105,7 +106,7 @@ func sinceEpoch(n float64) time.Time {
 		}
 		micros /= 1000
 	}
-	return time.UnixMicro(int64(micros)).UTC()
+	return time.UnixMicro(int64(math.Round(micros))).UTC()
 }
 
 // firstClock is before anything that programs of today have dated: a number that would be a time before is a position.
