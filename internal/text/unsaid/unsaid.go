@@ -32,6 +32,8 @@ var (
 	dataURL = regexp.MustCompile(`(?i)\bdata:([a-z]+/[a-z0-9.+-]+|)((?:;[a-z0-9-]+(?:=(?:[^\s;,"'<>]+|"[^"]*"))?)*),([^\s"'<>()\x60\\]*)`)
 	// encoded is one or more lines of base64, in either alphabet, or of hexadecimal digits.
 	encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}(?:(?:\s|\\[nr])+[A-Za-z0-9+/_-]{40,}={0,2})*(?:(?:\s|\\[nr])+[A-Za-z0-9+/_-]+={1,2})?`)
+	// digests is a list of hashes, which people keep.
+	digests = regexp.MustCompile(`(?i)^(?:(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})(?:[\s,;]+|$))+$`)
 	// dump is bytes of two to eight hexadecimal digits with something between them.
 	dump = regexp.MustCompile(`(?i)(?:\b|\\x)(?:(?:\\x|0x)?[0-9a-f]{2}(?:[0-9a-f]{2}){0,3}[\s:,;]{0,2}){2,}`)
 )
@@ -59,14 +61,14 @@ func Mark(s string, byModel bool) string {
 		return s
 	}
 	s = encoded.ReplaceAllStringFunc(s, func(run string) string {
-		if len(run) < least || !looksEncoded(run) {
+		if len(run) < least || !looksEncoded(run) || digests.MatchString(run) {
 			return run
 		}
 		return mark("encoded data", len(run))
 	})
 	return dump.ReplaceAllStringFunc(s, func(run string) string {
 		bytes := strings.TrimRight(run, " \t\r\n:,;")
-		if len(bytes) < least || !looksHexadecimal(bytes) {
+		if len(bytes) < least || !looksHexadecimal(bytes) || digests.MatchString(bytes) {
 			return run
 		}
 		return mark("encoded data", len(bytes)) + run[len(bytes):]

@@ -135,3 +135,16 @@ func FuzzMark(f *testing.F) {
 		}
 	})
 }
+
+// A list of hashes is what a person keeps, whichever sign stands between them.
+func TestHashesAreKept(t *testing.T) {
+	t.Parallel()
+	for _, digits := range []int{32, 40, 64, 128} {
+		for _, between := range []string{"\n", " ", ", "} {
+			list := strings.Repeat(hex.EncodeToString(noise(digits/2))+between, 12)
+			if got := unsaid.Mark("The builds: "+list, false); got != "The builds: "+list {
+				t.Errorf("%d digits, %q between: %.80q", digits, between, got)
+			}
+		}
+	}
+}
