@@ -136,7 +136,7 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
-// A list of hashes is what a person keeps, whichever sign stands between them.
+// A list of hashes is what a person keeps, with any sign between them.
 func TestHashesAreKept(t *testing.T) {
 	t.Parallel()
 	for _, digits := range []int{32, 40, 64, 128} {
