@@ -661,6 +661,16 @@ func TestMCPResourcesAndPrompts(t *testing.T) {
 	if !strings.Contains(text, "Rome") || !strings.HasPrefix(text, "Where does Ada live?\n\n<slipbox-memory>") || recalled.Strip(text) != "Where does Ada live?" {
 		t.Errorf("prompt: %s", text)
 	}
+	// A client that asks again while memory grows sends the same up to the block of memory.
+	c.use("remember", map[string]any{"collection": "space", "content": "Ada lives in Rome with a cat since May."})
+	got, err = c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "recall", Arguments: map[string]string{"collection": "space", "question": "Where does Ada live?"}})
+	if err != nil || len(got.Messages) != 1 || got.Messages[0].Role != "user" {
+		t.Fatalf("the prompt again: %v, %v", got, err)
+	}
+	again := got.Messages[0].Content.(*sdk.TextContent).Text
+	if again == text || !strings.HasPrefix(again, "Where does Ada live?\n\n<slipbox-memory>") || !strings.Contains(again, "cat") || strings.Count(again, recalled.Open) != 1 {
+		t.Errorf("the prompt again: %s", again)
+	}
 	if _, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "recall"}); err == nil {
 		t.Error("a prompt without arguments was made")
 	}
