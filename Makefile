@@ -259,6 +259,10 @@ eval/model: encoder ## Measure a model: labeled dialogues, and every call of eve
 eval/fit: encoder ## Learn the weights of the ranking, and measure them on data that they were not learned from (EVAL_DATA=folder)
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh fit
 
+.PHONY: train
+train: encoder ## Train the encoders' adapters on conversations, and measure them (TRAIN_DATA=folder, STEPS="700 300", SEED=1, THREADS=1); installs PyTorch, once
+	TRAIN_DATA='$(TRAIN_DATA)' STEPS='$(STEPS)' SEED='$(SEED)' THREADS='$(THREADS)' scripts/train.sh
+
 .PHONY: generate
 generate: ## Generate files
 	go generate ./...

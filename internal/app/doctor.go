@@ -284,6 +284,8 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	encoder := doctorEncoder(cfg)
 	f := Finding{Name: "embedder", State: OK, Detail: llm.ByLanguageName + ", in process"}
 	switch cfg.LLM.EmbedProvider {
+	case llm.EmbedTalk:
+		f.Detail = llm.TalkName + ", in process"
 	case llm.EmbedEnglish:
 		f.Detail = llm.LocalName + ", in process"
 	case llm.EmbedMultilingual:

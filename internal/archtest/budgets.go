@@ -50,11 +50,11 @@ func Budgets() map[string]int {
 		"internal/store":                    7400,
 		"internal/store/sqlite":             5900,
 		"internal/store/postgres":           5900,
-		"internal/llm":                      4800,
+		"internal/llm":                      4850,
 		"internal/analyst":                  1800,
 		"internal/redis":                    1200,
 		"internal/cache":                    600,
-		"internal/encoder":                  2750,
+		"internal/encoder":                  2900,
 		"internal/said":                     950,
 		"internal/index":                    5250,
 		"internal/snapshot":                 270,
@@ -82,7 +82,7 @@ func Budgets() map[string]int {
 		"migrations":                        120,
 		"api":                               40,
 		"internal/eval":                     9750,
-		"tools":                             2000,
+		"tools":                             2250,
 		"docs":                              60,
 	}
 }

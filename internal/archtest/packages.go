@@ -67,7 +67,7 @@ func Map() []Package {
 	)
 	return []Package{
 		{"cmd", LayerCommand, "the binaries", []string{app, "internal/cli"}, false},
-		{"cmd/eval", LayerCommand, "the evaluation", []string{eval, app}, false},
+		{"cmd/eval", LayerCommand, "evaluation", []string{eval, app}, false},
 		{"internal/cli", LayerCommand, "slipbox, a client", nil, false},
 
 		{app, LayerApp, "builds, starts and stops everything",
@@ -157,7 +157,7 @@ func Map() []Package {
 
 		{eval, LayerTool, "measuring by the API", []string{"internal/clip", "internal/covered", "internal/search", "internal/text"}, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
-		{"tools", LayerTool, "small programs for developing", []string{arch, "internal/said", "internal/encoder"}, false},
+		{"tools", LayerTool, "development", []string{arch, "internal/said", "internal/encoder", eval, "internal/llm", memory, "internal/text"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},
 		{"deploy", LayerTool, "images, compositions, their checks", nil, false},
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},

@@ -19,7 +19,7 @@ import (
 // claims are the claims of a token. All are required but agent and grant:
 //
 //	iss     Config.Issuer
-//	aud     Config.Audience, a string or a list with that one element. The two are of a [Resource] in a token of a grant
+//	aud     Config.Audience, a string or a list with that one element. The two are of a [Resource] when a program has the token
 //	grant   an id, only in tokens that a program has
 //	sub     "key:" and the id of the API key
 //	tenant  the id of the tenant, or "platform"

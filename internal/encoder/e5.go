@@ -59,8 +59,8 @@ type e5Entry struct {
 // maxE5Head bounds the part of the file before the matrices; the model's has 4.6 MB.
 const maxE5Head = 8 << 20
 
-// readE5 reads the tokenizer and the weights. center is subtracted from vectors, see e5Center.
-func readE5(f io.ReaderAt, size int64, center []byte) (*unigram, *weights, error) {
+// readE5 reads the tokenizer and the weights, with an adapter or none. center is subtracted from vectors, see e5Center.
+func readE5(f io.ReaderAt, size int64, center []byte, by *adapter) (*unigram, *weights, error) {
 	r := &e5File{file: f, size: size, head: make([]byte, min(size, maxE5Head)), entries: map[string]e5Entry{}}
 	if _, err := f.ReadAt(r.head, 0); err != nil {
 		return nil, nil, fmt.Errorf("%w: no header: %w", ErrDamaged, err)
@@ -68,7 +68,7 @@ func readE5(f io.ReaderAt, size int64, center []byte) (*unigram, *weights, error
 	r.readHeader()
 	u := r.readVocabulary()
 	r.readDirectory()
-	w := r.readWeights()
+	w := r.readWeights(by)
 	if r.err == nil && len(u.scores) > r.words() {
 		r.failf("%d pieces have vectors, not %d", r.words(), len(u.scores))
 	}
@@ -81,7 +81,9 @@ func readE5(f io.ReaderAt, size int64, center []byte) (*unigram, *weights, error
 	centers := floats(nil, center)
 	u.queryCenter, u.passageCenter = centers[:Dim], centers[Dim:]
 	var err error
-	w.projection, err = readProjection(e5Projection)
+	if by == nil {
+		w.projection, err = readProjection(e5Projection)
+	}
 	return u, w, err
 }
 
@@ -268,8 +270,8 @@ func unpack(dst []float32, b []byte) {
 	}
 }
 
-func (r *e5File) readWeights() *weights {
-	w := assembleWeights(r, e5Layers, e5Names)
+func (r *e5File) readWeights(by *adapter) *weights {
+	w := assembleWeights(r, e5Layers, e5Names, by)
 	w.words = wordVectors{
 		file: r.file, offset: r.find("emb.word", true, r.words()*Dim).offset, bytes: Dim / blockNumbers * blockBytes, decode: unpack,
 	}

@@ -178,7 +178,7 @@ func TestReadE5Damaged(t *testing.T) {
 	}
 	const head = 4_638_272 // the matrices begin here
 	for _, n := range []int{0, 3, 4, 40, 52, 60, 1_000_000, head - 100, head, len(whole) - 1} {
-		if _, _, err := readE5(bytes.NewReader(whole[:n]), int64(n), e5Center); !errors.Is(err, ErrDamaged) {
+		if _, _, err := readE5(bytes.NewReader(whole[:n]), int64(n), e5Center, nil); !errors.Is(err, ErrDamaged) {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestReadE5Damaged(t *testing.T) {
 		for i := at; i < at+4; i++ {
 			altered[i] = 0xfe
 		}
-		if _, _, err := readE5(bytes.NewReader(append(altered, whole[head:]...)), int64(len(whole)), e5Center); !errors.Is(err, ErrDamaged) {
+		if _, _, err := readE5(bytes.NewReader(append(altered, whole[head:]...)), int64(len(whole)), e5Center, nil); !errors.Is(err, ErrDamaged) {
 			t.Errorf("altered at %d: %v", at, err)
 		}
 	}

@@ -204,3 +204,14 @@ func (e *Encoder) pass(ctx context.Context, slots chan struct{}, inputs []input,
 	defer e.scratch.Put(s)
 	return e.forward(s, inputs, out)
 }
+
+// Pieces returns what the model reads of a text: the numbers of its pieces with those that frame it, how many of them
+// precede the text, and its words as Encode does, without codes. tools/train reads texts so.
+func (e *Encoder) Pieces(text string, query bool) (ids []int32, skip int, words []Token) {
+	in := e.vocab.tokenize(text, query)
+	words = make([]Token, len(in.words))
+	for i, w := range in.words {
+		words[i] = Token{Start: w.start, End: w.end}
+	}
+	return in.ids, in.skip, words
+}

@@ -46,7 +46,9 @@ func modelDir(tb testing.TB, m *Model) string {
 }
 
 // published reads the weights of each model once for all tests.
-var published = map[*Model]func() (*Encoder, error){MiniLM: readOnce(MiniLM), E5: readOnce(E5)}
+var published = map[*Model]func() (*Encoder, error){
+	MiniLM: readOnce(MiniLM), E5: readOnce(E5), MiniLMForTalk: readOnce(MiniLMForTalk), E5ForTalk: readOnce(E5ForTalk),
+}
 
 func readOnce(m *Model) func() (*Encoder, error) {
 	return sync.OnceValues(func() (*Encoder, error) {

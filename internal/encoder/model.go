@@ -52,6 +52,13 @@ var E5 = &Model{
 // that compare with those of English texts by MiniLM. Distances among its own vectors are those of E5.
 var E5AsMiniLM = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5AsMiniLM}
 
+// MiniLMForTalk and E5ForTalk are MiniLM and E5AsMiniLM with an adapter that was trained on conversations: a question is nearer to the
+// turns that answer it. They share a space of their own, and read the files of the published models.
+var (
+	MiniLMForTalk = &Model{Name: MiniLM.Name, MaxTokens: miniLMTokens, Files: MiniLM.Files, read: openMiniLMForTalk}
+	E5ForTalk     = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5ForTalk}
+)
+
 const (
 	miniLMTokens = 256
 	e5Tokens     = 512
@@ -71,6 +78,18 @@ func ModelByName(name string) (*Model, bool) {
 }
 
 func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
+	return openMiniLMWith(dir, files, nil)
+}
+
+func openMiniLMForTalk(dir string, files []File) (tokenizer, *weights, error) {
+	by, err := readAdapter(miniLMAdapter, miniLMNames, miniLMLayers)
+	if err != nil {
+		return nil, nil, err
+	}
+	return openMiniLMWith(dir, files, by)
+}
+
+func openMiniLMWith(dir string, files []File, by *adapter) (tokenizer, *weights, error) {
 	text, err := files[0].read(dir)
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +100,7 @@ func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 	}
 	var w *weights
 	err = files[1].openAndRead(dir, func(f *os.File) (err error) {
-		if w, err = readWeights(f, files[1].Bytes); err == nil {
+		if w, err = readWeights(f, files[1].Bytes, by); err == nil {
 			w.close = f.Close
 		}
 		return err
@@ -90,14 +109,14 @@ func openMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 }
 
 func openE5(dir string, files []File) (tokenizer, *weights, error) {
-	return openE5With(dir, files, e5Center)
+	return openE5With(dir, files, e5Center, nil)
 }
 
-func openE5With(dir string, files []File, center []byte) (tokenizer, *weights, error) {
+func openE5With(dir string, files []File, center []byte, by *adapter) (tokenizer, *weights, error) {
 	var v *unigram
 	var w *weights
 	err := files[0].openAndRead(dir, func(f *os.File) (err error) {
-		if v, w, err = readE5(f, files[0].Bytes, center); err == nil {
+		if v, w, err = readE5(f, files[0].Bytes, center, by); err == nil {
 			w.close = f.Close
 		}
 		return err
@@ -106,9 +125,21 @@ func openE5With(dir string, files []File, center []byte) (tokenizer, *weights, e
 }
 
 func openE5AsMiniLM(dir string, files []File) (tokenizer, *weights, error) {
-	v, w, err := openE5With(dir, files, e5OtherCenter)
+	return openE5Turned(dir, files, nil)
+}
+
+func openE5ForTalk(dir string, files []File) (tokenizer, *weights, error) {
+	by, err := readAdapter(e5Adapter, e5Names, e5Layers)
+	if err != nil {
+		return nil, nil, err
+	}
+	return openE5Turned(dir, files, by)
+}
+
+func openE5Turned(dir string, files []File, by *adapter) (tokenizer, *weights, error) {
+	v, w, err := openE5With(dir, files, e5OtherCenter, by)
 	if err == nil {
-		if err = w.turnToMiniLM(); err != nil {
+		if err = w.turnToMiniLM(by); err != nil {
 			err = errors.Join(err, w.close())
 		}
 	}

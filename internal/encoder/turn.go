@@ -27,8 +27,9 @@ var e5OtherCenter []byte
 //go:embed projection_turned_e5.bin
 var e5TurnedProjection []byte
 
-// turnToMiniLM makes the model of E5 return vectors and codes in the space of MiniLM.
-func (w *weights) turnToMiniLM() (err error) {
+// turnToMiniLM makes the model of E5 return vectors in the space of MiniLM, and codes, too, unless an adapter has brought
+// its own projection.
+func (w *weights) turnToMiniLM(by *adapter) (err error) {
 	if len(e5Turn) != Dim*Dim*2 {
 		return fmt.Errorf("%w: the turn has %d bytes, not %d", ErrDamaged, len(e5Turn), Dim*Dim*2)
 	}
@@ -36,7 +37,9 @@ func (w *weights) turnToMiniLM() (err error) {
 	for i := range w.turn {
 		w.turn[i] = float16.Frombits(binary.LittleEndian.Uint16(e5Turn[2*i:])).Float32()
 	}
-	w.projection, err = readProjection(e5TurnedProjection)
+	if by == nil {
+		w.projection, err = readProjection(e5TurnedProjection)
+	}
 	return err
 }
 

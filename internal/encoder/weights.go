@@ -67,13 +67,13 @@ type matrix struct {
 	steps, bias []float32
 }
 
-// readWeights reads a model in the safetensors format.
-func readWeights(f io.ReaderAt, size int64) (*weights, error) {
+// readWeights reads a model in the safetensors format, with an adapter or none.
+func readWeights(f io.ReaderAt, size int64, by *adapter) (*weights, error) {
 	r, err := readHeader(f, size)
 	if err != nil {
 		return nil, err
 	}
-	w := assembleWeights(r, miniLMLayers, miniLMNames)
+	w := assembleWeights(r, miniLMLayers, miniLMNames, by)
 	w.words = wordVectors{
 		file: f, offset: r.offsetOf("embeddings.word_embeddings.weight", miniLMWords, Dim), bytes: Dim * 4,
 		decode: func(dst []float32, b []byte) { floats(dst[:0], b) },
@@ -82,7 +82,9 @@ func readWeights(f io.ReaderAt, size int64) (*weights, error) {
 		return nil, r.err
 	}
 	w.position = slices.Clip(w.position[:miniLMTokens*Dim])
-	w.projection, err = readProjection(miniLMProjection)
+	if by == nil {
+		w.projection, err = readProjection(miniLMProjection)
+	}
 	return w, err
 }
 
@@ -110,9 +112,13 @@ var miniLMNames = names{
 	up: "intermediate.dense", down: "output.dense", layerNorm: "output.LayerNorm",
 }
 
-// assembleWeights reads all but the vectors of the vocabulary and the projection.
-func assembleWeights(r source, layers int, n names) *weights {
-	w := &weights{norm: r.affine(n.norm), position: r.table(n.position, positions), layer: make([]layer, layers)}
+// assembleWeights reads all but the vectors of the vocabulary, and the projection only from an adapter.
+func assembleWeights(r source, layers int, n names, by *adapter) *weights {
+	var projection matrix
+	if by != nil {
+		r, projection = adapted{r, by}, projectionOf(by.projection)
+	}
+	w := &weights{norm: r.affine(n.norm), position: r.table(n.position, positions), layer: make([]layer, layers), projection: projection}
 	kind := r.table(n.kind, 2)
 	for i := range w.position {
 		w.position[i] += kind[i%Dim]
@@ -143,18 +149,22 @@ func readMatrix(r source, in, out int, names ...string) matrix {
 }
 
 func readProjection(file []byte) (matrix, error) {
-	m := matrix{in: Dim}
 	if len(file) != Dim*TokenDim*4 {
-		return m, fmt.Errorf("%w: the projection has %d bytes, not %d", ErrDamaged, len(file), Dim*TokenDim*4)
+		return matrix{in: Dim}, fmt.Errorf("%w: the projection has %d bytes, not %d", ErrDamaged, len(file), Dim*TokenDim*4)
 	}
-	columns, rows := floats(nil, file), make([]float32, Dim*TokenDim)
+	return projectionOf(floats(nil, file)), nil
+}
+
+// projectionOf returns the map of a Dim × TokenDim matrix.
+func projectionOf(columns []float32) matrix {
+	m, rows := matrix{in: Dim}, make([]float32, Dim*TokenDim)
 	for i := range Dim {
 		for j := range TokenDim {
 			rows[j*Dim+i] = columns[i*TokenDim+j]
 		}
 	}
 	m.add(rows, make([]float32, TokenDim))
-	return m, nil
+	return m
 }
 
 // add adds outputs to the map: rows of m.in numbers, as many as fill panels. They are rounded alike on all machines.

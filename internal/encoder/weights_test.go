@@ -59,7 +59,7 @@ func TestTensors(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
-	if _, err := readWeights(bytes.NewReader(safetensors(`{}`, nil)), 10); !errors.Is(err, ErrDamaged) {
+	if _, err := readWeights(bytes.NewReader(safetensors(`{}`, nil)), 10, nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a model without tensors: %v, want %v", err, ErrDamaged)
 	}
 }

@@ -19,7 +19,10 @@ import (
 // nothing of its language.
 //
 // The weights of the second encoder are read for the first text that needs them.
-type ByLanguage struct{ english, others *Local }
+type ByLanguage struct {
+	name            string
+	english, others *Local
+}
 
 // NewByLanguage returns the embedder with the weights that cfg names. It shares the encoder for English, which may be
 // nil.
@@ -29,11 +32,19 @@ func NewByLanguage(d Deps, cfg Config, english *Local) *ByLanguage {
 	}
 	others := newLocal(d, cfg)
 	others.name, others.model, others.floor = ByLanguageName, encoder.E5AsMiniLM, english.floor
-	return &ByLanguage{english: english, others: others}
+	return &ByLanguage{name: ByLanguageName, english: english, others: others}
+}
+
+// newForTalk is NewByLanguage with encoders that are trained on talk: a question is nearer to the turns that answer it.
+func newForTalk(d Deps, cfg Config) *ByLanguage {
+	english, others := newLocal(d, cfg), newLocal(d, cfg)
+	english.name, english.model, english.floor = TalkName, encoder.MiniLMForTalk, 0.25
+	others.name, others.model, others.floor = TalkName, encoder.E5ForTalk, english.floor
+	return &ByLanguage{name: TalkName, english: english, others: others}
 }
 
 // Name returns the recorded name.
-func (*ByLanguage) Name() string { return ByLanguageName }
+func (b *ByLanguage) Name() string { return b.name }
 
 // Dim returns the length of its vectors.
 func (*ByLanguage) Dim() int { return encoder.Dim }
@@ -64,7 +75,7 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 		var own []string
 		var places []int
 		for i, t := range texts {
-			if isEnglish(memory.Prose(t)) == (l == b.english) {
+			if IsEnglish(memory.Prose(t)) == (l == b.english) {
 				own, places = append(own, t), append(places, i)
 			}
 		}
@@ -84,9 +95,9 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 
 var _ memory.QueryEmbedder = (*ByLanguage)(nil)
 
-// isEnglish reports whether the encoder for English reads a text. It knows the letters of no other script, which a
+// IsEnglish reports whether the encoder for English reads a text. It knows the letters of no other script, which a
 // sentence in Chinese with English words has.
-func isEnglish(s string) bool {
+func IsEnglish(s string) bool {
 	lang, sure := text.Guess(s)
 	return lang == text.English && (sure || !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r)

@@ -27,6 +27,7 @@ const (
 // here too.
 const (
 	EmbedLocal        = "local"        // the sentence encoders in this process, from weights on disk, by the language of a text
+	EmbedTalk         = "talk"         // the same with adapters that are trained on talk
 	EmbedEnglish      = "english"      // the one for English alone
 	EmbedMultilingual = "multilingual" // the one for about a hundred languages alone
 	EmbedHash         = "hash"         // hashed n-grams
@@ -37,7 +38,7 @@ func providers() []string { return []string{ProviderOpenAI, ProviderOllama, Prov
 
 // embedProviders lists the valid values of Config.EmbedProvider.
 func embedProviders() []string {
-	return []string{EmbedLocal, EmbedEnglish, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
+	return []string{EmbedLocal, EmbedTalk, EmbedEnglish, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
 }
 
 // Defaults of Config.
@@ -80,7 +81,7 @@ type Config struct {
 	// KeyHeader is the header that carries the key alone, such as api-key. Empty: Authorization, as a bearer token.
 	KeyHeader string `yaml:"key_header" env:"SLIPBOX_LLM_KEY_HEADER"`
 
-	// EmbedProvider is local, english, multilingual, openai, ollama or hash. Empty: local where the weights of both
+	// EmbedProvider is local, talk, english, multilingual, openai, ollama or hash. Empty: local where the weights of both
 	// encoders are installed, else english where its weights are, else hash.
 	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`
 	// EmbedBaseURL includes the /v1. Empty: BaseURL when that is set, else the provider's own.

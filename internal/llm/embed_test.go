@@ -204,7 +204,7 @@ func TestRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{llm.LocalName, "all-minilm@384", llm.HashName, llm.ByLanguageName, llm.MultilingualName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[1] {
+	if want := []string{llm.LocalName, "all-minilm@384", llm.HashName, llm.TalkName, llm.ByLanguageName, llm.MultilingualName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[1] {
 		t.Errorf("%q, default %s", r.Names(), r.Default().Name())
 	}
 	for _, name := range []string{"all-minilm@384", llm.HashName} {

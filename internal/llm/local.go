@@ -25,8 +25,9 @@ import (
 const (
 	LocalName        = "all-MiniLM-L6-v2@384"
 	MultilingualName = "multilingual-e5-small-q4@384"
-	// ByLanguageName is that of [ByLanguage].
+	// ByLanguageName is that of [ByLanguage], TalkName that of the one whose encoders are trained on talk.
 	ByLanguageName = "minilm+e5-small-q4@384"
+	TalkName       = "minilm+e5-small-q4+talk1@384"
 )
 
 // Local is an embedder that runs one sentence encoder in this process, from weights on disk. It needs
@@ -234,19 +235,29 @@ func indexTokens(s string, tokens []encoder.Token) []memory.Token {
 	}
 	// A copy of what was read: a cached embedding must not keep a long text in memory.
 	s = strings.Clone(s[:tokens[len(tokens)-1].End])
-	lang, _ := text.Guess(s)
 	var out []memory.Token
-	var word string
+	for i, isTerm := range IndexTerms(s, tokens) {
+		if isTerm {
+			out = append(out, memory.Token{Word: s[tokens[i].Start:tokens[i].End], Code: tokens[i].Code})
+		}
+	}
+	return out
+}
+
+// IndexTerms reports for each token of a text whether its word is an index term, whose code is kept.
+func IndexTerms(s string, tokens []encoder.Token) []bool {
+	out := make([]bool, len(tokens))
+	if len(tokens) == 0 {
+		return out
+	}
+	lang, _ := text.Guess(s[:tokens[len(tokens)-1].End])
 	start, end, isTerm := -1, -1, false
-	for _, t := range tokens {
+	for i, t := range tokens {
 		if t.Start != start || t.End != end { // the first piece of its word
 			start, end = t.Start, t.End
-			word = s[start:end]
-			isTerm = len(text.TermsIn(word, lang)) > 0
+			isTerm = len(text.TermsIn(s[start:end], lang)) > 0
 		}
-		if isTerm {
-			out = append(out, memory.Token{Word: word, Code: t.Code})
-		}
+		out[i] = isTerm
 	}
 	return out
 }

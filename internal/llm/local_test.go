@@ -240,6 +240,8 @@ func TestRegistryByWeights(t *testing.T) {
 		"English asked for":        {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedEnglish}, first: llm.LocalName, expected: true},
 		"English alone":            {cfg: llm.Config{EncoderDir: half}, first: llm.LocalName, notice: "languages other than English", expected: true},
 		"half, both asked for":     {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
+		"talk asked for":           {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedTalk}, first: llm.TalkName, expected: true},
+		"half, talk asked for":     {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedTalk}, fails: fs.ErrNotExist},
 		"weights, hash asked for":  {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedHash}, first: llm.HashName},
 		"no weights":               {cfg: llm.Config{EncoderDir: t.TempDir()}, first: llm.HashName, notice: "not installed", expected: true},
 		"no weights, asked for":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
@@ -252,7 +254,7 @@ func TestRegistryByWeights(t *testing.T) {
 			t.Parallel()
 			r, err := llm.NewRegistry(llm.Deps{}, c.cfg)
 			if c.fails != nil {
-				if !errors.Is(err, c.fails) || !strings.Contains(err.Error(), "SLIPBOX_EMBEDDER=local") {
+				if !errors.Is(err, c.fails) || !strings.Contains(err.Error(), "SLIPBOX_EMBEDDER="+c.cfg.EmbedProvider) {
 					t.Errorf("%v", err)
 				}
 				return
@@ -271,10 +273,46 @@ func TestRegistryByWeights(t *testing.T) {
 			if (r.Check(t.Context()) == nil) != (c.notice == "") || r.Expected() != c.expected {
 				t.Errorf("check %v, expected %v", r.Check(t.Context()), r.Expected())
 			}
-			if _, ok := r.ByName(llm.LocalName); !ok {
-				t.Error("collections of the encoder are not served")
+			for _, name := range []string{llm.LocalName, llm.MultilingualName, llm.ByLanguageName, llm.TalkName} {
+				if _, ok := r.ByName(name); !ok {
+					t.Errorf("collections of %s are not served", name)
+				}
 			}
 		})
+	}
+}
+
+// The encoders that are trained on talk have vectors of their own, which compare across languages.
+func TestTalkReadsBothLanguages(t *testing.T) {
+	t.Parallel()
+	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedTalk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	texts := []string{"Li Wei: I am allergic to peanuts.", "Li Wei: 我明天去杭州出差。", "Li Wei: 我对花生过敏。"}
+	got, err := r.Default().Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, _ := r.ByName(llm.ByLanguageName)
+	before, err := plain.Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dot := func(a, b []float32) (s float64) {
+		for i := range a {
+			s += float64(a[i]) * float64(b[i])
+		}
+		return s
+	}
+	if same, other := dot(got[0].Vector, got[2].Vector), dot(got[0].Vector, got[1].Vector); same < other+.1 {
+		t.Errorf("cosine %.3f with the same in Chinese, %.3f with something else", same, other)
+	}
+	for i := range texts {
+		if c := dot(got[i].Vector, before[i].Vector); c > .999 || len(got[i].Tokens) != len(before[i].Tokens) {
+			t.Errorf("%q: cosine %.4f with the vector of %s; %d tokens, %d", texts[i], c, plain.Name(), len(got[i].Tokens), len(before[i].Tokens))
+		}
 	}
 }
 

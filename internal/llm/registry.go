@@ -34,31 +34,30 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 		return nil, err
 	}
 	english, multilingual := NewLocal(d, cfg), newMultilingual(d, cfg)
-	both := NewByLanguage(d, cfg, english)
-	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, locals: []*Local{english, multilingual, both.others}, sentences: both.others}
+	both, talk := NewByLanguage(d, cfg, english), newForTalk(d, cfg)
+	r := &Registry{
+		byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName,
+		locals: []*Local{english, multilingual, both.others, talk.english, talk.others}, sentences: both.others,
+	}
 	size := cfg.withDefaults().EmbedCache
-	for _, e := range []memory.Embedder{english, multilingual, both} {
+	for _, e := range []memory.Embedder{english, multilingual, both, talk} {
 		r.add(e, size)
 	}
 	switch p := cfg.embedProvider(); p {
 	case EmbedHash:
 		return r, nil
-	case EmbedLocal, EmbedEnglish, EmbedMultilingual:
+	case EmbedLocal, EmbedTalk, EmbedEnglish, EmbedMultilingual:
 		var err error
-		if p != EmbedMultilingual {
-			if err = english.Open(); err == nil {
-				r.first = english.Name()
-			}
-		}
-		switch {
-		case err != nil || p == EmbedEnglish:
-		case p == EmbedMultilingual:
-			if err = multilingual.Open(); err == nil {
-				r.first = multilingual.Name()
+		switch p {
+		case EmbedMultilingual:
+			err = r.choose(multilingual.Name(), multilingual.Open)
+		case EmbedTalk:
+			if err = talk.english.Open(); err == nil {
+				err = r.choose(talk.Name(), talk.others.present)
 			}
 		default:
-			if err = both.others.present(); err == nil {
-				r.first = both.Name()
+			if err = r.choose(english.Name(), english.Open); err == nil && p == EmbedLocal {
+				err = r.choose(both.Name(), both.others.present)
 			}
 		}
 		if err != nil && cfg.EmbedProvider != "" {
@@ -81,6 +80,15 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	default:
 		return nil, fmt.Errorf("llm.embedder: unknown embedder %q", p) // Validate refuses it first
 	}
+}
+
+// choose makes an embedder the default one if it is ready.
+func (r *Registry) choose(name string, ready func() error) error {
+	err := ready()
+	if err == nil {
+		r.first = name
+	}
+	return err
 }
 
 // add registers an embedder, behind a cache of cacheSize embeddings if that is above 0.

@@ -129,7 +129,7 @@ func plainName(name string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(name, ""))
-	return clip.Runes(strings.TrimSpace(name), maxClientName)
+	return clip.Runes(strings.TrimSpace(name), maxClientName-1) // and an ellipsis
 }
 
 // notForCodes are schemes under which a browser would run, show or load what comes after them.

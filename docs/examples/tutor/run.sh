@@ -43,7 +43,7 @@ say "profile: what Lea said that says most, in order"
 api GET "$lea/profile" | field portrait | sed 's/ \(20[0-9-]*: \)/\n\1/g' | sed 's/^/  - /'
 
 say "plan: what the tutor has to know before the next lesson"
-api POST "$lea/search" '{"query": "Which mistakes does Lea make when she adds fractions?", "k": 8}' | show
+api POST "$lea/search" '{"query": "Which mistakes does Lea make when she adds fractions?", "k": 7}' | show
 
 say "context: the profile, the old lessons that matter, and the newest exchanges"
 api POST "$lea/context" '{"query": "Lea adds fractions", "token_budget": 500}' | lines

@@ -1,0 +1,104 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// adaptedCase is what PyTorch makes of a text with an adapter (tools/train/export.py). Codes are those of index terms.
+type adaptedCase struct {
+	Model  string  `json:"model"`
+	Text   string  `json:"text"`
+	Query  bool    `json:"query"`
+	IDs    []int32 `json:"ids"`
+	Terms  []int   `json:"terms"`
+	Vector []byte  `json:"vector"`
+	Codes  []byte  `json:"codes"`
+}
+
+func TestAdaptersAgreeWithPyTorch(t *testing.T) {
+	t.Parallel()
+	var cases []adaptedCase
+	readJSON(t, filepath.Join("testdata", "golden_adapters.json"), &cases)
+	for name, m := range map[string]*Model{"minilm": MiniLMForTalk, "e5": E5ForTalk} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := openModel(t, m)
+			n := 0
+			for _, c := range cases {
+				if c.Model == name {
+					n++
+					agrees(t, e, c)
+				}
+			}
+			if n < 5 {
+				t.Errorf("%d texts", n)
+			}
+		})
+	}
+}
+
+func agrees(t *testing.T, e *Encoder, c adaptedCase) {
+	t.Helper()
+	ids, skip, words := e.Pieces(c.Text, c.Query)
+	if !slices.Equal(ids, c.IDs) || len(words) != len(ids)-skip-1 {
+		t.Errorf("%q: pieces %v, want %v", c.Text, ids, c.IDs)
+		return
+	}
+	encode := e.Encode
+	if c.Query {
+		encode = e.EncodeQueries
+	}
+	got, err := encode(context.Background(), []string{c.Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if near := cosine(got[0].Vector, floats(nil, c.Vector)); !(near >= 0.99999) {
+		t.Errorf("%q: cosine %.7f with PyTorch", c.Text, near)
+	}
+	for i, at := range c.Terms {
+		for j, x := range got[0].Tokens[at-skip].Code {
+			if want := int8(c.Codes[i*TokenDim+j]); math.Abs(float64(x)-float64(want)) > 1 {
+				t.Errorf("%q: piece %d has the code %d at %d, want %d", c.Text, at, x, j, want)
+			}
+		}
+	}
+}
+
+// The adapter changes what the model says, and both models stay in one space.
+func TestAdaptersChangeVectors(t *testing.T) {
+	t.Parallel()
+	const text = "Marta: we sold the farm last week, and I cried all the way home."
+	before, after, other := openModel(t, MiniLM), openModel(t, MiniLMForTalk), openModel(t, E5ForTalk)
+	vector := func(e *Encoder, text string) []float32 {
+		out, err := e.Encode(context.Background(), []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[0].Vector
+	}
+	if c := cosine(vector(before, text), vector(after, text)); c > 0.9999 || c < 0.3 {
+		t.Errorf("cosine %.4f before and after", c)
+	}
+	same := cosine(vector(after, text), vector(other, "Marta: 我们上周把农场卖了,我一路哭着回家。"))
+	unlike := cosine(vector(after, text), vector(other, "Marta: 明天早上八点的会议改到三楼。"))
+	if same < unlike+0.2 {
+		t.Errorf("cosine %.3f with the same in Chinese, %.3f with something else", same, unlike)
+	}
+}
+
+func TestDamagedAdapters(t *testing.T) {
+	t.Parallel()
+	for name, b := range map[string][]byte{
+		"empty": nil, "short": miniLMAdapter[:len(miniLMAdapter)-2], "mark": append([]byte("XXXX"), miniLMAdapter[4:]...),
+		"rank": slices.Concat(miniLMAdapter[:12], []byte{255, 255, 255, 127}, miniLMAdapter[16:]), "of the other model": e5Adapter,
+	} {
+		if _, err := readAdapter(b, miniLMNames, miniLMLayers); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
