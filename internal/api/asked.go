@@ -47,7 +47,8 @@ func bindAsked[T any](h *core, c *gin.Context) (v T, err error) {
 	if err != nil {
 		return v, fmt.Errorf("encode a dialogue: %w", err)
 	}
-	return v, unmarshal(raw, &v)
+	err = unmarshal(raw, &v)
+	return v, err
 }
 
 // askedMessages puts the messages of a query into our own form. Those without words are left out unless none is left.
