@@ -27,7 +27,7 @@ func (h *core) chat(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := bind[wire.ChatRequest](c)
+	body, err := bindAsked[wire.ChatRequest](h, c)
 	if err != nil {
 		return err
 	}

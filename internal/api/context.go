@@ -13,7 +13,7 @@ import (
 
 // buildContext answers a query with a text for a prompt.
 func (h *core) buildContext(c *gin.Context) error {
-	body, err := bind[wire.ContextRequest](c)
+	body, err := bindAsked[wire.ContextRequest](h, c)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // form is a message as a program has it, and what is stored of it: each with its role and, where the form says it, its time.
@@ -66,6 +68,12 @@ func forms() map[string]form {
 		"Haystack":                 {`{"role":"user","meta":{},"name":null,"content":[{"text":"I row."}]}`, []string{"user: I row."}, "", 0},
 		"an export of Claude's":    {`{"uuid":"u","text":"I row.","sender":"human","created_at":"2026-02-01T09:30:00Z","attachments":[],"files":[],"content":[{"type":"text","text":"I row."}]}`, []string{"user: I row."}, "2026-02-01T09:30:00Z", 0},
 		"a position, no time":      {`{"role":"ai","content":"Nice.","timestamp":7}`, []string{"assistant: Nice."}, "", 0},
+		"a text alone":             {`"I row."`, []string{"user: I row."}, "", 0},
+		"a role as an object":      {`{"role":{"label":"assistant"},"content":"Nice."}`, []string{"assistant: Nice."}, "", 0},
+		"Semantic Kernel":          {`{"Role":{"Label":"user"},"Items":[{"$type":"TextContent","Text":"I row."},{"$type":"ImageContent","Uri":"https://example.com/a.png"}],"ModelId":"m","Metadata":{"A":1}}`, []string{"user: I row."}, "", 1},
+		"Semantic Kernel's tools":  {`{"Role":{"Label":"tool"},"Items":[{"$type":"FunctionResultContent","CallId":"c","FunctionName":"f","Result":"12 degrees"}]}`, []string{"tool: 12 degrees"}, "", 0},
+		"Semantic Kernel, Python":  {`{"content_type":"message","role":"assistant","items":[{"content_type":"text","text":"Nice."},{"content_type":"function_call","id":"c","name":"f","arguments":"{}"}],"metadata":{}}`, []string{"assistant: Nice."}, "", 1},
+		"Microsoft's extensions":   {`{"authorName":"Nora","role":"user","contents":[{"$type":"text","text":"I row."},{"$type":"functionResult","callId":"c","result":"12 degrees"}],"messageId":"x"}`, []string{"tool: 12 degrees", "user: I row."}, "", 0},
 		"what a model adds":        {`{"role":"assistant","content":"Nice.","reasoning_content":"Hm.","finish_reason":"stop","weight":1}`, []string{"assistant: Nice."}, "", 0},
 	}
 }
@@ -113,5 +121,39 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 		user := "mem0-" + strconv.Itoa(n)
 		b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":`+list+`,"user_id":"`+user+`"}`).want(http.StatusOK)
 		check("mem0", "/v1/collections/by", "?user="+user)
+	}
+}
+
+// A query may be a dialogue in any of these forms: of a search, alone and among others, of a context and of a chat.
+func TestDialoguesOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "space", "none")
+	b.call(t, "one", "POST", c+"/notes", `{"content":"The ferry is green."}`).want(http.StatusCreated)
+	for name, f := range forms() {
+		list := "[" + f.message + `,{"type":"human","content":[{"type":"text","text":"Which colour has the ferry?"}],"id":null,"name":null}]`
+		for path, body := range map[string]string{
+			"/search": `{"messages":` + list + `}`, "/context": `{"messages":` + list + `}`, "/chat": `{"remember":false,"messages":` + list + `}`,
+		} {
+			ofTool := path == "/chat" && slices.Contains(f.stored, "tool: 12 degrees") // our own chat has no calls, and says so
+			if got := b.call(t, "one", "POST", c+path, body); got.Code != http.StatusOK && !ofTool || got.Code == http.StatusOK && !strings.Contains(got.Body.String(), "green") {
+				t.Errorf("%s, %s: %d %s", name, path, got.Code, got.Body)
+			}
+		}
+		got := b.call(t, "one", "POST", c+"/search", `{"queries":[{"messages":`+list+`},{"query":"ferry"}]}`).want(http.StatusOK)
+		if got.text("results.0.hits.0.note.content") != "The ferry is green." {
+			t.Errorf("%s, among others: %s", name, got.Body)
+		}
+	}
+	for body, field := range map[string]string{
+		`{"messages":[7]}`: "messages.0", `{"messages":["a",{"role":"narrator","content":"a"}]}`: "messages.1.role", `{"queries":[{"messages":[{"utterance":"a"}]}]}`: "queries.0.messages.0.content",
+		`{"messages":[{"type":"reasoning","summary":[]}]}`: "messages", `{"messages":[{"content":"a","occurred_at":"yesterday at noon"}]}`: "messages.0.occurred_at",
+		`{"messages":[{"contnet":"a"}]}`: "messages.0.contnet",
+	} {
+		b.call(t, "one", "POST", c+"/search", body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	said := b.call(t, "one", "POST", c+"/chat", `{"messages":[{"author":{"role":"user"},"create_time":1769938200,"content":{"content_type":"text","parts":["I row on Sundays."]}}]}`).want(http.StatusOK)
+	if page := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); !strings.Contains(page.Body.String(), "I row on Sundays.") || !strings.Contains(page.Body.String(), "2026-02-01T09:30:00Z") {
+		t.Errorf("a chat is stored as %s; %s", page.Body, said.Body)
 	}
 }

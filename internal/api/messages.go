@@ -36,7 +36,7 @@ func (h *core) addMessages(c *gin.Context) error {
 	body, err := bind[struct {
 		wire.MessagesInput
 
-		Messages []map[string]any `json:"messages"` // in any form that is known
+		Messages []any `json:"messages"` // in any form that is known
 	}](c)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (g *givenMessages) add(i int, side string, m notes.NewMessage) {
 }
 
 // newMessages converts messages in all forms that are known.
-func (h *core) newMessages(list []map[string]any) (givenMessages, error) {
+func (h *core) newMessages(list []any) (givenMessages, error) {
 	var out givenMessages
 	schema, err := h.doc.schema("MessageInput")
 	if err != nil {
@@ -150,8 +150,12 @@ func (h *core) newMessages(list []map[string]any) (givenMessages, error) {
 	}
 	own := slices.Collect(maps.Keys(schema.Properties))
 	var refused error // the first message without a word
-	for i, m := range list {
+	for i, given := range list {
 		at := "messages." + strconv.Itoa(i)
+		m := parts.Object(given)
+		if m == nil {
+			return out, fault.InvalidField(at, "must be a message or a text; %s", parts.Forms)
+		}
 		others, err := checkNames(m, own)
 		if err == nil {
 			err = out.read(i, m, len(others) > 0)

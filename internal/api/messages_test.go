@@ -180,6 +180,10 @@ func TestMessagesRefused(t *testing.T) {
 		"id of two":        {`{"messages":[{"id":"a","content":"a"},{"id":"a","content":"b"}]}`, "messages.1.id", 422, fault.Invalid},
 		"ids of two pairs": {`{"messages":[{"id":"a","user":"a","assistant":"b"},{"id":"a","user":"a","assistant":"c"}]}`, "messages.1.id", 422, fault.Invalid},
 		"infer":            {`{"messages":[{"content":"a"}],"infer":"no"}`, "infer", 422, fault.Invalid},
+		"a number":         {`{"messages":["a",7]}`, "messages.1", 422, fault.Invalid},
+		"a blank text":     {`{"messages":["a"," "]}`, "messages.1.content", 422, fault.Invalid},
+		"upper case":       {`{"messages":[{"Content":"a","Session":{}}]}`, "messages.0.session", 422, fault.Invalid},
+		"a label":          {`{"messages":[{"role":{"label":"narrator"},"content":"a"}]}`, "messages.0.role", 422, fault.Invalid},
 		"broken":           {`{"messages":[`, "", 400, fault.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // search answers one query, or a batch. The queries of a batch read the same revision, and all are
 // validated before the first one runs.
 func (h *core) search(c *gin.Context) error {
-	body, err := bind[wire.SearchRequest](c)
+	body, err := bindAsked[wire.SearchRequest](h, c)
 	if err != nil {
 		return err
 	}

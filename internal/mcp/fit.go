@@ -12,14 +12,19 @@ import (
 
 // fit returns an argument in the form that its schema has. Many clients send every value as a text, and null for one
 // that is absent. Where the schema has no text, a text is read as what the schema has; what cannot be read stays, and is
-// refused with its name. It returns nil for a value that is absent.
+// refused with its name. It returns nil for a value that is absent: models fill in all arguments of a tool, those that they do not use
+// with null or an empty text.
 func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 	types := typesOf(schema)
 	if len(types) == 0 {
 		return raw // anything
 	}
 	raw = bytes.TrimSpace(raw)
-	if text, ok := asText(raw); ok && (!slices.Contains(types, "string") || !matches(schema.Pattern, text)) {
+	text, ok := asText(raw)
+	if ok && strings.TrimSpace(text) == "" && refusesEmpty(schema, types) {
+		return nil
+	}
+	if ok && (!slices.Contains(types, "string") || !matches(schema.Pattern, text)) {
 		raw = fromText(schema, types, text, raw)
 	}
 	switch jsonType(raw) {
@@ -33,6 +38,11 @@ func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 		return fitItems(schema, raw)
 	}
 	return raw
+}
+
+// refusesEmpty reports whether an empty text is no value of a schema. None of ours names it among its values.
+func refusesEmpty(schema *jsonschema.Schema, types []string) bool {
+	return !slices.Contains(types, "string") || len(schema.Enum) > 0 || schema.MinLength != nil && *schema.MinLength > 0 || !matches(schema.Pattern, "")
 }
 
 // fromText returns what a text says in one of the types, or the value as it is.

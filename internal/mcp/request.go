@@ -265,7 +265,11 @@ func errorText(err error) string {
 func (c *call) checkNames() error {
 	known := slices.Sorted(maps.Keys(c.tool.arguments))
 	for _, name := range slices.Sorted(maps.Keys(c.args)) {
-		if !slices.Contains(known, name) {
+		switch {
+		case slices.Contains(known, name):
+		case string(c.args[name]) == "null": // absent
+			delete(c.args, name)
+		default:
 			return problem{
 				Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: clip.Runes(name, maxName) + ": unknown argument",
 				fix: "The arguments are " + strings.Join(known, ", ") + ".",

@@ -266,11 +266,8 @@ func messagesOf(v any) ([]any, error) {
 // message adds what can be read of a message, and counts what cannot. The call of a tool has no text. What a tool answered,
 // which some forms have among the parts of a user's message, is a message of its own.
 func (in *additions) message(v any) {
-	if text, ok := v.(string); ok {
-		v = map[string]any{"content": text}
-	}
-	m, isObject := v.(map[string]any)
-	if !isObject {
+	m := parts.Object(v)
+	if m == nil {
 		in.unread++
 		return
 	}

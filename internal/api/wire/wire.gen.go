@@ -2593,31 +2593,32 @@ type MergeResult struct {
 	Revision Revision `json:"revision"`
 }
 
-// Message `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them.
+// Message A text that the user said, `role` and `content`, or `user` and `assistant`; also in the other forms that `MessageInput` names, without
+// images. `id` and `session` identify the message; a query does not use them. A message without words, such as a call, is left out.
 type Message struct {
 	Assistant *string `json:"assistant,omitempty"`
-	Content   *string `json:"content,omitempty"`
-	ID        *string `json:"id,omitempty"`
-	Name      *string `json:"name,omitempty"`
 
-	// OccurredAt RFC 3339, or `YYYYMMDDHHmm` in UTC. An offset is kept and decides the day; `Z` leaves it to the zone of the collection. From 1900 to 5 minutes ahead.
-	//
-	// Examples: 2026-03-01T09:30:00Z, 202603010930
+	// Content A string or parts; at most 64 KiB of text.
+	Content *string `json:"content,omitempty"`
+	ID      *string `json:"id,omitempty"`
+	Name    *string `json:"name,omitempty"`
+
+	// OccurredAt As that of `MessageInput`, not in the future.
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
 
-	// Role Role of a message in a conversation.
+	// Role `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them.
 	Role    *MessageRole `json:"role,omitempty"`
 	Session *string      `json:"session,omitempty"`
 	User    *string      `json:"user,omitempty"`
 }
 
-// MessageInput `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
+// MessageInput A text that the user said, or `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
 // with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
 // with one empty or absent side is one message.
 //
 // Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
 // responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
-// LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+// LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK, AutoGen and Semantic Kernel. Their `type`, `author`, `from` or `sender` is the role,
 // their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
 // What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
 // (`unread`), unless none is left.
@@ -2655,7 +2656,7 @@ type MessageInput struct {
 	// Refusal As OpenAI has it: the content of a message without one.
 	Refusal nullable.Nullable[string] `json:"refusal,omitempty"`
 
-	// Role `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`.
+	// Role `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`, also as the `label` of an object.
 	Role nullable.Nullable[MessageRole] `json:"role,omitempty"`
 
 	// Session A name or number that identifies the conversation.

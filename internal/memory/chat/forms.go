@@ -112,8 +112,10 @@ func imageOf(part any) string {
 
 // openAI returns a message as the model is sent it: byte for byte where it has OpenAI's form. An item of responses without words is nil.
 func openAI(raw json.RawMessage, path string) (json.RawMessage, *Turn, error) {
-	var m map[string]any
-	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
+	var v any
+	err := json.Unmarshal(raw, &v)
+	m := parts.Object(v)
+	if err != nil || m == nil {
 		return nil, nil, fault.InvalidField(path, "must be a message")
 	}
 	if isOpenAI(m) {

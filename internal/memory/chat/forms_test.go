@@ -21,6 +21,7 @@ func TestDialoguesOfOtherForms(t *testing.T) {
 		"Google's image":    {`{"role":"user","parts":[{"text":"Where?"},{"inlineData":{"mimeType":"image/png","data":"AA"}}]}`, `{"role":"user","content":[{"text":"Where?","type":"text"},{"image_url":{"url":"data:image/png;base64,AA"},"type":"image_url"}]}`, "Where?"},
 		"Anthropic's image": {`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}},{"type":"text","text":"Where?"}]}`, `{"role":"user","content":[{"image_url":{"url":"data:image/png;base64,AA"},"type":"image_url"},{"text":"Where?","type":"text"}]}`, "Where?"},
 		"Bedrock":           {`{"role":"user","content":[{"text":"Where?"},{"video":{"format":"mp4"}}]}`, `{"role":"user","content":"Where?\n[left out: a part without text]"}`, "Where?\n[left out: a part without text]"},
+		"Semantic Kernel":   {`{"Role":{"Label":"user"},"Items":[{"$type":"TextContent","Text":"Where?"}]}`, `{"role":"user","content":"Where?"}`, "Where?"},
 		"a data set":        {`{"from":"human","value":"Where?"}`, `{"role":"user","content":"Where?"}`, "Where?"},
 		"OpenAI":            {`{"role": "user", "content": [{"type":"text","text":"Where?"}, ` + image + `]}`, `{"role": "user", "content": [{"type":"text","text":"Where?"}, ` + image + `]}`, "Where?"},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/parts"
 )
 
 // Respond is [Service.Complete] for a request in the form of OpenAI's responses. The request is translated to a chat
@@ -202,24 +203,19 @@ func (r *response) messages(s *Service, scope tenant.Scope) ([]message, error) {
 	}
 	raw := r.field("input")
 	var said string
-	var items []inputItem
-	var list []map[string]any
+	var items []json.RawMessage
 	switch {
 	case raw == nil:
 		return nil, fault.InvalidField("input", "is required")
 	case json.Unmarshal(raw, &said) == nil:
 		return append(out, message{Role: memory.RoleUser, Content: said}), nil
-	case json.Unmarshal(raw, &items) != nil || json.Unmarshal(raw, &list) != nil:
-		return nil, fault.InvalidField("input", "must be a text, or a list of items in OpenAI's form")
+	case json.Unmarshal(raw, &items) != nil:
+		return nil, errInput()
 	case len(items) == 0 || len(items) > maxInputItems:
 		return nil, fault.InvalidField("input", "must have between 1 and %d items", maxInputItems)
 	}
 	for i := range items {
-		path := fmt.Sprintf("input.%d", i)
-		m, err := items[i].message(s, scope, path)
-		if err != nil && isOtherForm(list[i]) {
-			m, err = translated(list[i], path)
-		}
+		m, err := readItem(s, scope, items[i], fmt.Sprintf("input.%d", i))
 		if err != nil {
 			return nil, err
 		}
@@ -234,6 +230,30 @@ func (r *response) messages(s *Service, scope tenant.Scope) ([]message, error) {
 		out = append(out, *m)
 	}
 	return out, nil
+}
+
+func errInput() error {
+	return fault.InvalidField("input", "must be a text, or a list of items in OpenAI's form")
+}
+
+// readItem translates an item, or a message of another form among them.
+func readItem(s *Service, scope tenant.Scope, raw json.RawMessage, path string) (*message, error) {
+	var given any
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return nil, errInput()
+	}
+	var m *message
+	var item inputItem
+	err := json.Unmarshal(raw, &item)
+	if err == nil {
+		m, err = item.message(s, scope, path)
+	} else {
+		err = errInput()
+	}
+	if other := parts.Object(given); err != nil && other != nil && isOtherForm(other) {
+		return translated(other, path)
+	}
+	return m, err
 }
 
 // message translates an item. It is nil for one that has no counterpart and changes nothing.

@@ -9,7 +9,7 @@ import (
 
 // Message is what can be read of a message in the forms in which programs keep and send it: as OpenAI's chat completions,
 // assistants, responses and their items, Anthropic, Google, Cohere, Ollama and Bedrock have it, LangChain, LlamaIndex, the AI SDK,
-// AutoGen and Pydantic AI store it, and exports of chats and data sets write it.
+// AutoGen, Semantic Kernel and Pydantic AI store it, and exports of chats and data sets write it.
 type Message struct {
 	Content
 
@@ -23,7 +23,7 @@ type Message struct {
 
 // The members in which forms have the same thing. Of several, the first with something in it counts.
 var (
-	contentMembers = []string{"content", "parts", "text", "refusal", "blocks", "items", "value", "message"}
+	contentMembers = []string{"content", "contents", "parts", "text", "refusal", "blocks", "items", "value", "message"}
 	roleMembers    = []string{"role", "author", "from", "sender", "source", "type", "kind"}
 	timeMembers    = []string{"occurred_at", "timestamp", "created_at", "createdAt", "create_time", "created", "sent_at", "time", "date", "ts"}
 	wrappers       = []string{"data", "kwargs", "message"}
@@ -39,10 +39,47 @@ func IsMember(name string) bool {
 	return slices.Contains(other, name)
 }
 
+// Object returns a message of a list as an object: a text alone is what the user said, and names that all begin in upper case, as .NET
+// writes them, are those that others have. It is nil for what is no message.
+func Object(v any) map[string]any {
+	switch v := lowered(v, maxDepth).(type) {
+	case string:
+		return map[string]any{"content": v}
+	case map[string]any:
+		return v
+	}
+	return nil
+}
+
+// lowered returns a value with the names of its objects as others write them.
+func lowered(v any, depth int) any {
+	if list, ok := v.([]any); ok && depth > 0 {
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = lowered(list[i], depth-1)
+		}
+		return out
+	}
+	object, ok := v.(map[string]any)
+	if !ok || len(object) == 0 || depth == 0 {
+		return v
+	}
+	for name := range object {
+		if name == "" || name[0] != '$' && (name[0] < 'A' || name[0] > 'Z') {
+			return v
+		}
+	}
+	out := make(map[string]any, len(object))
+	for name, inner := range object {
+		out[strings.ToLower(name[:1])+name[1:]] = lowered(inner, depth-1)
+	}
+	return out
+}
+
 // ReadMessage reads a message as JSON has it.
 func ReadMessage(m map[string]any) Message {
 	m = unwrapped(m)
-	out := Message{ID: textIn(m, "id"), Name: strings.TrimSpace(textIn(m, "name"))}
+	out := Message{ID: textIn(m, "id"), Name: strings.TrimSpace(cmp.Or(textIn(m, "name"), textIn(m, "authorName")))}
 	var speaker string
 	out.Role, out.Named, speaker = roleIn(m)
 	out.Name = cmp.Or(out.Name, speaker)

@@ -5,6 +5,7 @@ package parts
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Content is what can be read of the content of a message.
@@ -54,12 +55,24 @@ func (r *reader) read(v any, to *[]string, depth int) {
 
 // kindOf returns what a part, or an item of a dialogue, says that it is.
 func kindOf(p map[string]any) string {
-	for _, member := range []string{"type", "part_kind", "block_type", "kind"} {
+	for _, member := range []string{"type", "$type", "part_kind", "block_type", "kind", "content_type"} {
 		if kind := textIn(p, member); kind != "" {
-			return strings.ReplaceAll(kind, "-", "_")
+			return inSnakeCase(kind)
 		}
 	}
 	return ""
+}
+
+// inSnakeCase returns the name of a kind as most forms write it, such as function_result for FunctionResultContent.
+func inSnakeCase(kind string) string {
+	var b strings.Builder
+	for i, r := range strings.ReplaceAll(kind, "-", "_") {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.TrimSuffix(b.String(), "_content")
 }
 
 // resultMember returns the member that has the answer of a tool; "" for a part that is none.
@@ -75,7 +88,7 @@ func resultMember(kind string, p map[string]any) string {
 	if !answers {
 		return ""
 	}
-	for _, member := range []string{"output", "content", "result", "response"} {
+	for _, member := range []string{"output", "content", "result", "response", "text"} {
 		if p[member] != nil {
 			return member
 		}
@@ -146,7 +159,7 @@ func (r *reader) nested(v any, to *[]string, depth int) {
 // thinks reports whether parts of a type hold the thinking of a model.
 func thinks(kind string) bool {
 	switch kind {
-	case "thinking", "redacted_thinking", "reasoning", "reasoning_content":
+	case "thinking", "redacted_thinking", "reasoning":
 		return true
 	}
 	return false

@@ -3575,13 +3575,13 @@ export interface components {
             on_duplicate?: components["schemas"]["OnDuplicate"];
         };
         /**
-         * @description `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
+         * @description A text that the user said, or `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
          *     with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
          *     with one empty or absent side is one message.
          *
          *     Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
          *     responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
-         *     LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+         *     LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK, AutoGen and Semantic Kernel. Their `type`, `author`, `from` or `sender` is the role,
          *     their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
          *     What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
          *     (`unread`), unless none is left.
@@ -3589,8 +3589,10 @@ export interface components {
         MessageInput: {
             /** @description Your own id; makes the message safe to send again, also in another request. A list, as LangChain writes classes, is not one. */
             id?: string | string[] | null;
-            /** @description `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`. */
-            role?: string | null;
+            /** @description `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them, such as `human` and `ai`, also as the `label` of an object. */
+            role?: string | {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
              *     one text with one line each. An image is stored as its description (`[image: …]`),
@@ -6011,16 +6013,26 @@ export interface components {
              */
             min_revision?: number;
         };
-        /** @description `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them. */
+        /**
+         * @description A text that the user said, `role` and `content`, or `user` and `assistant`; also in the other forms that `MessageInput` names, without
+         *     images. `id` and `session` identify the message; a query does not use them. A message without words, such as a call, is left out.
+         */
         Message: {
-            id?: string;
-            session?: string;
-            role?: components["schemas"]["MessageRole"];
-            content?: string;
-            name?: string;
-            occurred_at?: components["schemas"]["EventTime"];
-            user?: string;
-            assistant?: string;
+            id?: string | string[] | null;
+            session?: string | null;
+            /** @description `user` (the default), `assistant`, `system`, `developer` or `tool`, or what other programs call them. */
+            role?: string | {
+                [key: string]: unknown;
+            } | null;
+            /** @description A string or parts; at most 64 KiB of text. */
+            content?: string | components["schemas"]["MessagePart"][] | {
+                [key: string]: unknown;
+            } | null;
+            name?: string | null;
+            /** @description As that of `MessageInput`, not in the future. */
+            occurred_at?: string | number | null;
+            user?: string | null;
+            assistant?: string | null;
         };
         SearchResult: {
             hits: components["schemas"]["Hit"][];

@@ -135,13 +135,13 @@ MessageRole: TypeAlias = Literal["user", "assistant", "system", "developer", "to
 
 class MessageInput(TypedDict):
     """
-    `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
+    A text that the user said, or `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
     with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
     with one empty or absent side is one message.
 
     Messages are also read as other programs keep and send them: those of OpenAI's chat completions and assistants, items of its
     responses (such as `function_call` and `function_call_output`), and messages of Anthropic, Google (`parts`), Cohere, Ollama, Bedrock,
-    LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK and AutoGen. Their `type`, `author`, `from` or `sender` is the role,
+    LangChain (`type: human`, or with `data`), LlamaIndex, the AI SDK, AutoGen and Semantic Kernel. Their `type`, `author`, `from` or `sender` is the role,
     their `text`, `parts` or `blocks` the content, and their `timestamp`, `created_at`, `createdAt` or `create_time` the time.
     What they have beside that is not stored. A field that is null is absent. A message without words, such as a call, is left out
     (`unread`), unless none is left.
@@ -149,7 +149,7 @@ class MessageInput(TypedDict):
     """
 
     id: NotRequired[str | list[str] | None]
-    role: NotRequired[str | None]
+    role: NotRequired[str | dict[str, Any] | None]
     content: NotRequired[str | dict[str, Any] | list[str | dict[str, Any]] | None]
     tool_calls: NotRequired[list[dict[str, Any]] | None]
     tool_call_id: NotRequired[str | None]
@@ -492,17 +492,19 @@ SearchInclude: TypeAlias = Literal["embedding"]
 
 class Message(TypedDict):
     """
-    `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them.
+    A text that the user said, `role` and `content`, or `user` and `assistant`; also in the other forms that `MessageInput` names, without
+    images. `id` and `session` identify the message; a query does not use them. A message without words, such as a call, is left out.
+
     """
 
-    id: NotRequired[str]
-    session: NotRequired[str]
-    role: NotRequired[MessageRole]
-    content: NotRequired[str]
-    name: NotRequired[str]
-    occurred_at: NotRequired[str]
-    user: NotRequired[str]
-    assistant: NotRequired[str]
+    id: NotRequired[str | list[str] | None]
+    session: NotRequired[str | None]
+    role: NotRequired[str | dict[str, Any] | None]
+    content: NotRequired[str | dict[str, Any] | list[str | dict[str, Any]] | None]
+    name: NotRequired[str | None]
+    occurred_at: NotRequired[str | float | None]
+    user: NotRequired[str | None]
+    assistant: NotRequired[str | None]
 
 
 RankingProfile: TypeAlias = Literal["auto", "default", "mem0"]
