@@ -56,7 +56,7 @@ func markQuoted(sentences []Sentence) {
 		switch {
 		case s.Lead == "":
 			lead = s
-		case lead == nil || lead.Turn != s.Turn || lead.Text != s.Lead || !lead.isOfOthers():
+		case lead == nil || lead.Turn != s.Turn || lead.Text != s.Lead || !lead.isOfOthers() && !lead.handed:
 		case endsQuotation(s.Lead):
 			s.Lead = ""
 		default:
@@ -103,7 +103,7 @@ func (s *Sentence) handsOver() bool {
 }
 
 // markHanded marks the sentences that are handed over for work. They follow the sentence that does it, or are on the lines
-// before it if nothing follows.
+// before it if nothing follows. Behind the end of a quotation in that sentence, the speaker continues.
 func markHanded(sentences []Sentence) {
 	for from := 0; from < len(sentences); {
 		to := from + 1
@@ -120,14 +120,19 @@ func markTurn(turn []Sentence) {
 		if !turn[i].handsOver() {
 			continue
 		}
-		text := turn[i:]
-		if i == len(turn)-1 && i > 0 && turn[i].line != turn[i-1].line {
+		text, ends := turn[i:], turn[i].clause() != "" && endsQuotation(turn[i].Text)
+		switch {
+		case ends:
+			text = turn[i : i+1]
+		case i == len(turn)-1 && i > 0 && turn[i].line != turn[i-1].line:
 			text = turn
 		}
 		for k := range text {
 			text[k].handed = true
 		}
-		return
+		if !ends {
+			return
+		}
 	}
 }
 
