@@ -244,6 +244,26 @@ func TestDeadAfterThreeTries(t *testing.T) {
 	}
 }
 
+// An answer that does not fit into the ceiling fits no better at the next try: someone has to raise it, and reads what.
+func TestDeadWithoutRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.fake.Always("analyze", llmtest.Truncated(map[string]any{"keywords": []string{"a"}}))
+	n := w.add("x y z")
+	for range 3 {
+		w.drain()
+		w.advance(30 * time.Second)
+	}
+	w.drain()
+	j := w.jobs(n.ID)[0]
+	if j.State != memory.JobDead || j.Attempts != 3 || !strings.Contains(j.Error, "SLIPBOX_LLM_MAX_TOKENS_CEILING") {
+		t.Errorf("job %+v", j)
+	}
+	if calls := w.fake.Calls("analyze"); calls > 12 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
 // A note whose tries are used up stays pending with a dead job, does not block later ones, and is
 // processed after a retry through the API.
 func TestDeadAndRetry_C030(t *testing.T) {
