@@ -44,15 +44,24 @@ func repeated(in url.Values) string {
 	return ""
 }
 
-// token issues tokens for a code or a refresh token.
-func (s *Server) token(w http.ResponseWriter, r Request, at auth.Resource) {
+// formOf reads the form of a request, and the program that it is of. It answers the request when there is none.
+func (s *Server) formOf(w http.ResponseWriter, r Request) (url.Values, client, bool) {
 	in, ok := form(w, r)
 	if !ok {
-		return
+		return nil, client{}, false
 	}
 	c, err := s.client(in.Get("client_id"))
 	if err != nil {
 		fail(w, http.StatusUnauthorized, "invalid_client", err.Error())
+		return nil, client{}, false
+	}
+	return in, c, true
+}
+
+// token issues tokens for a code or a refresh token.
+func (s *Server) token(w http.ResponseWriter, r Request, at auth.Resource) {
+	in, c, ok := s.formOf(w, r)
+	if !ok {
 		return
 	}
 	if resource := in.Get("resource"); resource != "" && !isResource(resource, at) {
@@ -84,7 +93,7 @@ func (s *Server) token(w http.ResponseWriter, r Request, at auth.Resource) {
 		return
 	}
 	var got auth.Granted
-	_, err = s.Guard.Authenticate(r.Context(), func(ctx context.Context, _ string) (p auth.Principal, err error) {
+	_, err := s.Guard.Authenticate(r.Context(), func(ctx context.Context, _ string) (p auth.Principal, err error) {
 		got, err = exchange(ctx)
 		return p, err
 	}, secret, r.From)
@@ -117,13 +126,8 @@ func isResource(text string, at auth.Resource) bool { return strings.TrimSuffix(
 
 // revoke ends a grant (RFC 7009). A token that is not known is no error.
 func (s *Server) revoke(w http.ResponseWriter, r Request, at auth.Resource) {
-	in, ok := form(w, r)
+	in, c, ok := s.formOf(w, r)
 	if !ok {
-		return
-	}
-	c, err := s.client(in.Get("client_id"))
-	if err != nil {
-		fail(w, http.StatusUnauthorized, "invalid_client", err.Error())
 		return
 	}
 	if in.Get("token") == "" {
