@@ -13,7 +13,7 @@ func Budgets() map[string]int {
 		"internal/api/mem0":                 2750,
 		"internal/api/docs":                 750,
 		"internal/mcp":                      2900,
-		"internal/oauth":                    1050,
+		"internal/oauth":                    1100,
 		"internal/console":                  110,
 		"internal/worker":                   750,
 		"internal/memory":                   4750,
