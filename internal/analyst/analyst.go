@@ -10,7 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -113,18 +112,14 @@ func (r *reader) judged(all []said.Sentence) []said.Sentence {
 	if r.encoder == nil || !r.encoder.Fast() {
 		return all
 	}
-	before := slices.Clone(all)
-	err := said.Judge(all, func(texts []string) ([][]float32, error) {
+	_ = said.Judge(all, func(texts []string) ([][]float32, error) {
 		made, err := memory.EmbedAll(r.ctx, r.encoder, r.scope, texts)
 		out := make([][]float32, len(made))
 		for i := range made {
 			out[i] = made[i].Vector
 		}
 		return out, err
-	})
-	if err != nil {
-		return before // as without vectors
-	}
+	}) // where it fails, they stay as without vectors
 	return all
 }
 

@@ -67,11 +67,11 @@ func continues(r *reader, in memoryos.ContinuityInput) memoryos.Continuity {
 
 // saysSomething reports whether a person says a sentence that is worth keeping.
 func (r *reader) saysSomething(messages []memory.Utterance) bool {
-	var turns []said.Turn
+	var texts []string
 	for _, m := range byPersons(messages) {
-		turns = append(turns, said.Turn{Text: m.Content})
+		texts = append(texts, m.Content)
 	}
-	return slices.ContainsFunc(r.sentences(turns, 0), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
+	return slices.ContainsFunc(r.sentences(said.TurnsOf(texts), 0), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
 }
 
 // byPersons returns the messages that persons said.
@@ -318,7 +318,11 @@ func (r *reader) datedStatements(pages []memoryos.CallPage) (out []string) {
 				continue
 			}
 			for _, s := range r.sentences([]said.Turn{{Speaker: u.Name, Text: u.Content}}, 0) {
-				if s.Worth() < leastWorth || s.Kinds != nil && s.Worth() < leastPortrait {
+				least := leastWorth
+				if s.Kinds != nil {
+					least = leastPortrait
+				}
+				if s.Worth() < least {
 					continue
 				}
 				u.Content = oneLine(s.Text)

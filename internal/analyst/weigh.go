@@ -12,10 +12,6 @@ func weighCalls() map[string]answerer {
 
 // weigh says what turns of one or several speakers hold.
 func weigh(r *reader, in policy.WeighInput) (out policy.Weighed) {
-	turns := make([]said.Turn, len(in.Texts))
-	for i, t := range in.Texts {
-		turns[i] = said.Turn{Text: t}
-	}
-	out.Worth, out.Happened = said.Most(r.sentences(turns, 0))
+	out.Worth, out.Happened = said.Most(r.sentences(said.TurnsOf(in.Texts), 0))
 	return out
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // Judge reads the kinds of sentences from their vectors. From then on, their worth knows what is supposed, handed over for work
-// or said by somebody else.
+// or said by somebody else. With an error, the sentences are unchanged.
 func Judge(sentences []Sentence, embed Embed) error {
 	var texts []string
 	some := sentences[:min(len(sentences), mostJudged)]

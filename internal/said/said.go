@@ -20,6 +20,15 @@ type Turn struct {
 	Text      string
 }
 
+// TurnsOf returns texts as turns of one person.
+func TurnsOf(texts []string) []Turn {
+	turns := make([]Turn, len(texts))
+	for i, t := range texts {
+		turns[i].Text = t
+	}
+	return turns
+}
+
 // Sentence is a sentence of a turn, with what is needed to understand it.
 type Sentence struct {
 	Text   string

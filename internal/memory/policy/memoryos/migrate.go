@@ -305,14 +305,7 @@ func (r *run) isSmallTalk(ctx context.Context, messages []memory.Note) bool {
 	if len(texts) == 0 || terms > mostSmallTalk || asks {
 		return false
 	}
-	j, err := policy.Weigh(ctx, r.d, texts...)
-	if err != nil { // nobody is there to ask; a context that ended is seen by what follows
-		turns := make([]said.Turn, len(texts))
-		for i, t := range texts {
-			turns[i] = said.Turn{Text: t}
-		}
-		j.Worth, j.Happened = said.Most(said.Sentences(turns, 0))
-	}
+	j, _ := policy.Weigh(ctx, r.d, texts...) //nolint:errcheck // the answer is there in any case
 	return !j.Happened && j.Worth < leastWorth
 }
 
