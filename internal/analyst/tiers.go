@@ -318,11 +318,7 @@ func (r *reader) datedStatements(pages []memoryos.CallPage) (out []string) {
 				continue
 			}
 			for _, s := range r.sentences([]said.Turn{{Speaker: u.Name, Text: u.Content}}, 0) {
-				least := leastWorth
-				if s.Kinds != nil {
-					least = leastPortrait
-				}
-				if s.Worth() < least {
+				if !isOfPortrait(&s) {
 					continue
 				}
 				u.Content = oneLine(s.Text)
@@ -333,6 +329,14 @@ func (r *reader) datedStatements(pages []memoryos.CallPage) (out []string) {
 		}
 	}
 	return out
+}
+
+// isOfPortrait reports whether a sentence is worth a line of a profile.
+func isOfPortrait(s *said.Sentence) bool {
+	if s.Kinds != nil {
+		return s.Worth() >= leastPortrait
+	}
+	return s.Worth() >= leastWorth
 }
 
 // knowledge is what the person stated, as the facts of Mem0. What the assistant did is a judgment, and left out.

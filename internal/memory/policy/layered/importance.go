@@ -127,7 +127,7 @@ const leastWorth = .4
 
 // tells reports whether a person's words say that something happened, or state something worth keeping, in any language.
 func (w *writer) tells(ctx context.Context, content string) bool {
-	j, _ := policy.Weigh(ctx, w.d, content) //nolint:errcheck // the answer is there in any case
+	j, _ := policy.Weigh(ctx, w.d, content) // there is an answer in any case
 	return j.Happened || j.Worth >= leastWorth
 }
 

@@ -305,7 +305,7 @@ func (r *run) isSmallTalk(ctx context.Context, messages []memory.Note) bool {
 	if len(texts) == 0 || terms > mostSmallTalk || asks {
 		return false
 	}
-	j, _ := policy.Weigh(ctx, r.d, texts...) //nolint:errcheck // the answer is there in any case
+	j, _ := policy.Weigh(ctx, r.d, texts...) // there is an answer in any case
 	return !j.Happened && j.Worth < leastWorth
 }
 
