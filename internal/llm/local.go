@@ -64,7 +64,7 @@ const localBatch = 64
 func NewLocal(d Deps, cfg Config) *Local {
 	l := newLocal(d, cfg)
 	// A low value: more than half of the notes that answer a question have a cosine below 0.5 with it
-	// (docs/recall.md).
+	// (internal/eval/reviews/ranking.md).
 	l.name, l.model, l.floor = LocalName, encoder.MiniLM, 0.25
 	return l
 }
