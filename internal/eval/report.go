@@ -334,15 +334,14 @@ func (r *Report) Table() string {
 	for _, budget := range r.Budgets {
 		fmt.Fprintf(&b, " recall in %s |", thousands(budget))
 	}
-	fmt.Fprintf(&b, " 95%% of %s | search, ms p50 / p95 | tokens per question, of the history |\n|---|---|---|---|---|%s---|---|---|\n", thousands(r.shownBudget()), strings.Repeat("---|", len(r.Budgets)))
+	fmt.Fprintf(&b, " search, ms p50 / p95 | tokens per question, of the history |\n|---|---|---|---|---|%s---|---|\n", strings.Repeat("---|", len(r.Budgets)))
 	for i := range r.Systems {
 		s := &r.Systems[i]
 		fmt.Fprintf(&b, "| `%s` | %.0f | %s | %.2f | %s |", s.Name, s.Stored.Items, thousands(int(s.Stored.Tokens)), s.Model.CallsPerAdd, s.adds())
 		for _, budget := range r.Budgets {
 			b.WriteString(" " + r.figure(s.Recall, budget) + " |")
 		}
-		in := s.Intervals[strconv.Itoa(r.shownBudget())]
-		fmt.Fprintf(&b, " %.3f to %.3f | %.1f / %.1f | %s, %.1f%% |\n", in.Low, in.High, s.SearchMs.P50, s.SearchMs.P95, thousands(int(s.Prompt)), 100*s.OfFull)
+		fmt.Fprintf(&b, " %.1f / %.1f | %s, %.1f%% |\n", s.SearchMs.P50, s.SearchMs.P95, thousands(int(s.Prompt)), 100*s.OfFull)
 	}
 
 	return b.String()
