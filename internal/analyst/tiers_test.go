@@ -44,7 +44,7 @@ func TestContinues(t *testing.T) {
 	}
 }
 
-// TestThemes: pages are grouped by the rare terms that they share. Names and roles are no words of a theme, also when a
+// TestThemes: pages are grouped by the rare terms that they share. Names and roles are not words of a theme, also when a
 // summary is made again from the one before it.
 func TestThemes(t *testing.T) {
 	t.Parallel()

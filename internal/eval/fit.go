@@ -39,7 +39,7 @@ type fitQuestion struct {
 	features search.Features
 	values   []search.Values // comparable, as the ranking makes them
 	gold     []bool
-	golds    int     // also those that are no candidates
+	golds    int     // also those that are not candidates
 	asIs     float64 // recall@10 of the gateway
 }
 

@@ -206,7 +206,7 @@ func TestIdleTenantsAreForgotten(t *testing.T) {
 }
 
 // queueUp makes n callers of a tenant wait, in order, and appends name to the log when one is
-// admitted; each leaves at once.
+// admitted; each leaves immediately.
 func queueUp(t *testing.T, g *Gate, tenant uuid.UUID, c Class, n int, name string, log *[]string) {
 	t.Helper()
 	for range n {

@@ -14,7 +14,7 @@ import (
 //
 // A Queue is not safe for concurrent use.
 type Queue[T any] struct {
-	share int   // places that one tenant may hold at once; 0 is no limit
+	share int   // slots that one tenant may hold; 0: no limit
 	seen  *seen // who had turns lately
 	loose bool  // a tenant that was alone has no share
 	lines map[uuid.UUID]*line[T]
@@ -74,7 +74,7 @@ func (s *seen) isAlone(tenant uuid.UUID) bool {
 // idleLines is how many lines of tenants that neither wait nor hold anything are kept before they are forgotten.
 const idleLines = 64
 
-// NewQueue returns an empty queue. One tenant may hold at most share places; 0 is no limit.
+// NewQueue returns an empty queue. One tenant may hold at most share slots; 0: no limit.
 func NewQueue[T any](share int) *Queue[T] {
 	return &Queue[T]{share: max(0, share), seen: &seen{}, lines: map[uuid.UUID]*line[T]{}}
 }

@@ -80,7 +80,7 @@ func newMultilingual(d Deps, cfg Config) *Local {
 func newLocal(d Deps, cfg Config) *Local {
 	l := &Local{
 		clock: d.Clock, observer: d.Observer,
-		// As many as the encoder computes at once.
+		// As many as the encoder computes in one batch.
 		single: fair.NewGate(cpus.Count(), 0), batches: fair.NewGate(max(1, runtime.NumCPU()/2), 0),
 	}
 	if l.clock == nil {

@@ -40,7 +40,7 @@ func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// refusesEmpty reports whether an empty text is no value of a schema. None of ours names it among its values.
+// refusesEmpty reports whether an empty text is not a value of a schema. None of ours names it among its values.
 func refusesEmpty(schema *jsonschema.Schema, types []string) bool {
 	return !slices.Contains(types, "string") || len(schema.Enum) > 0 || schema.MinLength != nil && *schema.MinLength > 0 || !matches(schema.Pattern, "")
 }

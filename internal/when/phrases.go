@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// phrase is one form of time expressions, and how to read it. ok is false for what is no time after all.
+// phrase is one form of time expressions, and how to read it. ok is false for what is not a time after all.
 type phrase struct {
 	form *regexp.Regexp
 	read func(m []string, s place) (r Range, ok bool)

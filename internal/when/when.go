@@ -83,7 +83,7 @@ func phrasesAt(query string, at int) []phrase {
 	last, _ := utf8.DecodeLastRuneInString(query[:at])
 	switch {
 	case strings.ContainsRune(hanStarts, first):
-		// After a number a week is counted, and what follows is no weekday: 一周五天.
+		// After a number a week is counted, and what follows is not a weekday: 一周五天.
 		if strings.ContainsRune("周星", first) && (strings.ContainsRune("一二两三四五六七八九十几每个", last) || unicode.IsDigit(last)) {
 			return nil
 		}

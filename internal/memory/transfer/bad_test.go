@@ -59,7 +59,7 @@ func fixture(t *testing.T, name string) []byte {
 	return raw
 }
 
-// What is no export, or only the beginning of one, is refused with a reason, wherever it ends.
+// What is not an export, or only the beginning of one, is refused with a reason, wherever it ends.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json", "memorybank/nora.json", "letta/sam.af"} {

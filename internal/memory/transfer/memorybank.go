@@ -119,7 +119,7 @@ func (t *memoryBank) read(r *reading, _ piece) error {
 func (t *memoryBank) day(r *reading, s *stream, name, day string) error {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return fault.New(fault.Invalid, "history has the day %q, which is no date such as 2023-05-01", label(day))
+		return fault.New(fault.Invalid, "history has the day %q, which is not a date such as 2023-05-01", label(day))
 	}
 	session, repeats := day, map[string]int{}
 	if t.several {
