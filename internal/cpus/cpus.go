@@ -1,4 +1,4 @@
-// Package cpus says on how many CPUs a process computes, which can be fewer than the processors of Go's scheduler.
+// Package cpus returns the number of CPUs for computation, which can be fewer than the processors of Go's scheduler.
 package cpus
 
 import (

@@ -88,7 +88,7 @@ func fitItems(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	for i, v := range items {
-		if v = fit(schema.Items, v); v != nil { // a null in a list is refused, because its place may mean something
+		if v = fit(schema.Items, v); v != nil { // a null in a list is refused, because its position may mean something
 			items[i] = v
 		}
 	}

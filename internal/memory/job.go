@@ -63,7 +63,7 @@ const (
 	StageSend    Stage = "send"
 )
 
-// StageUpkeep names the tasks of upkeep in claims, which have places of their own; StageTask names the others there. It
+// StageUpkeep names the tasks of upkeep in claims, which have slots of their own; StageTask names the others there. It
 // is never the stage of a job: those of upkeep have StageTask.
 const StageUpkeep Stage = "upkeep"
 

@@ -236,10 +236,10 @@ type NoteQuery struct {
 	After  uuid.UUID   // exclusive; zero: from the start
 	// Sources selects the notes that were derived from one of these notes; nil: all. It reads all notes of the kinds.
 	Sources []uuid.UUID
-	// ByTime orders by event time, then by id. After and AfterTime are the place to continue from.
+	// ByTime orders by event time, then by id. After and AfterTime are the position to continue from.
 	ByTime    bool
 	AfterTime time.Time
-	// ByRevision orders by the revision at which a note was last written, then by id. After and AfterRevision are the place to
+	// ByRevision orders by the revision at which a note was last written, then by id. After and AfterRevision are the position to
 	// continue from.
 	ByRevision    bool
 	AfterRevision Revision

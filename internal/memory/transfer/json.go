@@ -143,7 +143,7 @@ func (s *stream) end() error {
 	return nil
 }
 
-// list decodes the elements of a list one by one, with the place of each.
+// list decodes the elements of a list one by one, with the position of each.
 func list[T any](r *reading, name string, each func(v *T, from, to int64) error) error {
 	in, err := r.part(name, 0, -1)
 	if err != nil {
@@ -172,7 +172,7 @@ func list[T any](r *reading, name string, each func(v *T, from, to int64) error)
 	return s.end()
 }
 
-// decodePart decodes one element, by its place.
+// decodePart decodes one element, by its position.
 func decodePart[T any](r *reading, name string, p piece) (v T, err error) {
 	in, err := r.part(name, p.from, p.to)
 	if err != nil {

@@ -73,7 +73,7 @@ func isLines(s *Source) bool {
 func (t *lines) index(r *reading) ([]piece, error) {
 	t.file = linesFile(r.source)
 	t.list = strings.HasPrefix(strings.TrimSpace(r.source.head(t.file)), "[")
-	// Lines may refer to each other by their places, and have no order but their own.
+	// Lines may refer to each other by their positions, and have no order but their own.
 	err := t.each(r, func(json.RawMessage) error { return nil })
 	return []piece{{to: -1}}, err
 }

@@ -42,7 +42,7 @@ const attrOK = "ok"
 type line = map[string]any
 
 // reader turns the messages of a file into lines. Messages that have no ids of ours get ids that follow from the
-// collection and their place, so that importing a file again writes nothing.
+// collection and their position, so that importing a file again writes nothing.
 type reader struct {
 	collection *memory.Collection
 	now        time.Time
