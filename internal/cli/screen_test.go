@@ -57,7 +57,7 @@ func TestJSONOnATerminal(t *testing.T) {
 }
 
 // What comes in parts is wrapped as what comes in one piece.
-func TestFlow(t *testing.T) {
+func TestStreamedTextIsWrappedAsAWhole(t *testing.T) {
 	t.Parallel()
 	const text = "A kiln, 東京 and vases; un\x1bbreak\u00a0able.\nThe end of it"
 	var whole, parts bytes.Buffer

@@ -81,7 +81,7 @@ func TestFewestPlacesFirst(t *testing.T) {
 	}
 }
 
-func TestShare(t *testing.T) {
+func TestShareBoundsATenant(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.New(), uuid.New()
 	q := NewQueue[string](2)

@@ -381,7 +381,7 @@ func TestRetry(t *testing.T) {
 }
 
 // A hanging endpoint is asked again after the timeout of one request.
-func TestHang(t *testing.T) {
+func TestHangingEndpointIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.cfg.Timeout = time.Second // long enough for a busy machine to send the request

@@ -459,7 +459,7 @@ func TestDeleteAndRestore(t *testing.T) {
 }
 
 // C031: links are a list, also for notes without links.
-func TestLinks(t *testing.T) {
+func TestLinksAreAList(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	c, other := d.collection("things"), d.collection("others")

@@ -371,7 +371,7 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 
 // C013, C014: a search counts each note that it returns once, at its time;
 // internal look-ups count nothing.
-func TestUsage(t *testing.T) {
+func TestSearchesCountEachHitOnce(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.collection("things")
