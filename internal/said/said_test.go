@@ -30,7 +30,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestQuestionsEndWithTheirMark: a question ends with the mark of its script, also before emoji; what answers it in few words comes with it.
+// TestQuestionsEndWithTheirMark: a question ends with the mark of its script, also before emoji; what answers it in few words
+// comes with it.
 func TestQuestionsEndWithTheirMark(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
