@@ -3,7 +3,6 @@ package auth_test
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -48,7 +48,7 @@ func (p *platform) pass(d time.Duration) {
 func newPlatform(t *testing.T) *platform {
 	t.Helper()
 	p := &platform{
-		path: filepath.Join(t.TempDir(), "slipbox.db"),
+		path: enginetest.File(t),
 		now:  time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC),
 		op:   grant.Operator("test"),
 	}
