@@ -10,7 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 )
 
 // Keys and attributes by which policies identify their summaries and profiles.

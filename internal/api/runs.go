@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 )
 
 // includesEvicted reports whether a search or a context also finds what its policy evicted.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
