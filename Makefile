@@ -202,10 +202,6 @@ load: ## Flood a gateway as one tenant of 201, and measure the others (ENGINE=em
 load/short: ## Flood a gateway for some seconds: every agent of the other tenants is served, and nothing fails
 	@ENGINE='$(ENGINE)' LOAD='--short' scripts/load.sh
 
-.PHONY: bench/index
-bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZES=1000,10000 for a short run, DOCS=1 writes docs/)
-	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh
-
 .PHONY: bench/growth
 bench/growth: ## Measure a built gateway over HTTP while a collection grows (SIZES=1000,10000,1000000, DOCS=1 writes docs/)
 	@SIZES='$(SIZES)' DOCS='$(DOCS)' scripts/bench-growth.sh

@@ -33,6 +33,7 @@ step "all tests, with the race detector" all_tests
 step "tests that the race detector leaves out" run test/long
 step "packages over a store, on Postgres" run test/postgres WHOLE=1
 step "chart" run chart/check
+step "growth" go test -C tools/growth -timeout 5m ./...
 step "a release beside the next one" rollback
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
