@@ -395,3 +395,18 @@ func TestEndpointOfTheLocalModel(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Sentences are read by the encoder for many languages, English ones too, where an encoder of many languages is the default.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	for provider, want := range map[string]bool{"": true, llm.EmbedMultilingual: true, llm.EmbedEnglish: false, llm.EmbedHash: false} {
+		r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: provider})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.Close() })
+		if got := r.Sentences(); (got != nil) != want || want && got.Name() != llm.ByLanguageName {
+			t.Errorf("%q: %v", provider, got)
+		}
+	}
+}
