@@ -2,7 +2,9 @@ package llm_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
@@ -51,6 +53,39 @@ func TestCacheKeepsShortTexts(t *testing.T) {
 		}
 	}
 	if s := c.Stats(); s.Entries != 1 || s.Misses != 3 || s.Hits != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// meeting is an embedder whose calls end together.
+type meeting struct {
+	tokened
+	arrived *sync.WaitGroup
+}
+
+func (m meeting) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	m.arrived.Done()
+	m.arrived.Wait()
+	return m.tokened.Embed(ctx, s, texts)
+}
+
+// Several calls add to one cache at the same time. The race detector runs this.
+func TestCacheIsConcurrent(t *testing.T) {
+	t.Parallel()
+	const callers = 4
+	var arrived, calls sync.WaitGroup
+	arrived.Add(callers)
+	c := llm.NewCached(meeting{arrived: &arrived}, callers)
+	scope := setup(t).scope
+	for i := range callers {
+		calls.Go(func() {
+			if out, err := c.Embed(t.Context(), scope, []string{fmt.Sprint("text ", i)}); err != nil || len(out) != 1 || len(out[0].Tokens) != 2 {
+				t.Errorf("%v, %v", out, err)
+			}
+		})
+	}
+	calls.Wait()
+	if s := c.Stats(); s.Entries != callers || s.Misses != callers {
 		t.Errorf("%+v", s)
 	}
 }
