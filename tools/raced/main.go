@@ -12,7 +12,7 @@
 //	raced race            what the race detector runs
 //	raced long            the tests in files that it leaves out
 //	raced rest            the packages of which it does not run all
-//	raced all             all packages; tests that start programs or measure are a line of their own
+//	raced all             every package; tests that start programs or measure are a line of their own
 //	raced meet PACKAGE... the tests of these packages that start goroutines
 package main
 
@@ -92,7 +92,7 @@ func (t tree) lines(args []string) ([]string, error) {
 	case len(args) > 1 && args[0] == "meet":
 		return []string{t.byName(args[1:], (*tests).concurrent)}, nil
 	}
-	return nil, errors.New("usage: raced race | long | rest | all | meet PACKAGE...")
+	return nil, errors.New("the argument is race, long, rest, all, or meet with packages")
 }
 
 func without(dirs, left []string) []string {
