@@ -2,8 +2,7 @@
 #
 # Everything needs Go; "encoder" needs python3 with pip once, to download the local encoder's
 # weights; "lint" builds golangci-lint once, "test/fuzz" needs python3 with venv,
-# "generate" node and npm, "test/clients", which "test" and "cover" contain, python3 with venv, node and npm, and "test/race"
-# a C compiler. Tools are pinned here and cached outside the tree.
+# "generate" node and npm, "test/clients" python3 with venv, node and npm, and "test/race" a C compiler. Tools are pinned here and cached outside the tree.
 
 GOLANGCI_LINT_VERSION := 2.15.0
 HELM_VERSION          := 3.22.0
@@ -26,8 +25,8 @@ export RAPID_CHECKS ?= 20
 export KILL_ROUNDS  ?= 3
 # How long each target of "go test -fuzz" runs in test/fuzz/go.
 FUZZTIME ?= 60s
-# What "make test" and "make cover" run.
-PACKAGES ?= ./...
+# The packages that "make test" and "make cover" run; empty: all, of "make test" all but the clients that it would install.
+PACKAGES ?=
 COVERAGE ?= coverage.out
 # Tests of a package that run at once. Many of them wait: for servers, for time limits.
 PARALLEL ?= 4
@@ -51,41 +50,17 @@ LDFLAGS := -s -w -X $(BUILD).version=$(VERSION) -X $(BUILD).commit=$(COMMIT) -X 
 BUILD_FLAGS := -trimpath -tags=nomsgpack,grpcnotrace $(if $(DEBUG),,-gcflags=all=-dwarf=false)
 export GOFLAGS := $(BUILD_FLAGS) $(filter-out $(BUILD_FLAGS),$(GOFLAGS))
 
-# The packages where goroutines meet: "test/race" tests them with the race detector, "test/commands" tests cmd, and
-# "test/rest" all others without. The slow ones come first, so that both cores are busy
-# until the end. A test of internal/archtest compares this list with the code.
-RACE_PACKAGES := \
-	internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/cache internal/redis internal/worker internal/llm \
-	internal/memory/policy/mem0 internal/memory/policy/memoryos internal/index internal/encoder internal/eval internal/auth internal/tenant \
-	internal/telemetry internal/queue internal/clone internal/memory/hooks internal/outage internal/fair internal/store internal/snapshot internal/document internal/memory/chat internal/mcp
-# Tables of what a model may answer, for each policy. They say nothing about a store.
-ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
-# Figures, and tests that compare much data with what it should be.
-FIGURES := Recall|Random(Histories|Trees)|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
-# One thing after another: what a policy decides, the encoder by itself, what a store answers.
-ONE_BY_ONE := ManyMembersAreLinearWork|ForkRanksLikeCopy|UnionRanksAsOne|StoreAndIndexRankAlike|GraphSearch|Mem0(g|Summary|ExpiryTasks|Budgets)|ByLanguage|Migrate$$|OpenRefusesRoles|Local($$|Damaged|Without|IsCached|EncoderEndToEnd)|Multilingual|E5Languages|ReadE5|UnigramWords|Turn(edLanguages|IsOrthogonal)|HostileFiles|Conformance$$|VerifyFinds
-# What these packages test without the race detector: it computes for long, and starts no
-# goroutine that other tests do not start.
-WITHOUT_RACE          := ^(Test($(FIGURES)|$(ONE_BY_ONE)|PoolerModes)|FuzzUnigram)
-WITHOUT_RACE_PACKAGES := \
-	internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/index internal/encoder internal/llm internal/document internal/clone \
-	internal/memory/policy/mem0 internal/memory/chat
-
-# The tests of these packages are tables and stories, one step after another. The race detector runs
-# those whose names say that things happen at once; a test of internal/archtest finds a test that
-# starts goroutines and is called otherwise.
-RACE_BY_NAME_PACKAGES := internal/app internal/memory/engine internal/api
-RACE_BY_NAME := AtOnce|Batch|Budget|Cancel|Concurrent|Delivery|Duplicates|Events|ExactlyOnce|FreedOn|InFlight|Parallel|Stall|Stop|Stream|Turns|Wait|Concurrency|Chat|Anywhere|Metrics|Telemetry|Burst|Disconnect|HandsOver|OneTrace|Operations|Over(Gateways|Processes)|Soak|UnderWriters
-
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 # Without symbol tables, which only debuggers read, test programs link a fifth faster. Garbage that is collected at a
-# quarter of the times saves a seventh of the processor time with the race detector.
-GOTEST := GOGC=400 go test -ldflags='-s -w' -shuffle=on -timeout=20m -p=$(AT_ONCE) -parallel=$(PARALLEL)
+# quarter of the times saves a seventh of the processor time with the race detector. golangci-lint also does what vet does.
+# Nothing here keeps "go test" from its cache: what did not change since it passed is not run again. "make nightly" runs all.
+GOTEST := GOGC=400 go test -vet=off -ldflags='-s -w' -timeout=20m -p=$(AT_ONCE) -parallel=$(PARALLEL)
+
+# each COMMAND runs "go test" for each line of arguments that tools/raced prints.
+each = set -o pipefail; go run ./tools/raced $(1) | while read -r args; do eval "$(2) $$args" </dev/null || exit 1; done
 
 # What a test finds Postgres and Redis by; without them it fails instead of being skipped.
 WITH_SERVICES := env="$$(scripts/services.sh env)"; eval "$$env"; export SLIPBOX_REQUIRE_SERVICES=1;
@@ -121,44 +96,41 @@ run: ## Build and serve the demo on ADDR, keeping its data in DATA
 	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA) --log-level warn
 
 .PHONY: test
-test: services encoder ## Run all tests (PACKAGES=./internal/index/... for some)
-	$(WITH_SERVICES) $(GOTEST) $(PACKAGES)
+test: services encoder ## Run all tests but those of foreign clients (PACKAGES=./internal/index/... for some)
+	$(WITH_SERVICES) $(if $(PACKAGES),$(GOTEST) $(PACKAGES),$(call each,all,$(GOTEST)))
 
 .PHONY: cover
 cover: services encoder ## Run all tests and print the coverage
-	$(WITH_SERVICES) $(GOTEST) -covermode=atomic -coverprofile='$(COVERAGE)' $(PACKAGES)
+	$(WITH_SERVICES) $(GOTEST) -covermode=atomic -coverprofile='$(COVERAGE)' $(or $(PACKAGES),./...)
 	@go tool cover -func='$(COVERAGE)' | tail -n 1
 
 .PHONY: test/race
-test/race: services encoder ## Run the tests of the packages where goroutines meet, with the race detector
-	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -skip '$(WITHOUT_RACE)' $(RACE_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) $(RACE_FLAGS) -vet=off -run '$(RACE_BY_NAME)' $(RACE_BY_NAME_PACKAGES:%=./%)
+test/race: services encoder ## Run the tests where goroutines meet with the race detector (tools/raced says which)
+	$(WITH_SERVICES) $(call each,race,$(GOTEST) $(RACE_FLAGS))
 
 .PHONY: test/rest
 test/rest: services encoder ## Run the tests that test/race and test/commands leave out
-	@# More at once: the tests of poor models mostly wait for another attempt.
-	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' -skip '$(AT_NIGHT)' $(WITHOUT_RACE_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -skip '$(RACE_BY_NAME)|$(AT_NIGHT)' $(RACE_BY_NAME_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients) | grep -v '^$(MODULE)/cmd/')
+	$(WITH_SERVICES) $(call each,rest,$(GOTEST) -parallel=10)
+	$(WITH_SERVICES) $(call each,long,$(GOTEST) -parallel=10)
+
+.PHONY: test/long
+test/long: services encoder ## Run the tests in files that the race detector leaves out (go:build !race)
+	$(WITH_SERVICES) $(call each,long,$(GOTEST) -count=1)
 
 .PHONY: test/commands
-test/commands: services encoder ## Run the tests of the commands, which start them as processes
-	$(WITH_SERVICES) $(GOTEST) -vet=off ./cmd/...
+test/commands: services encoder ## Run the tests of the commands, which start them as processes, and of what measures
+	$(WITH_SERVICES) $(GOTEST) -count=1 ./cmd/... ./test/bench ./test/load
 
-# Tests of test/rest that take long for what they add there: "make test" and "make nightly" run them.
-AT_NIGHT := ^Test(RecallOfSystemsOnTheSample|RecallAcrossLanguages|SearchIsInvariant|ComparisonWithAModel|PoorModels|OSLongSpan)
-
-# The packages over a store, which their tests run on the embedded engine by default. Of the engine and the API those run whose
-# names say that things happen at once, where the engines differ most, about forks, and what all policies do. What is skipped has
-# no store, says nothing about it, or is long; "make nightly" skips nothing.
-OVER_STORE := internal/memory/engine internal/api internal/memory internal/memory/notes internal/clone internal/worker
-POSTGRES_RUN  ?= $(RACE_BY_NAME)|Fork|Policies
-POSTGRES_SKIP ?= ^Test($(ANSWERS)|PoliciesAnd(Duplicates|DeletedCollections|Limits|AnObedientModel|OddExchanges)|LongConversation)
+# The packages over a store, which their tests run on the embedded engine by default. Of the engine and the API those run in which
+# calls meet, where the engines differ most; "make nightly" runs all.
+OVER_STORE := ./internal/memory ./internal/memory/notes ./internal/clone ./internal/worker
+STORIES    := internal/memory/engine internal/api
+ON_POSTGRES = SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -parallel=8
 
 .PHONY: test/postgres
-test/postgres: services ## Run the tests of the packages over a store on Postgres
-	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -parallel=8 -vet=off -run '$(POSTGRES_RUN)' -skip '$(POSTGRES_SKIP)' $(filter $(RACE_BY_NAME_PACKAGES:%=./%),$(OVER_STORE:%=./%))
-	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -parallel=8 -vet=off $(filter-out $(RACE_BY_NAME_PACKAGES:%=./%),$(OVER_STORE:%=./%))
+test/postgres: services ## Run the tests of the packages over a store on Postgres (WHOLE=1 for all of the engine and the API)
+	$(WITH_SERVICES) $(if $(WHOLE),$(ON_POSTGRES) $(STORIES:%=./%),$(call each,meet $(STORIES),$(ON_POSTGRES)))
+	$(WITH_SERVICES) $(ON_POSTGRES) $(OVER_STORE)
 
 .PHONY: test/faults
 test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes
@@ -229,10 +201,6 @@ load: ## Flood a gateway as one tenant of 201, and measure the others (ENGINE=em
 .PHONY: load/short
 load/short: ## Flood a gateway for some seconds: every agent of the other tenants is served, and nothing fails
 	@ENGINE='$(ENGINE)' LOAD='--short' scripts/load.sh
-
-.PHONY: bench/index
-bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZES=1000,10000 for a short run, DOCS=1 writes docs/)
-	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh
 
 .PHONY: bench/growth
 bench/growth: ## Measure a built gateway over HTTP while a collection grows (SIZES=1000,10000,1000000, DOCS=1 writes docs/)

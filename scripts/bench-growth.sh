@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures a built gateway over HTTP while a collection grows (tools/indexbench/growth), and with
+# Measures a built gateway over HTTP while a collection grows (tools/growth), and with
 # PEERS=1 also Chroma, which it installs into an environment of its own. Prints a table in
 # Markdown, and its progress on stderr.
 #
@@ -36,5 +36,5 @@ if [[ -z ${GATEWAY:-} ]]; then
 	make --no-print-directory build >&2
 	GATEWAY=$PWD/bin/gateway
 fi
-go build -C tools/indexbench -o "$work/growth" ./growth
+go build -C tools/growth -o "$work/growth" .
 "$work/growth" -gateway "$GATEWAY" "${flags[@]}" -command "make bench/$target SIZES=$sizes"

@@ -7,7 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/steps.sh
 
 GOFLAGS=$(make -s goflags)
-export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_FORK_STEPS=100000 KILL_ROUNDS=20 SLIPBOX_HOSTILE=full SLIPBOX_EXCHANGES=all SLIPBOX_POOLER_MODES=all
+# Files with "//go:build night" hold the longest tests.
+GOFLAGS="${GOFLAGS/-tags=/-tags=night,}"
+export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_FORK_STEPS=100000 KILL_ROUNDS=20 SLIPBOX_HOSTILE=full SLIPBOX_SETUPS=all SLIPBOX_EXCHANGES=all SLIPBOX_POOLER_MODES=all
 
 run() { make --no-print-directory "$@"; }
 
@@ -15,7 +17,7 @@ run() { make --no-print-directory "$@"; }
 all_tests() (
 	env=$(scripts/services.sh env)
 	eval "$env"
-	SLIPBOX_REQUIRE_SERVICES=1 go test -race -shuffle=on -timeout=120m ./...
+	SLIPBOX_REQUIRE_SERVICES=1 go test -race -shuffle=on -count=1 -timeout=120m ./...
 )
 
 # rollback runs a release beside the next one, for minutes.
@@ -28,7 +30,10 @@ rollback() (
 step "services" run services
 step "encoder" run encoder
 step "all tests, with the race detector" all_tests
-step "packages over a store, on Postgres" run test/postgres POSTGRES_RUN= POSTGRES_SKIP=
+step "tests that the race detector leaves out" run test/long
+step "packages over a store, on Postgres" run test/postgres WHOLE=1
+step "chart" run chart/check
+step "growth" go test -C tools/growth -timeout 5m ./...
 step "a release beside the next one" rollback
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go

@@ -48,6 +48,42 @@ await_beside() {
 	beside_names=() beside_starts=() beside_pids=() beside_outputs=()
 }
 
+# passed is the last commit that passed whole, of any working tree; empty when none is known here.
+passed='' passed_note=$(scripts/tools-dir.sh)/passed
+at=$(git rev-parse --verify --quiet HEAD || true)
+
+# find_passed reads it.
+find_passed() {
+	local noted
+	[[ ${SECTIONS:-} != all && -r $passed_note ]] || return 0
+	noted=$(<"$passed_note")
+	! git cat-file -e "$noted^{commit}" 2>/dev/null || passed=$noted
+}
+
+# note_passed notes the commit that passed, unless the tree has something else, or has changed meanwhile.
+note_passed() {
+	[[ -n $at && $at == $(git rev-parse HEAD) && -z $(git status --porcelain) ]] || return 0
+	mkdir -p "$(dirname "$passed_note")"
+	echo "$at" >"$passed_note"
+}
+
+# section NAME PATH... -- COMMAND... is beside, if a file below one of the paths differs from what passed last.
+section() {
+	local name=$1 paths=()
+	shift
+	while [[ $1 != -- ]]; do
+		paths+=("$1")
+		shift
+	done
+	shift
+	if [[ -n $passed ]] && git diff --quiet "$passed" -- "${paths[@]}" &&
+		[[ -z $(git ls-files --others --exclude-standard -- "${paths[@]}") ]]; then
+		printf '\n=== %s: not run, as since %.12s nothing changed in %s\n' "$name" "$passed" "${paths[*]}"
+		return
+	fi
+	beside "$name" "$@"
+}
+
 # end_beside ends what beside started, if it still runs. For an EXIT trap.
 end_beside() {
 	local i

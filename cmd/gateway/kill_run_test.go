@@ -14,12 +14,13 @@ import (
 
 // TestKillRun kills the real binary at random moments of an agent's run: while the model answers, between a turn and its
 // calls, between two results. The run continues from what is committed: each call has taken effect once, none is
-// lost, and the transcript is whole. SLIPBOX_KILL_SEED sets the moments.
+// lost, and the transcript is whole. SLIPBOX_KILL_SEED sets the moments, KILL_ROUNDS half of how many, up to 20.
 func TestKillRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds: left out of -short")
 	}
-	const kills, entries = 20, 80
+	kills := min(20, 2*envInt(t, "KILL_ROUNDS", 10))
+	entries := 4 * kills
 	seed := uint64(envInt(t, "SLIPBOX_KILL_SEED", int(time.Now().UnixNano()&0xffffff)))
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
-	"html"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,10 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
-	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 // compareOf returns a comparison of all policies of a gateway and all baselines.
@@ -119,69 +116,6 @@ func TestComparisonStopsAndGoesOn(t *testing.T) {
 		t.Errorf("answered by %q: %s", report.Model, report.Answers)
 	}
 	checkPage(t, report.HTML())
-}
-
-// With a model the answers are the model's, and the report names it (C085): F1 and BLEU-1 by category (C083, C190), the verdicts of
-// a judge beside those of plain retrieval and of the whole history (C194), and an agent that decides itself what to look for (C326).
-func TestComparisonWithAModel(t *testing.T) {
-	t.Parallel()
-	d := firstTurns(t, 24, 3)
-	gold := map[string]string{}
-	for _, q := range d.Conversations[0].Questions {
-		gold[q.Text] = q.Answer
-	}
-	answers, judges := llmtest.New(t), llmtest.New(t)
-	answers.Handle("", func(req llmtest.Request) llmtest.Reply {
-		memories, question, asked := strings.Cut(req.User, "\n\nQuestion: ")
-		if answer := gold[question]; asked && strings.Contains(strings.ToLower(memories), strings.ToLower(answer)) {
-			return llmtest.Text(answer)
-		}
-		return llmtest.Text("not mentioned")
-	})
-	judges.Handle("", func(req llmtest.Request) llmtest.Reply {
-		_, said, _ := strings.Cut(req.User, "\nCorrect answer: ")
-		if right, answer, _ := strings.Cut(said, "\nAnswer: "); right == answer {
-			return llmtest.Text("CORRECT")
-		}
-		return llmtest.Text("WRONG")
-	})
-	g := startGateway(t, func(c *Settings) {
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model, c.LLM.EmbedProvider = llm.ProviderOpenAI, answers.URL(), "reader", llm.EmbedHash
-		c.Models = map[string]config.Model{"judge": {BaseURL: judges.URL(), Model: "strict"}}
-	})
-	c := compareOf(t, g, d)
-	c.Policies, c.Baselines, c.Judge = []string{"amem"}, []string{eval.FullContext, eval.AgenticSearch}, "judge"
-	report, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Model != "reader" || report.Judge == nil || report.Judge.Model != "judge" || report.Judge.Prompt != eval.JudgePrompt || len(report.LeftOut) > 0 {
-		t.Errorf("answered by %q, judged by %+v, left out %v", report.Model, report.Judge, report.LeftOut)
-	}
-	for i := range report.Systems {
-		s := &report.Systems[i]
-		all, ok := s.Answers[eval.Overall]
-		if !ok || all.N != 3 || all.Judge == nil || len(s.Answers) < 2 {
-			t.Errorf("%s: answers %+v", s.Name, s.Answers)
-			continue
-		}
-		if right := all.Judge.Mean; s.Name != eval.AgenticSearch && (right == 0 || right > all.F1.Mean+1e-9) {
-			t.Errorf("%s: %.2f right by the judge, F1 %.2f", s.Name, right, all.F1.Mean)
-		}
-		if s.Name == "amem" && s.Model.CallsPerAdd == 0 {
-			t.Errorf("no call of the model was counted: %+v", s.Model)
-		}
-	}
-	if len(report.Systems) != 4 || answers.Calls(llmtest.Tool) == 0 {
-		t.Errorf("%d systems, %d steps of the agent", len(report.Systems), answers.Calls(llmtest.Tool))
-	}
-	page := report.HTML()
-	checkPage(t, page)
-	for _, part := range []string{"reader", "judge", eval.AnswerPrompt} {
-		if !strings.Contains(page, html.EscapeString(part)) {
-			t.Errorf("the page does not say %q", part)
-		}
-	}
 }
 
 // checkPage checks that a page is complete by itself.

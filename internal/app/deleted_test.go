@@ -40,11 +40,14 @@ var cageSettings = map[string]object{
 	"mem0": {"summary_every": 1}, "memorybank": {"summary_delay": 0}, "memoryos": {"short_capacity": 1, "heat_threshold": 1}, "layered": {"importance_threshold": 0, "consolidate_every": 2, "consolidate_from": 1},
 }
 
-// inEachZoo runs a test on each engine, with and without a model.
+// inEachZoo runs a test on each engine, with and without a model: at night in all combinations.
 func inEachZoo(t *testing.T, do func(t *testing.T, z *zoo)) {
 	t.Helper()
 	for _, servers := range []bool{false, true} {
 		for _, modeled := range []bool{false, true} {
+			if servers != modeled && !everySetUp() {
+				continue
+			}
 			t.Run(fmt.Sprintf("servers=%t,model=%t", servers, modeled), func(t *testing.T) {
 				t.Parallel()
 				do(t, newZoo(t, servers, modeled))

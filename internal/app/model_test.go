@@ -2,7 +2,6 @@ package app
 
 import (
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -113,32 +112,5 @@ func TestCallsAreAskedOftenEnough(t *testing.T) {
 		if of.Call != eval.CallStep && c.Requests > 2+4 {
 			t.Errorf("%s was asked %d times", of, c.Requests)
 		}
-	}
-}
-
-// With a model that answers nonsense every call is asked, and no nonsense is stored: only valid
-// answers are, with their sources.
-func TestPoorModels(t *testing.T) {
-	t.Parallel()
-	answers := map[string]llmtest.Reply{
-		"another schema": llmtest.WrongSchema(),
-		"a fence":        llmtest.Text("<think>Let me see.</think>```json\n[\"Nora\", {\"is\": [\"here\"]}]\n```"),
-		"cut off":        llmtest.Truncated(map[string]any{"facts": []string{"Nora signed the lease of a studio"}}),
-		"a refusal":      llmtest.Refusal("I cannot help with that."),
-		"prose":          llmtest.Text("Nora likes pottery. Her studio is on Alder Street!"),
-		"an outage":      llmtest.StatusText(http.StatusServiceUnavailable, "overloaded"),
-	}
-	for name, answer := range answers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			model := llmtest.New(t)
-			for _, call := range append(eval.AllCalls(), llmtest.Tool, "") {
-				model.Always(call, answer)
-			}
-			report := askAll(t, model)
-			if name != "an outage" && len(report.NotAsked) > 0 {
-				t.Errorf("not asked: %v", report.NotAsked)
-			}
-		})
 	}
 }

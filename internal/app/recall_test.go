@@ -37,50 +37,6 @@ func TestRecallOfTheSamples(t *testing.T) {
 	}
 }
 
-// Questions find memories in the other language with the default settings, also among others in their own.
-func TestRecallAcrossLanguages(t *testing.T) {
-	t.Parallel()
-	d, err := eval.SampleLanguages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	runs := checkRuns(t, d, "")
-	for _, variant := range []string{eval.Vector, eval.Hybrid} {
-		reaches(t, runs[variant], map[string]float64{"recall@10": 0.80})
-	}
-}
-
-// The memory systems reach the committed results on the bundled conversation. Without a model a fact is a quotation with its
-// speaker and date, so what they store has up to half as many tokens again as the messages (with a model it is a small share:
-// C187 in package engine), and the facts are equal with and without a graph (C208). MemoryBank draws no
-// portrait here: two persons talk (persons: several).
-func TestRecallOfSystemsOnTheSample(t *testing.T) {
-	t.Parallel()
-	stored := map[string]*eval.Stored{}
-	for _, s := range eval.Systems() {
-		d, err := eval.SampleTalk()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored[s.Name] = checkSystem(t, d, "sample-derived-", llm.EmbedLocal, s)[eval.Hybrid].Stored
-	}
-	if n := stored["messages"].Notes(); n != 0 {
-		t.Errorf("%d notes were made of messages without a policy", n)
-	}
-	for name, kinds := range map[string][]string{"mem0": {"fact", "summary"}, "mem0g": {"fact", "summary", "entity"}, "memorybank": {"summary"}} {
-		of := stored[name]
-		if got := slices.Sorted(maps.Keys(of.Derived)); !slices.Equal(got, slices.Sorted(slices.Values(kinds))) {
-			t.Errorf("%s made %v", name, of.Derived)
-		}
-		if of.Share() >= 1.5 {
-			t.Errorf("%s stores %.2f of the dialogue", name, of.Share())
-		}
-	}
-	if mem0, graph := stored["mem0"].Derived["fact"], stored["mem0g"].Derived["fact"]; mem0 != graph {
-		t.Errorf("C208: %d facts without the graph, %d with it", mem0, graph)
-	}
-}
-
 // checkSystem adds conversations to a memory system, asks the questions, and compares with the
 // committed results.
 func checkSystem(t *testing.T, d *eval.Dataset, prefix, provider string, s eval.System) map[string]*eval.Result {

@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"flag"
+	"hash/crc32"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,13 +54,26 @@ var setUps = map[string]func(t *testing.T, set func(*Settings)) *gatewayTest{
 	},
 }
 
-// onEach runs a test on each set-up.
+// everySetUp reports whether tests run on all set-ups, as they do at night (SLIPBOX_SETUPS=all).
+func everySetUp() bool { return os.Getenv("SLIPBOX_SETUPS") == "all" }
+
+// chosenSetUps returns the names of the set-ups of a test: the embedded one, and one of both with servers, by the test's name.
+func chosenSetUps(t *testing.T) []string {
+	t.Helper()
+	if everySetUp() {
+		return slices.Sorted(maps.Keys(setUps))
+	}
+	servers := []string{"postgres", "postgres and redis"}
+	return []string{"embedded", servers[crc32.ChecksumIEEE([]byte(t.Name()))%2]}
+}
+
+// onEach runs a test on its set-ups.
 func onEach(t *testing.T, test func(t *testing.T, start func(set func(*Settings)) *gatewayTest)) {
 	t.Helper()
-	for name, start := range setUps {
+	for _, name := range chosenSetUps(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, func(set func(*Settings)) *gatewayTest { return start(t, set) })
+			test(t, func(set func(*Settings)) *gatewayTest { return setUps[name](t, set) })
 		})
 	}
 }

@@ -84,7 +84,7 @@ func Budgets() map[string]int {
 		"migrations":                                120,
 		"api":                                       40,
 		"internal/eval":                             9750,
-		"tools":                                     2250,
+		"tools":                                     2600,
 		"docs":                                      60,
 	}
 }

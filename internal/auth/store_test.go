@@ -2,8 +2,9 @@ package auth_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -48,7 +50,7 @@ func (p *platform) pass(d time.Duration) {
 func newPlatform(t *testing.T) *platform {
 	t.Helper()
 	p := &platform{
-		path: filepath.Join(t.TempDir(), "slipbox.db"),
+		path: enginetest.File(t),
 		now:  time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC),
 		op:   grant.Operator("test"),
 	}
@@ -142,6 +144,49 @@ func TestStoreKeysAndTokensSurviveRestart(t *testing.T) {
 	}
 	p.pass(time.Hour)
 	p.refused(t, key.Text, token.AccessToken)
+}
+
+// A code of a grant is good for a minute, and its refresh token for ninety days after it was used last.
+func TestStoreGrantsExpire(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t)
+	_, scope := p.tenant(t, "acme")
+	key := must(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{}))(t)
+	at := auth.Resource{Issuer: "https://memory.example", URL: "https://memory.example/mcp"}
+	const verifier = "a verifier of at least forty-three characters, as it must be"
+	sum := sha256.Sum256([]byte(verifier))
+	allow := func() auth.CodeExchange {
+		code := must(p.auth.Grants.Allow(t.Context(), must(p.authenticate(key.Text))(t), auth.NewGrant{
+			Client: "a program", ClientID: "c", Redirect: "http://127.0.0.1/", At: at,
+			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Permissions: []tenant.Permission{tenant.NotesRead},
+		}))(t)
+		return auth.CodeExchange{Code: code, ClientID: "c", Redirect: "http://127.0.0.1/", Verifier: verifier, At: at}
+	}
+
+	late, inTime := allow(), allow()
+	p.pass(59 * time.Second)
+	granted := must(p.auth.Grants.Exchange(t.Context(), inTime))(t)
+	p.pass(time.Second)
+	if _, err := p.auth.Grants.Exchange(t.Context(), late); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("a code after a minute: %v", err)
+	}
+
+	refresh := func() error {
+		next, err := p.auth.Grants.Refresh(t.Context(), auth.RefreshExchange{RefreshToken: granted.RefreshToken, ClientID: "c", At: at})
+		if err == nil {
+			granted = next
+		}
+		return err
+	}
+	const days = 24 * time.Hour
+	p.pass(89 * days)
+	if err := refresh(); err != nil {
+		t.Errorf("a refresh token after 89 days: %v", err)
+	}
+	p.pass(90 * days)
+	if err := refresh(); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("a refresh token after 90 days: %v", err)
+	}
 }
 
 func TestStoreSuspendResumeDelete(t *testing.T) {

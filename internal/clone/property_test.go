@@ -34,7 +34,7 @@ func propertySteps(t *testing.T) int {
 	if os.Getenv("SLIPBOX_TEST_ENGINE") == "postgres" {
 		return 300 // each tree has a database of its own
 	}
-	return 1_000
+	return 500
 }
 
 // TestRandomTrees compares random trees of forks with a model of plain maps: writes, merges, rollbacks, snapshots, flattening,

@@ -69,28 +69,6 @@ func agrees(t *testing.T, e *Encoder, c adaptedCase) {
 	}
 }
 
-// The adapter changes what the model says, and both models stay in one space.
-func TestAdaptersChangeVectors(t *testing.T) {
-	t.Parallel()
-	const text = "Marta: we sold the farm last week, and I cried all the way home."
-	before, after, other := openModel(t, MiniLM), openModel(t, MiniLMForTalk), openModel(t, E5ForTalk)
-	vector := func(e *Encoder, text string) []float32 {
-		out, err := e.Encode(context.Background(), []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out[0].Vector
-	}
-	if c := cosine(vector(before, text), vector(after, text)); c > 0.9999 || c < 0.3 {
-		t.Errorf("cosine %.4f before and after", c)
-	}
-	same := cosine(vector(after, text), vector(other, "Marta: 我们上周把农场卖了,我一路哭着回家。"))
-	unlike := cosine(vector(after, text), vector(other, "Marta: 明天早上八点的会议改到三楼。"))
-	if same < unlike+0.2 {
-		t.Errorf("cosine %.3f with the same in Chinese, %.3f with something else", same, unlike)
-	}
-}
-
 func TestDamagedAdapters(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string][]byte{

@@ -131,30 +131,6 @@ func TestConcurrent(t *testing.T) {
 	wait.Wait()
 }
 
-// The kernels agree on whole texts. A number that they compute differently in its last bits may round to another
-// integer, so they differ by as much as from the reference.
-func TestKernelsAgree(t *testing.T) {
-	t.Parallel()
-	texts := goldenTexts(t)[36:40]
-	var want []Encoding
-	for _, kernel := range available() {
-		e := open(t)
-		e.kernels = kernel
-		got, err := e.Encode(t.Context(), texts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want == nil {
-			want = got
-		}
-		for i := range got {
-			if c := cosine(got[i].Vector, want[i].Vector); !(c >= 0.999997) {
-				t.Errorf("%s: %q: cosine %.9f with %s", kernel.name, excerpt(texts[i]), c, available()[0].name)
-			}
-		}
-	}
-}
-
 func TestKernel(t *testing.T) {
 	t.Parallel()
 	if got := Kernel(); got != available()[0].name {
@@ -286,46 +262,12 @@ func TestBatchLeavesCPUs(t *testing.T) {
 	}
 }
 
-// Files that are not as published are refused, each with its reason.
-func TestOpenDamaged(t *testing.T) {
-	t.Parallel()
-	from := modelDir(t, MiniLM)
-	model, err := os.ReadFile(filepath.Join(from, MiniLM.Files[1].Name))
-	if err != nil {
-		t.Fatal(err)
+func dot(a, b []float32) float64 {
+	var s float64
+	for i, v := range a {
+		s += float64(v) * float64(b[i])
 	}
-	model[len(model)/2] ^= 1
-	vocab, err := os.ReadFile(filepath.Join(from, MiniLM.Files[0].Name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(b []byte) func(path string) error {
-		return func(path string) error { return os.WriteFile(path, b, 0o600) }
-	}
-	good := func(path string) error { return os.Symlink(filepath.Join(from, filepath.Base(path)), path) }
-	absent := func(string) error { return nil }
-	for name, c := range map[string]struct {
-		model, vocab func(path string) error
-		want         error
-	}{
-		"as published":    {good, good, nil},
-		"no model":        {absent, good, fs.ErrNotExist},
-		"no vocabulary":   {good, absent, fs.ErrNotExist},
-		"short model":     {write(model[:1<<20]), good, ErrDamaged},
-		"empty model":     {write(nil), good, ErrDamaged},
-		"one bit":         {write(model), good, ErrDamaged},
-		"vocabulary, cut": {good, write(vocab[:len(vocab)-5]), ErrDamaged},
-	} {
-		dir := t.TempDir()
-		if err := errors.Join(c.model(filepath.Join(dir, MiniLM.Files[1].Name)), c.vocab(filepath.Join(dir, MiniLM.Files[0].Name))); err != nil {
-			t.Fatal(err)
-		}
-		e, err := Open(MiniLM, dir)
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
-		if err == nil {
-			e.Close()
-		}
-	}
+	return s
 }
+
+func cosine(a, b []float32) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }

@@ -84,28 +84,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestBootstrap(t *testing.T) {
-	t.Parallel()
-	var values []float64
-	for i := range 400 {
-		values = append(values, boolToFloat(i%4 == 0))
-	}
-	got := bootstrap(append(values, math.NaN()))
-	// The normal approximation of a share of 0.25 over 400: 0.25 ± 1.96·0.02165.
-	if got.Mean != 0.25 || math.Abs(got.Low-0.2076) > 0.006 || math.Abs(got.High-0.2924) > 0.006 {
-		t.Errorf("interval %+v, want 0.25 from about 0.208 to 0.292", got)
-	}
-	if again := bootstrap(values); again != got {
-		t.Errorf("again %+v, want %+v", again, got)
-	}
-	if got := bootstrap(nil); got != (Interval{}) {
-		t.Errorf("of nothing %+v", got)
-	}
-	if got := bootstrap([]float64{0.3, 0.3, 0.3}); math.Abs(got.Low-0.3) > 1e-12 || math.Abs(got.High-0.3) > 1e-12 {
-		t.Errorf("of equal values %+v", got)
-	}
-}
-
 func TestAUROC(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -209,51 +187,6 @@ func TestAuditReplacesEvidence(t *testing.T) {
 	}
 	if got := cs[0].Questions[0].Gold; got[0] != "D1:3" {
 		t.Errorf("the audit changed the published labels: %v", got)
-	}
-}
-
-// A result is read as it was written, and a metric that fell is reported.
-func TestResults(t *testing.T) {
-	t.Parallel()
-	d, err := SampleTalk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := References()[0].Ask(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Summarize(d, rows, metrics(d.Budgets))
-	r.Variant, r.Embedder = "bm25", "none"
-	if r.Overall.N != 18 || r.Groups["adversarial"].N != 2 || r.AUROC == nil {
-		t.Fatalf("%d questions, %+v apart", r.Overall.N, r.Groups["adversarial"])
-	}
-	dir := t.TempDir()
-	if fell, err := RegressionsSince(dir, r); err != nil || len(fell) > 0 {
-		t.Fatalf("without an earlier result: %v, %v", fell, err)
-	}
-	file, err := r.Write(dir)
-	if err != nil || filepath.Base(file) != "sample-talk-bm25-none.json" {
-		t.Fatalf("written to %s: %v", file, err)
-	}
-	if fell, err := RegressionsSince(dir, r); err != nil || len(fell) > 0 {
-		t.Errorf("against itself: %v, %v", fell, err)
-	}
-	g := r.Groups["temporal"]
-	was := g.Metrics["recall@10"]
-	g.Metrics["recall@10"] = Interval{Mean: was.Mean - 0.02}
-	g.Metrics["cost@10"] = Interval{}
-	fell, err := RegressionsSince(dir, r)
-	if err != nil || len(fell) != 1 || !strings.Contains(fell[0], "recall@10 of temporal") {
-		t.Errorf("after a fall: %v, %v", fell, err)
-	}
-	r.Data = map[string]string{"conversation.json": "other"}
-	if _, err := RegressionsSince(dir, r); err == nil {
-		t.Error("results over other data are compared")
-	}
-	var b strings.Builder
-	if err := PrintTables(&b, []*Result{r}); err != nil || !strings.Contains(b.String(), "| bm25 | overall | 18 |") {
-		t.Errorf("table: %v\n%s", err, &b)
 	}
 }
 

@@ -242,38 +242,3 @@ func BenchmarkLate(b *testing.B) {
 		q.Late(tokens, found)
 	}
 }
-
-// The shortlist by codes loses almost none of the nearest rows: it has at least 995 of a thousand
-// that an exact scan finds.
-func TestVectorRecall(t *testing.T) {
-	t.Parallel()
-	c := newCorpus()
-	c.texts = false
-	l := c.load(t, 5000)
-	const k, queries = 50, 20
-	found := 0
-	for range queries {
-		v, q := mustQuery(t, "", c.vector(), Bound{l, l.Revision()})
-		all := newTop(v, k)
-		links := v.sessionChain()
-		for g := range v.rows {
-			u, ok := v.vector(links, int32(g))
-			if !ok {
-				t.Fatalf("row %d has no vector", g)
-			}
-			all.push(uint32(g), cosine(&q.vector.vector, &u))
-		}
-		nearest := map[ID]bool{}
-		for _, r := range all.heap {
-			nearest[v.entry(r.row).note] = true
-		}
-		for _, h := range q.Vector(nil, k) {
-			if nearest[h.Note] {
-				found++
-			}
-		}
-	}
-	if recall := float64(found) / (k * queries); recall < 0.995 {
-		t.Errorf("recall %v", recall)
-	}
-}

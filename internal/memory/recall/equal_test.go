@@ -112,13 +112,6 @@ func (r *fixture) renderAnswers(t *rapid.T, c memory.Collection, at *memory.Revi
 	return out
 }
 
-// C066: a fork without writes ranks as its base did, a fork with writes as a copy with the same
-// writes. The base never changes.
-func TestForkRanksLikeCopy(t *testing.T) {
-	t.Parallel()
-	onEngines(t, forkRanksLikeCopy)
-}
-
 func forkRanksLikeCopy(t *testing.T, r *fixture) {
 	t.Helper()
 	round := 0

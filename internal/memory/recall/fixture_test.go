@@ -3,7 +3,7 @@ package recall_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
@@ -95,7 +96,7 @@ func (m *model) Ask(_ context.Context, _ tenant.Scope, c memory.Call) (memory.An
 
 func open(t *testing.T, cfg recall.Config) *fixture {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "slipbox.db")
+	path := enginetest.File(t)
 	return openOn(t, cfg, func(clock memory.Clock) (store.Store, error) {
 		return sqlite.Open(context.Background(), sqlite.Config{Path: path}, sqlite.Deps{Clock: clock})
 	})
@@ -242,4 +243,12 @@ func (r *fixture) copyOf(c memory.Collection, at *memory.Revision) memory.Collec
 	r.noError(err)
 	r.noError(r.clones.RunCopy(r.t.Context(), grant.Job(r.tenant, out.Job.ID), *out.Job, func(context.Context, memory.Progress) error { return nil }))
 	return out.Collection
+}
+
+func randomVector(rng *rand.Rand) []float32 {
+	v := make([]float32, 384)
+	for i := range v {
+		v[i] = float32(rng.NormFloat64())
+	}
+	return v
 }

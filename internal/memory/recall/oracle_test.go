@@ -1,3 +1,5 @@
+//go:build !race
+
 package recall_test
 
 import (
@@ -81,14 +83,6 @@ func storeAndIndexRankAlike(t *testing.T, r *fixture) {
 			}
 		}
 	})
-}
-
-func randomVector(rng *rand.Rand) []float32 {
-	v := make([]float32, 384)
-	for i := range v {
-		v[i] = float32(rng.NormFloat64())
-	}
-	return v
 }
 
 // checkSameRanking compares both results. The index adds in 32 bits: different vectors with almost equal

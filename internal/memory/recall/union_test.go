@@ -3,7 +3,6 @@ package recall_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -64,59 +63,6 @@ func (r *fixture) divide(space []spoken, part func(int, *spoken) string) []strin
 		r.noError(err)
 	}
 	return names
-}
-
-// TestUnionRanksAsOne: a space that is divided by time or by topic has the same hits with the same scores as the
-// whole (C081).
-func TestUnionRanksAsOne(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, r *fixture) {
-		t.Helper()
-		space := spokenSpace()
-		whole := r.divide(space, func(int, *spoken) string { return "whole" })
-		divided := map[string][]string{
-			"by time":        r.divide(space, func(i int, _ *spoken) string { return fmt.Sprint("week-", i*4/len(space)) }),
-			"within a day":   r.divide(space, func(i int, _ *spoken) string { return fmt.Sprint("part-", i/25) }),
-			"by topic":       r.divide(space, func(_ int, s *spoken) string { return "topic-" + s.topic }),
-			"one by one":     r.divide(space[:40], func(i int, _ *spoken) string { return fmt.Sprint("single-", i) }),
-			"the first part": r.divide(space[:40], func(int, *spoken) string { return "first" }),
-		}
-		one := r.openAll(whole...)
-		first := r.openAll(divided["the first part"]...)
-		for _, q := range []recall.Query{
-			{Text: "Where did Nora leave the tandem?"}, {Text: "frost"}, {Text: "What did Tomas say about honey and the hive on 3 March 2026?"}, {Text: "violin concert", Mode: recall.Lexical},
-			{Text: "the ferry to the island in a storm", Mode: recall.Vector}, {Text: "clay bowls from the kiln", Profile: recall.Mem0, Explain: true}, {Text: "seeds and compost", Profile: recall.General, K: 50},
-			{Messages: []recall.Message{{Role: "user", Content: "I repaired the saddle."}, {Role: "assistant", Content: "And the chain?"}}, K: 20},
-		} {
-			want := r.hitsOf(one, q)
-			for name, parts := range divided {
-				if len(parts) == 1 {
-					continue
-				}
-				want := want
-				if name == "one by one" {
-					want = r.hitsOf(first, q)
-				}
-				got := r.hitsOf(r.openAll(parts...), q)
-				if len(want.Hits) < 4 || len(got.Hits) != len(want.Hits) || got.Profile != want.Profile {
-					t.Fatalf("%s, %q: %d hits by %s, the whole has %d by %s", name, q.Text, len(got.Hits), got.Profile, len(want.Hits), want.Profile)
-				}
-				for i := range got.Hits {
-					g, w := &got.Hits[i], &want.Hits[i]
-					if g.Note.Content != w.Note.Content || math.Abs(g.Score-w.Score) > 1e-9 || g.Collection != g.Note.Collection || g.Collection == uuid.Nil {
-						t.Errorf("%s, %q: hit %d is %q %.9f, of the whole %q %.9f", name, q.Text, i, g.Note.Content, g.Score, w.Note.Content, w.Score)
-					}
-				}
-			}
-			whole, err := r.recall.Context(t.Context(), r.all, one, recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300})
-			r.noError(err)
-			parts, err := r.recall.Context(t.Context(), r.all, r.openAll(divided["by topic"]...), recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300})
-			r.noError(err)
-			if parts.Text != whole.Text || whole.Text == "" {
-				t.Errorf("the context of the parts is\n%s\nof the whole\n%s", parts.Text, whole.Text)
-			}
-		}
-	})
 }
 
 // TestUnionOfThePast: several collections are read as they were, each at a revision of its own: the hits are those of then.

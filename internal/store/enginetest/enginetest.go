@@ -27,11 +27,7 @@ func Open(tb testing.TB, clock func() time.Time, log *slog.Logger) store.Store {
 	var err error
 	switch engine := os.Getenv("SLIPBOX_TEST_ENGINE"); engine {
 	case "", "sqlite":
-		path := filepath.Join(tb.TempDir(), "slipbox.db")
-		if err := os.WriteFile(path, template(tb), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-		s, err = sqlite.Open(tb.Context(), sqlite.Config{Path: path}, sqlite.Deps{Clock: clock, Logger: log})
+		s, err = sqlite.Open(tb.Context(), sqlite.Config{Path: File(tb)}, sqlite.Deps{Clock: clock, Logger: log})
 	case "postgres":
 		s, err = postgres.Open(tb.Context(), postgres.Config{URL: postgrestest.New(tb).URL}, postgres.Deps{Clock: clock, Logger: log})
 	default:
@@ -48,15 +44,19 @@ func Open(tb testing.TB, clock func() time.Time, log *slog.Logger) store.Store {
 	return s
 }
 
-// template returns the file of an empty embedded store with the newest schema. To migrate takes six times as long as to
-// open a copy. The tests of internal/store/sqlite migrate.
-func template(tb testing.TB) []byte {
+// File returns the path of an empty embedded store with the newest schema, for tests that open it themselves. To migrate takes
+// six times as long as to open this copy. The tests of internal/store/sqlite migrate.
+func File(tb testing.TB) string {
 	tb.Helper()
 	file, err := migrated()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return file
+	path := filepath.Join(tb.TempDir(), "slipbox.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
 }
 
 var migrated = sync.OnceValues(func() (file []byte, err error) {

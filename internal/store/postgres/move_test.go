@@ -1,7 +1,8 @@
+//go:build !race
+
 package postgres_test
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
@@ -36,7 +38,7 @@ func openOwner(t *testing.T) storetest.Harness {
 func openEmbedded(t *testing.T) storetest.Harness {
 	t.Helper()
 	clock := storetest.NewClock()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock.Now})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: enginetest.File(t)}, sqlite.Deps{Clock: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -268,54 +267,6 @@ func TestServingOnABrokenSetUp(t *testing.T) {
 			}
 			says(t, err, fault.Unavailable, unfit)
 		})
-	}
-}
-
-// TestMigrate goes up, down and up, twice at once.
-func TestMigrate(t *testing.T) {
-	t.Parallel()
-	db := postgrestest.NewEmpty(t)
-	ctx := t.Context()
-	role, owner := connect(t, db.URL).Config().User, connect(t, db.OwnerURL).Config().User
-	says(t, postgres.Migrate(ctx, db.OwnerURL, owner), fault.Conflict, "owns the tables")
-	says(t, postgres.Migrate(ctx, db.OwnerURL, "slipbox_nobody"), fault.Conflict, "CREATE ROLE")
-	tables := "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname NOT LIKE 'goose%'"
-	for range 2 {
-		if err := postgres.MigrateDown(ctx, db.OwnerURL, 0); err != nil {
-			t.Fatal(err)
-		}
-		if left := texts(t, connect(t, db.OwnerURL), tables); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				if err := postgres.Migrate(ctx, db.OwnerURL, role); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		both.Wait()
-		schema, err := postgres.MigrationStatus(ctx, db.OwnerURL)
-		if err != nil || schema.Current != schema.Known || schema.CompatibleFrom != 18 {
-			t.Fatal(schema, err)
-		}
-		if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Each step alone.
-	schema, err := postgres.MigrationStatus(ctx, db.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for to := schema.Known - 1; to >= 0; to-- {
-		if err := postgres.MigrateDown(ctx, db.OwnerURL, to); err != nil {
-			t.Fatal(to, err)
-		}
-		if err := postgres.Migrate(ctx, db.OwnerURL, role); err != nil {
-			t.Fatal(to, err)
-		}
 	}
 }
 

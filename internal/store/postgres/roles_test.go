@@ -11,49 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
-
-// TestOpenRefusesRolesAndExtensions tests set-ups that only a superuser can create, on a Postgres
-// of the test's own.
-func TestOpenRefusesRolesAndExtensions(t *testing.T) {
-	t.Parallel()
-	if os.Getenv("DATABASE_URL") == "" && os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "1" {
-		t.Skip("no DATABASE_URL: run \"make services\" and eval \"$(make -s services/env)\"")
-	}
-	own := newInstance(t)
-	serving, owner := own.url("slipbox_app"), own.url("slipbox_owner")
-	if err := postgres.Migrate(t.Context(), owner, "slipbox_app"); err != nil {
-		t.Fatal(err)
-	}
-	if err := refusal(t, postgres.Config{URL: serving}); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct{ do, undo, says string }{
-		{"ALTER ROLE slipbox_app SUPERUSER", "ALTER ROLE slipbox_app NOSUPERUSER", "is a superuser"},
-		{"ALTER ROLE slipbox_app BYPASSRLS", "ALTER ROLE slipbox_app NOBYPASSRLS", "has BYPASSRLS"},
-		{"GRANT slipbox_owner TO slipbox_app", "REVOKE slipbox_owner FROM slipbox_app", "is a member of the role slipbox_owner, which owns the tables"},
-		{
-			"CREATE ROLE between; GRANT slipbox_owner TO between; GRANT between TO slipbox_app", "DROP ROLE between",
-			"is a member of the role slipbox_owner",
-		},
-		{
-			"UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
-			"UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'", "has version 0.7.4, 0.8.0 or newer is needed",
-		},
-	} {
-		own.psql(tt.do)
-		says(t, refusal(t, postgres.Config{URL: serving}), fault.Conflict, tt.says)
-		own.psql(tt.undo)
-		if err := refusal(t, postgres.Config{URL: serving}); err != nil {
-			t.Errorf("after %s: %v", tt.undo, err)
-		}
-	}
-	own.psql("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
-	says(t, postgres.Migrate(t.Context(), owner, "slipbox_app"), fault.Conflict, "ALTER EXTENSION vector UPDATE")
-}
 
 // instance is a Postgres beside the shared one. The test is its superuser.
 type instance struct {

@@ -1,7 +1,8 @@
+//go:build !race
+
 package sqlite
 
 import (
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,21 +12,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
-
-func openHarness(t *testing.T) storetest.Harness {
-	t.Helper()
-	clock := storetest.NewClock()
-	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, Deps{Clock: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return storetest.Harness{Store: s, Clock: clock}
-}
 
 func TestMove(t *testing.T) {
 	t.Parallel()

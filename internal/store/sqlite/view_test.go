@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ import (
 // end of a collection, and another agent are seen at once.
 func TestViewsAreRemembered(t *testing.T) {
 	t.Parallel()
-	path, ctx := filepath.Join(t.TempDir(), "slipbox.db"), t.Context()
+	path, ctx := newFile(t), t.Context()
 	var offset atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	open := func() *Store {

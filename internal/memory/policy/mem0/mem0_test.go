@@ -259,41 +259,6 @@ func TestMem0Forms(t *testing.T) {
 	}
 }
 
-// TestMem0Bounds: of 500 facts from one pair, the first max_facts are kept and the others counted. A message of
-// 60 KiB is cut in the prompt. Deletions beyond the limit are not done.
-func TestMem0Bounds(t *testing.T) {
-	t.Parallel()
-	k := newTestDesk(t, newTestMem0(t), `{"max_deletes":2,"message_chars":1000}`)
-	var many, off []string
-	for i := range 500 {
-		many = append(many, fmt.Sprintf("User owns painting number %d", i))
-	}
-	for i := range 20 {
-		off = append(off, fmt.Sprintf("User sold painting number %d", i))
-	}
-	k.answerExtract(many, off)
-	o := readOutcome(t, k.userSays("I own paintings, "+strings.Join(many, ", ")+". "+strings.Repeat("Painting is dear to me. ", 1500)))
-	if len(k.contents(memory.KindFact)) != 20 || o.Dropped.OverLimit != 480 {
-		t.Errorf("kept %d, %+v", len(k.contents(memory.KindFact)), o.Dropped)
-	}
-	if n := len(k.called("extract")[0].Prompt); n > 3000 {
-		t.Errorf("the prompt has %d characters", n)
-	}
-	k.answerDecide(func(in DecideInput) (Operation, int, string) {
-		return OpDelete, 0, strings.Replace(in.Similar[0].Content, "owns", "sold", 1)
-	})
-	o = readOutcome(t, k.userSays("I sold paintings, "+strings.Join(off, ", ")))
-	deleted := 0
-	for _, f := range o.Facts {
-		if f.Operation == OpReplace {
-			deleted++
-		}
-	}
-	if deleted != 2 || o.Dropped.Deletes == 0 {
-		t.Errorf("%d deleted, %+v", deleted, o.Dropped)
-	}
-}
-
 // learnedBy returns what an operation on one memory teaches: nothing, or one change.
 func learnedBy(op Operation, was string, now []string) []memory.Learned {
 	switch op {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/slipboxhq/slipbox/tools/indexbench/figure"
+	"github.com/slipboxhq/slipbox/tools/growth/figure"
 )
 
 // markdown returns the figures as a table, in the order in which they were measured.
