@@ -28,7 +28,11 @@ func (h *core) remember(c *gin.Context) error {
 		wire.RememberInput
 
 		OccurredAt *time.Time `json:"occurred_at,omitempty"`
+		ExpiresAt  time.Time  `json:"expires_at,omitzero"`
 	}{RememberInput: body}
+	if args.ExpiresAt, err = h.expiry(body.ExpiresAt, body.TTLSeconds); err != nil {
+		return err
+	}
 	if body.OccurredAt != nil {
 		at, err := memory.ParseEventTime("occurred_at", *body.OccurredAt, h.now())
 		if err != nil {

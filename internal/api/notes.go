@@ -24,6 +24,20 @@ import (
 // waitMargin is how much of the request's time remains for the answer when waiting for a job ends.
 const waitMargin = 2 * time.Second
 
+// expiry returns when something expires, from the two fields that say it; zero: never.
+func (h *core) expiry(at *string, ttl *int64) (time.Time, error) {
+	var v memory.Validation
+	var end *time.Time
+	if at != nil {
+		parsed, err := eventTime("expires_at", *at)
+		if err != nil {
+			return time.Time{}, err
+		}
+		end = &parsed
+	}
+	return v.Expiry(end, ttl, h.now()), v.Err()
+}
+
 func (h *core) createNote(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {

@@ -1601,7 +1601,10 @@ type File struct {
 
 	// Error Why it could not be read.
 	Error *string `json:"error,omitempty"`
-	ID    string  `json:"id"`
+
+	// ExpiresAt When it expires; absent: never.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	ID        string     `json:"id"`
 
 	// MediaType Examples: application/pdf
 	MediaType string `json:"media_type"`
@@ -3286,6 +3289,13 @@ type RememberInput struct {
 	// Content Text, at most 64 KiB.
 	Content string `json:"content"`
 
+	// ExpiresAt When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+	// deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+	//
+	//
+	// Examples: 2099-01-01T00:00:00Z
+	ExpiresAt *ExpiresAt `json:"expires_at,omitempty"`
+
 	// Importance Replaces the one by the rules.
 	Importance *float64 `json:"importance,omitempty"`
 
@@ -3302,6 +3312,9 @@ type RememberInput struct {
 
 	// Role Who said it. Absent: nobody in particular; the rules of items apply.
 	Role *MessageRole `json:"role,omitempty"`
+
+	// TTLSeconds Seconds until it expires.
+	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 
 	// Type What it is, in your words, such as `text` or `function_result`.
 	Type *string `json:"type,omitempty"`

@@ -1752,8 +1752,11 @@ type File struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	// Error Why it could not be read.
-	Error *string   `json:"error,omitempty"`
-	ID    uuid.UUID `json:"id"`
+	Error *string `json:"error,omitempty"`
+
+	// ExpiresAt When it expires; absent: never.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	ID        uuid.UUID  `json:"id"`
 
 	// MediaType Examples: application/pdf
 	MediaType string `json:"media_type"`
@@ -3439,6 +3442,13 @@ type RememberInput struct {
 	// Content Text, at most 64 KiB.
 	Content string `json:"content"`
 
+	// ExpiresAt When the note expires, in the future: RFC 3339, or `YYYYMMDDHHmm` in UTC. From then on no read at the head shows it. It is
+	// deleted as by a request, with what was derived from nothing else, and can be restored. Not beside `ttl_seconds`.
+	//
+	//
+	// Examples: 2099-01-01T00:00:00Z
+	ExpiresAt *ExpiresAt `json:"expires_at,omitempty"`
+
 	// Importance Replaces the one by the rules.
 	Importance *float64 `json:"importance,omitempty"`
 
@@ -3455,6 +3465,9 @@ type RememberInput struct {
 
 	// Role Who said it. Absent: nobody in particular; the rules of items apply.
 	Role *MessageRole `json:"role,omitempty"`
+
+	// TTLSeconds Seconds until it expires.
+	TTLSeconds *TTL `json:"ttl_seconds,omitempty"`
 
 	// Type What it is, in your words, such as `text` or `function_result`.
 	Type *string `json:"type,omitempty"`
@@ -5640,6 +5653,15 @@ type ListFilesParams struct {
 type UploadFileMultipartBody struct {
 	// File The file, with its name.
 	File string `json:"file"`
+}
+
+// UploadFileParams defines parameters for UploadFile.
+type UploadFileParams struct {
+	// ExpiresAt When the file expires, with its passages.
+	ExpiresAt *ExpiresAt `form:"expires_at,omitempty" json:"expires_at,omitempty"`
+
+	// TTLSeconds How long until it expires, in seconds. Not beside `expires_at`.
+	TTLSeconds *TTL `form:"ttl_seconds,omitempty" json:"ttl_seconds,omitempty"`
 }
 
 // DeleteFileParams defines parameters for DeleteFile.

@@ -3872,6 +3872,8 @@ export interface components {
             layers?: components["schemas"]["LayerName"][];
             attributes?: components["schemas"]["Attributes"];
             occurred_at?: components["schemas"]["EventTime"];
+            expires_at?: components["schemas"]["ExpiresAt"];
+            ttl_seconds?: components["schemas"]["TTL"];
         };
         Remembered: {
             stored: components["schemas"]["StoredItem"][];
@@ -4809,6 +4811,11 @@ export interface components {
             state: "queued" | "running" | "ready" | "failed";
             /** @description Why it could not be read. */
             error?: string;
+            /**
+             * Format: date-time
+             * @description When it expires; absent: never.
+             */
+            expires_at?: string;
             /** Format: date-time */
             created_at: string;
         };
@@ -10093,7 +10100,12 @@ export interface operations {
     };
     uploadFile: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description When the file expires, with its passages. */
+                expires_at?: components["schemas"]["ExpiresAt"];
+                /** @description How long until it expires, in seconds. Not beside `expires_at`. */
+                ttl_seconds?: components["schemas"]["TTL"];
+            };
             header?: never;
             path: {
                 /** @description Id or name of a folder. */

@@ -1029,6 +1029,10 @@ class File(Model):
     """
     Why it could not be read.
     """
+    expires_at: AwareDatetime | None = None
+    """
+    When it expires; absent: never.
+    """
     created_at: AwareDatetime
 
 

@@ -164,6 +164,8 @@ class RememberInput(TypedDict):
     layers: NotRequired[list[LayerName]]
     attributes: NotRequired[dict[str, Any]]
     occurred_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    ttl_seconds: NotRequired[int]
 
 
 class RecallInput(TypedDict):
