@@ -199,7 +199,7 @@ func (h *core) fileExpiry(c *gin.Context) (time.Time, error) {
 		}
 		ttl = &seconds
 	}
-	return h.expiry(at, ttl)
+	return memory.ParseExpiry(at, ttl, h.now())
 }
 
 func (h *core) listFiles(c *gin.Context) error {

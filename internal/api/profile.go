@@ -171,3 +171,12 @@ func (h *core) getProfile(c *gin.Context) error {
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, out)
 }
+
+// wireDimensions returns the findings of a profile.
+func wireDimensions(list []tiers.Dimension) []wire.ProfileDimension {
+	out := make([]wire.ProfileDimension, 0, len(list))
+	for _, d := range list {
+		out = append(out, wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)})
+	}
+	return out
+}

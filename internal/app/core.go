@@ -284,7 +284,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	c.Tiers = &tiers.Service{Store: c.Store, Clock: time.Now}
-	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Persons: c.Notes, Quota: quota{c.quotas}}
+	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Persons: c.Notes, Quota: quota{c.quotas}, Clock: time.Now}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges of chats that could not be stored."))
