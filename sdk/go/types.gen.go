@@ -2089,6 +2089,9 @@ type ImportNoteSupplied string
 
 // ImportProvenance defines model for ImportProvenance.
 type ImportProvenance struct {
+	// Agent Name of the agent from whose collection it was merged.
+	Agent *string `json:"agent,omitempty"`
+
 	// Sources Notes that it was derived from.
 	Sources []string `json:"sources,omitempty"`
 

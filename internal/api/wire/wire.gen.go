@@ -2242,6 +2242,9 @@ type ImportNoteSupplied string
 
 // ImportProvenance defines model for ImportProvenance.
 type ImportProvenance struct {
+	// Agent Name of the agent from whose collection it was merged.
+	Agent *string `json:"agent,omitempty"`
+
 	// Sources Notes that it was derived from.
 	Sources []uuid.UUID `json:"sources,omitempty"`
 

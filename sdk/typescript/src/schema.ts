@@ -5502,6 +5502,8 @@ export interface components {
         ImportProvenance: {
             /** @description Notes that it was derived from. */
             sources?: string[];
+            /** @description Name of the agent from whose collection it was merged. */
+            agent?: string;
             /** @description A source was deleted or has changed. */
             stale?: boolean;
         };
