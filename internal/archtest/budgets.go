@@ -35,7 +35,7 @@ func Budgets() map[string]int {
 		"internal/memory/policy/memoryos":           3350,
 		"internal/memory/policy/memoryos/tiers":     600,
 		"internal/memory/policy/layered":            3350,
-		"internal/memory/policy/layered/layers":     280,
+		"internal/memory/policy/layered/layers":     300,
 		"internal/memory/policy/memorybank":         1400,
 		"internal/memory/policy/memorybank/bank":    1450,
 		"internal/memory/policy/policies":           50,
