@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // A note that has expired is read nowhere at the head, from that moment on, and nothing was done in between. The past shows it, what
@@ -224,5 +227,149 @@ func TestExpiryOfTools(t *testing.T) {
 	b.pass(time.Minute)
 	if n := list(); n != 1 {
 		t.Errorf("%d notes are left", n)
+	}
+}
+
+// What is remembered in layers ends with its episode; a text that is told again without an end stays.
+func TestRememberedExpires(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "c", "layered")
+	for _, body := range []string{
+		`{"content":"The code is quartz.","role":"user","ttl_seconds":3600}`, `{"content":"The spare code is quartz, too.","expires_at":"2026-03-01T10:00:00Z"}`,
+		`{"content":"The lamp is of opal.","importance":0.9,"ttl_seconds":3600}`, `{"content":"The lamp is of opal.","importance":0.9}`,
+	} {
+		b.call(t, "one", "POST", c+"/remember", body).want(http.StatusOK)
+	}
+	b.runJobs(t)
+	all := func() string {
+		return b.call(t, "one", "GET", c+"/notes?limit=200", "").want(http.StatusOK).Body.String() + b.call(t, "one", "POST", c+"/recall", `{"query":"quartz opal"}`).want(http.StatusOK).Body.String()
+	}
+	if got := all(); strings.Count(got, "quartz") < 4 || !strings.Contains(got, "opal") {
+		t.Fatalf("before its end: %s", got)
+	}
+	b.pass(time.Hour)
+	b.runJobs(t)
+	got := all()
+	if strings.Contains(got, "code is quartz") {
+		t.Errorf("after its end: %s", got)
+	}
+	episodes := b.call(t, "one", "POST", c+"/recall", `{"query":"opal","layer":"episodic"}`).Body.String()
+	if !strings.Contains(got, "opal") || !strings.Contains(episodes, "opal") {
+		t.Errorf("what was told again is gone: %s\n%s", got, episodes)
+	}
+	for body, field := range map[string]string{
+		`{"content":"x","ttl_seconds":0}`: "ttl_seconds", `{"content":"x","expires_at":"2026-03-01T09:00:00Z"}`: "expires_at",
+		`{"content":"x","expires_at":"2099-01-01T00:00:00Z","ttl_seconds":60}`: "ttl_seconds", `{"content":"x","expires_at":"tomorrow..."}`: "expires_at",
+	} {
+		if r := b.call(t, "one", "POST", c+"/remember", body).want(http.StatusUnprocessableEntity); r.text("errors.0.field") != field {
+			t.Errorf("%s: %s", body, r.Body)
+		}
+	}
+}
+
+// A file ends with its passages, and its name is free again.
+func TestFilesExpire(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/folders", `{"name":"papers"}`).want(http.StatusCreated)
+	const folder = "/v1/folders/papers"
+	upload := func(query, name string) response {
+		form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\nThe gate code is quartz.\r\n--x--\r\n"
+		return b.call(t, "one", "POST", folder+"/files"+query, form, "Content-Type", "multipart/form-data; boundary=x")
+	}
+	if made := upload("?ttl_seconds=3600", "code.txt").want(http.StatusAccepted); made.text("file.expires_at") != "2026-03-01T10:00:00Z" {
+		t.Errorf("accepted: %s", made.Body)
+	}
+	upload("?expires_at=2026-03-01T10:00:00Z", "other.txt").want(http.StatusAccepted)
+	upload("", "stays.txt").want(http.StatusAccepted)
+	for _, query := range []string{"?ttl_seconds=0", "?ttl_seconds=x", "?expires_at=2026-03-01T08:00:00Z", "?expires_at=2099-01-01T00:00:00Z&ttl_seconds=1"} {
+		upload(query, "no.txt").want(http.StatusUnprocessableEntity)
+	}
+	b.runJobs(t)
+	passages := func() int {
+		return b.call(t, "one", "GET", "/v1/collections/papers/notes?kind=passage", "").want(http.StatusOK).length("items")
+	}
+	if n := passages(); n != 3 {
+		t.Fatalf("%d passages", n)
+	}
+	b.pass(time.Hour)
+	if n, files := passages(), b.call(t, "one", "GET", folder+"/files", "").want(http.StatusOK); n != 1 || files.length("items") != 1 || files.text("items.0.name") != "stays.txt" {
+		t.Errorf("%d passages are left: %s", n, files.Body)
+	}
+	upload("", "code.txt").want(http.StatusAccepted)
+}
+
+// withoutExpiry are the operations that store something and take no end of it, with the reason.
+var withoutExpiry = map[string]string{
+	"bulkNotes":            "each line does (BulkNote)",
+	"importNotes":          "each line does (ImportNote)",
+	"importHistory":        "each line of the format of messages and notes does; other programs' logs have none",
+	"importBank":           "the format is that of MemoryBank",
+	"importAgentFile":      "the format is that of Letta",
+	"chat":                 "an exchange is stored as it was said; POST .../messages takes an end of each message",
+	"createChatCompletion": "the form is that of OpenAI",
+	"createResponse":       "the form is that of OpenAI",
+	"postEvent":            "what an agent is told is part of its window until it leaves it",
+	"step":                 "it is a step of a run",
+	"postResults":          "results are part of the run that waits for them",
+	"putProfile":           "a profile is made of what is known, and ends with it",
+	"putBlock":             "a block is part of an agent, not of what it knows",
+	"appendBlock":          "as putBlock",
+	"replaceBlock":         "as putBlock",
+	"insertBlock":          "as putBlock",
+	"attachBlock":          "it stores no note",
+	"attachFolder":         "it stores no note",
+	"detachFolder":         "it stores no note",
+	"forget":               "it stores no note",
+	"createSnapshot":       "it stores no note",
+	"flushContext":         "it stores no note of the caller",
+	"pauseHeartbeats":      "it stores no note",
+	"putLinks":             "it stores links, which end with their notes",
+	"restoreNote":          "PATCH sets the end of what was restored",
+	"mergeCollection":      "what is merged keeps its end",
+	"rollbackCollection":   "what comes back has no end, as it was asked for",
+	"approveReview":        "what is approved has the end that it was proposed with",
+	"rejectReview":         "it stores no note",
+	"undoReview":           "as rollbackCollection",
+}
+
+// Each operation that stores notes, messages, passages or files takes expires_at and ttl_seconds, or is known not to.
+func TestExpiryOfOperations(t *testing.T) {
+	t.Parallel()
+	doc := newSystem(t).doc
+	var has func(s *openapi3.Schema, field string, depth int) bool
+	has = func(s *openapi3.Schema, field string, depth int) bool {
+		if s == nil || depth > 6 {
+			return false
+		}
+		if s.Properties[field] != nil {
+			return true
+		}
+		parts := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
+		for _, p := range s.Properties {
+			parts = append(parts, p)
+		}
+		if s.Items != nil {
+			parts = append(parts, s.Items)
+		}
+		return slices.ContainsFunc(parts, func(p *openapi3.SchemaRef) bool { return has(p.Value, field, depth+1) })
+	}
+	for id, op := range doc.operations {
+		if op.method == http.MethodGet || op.method == http.MethodDelete || len(op.bodyTypes) == 0 || op.scope != tenant.NotesWrite && withoutExpiry[id] == "" {
+			continue
+		}
+		takes := true
+		for _, field := range []string{"expires_at", "ttl_seconds"} {
+			takes = takes && (has(op.body, field, 0) || op.query[field] != nil)
+		}
+		if takes == (withoutExpiry[id] != "") {
+			t.Errorf("%s takes an end of what it stores: %v; withoutExpiry says: %q", id, takes, withoutExpiry[id])
+		}
+	}
+	for id := range withoutExpiry {
+		if doc.operations[id] == nil {
+			t.Errorf("%s is no operation", id)
+		}
 	}
 }

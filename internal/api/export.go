@@ -128,8 +128,8 @@ func importLine(n *recall.NoteView, links []memory.Link) (wire.ImportNote, error
 	if len(attributes) > 0 {
 		out.Attributes = &attributes
 	}
-	if p := n.Provenance; len(p.Sources) > 0 || p.Stale {
-		out.Provenance = &wire.ImportProvenance{Sources: p.Sources, Stale: optional(p.Stale)}
+	if p := n.Provenance; len(p.Sources) > 0 || p.Stale || p.Agent != "" {
+		out.Provenance = &wire.ImportProvenance{Sources: p.Sources, Stale: optional(p.Stale), Agent: optional(p.Agent)}
 	}
 	if u := n.Usage; u.AccessCount > 0 || u.CurrentStrength() != 1 || !u.LastAccess.IsZero() {
 		out.Usage = &wire.NoteUsage{AccessCount: u.AccessCount, LastAccess: optionalTime(u.LastAccess), Strength: u.CurrentStrength()}

@@ -173,3 +173,57 @@ func TestImportOfExported(t *testing.T) {
 		}
 	}
 }
+
+// exportedAs are fields of an imported note that are exported under another name, with that.
+var exportedAs = map[string]string{
+	"timestamp": "occurred_at", "retrieval_count": "usage", "last_accessed": "usage", "evolution_history": "attributes", "history": "attributes", "item": "attributes",
+	"ttl_seconds": "expires_at",
+}
+
+// A note of which every field of the contract is set comes back from an export with every field.
+func TestEachFieldComesBack(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	const source, id = "0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeee01", "0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeee02"
+	said := `{"id":"` + id + `","key":"a/key","kind":"note","content":"Ада keeps <opal>.","context":"Of stones.","keywords":["opal"],"tags":["stone","a b"],"category":"Things",
+		"attributes":{"n":9007199254740993,"deep":{"a":[null,1.50,"x"]}},"item":{"type":"code","language":"go","name":"main.go"},"state":"evolved","supplied":["tags"],"analyst":"model",
+		"provenance":{"sources":["` + source + `"],"stale":true,"agent":"scout"},"importance":0.25,"occurred_at":"2026-02-01T23:30:00.123456-05:00","expires_at":"2031-01-01T00:00:00+00:00",
+		"created_at":"2026-02-02T00:00:00+00:00","links":[{"target":"` + source + `","relation":"of","confidence":0.5,"attributes":{"why":"x"}}],
+		"usage":{"access_count":3,"last_access":"2026-02-03T00:00:00Z","strength":5},"history":[{"trigger":"x"}]}`
+	var sent map[string]any
+	if err := json.Unmarshal([]byte(said), &sent); err != nil {
+		t.Fatal(err)
+	}
+	for name := range b.doc.spec.Components.Schemas["ImportNote"].Value.Properties {
+		if _, set := sent[name]; !set && exportedAs[name] == "" {
+			t.Errorf("this test does not set %s", name)
+		}
+	}
+	exported := func(name, lines string) string {
+		t.Helper()
+		b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"none"}`).want(http.StatusCreated)
+		b.call(t, "one", "POST", "/v1/collections/"+name+"/import", lines).want(http.StatusAccepted)
+		b.runJobs(t)
+		return b.call(t, "one", "GET", "/v1/collections/"+name+"/export", "").want(http.StatusOK).Body.String()
+	}
+	first := exported("first", strings.ReplaceAll(said, "\n", "")+"\n"+`{"id":"`+source+`","content":"A source."}`+"\n")
+	if again := exported("again", first); again != first {
+		t.Errorf("it came back as\n%s\nnot\n%s", again, first)
+	}
+	var got map[string]any
+	for line := range strings.Lines(first) {
+		if strings.Contains(line, `"id":"`+id) {
+			if err := json.Unmarshal([]byte(line), &got); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, value := range sent {
+		if exportedAs[name] == "" && name != "attributes" && fmt.Sprint(got[name]) != fmt.Sprint(value) {
+			t.Errorf("%s came back as %v, not %v", name, got[name], value)
+		}
+	}
+	if p := b.call(t, "one", "GET", "/v1/collections/again/notes/"+id, "").want(http.StatusOK); p.text("provenance.agent") != "scout" {
+		t.Errorf("provenance: %s", p.Body)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -148,6 +150,10 @@ func (h *core) uploadFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	expires, err := h.fileExpiry(c)
+	if err != nil {
+		return err
+	}
 	_, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
 		return fault.New(fault.Malformed, "the body must be a form (multipart/form-data) with a file in the field \"file\"")
@@ -168,7 +174,7 @@ func (h *core) uploadFile(c *gin.Context) error {
 		if part.FormName() != "file" {
 			continue
 		}
-		file, job, err := h.Files.Upload(c.Request.Context(), scope(c), ref, part.FileName(), part)
+		file, job, err := h.Files.Upload(c.Request.Context(), scope(c), ref, part.FileName(), expires, part)
 		switch {
 		case body.err != nil:
 			return bodyError(body.err) // the service's error would hide the cause
@@ -177,6 +183,23 @@ func (h *core) uploadFile(c *gin.Context) error {
 		}
 		return reply(c, http.StatusAccepted, wire.FileAccepted{File: wireFile(&file), Job: *wireJobRef(&job)})
 	}
+}
+
+// fileExpiry returns when an upload expires: its body is a stream, so the query says it.
+func (h *core) fileExpiry(c *gin.Context) (time.Time, error) {
+	var at *string
+	var ttl *int64
+	if text := query(c).Get("expires_at"); text != "" {
+		at = &text
+	}
+	if text := query(c).Get("ttl_seconds"); text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return time.Time{}, fault.InvalidField("ttl_seconds", "must be an integer")
+		}
+		ttl = &seconds
+	}
+	return memory.ParseExpiry(at, ttl, h.now())
 }
 
 func (h *core) listFiles(c *gin.Context) error {
@@ -262,6 +285,6 @@ func (h *core) deleteFile(c *gin.Context) error {
 func wireFile(f *files.File) wire.File {
 	return wire.File{
 		ID: f.ID, Name: f.Name, MediaType: f.Media, Bytes: f.Bytes, Tokens: f.Tokens, Chunks: f.Chunks, Pages: f.Pages,
-		State: wire.FileState(f.State), Error: optional(f.Error), CreatedAt: wireTime(f.CreatedAt),
+		State: wire.FileState(f.State), Error: optional(f.Error), CreatedAt: wireTime(f.CreatedAt), ExpiresAt: optionalTime(f.ExpiresAt),
 	}
 }

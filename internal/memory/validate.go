@@ -215,6 +215,20 @@ func (r *Validation) Expiry(at *time.Time, ttlSeconds *int64, now time.Time) tim
 	return end
 }
 
+// ParseExpiry returns when something expires, from the two fields that say it, as Expiry does; zero: never.
+func ParseExpiry(at *string, ttlSeconds *int64, now time.Time) (time.Time, error) {
+	var r Validation
+	var end *time.Time
+	if at != nil {
+		t, err := filter.ParseTime(*at)
+		if err != nil {
+			return t, fault.InvalidField("expires_at", "must be %s", TimeForm)
+		}
+		end = &t
+	}
+	return r.Expiry(end, ttlSeconds, now), r.Err()
+}
+
 // TimeForm describes how a time is written.
 const TimeForm = "a time in RFC 3339, or YYYYMMDDHHmm"
 

@@ -111,6 +111,7 @@ type exported struct {
 	analyst  memory.Analyst
 	sources  []uuid.UUID
 	stale    bool
+	agent    string
 }
 
 func (e *exported) apply(n *memory.Note) {
@@ -120,7 +121,7 @@ func (e *exported) apply(n *memory.Note) {
 	if e.supplied != nil {
 		n.Supplied = *e.supplied
 	}
-	n.Analyst, n.Provenance.Sources, n.Provenance.Stale = e.analyst, e.sources, e.stale
+	n.Analyst, n.Provenance.Sources, n.Provenance.Stale, n.Provenance.Agent = e.analyst, e.sources, e.stale, e.agent
 }
 
 // block returns the note of a block, with what its own route checks.
@@ -227,6 +228,9 @@ func (r *importReader) readExported(field string, raw json.RawMessage) {
 			switch name {
 			case "sources":
 				e.sources = readMember[[]uuid.UUID](&r.reader, at, "a list of UUIDs", m[name])
+			case "agent":
+				e.agent = readMember[string](&r.reader, at, wantText, m[name])
+				r.Label(at, e.agent)
 			case "stale":
 				e.stale = readMember[bool](&r.reader, at, wantBool, m[name])
 			default:

@@ -178,7 +178,7 @@ func (im *Importer) decodeNew(raw []byte) (*newLine, error) {
 	if r.usage != (importUsage{}) || r.history != nil || !r.created.IsZero() {
 		r.Addf("id", "is required for a note with usage, history or created_at")
 	}
-	if e := &r.exported; e.state != "" || e.supplied != nil || e.analyst != "" || e.sources != nil || e.stale {
+	if e := &r.exported; e.state != "" || e.supplied != nil || e.analyst != "" || e.sources != nil || e.stale || e.agent != "" {
 		r.Addf("id", "is required for a note with state, supplied, analyst or provenance")
 	}
 	if k := r.in.Kind; k != "" && k != memory.KindNote && k != memory.KindMessage {

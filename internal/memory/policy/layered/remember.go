@@ -33,6 +33,7 @@ type RememberArgs struct {
 	Layers     []string       `json:"layers,omitempty"` // empty: all
 	Attributes map[string]any `json:"attributes,omitempty"`
 	OccurredAt time.Time      `json:"occurred_at,omitzero"` // zero: now
+	ExpiresAt  time.Time      `json:"expires_at,omitzero"`  // when the item and its episode end; zero: never
 }
 
 // check returns a fault for arguments that cannot be remembered.
@@ -105,6 +106,9 @@ func (w *writer) remember(ctx context.Context, raw json.RawMessage) (memory.Deci
 	}
 	if args.Name != "" {
 		n.Attributes[memory.AttrName] = args.Name
+	}
+	if !args.ExpiresAt.IsZero() {
+		n.ExpireAt(memory.Instant(args.ExpiresAt))
 	}
 	if err := n.Check(); err != nil {
 		return memory.Decision{}, err
@@ -283,11 +287,12 @@ func (w *writer) copyEpisode(ctx context.Context, n *memory.Note, importance flo
 	if ok {
 		w.out.Skipped = append(w.out.Skipped, Skipped{Layer: Episodic, Reason: "it is there already", Note: &existing.ID})
 		w.put(n).Attributes[AttrCopy] = existing.ID.String()
+		w.keepLonger(&existing, n)
 		return nil
 	}
 	e := memory.Note{
 		ID: w.d.NewID(), Kind: memory.KindNote, Key: episodeKey(n.Content), Content: n.Content, Context: n.Context, Keywords: n.Keywords, Tags: n.Tags,
-		Category: n.Category, Attributes: maps.Clone(n.Attributes), OccurredAt: n.OccurredAt, Importance: importance, State: memory.StateEvolved,
+		Category: n.Category, Attributes: maps.Clone(n.Attributes), OccurredAt: n.OccurredAt, ExpiresAt: n.ExpiresAt, Importance: importance, State: memory.StateEvolved,
 		Provenance: memory.Provenance{Sources: []uuid.UUID{n.ID}},
 	}
 	for _, name := range []string{AttrTurnNumber, AttrConsolidated, attrBase, attrDecayed, memory.AttrTurn} {
@@ -297,6 +302,16 @@ func (w *writer) copyEpisode(ctx context.Context, n *memory.Note, importance flo
 	w.put(n).Attributes[AttrCopy] = e.ID.String()
 	w.stored(Episodic, w.put(&e))
 	return nil
+}
+
+// keepLonger makes an episode that expires last as long as an item with the same text, from which it is derived then, too.
+func (w *writer) keepLonger(episode, n *memory.Note) {
+	if episode.ExpiresAt.IsZero() || !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(episode.ExpiresAt) {
+		return
+	}
+	e := w.put(episode)
+	e.ExpireAt(n.ExpiresAt)
+	e.Provenance.Sources = append(slices.Clone(e.Provenance.Sources), n.ID)
 }
 
 const episodeKeyPrefix = "layered/episode/"

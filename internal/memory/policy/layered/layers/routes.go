@@ -25,6 +25,27 @@ type remembered struct {
 	Revision  memory.Revision    `json:"revision"`
 }
 
+// setEnd puts the time at which an item ends into its body, where that says it in seconds, too.
+func (l *Service) setEnd(body map[string]any) error {
+	var at *string
+	var ttl *int64
+	if text, ok := body["expires_at"].(string); ok {
+		at = &text
+	}
+	if seconds, ok := body["ttl_seconds"].(json.Number); ok {
+		n, err := seconds.Int64()
+		if err != nil {
+			return fault.InvalidField("ttl_seconds", "must be an integer")
+		}
+		ttl = &n
+	}
+	end, err := memory.ParseExpiry(at, ttl, l.Clock())
+	if delete(body, "ttl_seconds"); !end.IsZero() {
+		body["expires_at"] = end
+	}
+	return err
+}
+
 func (l *Service) remember(ctx context.Context, r *route.Request) (route.Reply, error) {
 	ref, err := r.Collection.Ref()
 	if err != nil {
@@ -38,6 +59,9 @@ func (l *Service) remember(ctx context.Context, r *route.Request) (route.Reply, 
 		if body["occurred_at"], err = memory.ParseEventTime("occurred_at", at, l.Clock()); err != nil {
 			return route.Reply{}, err
 		}
+	}
+	if err := l.setEnd(body); err != nil {
+		return route.Reply{}, err
 	}
 	content, _ := body["content"].(string)
 	args, err := json.Marshal(body)

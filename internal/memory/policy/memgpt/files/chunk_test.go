@@ -30,7 +30,7 @@ func TestChunkBytes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		lines, _ := chunk(uuid.New(), pages)
+		lines, _ := chunk(&File{ID: uuid.New()}, pages)
 		var got strings.Builder
 		for _, l := range lines {
 			text := l.Note.Content

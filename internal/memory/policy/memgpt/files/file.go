@@ -54,6 +54,7 @@ type File struct {
 	State      State
 	Error      string // "" unless it failed
 	CreatedAt  time.Time
+	ExpiresAt  time.Time // zero: never
 }
 
 // Of returns the file of a note.
@@ -61,7 +62,7 @@ func Of(n *memory.Note) File {
 	text := func(name string) string { s, _ := n.Attributes[name].(string); return s }
 	return File{
 		ID: n.ID, Folder: n.Collection, Name: n.Key, Media: text(attrMedia), Bytes: memory.NumberOf(n.Attributes, attrBytes), Tokens: memory.NumberOf(n.Attributes, attrTokens),
-		Chunks: memory.NumberOf(n.Attributes, attrChunks), Pages: memory.NumberOf(n.Attributes, attrPages), State: State(text(attrState)), Error: text(attrError), CreatedAt: n.CreatedAt,
+		Chunks: memory.NumberOf(n.Attributes, attrChunks), Pages: memory.NumberOf(n.Attributes, attrPages), State: State(text(attrState)), Error: text(attrError), CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt,
 	}
 }
 

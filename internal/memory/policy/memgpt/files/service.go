@@ -166,7 +166,7 @@ type payload struct {
 
 // Upload stores a file and enqueues the job that reads it (notes:write, and base:write for a shared folder). Exists
 // for a name that the folder has, Unsupported for a format that cannot be read, TooLarge.
-func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, body io.Reader) (File, memory.Job, error) {
+func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, expires time.Time, body io.Reader) (File, memory.Job, error) {
 	c, err := f.writable(ctx, s, ref)
 	if err != nil {
 		return File{}, memory.Job{}, err
@@ -198,7 +198,7 @@ func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, 
 	if err != nil {
 		return File{}, memory.Job{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
-	file, made, err := f.accept(ctx, s, &c, job, name, body)
+	file, made, err := f.accept(ctx, s, &c, job, name, expires, body)
 	if err != nil {
 		bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 		defer cancel()
@@ -214,7 +214,7 @@ func nameTaken(name string) error {
 	return fault.New(fault.Exists, "the folder has a file with the name %q; delete it first", name)
 }
 
-func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, body io.Reader) (out File, job memory.Job, err error) {
+func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, expires time.Time, body io.Reader) (out File, job memory.Job, err error) {
 	p, size, err := f.spool(ctx, s, id, name, body)
 	if err != nil {
 		return out, job, err
@@ -224,7 +224,7 @@ func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collecti
 		return out, job, fault.Wrap(err, fault.Internal, "encode the job")
 	}
 	note := memory.Note{
-		Kind: memory.KindFile, Key: name, Content: name, Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
+		Kind: memory.KindFile, Key: name, Content: name, Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw, ExpiresAt: expires,
 		Provenance: memory.Provenance{Actor: s.Actor()},
 		Attributes: map[string]any{attrMedia: string(p.Media), attrBytes: size, attrState: string(Queued)},
 	}
@@ -394,7 +394,7 @@ func (f *Service) read(ctx context.Context, s tenant.Scope, c *memory.Collection
 			return err
 		}
 	}
-	lines, tokens := chunk(file.ID, pages)
+	lines, tokens := chunk(file, pages)
 	const batch = 200
 	for at := 0; at < len(lines); at += batch {
 		results, err := f.notes.AddMany(ctx, s, file.Folder.String(), lines[at:min(at+batch, len(lines))])
@@ -427,21 +427,25 @@ func (f *Service) timed(ctx context.Context, s tenant.Scope, media document.Medi
 	return pages, err
 }
 
-// chunk cuts pages into passages. Lines count through the file.
-func chunk(file uuid.UUID, pages []string) (out []notes.BulkLine, tokens int64) {
+// chunk cuts pages into passages, which expire with the file. Lines count through the file.
+func chunk(file *File, pages []string) (out []notes.BulkLine, tokens int64) {
 	line := 1
 	no := false
+	var expires *time.Time
+	if !file.ExpiresAt.IsZero() {
+		expires = &file.ExpiresAt
+	}
 	for n, page := range pages {
 		at := 0
 		for _, span := range passages(page) {
 			line += strings.Count(page[at:span.Start], "\n")
 			content := page[span.Start:span.End]
-			attributes := map[string]any{attrFile: file.String(), attrIndex: int64(len(out)), attrLine: int64(line)}
+			attributes := map[string]any{attrFile: file.ID.String(), attrIndex: int64(len(out)), attrLine: int64(line)}
 			if len(pages) > 1 {
 				attributes[attrPage] = int64(n + 1)
 			}
 			out = append(out, notes.BulkLine{Note: notes.NewNote{
-				Kind: memory.KindPassage, Key: fmt.Sprintf("file:%s:%d", file, len(out)), Content: content, Attributes: attributes, Infer: &no,
+				Kind: memory.KindPassage, Key: fmt.Sprintf("file:%s:%d", file.ID, len(out)), Content: content, Attributes: attributes, ExpiresAt: expires, Infer: &no,
 			}})
 			tokens += int64(text.CountTokens(content))
 			line += strings.Count(content, "\n")
