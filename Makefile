@@ -139,7 +139,7 @@ test/rest: services encoder ## Run the tests that test/race and test/commands le
 	@# More at once: the tests of poor models mostly wait for another attempt.
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -run '$(WITHOUT_RACE)' -skip '$(AT_NIGHT)' $(WITHOUT_RACE_PACKAGES:%=./%)
 	$(WITH_SERVICES) $(GOTEST) -parallel=10 -vet=off -skip '$(RACE_BY_NAME)|$(AT_NIGHT)' $(RACE_BY_NAME_PACKAGES:%=./%)
-	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients) | grep -v '^$(MODULE)/cmd/')
+	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%) $(RACE_BY_NAME_PACKAGES:%=$(MODULE)/%) $(MODULE)/test/clients $(MODULE)/test/pages) | grep -v '^$(MODULE)/cmd/')
 
 .PHONY: test/commands
 test/commands: services encoder ## Run the tests of the commands, which start them as processes
@@ -166,8 +166,8 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_FAULT_SECONDS=$${SLIPBOX_FAULT_SECONDS:-90} go test -count=1 -timeout=30m -v ./test/faults
 
 .PHONY: test/clients
-test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once (CLIENTS=folders for some)
-	SLIPBOX_CLIENTS='$(CLIENTS)' go test -count=1 -timeout=40m -v ./test/clients
+test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, and what the pages show, installing them once (CLIENTS=folders for some)
+	SLIPBOX_CLIENTS='$(CLIENTS)' go test -count=1 -timeout=40m -v ./test/clients $(if $(CLIENTS),,./test/pages)
 
 .PHONY: test/go
 test/go: ## Test the Go client (sdk/go, a module of its own) against a gateway

@@ -1,6 +1,6 @@
-"""The tests of the Python client: the cases of sdk/fixtures, the README, and calls of a real gateway.
+"""The tests of the Python client: the cases of sdk/fixtures, and calls of a real gateway.
 
-Those of frameworks whose install is large are run by sdk-python-adk and sdk-python-crewai.
+Those of the other frameworks are run by sdk-python-all.
 """
 
 from _package import run
