@@ -1,4 +1,4 @@
-"""What adapters share that keep a conversation item by item: an item is a message, so that policies read what is said."""
+"""What adapters share that keep a conversation item by item: an item is a message, so that policies read it."""
 
 import json
 import uuid
