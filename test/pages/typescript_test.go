@@ -42,7 +42,7 @@ func newTypeScript(t *testing.T, r *reader, pages []string) *typescript {
 	}
 	write(t, filepath.Join(ts.dir, "tsconfig.json"), tsconfig)
 	own := installed(t, "typescript")
-	for _, from := range []string{own, installed(t, "openai"), installed(t, "mem0")} {
+	for _, from := range []string{own, installed(t, "openai"), installed(t, "mem0"), installed(t, "mastra")} {
 		linkModules(t, filepath.Join(from, "node_modules"), filepath.Join(ts.dir, "node_modules"))
 	}
 	client := ts.dir + "/node_modules/@slipbox/client"
