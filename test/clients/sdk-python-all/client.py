@@ -9,4 +9,4 @@ from _package import run
 
 # What does not import slipbox's adapters is tested by sdk-python.
 run("pytest", "-p", "no:cacheprovider", "--ignore=tests/test_fixtures.py", "--ignore=tests/test_gateway.py", "--ignore=tests/test_wire.py")
-run("mypy", "--cache-dir", str(Path(sys.prefix).parent.with_suffix(".mypy")), ".")
+run("mypy", "--cache-dir", str(Path(sys.prefix).parent.with_suffix(".mypy")), "src", "tests")
