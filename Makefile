@@ -138,8 +138,8 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_FAULT_SECONDS=$${SLIPBOX_FAULT_SECONDS:-90} go test -count=1 -timeout=30m -v ./test/faults
 
 .PHONY: test/clients
-test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, installing them once (CLIENTS=folders for some)
-	SLIPBOX_CLIENTS='$(CLIENTS)' go test -count=1 -timeout=40m -v ./test/clients
+test/clients: encoder ## Run the clients that people have (OpenAI's and others) against a gateway, and what the pages show, installing them once (CLIENTS=folders for some)
+	SLIPBOX_CLIENTS='$(CLIENTS)' go test -count=1 -timeout=40m -v ./test/clients $(if $(CLIENTS),,./test/pages)
 
 .PHONY: test/go
 test/go: ## Test the Go client (sdk/go, a module of its own) against a gateway

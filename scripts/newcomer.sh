@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Walks the path of a newcomer, and prints how long each step took: build, serve, import an own history, ask, correct, ask
 # again, and connect a client that knows nothing of slipbox. It fails where the path does. GATEWAY and SLIPBOX name binaries to use
-# instead of building them.
+# instead of building them. CONVERSATIONS=2000 adds so many older ones to the history, each of four messages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/steps.sh
@@ -13,6 +13,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 me=nora@example.com
 question="When do I fly to Lisbon?"
+older=${CONVERSATIONS:-0}
 
 # says WHAT TEXT fails when the text does not have the words.
 says() {
@@ -24,20 +25,46 @@ build() {
 	[[ -n ${SLIPBOX:-} ]] || { go build -o "$tmp/slipbox" ./cmd/slipbox && SLIPBOX=$tmp/slipbox; }
 }
 
-# export_of_chatgpt packs what ChatGPT sends.
+# export_of_chatgpt packs what ChatGPT sends, the newest conversations first.
 export_of_chatgpt() {
-	python3 -m zipfile -c "$tmp/export.zip" internal/memory/transfer/testdata/chatgpt/conversations.json
+	python3 - "$older" internal/memory/transfer/testdata/chatgpt/conversations.json >"$tmp/conversations.json" <<-'END'
+		import json, random, sys
+		older, sample = int(sys.argv[1]), json.load(open(sys.argv[2]))
+		pick = random.Random(7).choice
+		things = "the kiln,a glaze,my bicycle,the invoice,our garden,a recipe,the lease,my thesis,the boiler,a playlist".split(",")
+		says = "How do I repair {}?|Somebody asked me about {} in the morning.|I want to sell {} next week.|Is {} worth its price?".split("|")
+		for n in range(older):
+		    at, nodes, before = 1700000000 - 3600 * n, {"root": {"id": "root", "message": None, "parent": None, "children": ["0"]}}, "root"
+		    for i in range(4):
+		        text = pick(says).format(pick(things)) + f" This is number {n} of {i}, and it has some words more than a short one."
+		        message = {"id": f"{n}-{i}", "author": {"role": ("user", "assistant")[i % 2]}, "create_time": at + i,
+		                   "content": {"content_type": "text", "parts": [text]}, "recipient": "all", "weight": 1.0}
+		        nodes[str(i)] = {"id": str(i), "message": message, "parent": before, "children": [str(i + 1)] if i < 3 else []}
+		        before = str(i)
+		    sample.append({"title": f"Older {n}", "create_time": at, "conversation_id": f"old-{n}", "id": f"old-{n}", "current_node": before, "mapping": nodes})
+		json.dump(sample, sys.stdout)
+	END
+	python3 -m zipfile -c "$tmp/export.zip" "$tmp/conversations.json"
 }
 
 login() {
 	export SLIPBOX_URL=$url SLIPBOX_API_KEY=$key
 	"$SLIPBOX" import "$tmp/export.zip" --user "$me" --create amem --dry-run >"$tmp/preview"
-	says '"messages":5' "$(tr -d ' \n' <"$tmp/preview")"
+	says "\"messages\":$((5 + 4 * older))" "$(tr -d ' \n' <"$tmp/preview")"
 }
 
+# import brings the history in, beside what follows: the newest conversations are found while the older ones are read.
 import() {
-	"$SLIPBOX" import "$tmp/export.zip" --user "$me" --create amem --me Nora >"$tmp/imported"
-	says '"created":5' "$(tr -d ' \n' <"$tmp/imported")"
+	"$SLIPBOX" import "$tmp/export.zip" --user "$me" --create amem --me Nora >"$tmp/imported" 2>"$tmp/progress" &
+	importing=$!
+	until ask 2>/dev/null; do
+		kill -0 "$importing" 2>/dev/null || { wait "$importing" && ask; return; }
+		sleep 0.2
+	done
+}
+
+imported() {
+	wait "$importing" && says "\"created\":$((5 + 4 * older))" "$(tr -d ' \n' <"$tmp/imported")"
 }
 
 ask() {
@@ -74,7 +101,8 @@ step "an export" export_of_chatgpt
 step "serve" start_gateway
 trap 'stop_gateway; rm -rf "$tmp"' EXIT
 step "see what is understood" login
-step "import" import
+step "import, until the first right answer" import
+step "the rest of the import" imported
 step "ask" ask
 step "correct, and ask again" correct
 step "connect a chat client" connect_chat

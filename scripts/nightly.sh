@@ -27,8 +27,22 @@ rollback() (
 	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_ROLLBACK_SECONDS=300 go test -run TestRollBack -count=1 -timeout=30m -v ./cmd/gateway
 )
 
+# extras installs the Python client with all of its extras into an empty environment, as pip resolves them today, and imports each adapter.
+extras() (
+	tmp=$(mktemp -d)
+	trap 'rm -rf "$tmp"' EXIT
+	python3 -m venv "$tmp/venv"
+	"$tmp/venv/bin/pip" install --quiet --disable-pip-version-check './sdk/python[all]'
+	"$tmp/venv/bin/pip" check
+	cd "$tmp"
+	for module in "$OLDPWD"/sdk/python/src/slipbox/[a-z]*.py; do
+		"$tmp/venv/bin/python" -c "import slipbox.$(basename "$module" .py)"
+	done
+)
+
 step "services" run services
 step "encoder" run encoder
+step "all extras of the Python client, newest" extras
 step "all tests, with the race detector" all_tests
 step "tests that the race detector leaves out" run test/long
 step "packages over a store, on Postgres" run test/postgres WHOLE=1

@@ -49,6 +49,12 @@ func readme(ctx context.Context) error {
 	return nil
 }
 
+// ask is the code of the README of the repository.
+func ask(ctx context.Context, client *slipbox.Client) (slipbox.SearchResult, error) {
+	found, err := client.Search(ctx, slipbox.External{User: new("nora@example.com")}, slipbox.SearchRequest{Query: new("Where does Nora live?")})
+	return found, err
+}
+
 // loop is the second piece of code of README.md.
 func loop(ctx context.Context, client *slipbox.Client, otto slipbox.Named, tools map[string]func(json.RawMessage) string) (slipbox.Run, error) {
 	run, err := client.PostEvent(ctx, otto, slipbox.EventInput{Content: new("How is the weather in Lisbon?")})
@@ -115,6 +121,13 @@ func TestReadme(t *testing.T) {
 		t.Errorf("README.md has other code:\n%s", code)
 	}
 	if err := readme(t.Context()); err != nil {
+		t.Error(err)
+	}
+	client, err := slipbox.New(slipbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t.Context(), client); err != nil {
 		t.Error(err)
 	}
 }

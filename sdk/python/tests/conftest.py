@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,19 +14,8 @@ import pytest
 
 from slipbox import Slipbox
 
-README = Path(__file__).resolve().parents[1] / "README.md"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 ONLY_WHERE_LISTED = ("idempotency-key", "if-match", "slipbox-create")
-
-
-def run_snippets(mark: str = "") -> dict[str, Any]:
-    """Runs the snippets of README.md with this mark, in order and as pasted, and returns what they define."""
-    blocks = re.findall(rf"^```python{mark}\n(.*?)^```$", README.read_text(), re.M | re.S)
-    assert blocks
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), names)
-    return names
 
 
 @pytest.fixture(scope="session")

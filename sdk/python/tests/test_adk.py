@@ -5,7 +5,6 @@ import uuid
 from typing import Any
 
 import pytest
-from conftest import run_snippets
 from google.adk.events.event import Event
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
@@ -101,10 +100,6 @@ def test_explicit_memories(gateway: tuple[str, str]) -> None:
             await client.forget_external({"user": user})
 
     asyncio.run(run())
-
-
-def test_readme(gateway: tuple[str, str]) -> None:
-    assert isinstance(run_snippets(" adk")["memory"], SlipboxMemoryService)
 
 
 def test_secrets_and_erasing(gateway: tuple[str, str]) -> None:

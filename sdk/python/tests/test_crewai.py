@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
-from conftest import run_snippets
 from crewai.memory.storage.backend import StorageBackend
 from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord
@@ -142,12 +141,6 @@ def test_registered(gateway: tuple[str, str], monkeypatch: pytest.MonkeyPatch, e
         memory.close()
     finally:
         set_memory_storage_factory(None)
-
-
-def test_readme(client: Slipbox, capsys: pytest.CaptureFixture[str]) -> None:
-    run_snippets(" crewai")["memory"].close()
-    assert "Nora lives in Oslo." in capsys.readouterr().out
-    client.forget_external({"user": "nora@example.com"})
 
 
 def test_secrets_and_erasing(client: Slipbox) -> None:

@@ -1,13 +1,16 @@
-"""SlipboxRetriever in a chain of LangChain."""
+"""What slipbox is for LangChain, in chains of its own."""
 
 import asyncio
 import uuid
+from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from slipbox import External, Slipbox
-from slipbox.langchain import SlipboxRetriever
+from slipbox.langchain import SlipboxChatHistory, SlipboxRetriever, memory_tools
 
 
 def texts(documents: list[Document]) -> list[str]:
@@ -24,4 +27,58 @@ def test_retriever(client: Slipbox) -> None:
     assert document.id == made.note.id and document.metadata["tags"] == ["trip"] and document.metadata["score"] > 0
     chain: Runnable[str, list[str]] = retriever | RunnableLambda(texts)
     assert asyncio.run(chain.ainvoke("Who repairs bicycles?")) == ["Rosa repairs bicycles in Porto."]
+    client.forget_external(ids)
+
+
+def test_chat_history(client: Slipbox) -> None:
+    """A conversation comes back as it was, whatever is in it, and its policy learns from what was said."""
+    ids: External = {"user": str(uuid.uuid4())}
+    history = SlipboxChatHistory("one", client, ids, create="mem0")
+    assert history.messages == []
+    said: list[BaseMessage] = [
+        SystemMessage("Be brief."),
+        HumanMessage("I live in Oslo.", id="h1", name="Nora"),
+        AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Oslo"}, "id": "c1", "type": "tool_call"}]),
+        ToolMessage("Rain \x00 \ud800", tool_call_id="c1"),
+        AIMessage([{"type": "text", "text": "It rains."}], response_metadata={"n": None}),
+        HumanMessage("x<&" * 9_000),
+        HumanMessage([{"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 40_000}}]),
+    ]
+    history.add_messages(said)
+    assert history.messages == said
+    assert asyncio.run(history.aget_messages()) == said
+    other = SlipboxChatHistory("two", client, ids)
+    other.add_user_message("Hello.")
+    assert [m.content for m in other.messages] == ["Hello."]
+    # What was said is found from elsewhere; what tools said is not learned.
+    client.add_messages(ids, messages=[{"role": "assistant", "content": "Noted.", "session": "two"}])
+    assert [m.type for m in other.messages] == ["human", "ai"]
+    assert "I live in Oslo." in client.build_context(ids, query="Where does Nora live?", token_budget=300).text
+    history.messages = said[:2]
+    assert history.messages == said[:2]
+    history.clear()
+    assert history.messages == [] and len(other.messages) == 2
+    client.forget_external(ids)
+
+
+def test_history_of_a_runnable(client: Slipbox) -> None:
+    ids: External = {"user": str(uuid.uuid4())}
+    model: Runnable[Any, AIMessage] = RunnableLambda(lambda messages: AIMessage(f"{len(messages)} messages"))
+    chain = RunnableWithMessageHistory(
+        model, lambda session_id: SlipboxChatHistory(session_id, client, ids, create="none")
+    )
+    config: RunnableConfig = {"configurable": {"session_id": "s"}}
+    assert chain.invoke([HumanMessage("Hello.")], config=config).content == "1 messages"
+    assert chain.invoke([HumanMessage("Again.")], config=config).content == "3 messages"
+    client.forget_external(ids)
+
+
+def test_tools(client: Slipbox) -> None:
+    ids: External = {"user": str(uuid.uuid4())}
+    search, remember = memory_tools(client, ids, create="none")
+    assert (search.name, remember.name) == ("search_memory", "remember")
+    assert list(search.args) == ["query"] and list(remember.args) == ["text"] and "earlier" in search.description
+    assert search.invoke({"query": "ferry"}) == "Nothing is remembered about this."
+    remember.invoke({"text": "The ferry to Naxos leaves at nine."})
+    assert "leaves at nine" in asyncio.run(search.ainvoke({"query": "When does the ferry leave?"}))
     client.forget_external(ids)

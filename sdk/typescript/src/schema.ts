@@ -6150,7 +6150,7 @@ export interface components {
         /** @description A `SearchResult`; for a batch, `SearchResults`. */
         SearchAnswer: components["schemas"]["SearchResult"] | components["schemas"]["SearchResults"];
         /** @description The fields of a `Note` that `fields` selects, and its `id`. */
-        HitNote: components["schemas"]["Note"] | components["schemas"]["NoteRef"];
+        HitNote: Partial<components["schemas"]["Note"]> & components["schemas"]["NoteRef"];
         NoteRef: {
             /** Format: uuid */
             id: string;

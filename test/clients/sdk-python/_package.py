@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 
 
+# The frameworks that sdk-python-all has alone.
+OTHERS = ("adk", "crewai", "litellm", "llamaindex", "pydantic_ai")
+
+
 def run(*arguments: str) -> None:
     """Runs a module of Python in sdk/python, and ends with its exit code if that is not 0."""
     package = Path(os.environ["SLIPBOX_TREE"]) / "sdk" / "python"

@@ -1,8 +1,8 @@
-"""The tests of the Python client: the cases of sdk/fixtures, the README, and calls of a real gateway.
+"""The tests of the Python client: the cases of sdk/fixtures, and calls of a real gateway.
 
-Those of frameworks whose install is large are run by sdk-python-adk and sdk-python-crewai.
+Those of the other frameworks are run by sdk-python-all.
 """
 
-from _package import run
+from _package import OTHERS, run
 
-run("pytest", "-p", "no:cacheprovider", "--ignore=tests/test_adk.py", "--ignore=tests/test_crewai.py")
+run("pytest", "-p", "no:cacheprovider", *(f"--ignore=tests/test_{name}.py" for name in OTHERS))

@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from _package import run
+from _package import OTHERS, run
 
 # The types of imported packages are kept beside the environment, which must hold nothing else.
-# sdk-python-adk and sdk-python-crewai check what imports their frameworks.
-run("mypy", "--cache-dir", str(Path(sys.prefix).parent.with_suffix(".mypy")), "--exclude", "(adk|crewai)\\.py$", ".")
+# sdk-python-all checks what imports the other frameworks.
+run("mypy", "--cache-dir", str(Path(sys.prefix).parent.with_suffix(".mypy")), "--exclude", rf"({'|'.join(OTHERS)})\.py$", ".")
 run("ruff", "check", "--no-cache", ".")
 run("ruff", "format", "--no-cache", "--check", ".")

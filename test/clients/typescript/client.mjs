@@ -1,13 +1,13 @@
 // The TypeScript client of this repository, built and tested as it is published, against the gateway.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const { SLIPBOX_URL: url, SLIPBOX_API_KEY: key, SLIPBOX_TREE: tree } = process.env
 const sources = join(tree, 'sdk/typescript')
-for (const name of ['package.json', 'src', 'test', 'tsconfig.json', 'tsconfig.build.json', 'README.md']) {
+for (const name of ['package.json', 'src', 'test', 'tsconfig.json', 'tsconfig.build.json']) {
   rmSync(name, { recursive: true, force: true }) // this folder's package.json is a link into the tree
   cpSync(join(sources, name), name, { recursive: true })
 }
@@ -25,7 +25,6 @@ await answersOfSixPages()
 await conflict()
 await streams()
 await memoryOfAModel()
-readme()
 
 /** Adds, finds, corrects, deletes and restores a note. */
 async function story() {
@@ -107,13 +106,6 @@ async function memoryOfAModel() {
   const said = []
   for await (const message of api.collection(collection).messages({ session: 'ai' })) said.push([message.role, message.content, message.recalled])
   assert.deepEqual(said, [['user', 'Where does Nora live?', undefined], ['assistant', 'Noted.', true]])
-}
-
-/** The first sample of the README runs as it is, but for the address. */
-function readme() {
-  const [, sample] = readFileSync('README.md', 'utf8').match(/```ts\n([^]*?)```/)
-  writeFileSync('readme.mjs', sample.replace('@slipbox/client', './dist/index.js').replace('http://127.0.0.1:8080', url))
-  assert.match(run('readme.mjs'), /Oslo/)
 }
 
 function run(...args) {

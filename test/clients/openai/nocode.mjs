@@ -1,0 +1,85 @@
+// The calls of programs without code, which docs/nocode.md is about, as their documentation and sources have them: Open WebUI,
+// LibreChat, n8n, Dify and AnythingLLM. Their calls of MCP are those of the official client, which ../mcp has.
+import assert from 'node:assert/strict'
+
+const { SLIPBOX_URL: url, SLIPBOX_API_KEY: key } = process.env
+const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+
+async function call(method, path, body, more = {}, status = 200) {
+  const answer = await fetch(url + path, { method, headers: { ...headers, ...more }, ...(body && { body: JSON.stringify(body) }) })
+  const text = await answer.text()
+  assert.equal(answer.status, status, `${method} ${path}: ${text}`)
+  return answer.headers.get('content-type').startsWith('application/json') ? JSON.parse(text) : text
+}
+const chat = (body, more) => call('POST', '/v1/chat/completions', body, more)
+const deltas = stream => stream.split('\n\n').filter(e => e.startsWith('data: {')).map(e => JSON.parse(e.slice(6)))
+const text = events => events.map(e => e.choices[0]?.delta.content ?? '').join('')
+
+/** Waits until a memory has so many messages: an exchange is stored after its answer is sent. */
+async function messages(query, count) {
+  for (let end = Date.now() + 120_000; ; await new Promise(resolve => setTimeout(resolve, 20))) {
+    const answer = await fetch(`${url}/v1/collections/by/messages?${query}`, { headers })
+    const said = answer.ok ? (await answer.json()).items.map(m => m.content) : []
+    if (said.length >= count) return said
+    assert.ok(Date.now() < end, `${said.length} messages`)
+  }
+}
+
+await call('POST', '/v1/collections', { name: 'home', policy: 'none' }, {}, 201)
+
+// All of them list the models when a connection is saved, and take ids from it.
+const { object, data } = await call('GET', '/v1/models')
+assert.equal(object, 'list')
+assert.ok(data.some(model => model.id === 'slipbox' && model.object === 'model'), JSON.stringify(data))
+
+// Open WebUI: a stream with its parameters, and what it asks for itself after an answer.
+const model = 'slipbox@home'
+const system = { role: 'system', content: 'Be brief.' }
+const webui = await chat({
+  model, stream: true, stream_options: { include_usage: true }, messages: [system, { role: 'user', content: 'I live in Lisbon now.' }],
+})
+assert.match(text(deltas(webui)), /^You said: I live in Lisbon now\./)
+assert.ok(webui.endsWith('data: [DONE]\n\n') && deltas(webui).at(-1).usage.total_tokens > 0)
+
+// Its task model, in a connection whose key may only read, remembers nothing.
+const reading = await call('POST', '/v1/auth/token', { scopes: ['notes:read'], ttl_seconds: 600 })
+const titles = await chat({
+  model, stream: false, max_completion_tokens: 1000,
+  messages: [{ role: 'user', content: '### Task:\nGenerate a concise, 3-5 word title with an emoji.\n### Chat History:\nUSER: I live in Lisbon now.' }],
+}, { authorization: `Bearer ${reading.access_token}` })
+assert.equal(titles.choices[0].message.role, 'assistant')
+
+// LibreChat: the memory of who is signed in, by headers of the endpoint, made on first use.
+const own = { 'slipbox-external': 'user=ida@example.com', 'slipbox-create': 'mem0' }
+const librechat = body => chat({ model: 'slipbox', stream: true, user: '66f0c1', ...body }, own)
+await librechat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'I live in Porto.' }] }] })
+await messages('user=ida%40example.com', 2)
+const asked = await librechat({ messages: [system, { role: 'user', content: 'Where do I live?' }] })
+assert.match(text(deltas(asked)).split('Memory:')[1], /Porto/)
+assert.doesNotMatch(text(deltas(asked)), /Lisbon/)
+
+// Dify: it saves a model after a first answer to "ping" with few tokens, then streams, and calls functions.
+const ping = await chat({ model: 'slipbox@user=dify', messages: [{ role: 'user', content: 'ping' }], max_tokens: 5, stream: false }, { 'slipbox-create': 'none' })
+assert.equal(ping.object, 'chat.completion')
+const weather = { type: 'function', function: { name: 'weather', description: 'In a city.', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }
+const question = { role: 'user', content: 'How is the weather in Lisbon?' }
+const round = await chat({ model, messages: [question], tools: [weather], tool_choice: 'auto', stream: false })
+const [made] = round.choices[0].message.tool_calls
+assert.deepEqual([round.choices[0].finish_reason, made.function.name, JSON.parse(made.function.arguments)], ['tool_calls', 'weather', { city: 'Lisbon' }])
+const told = await chat({ model, messages: [question, round.choices[0].message, { role: 'tool', tool_call_id: made.id, content: 'sunny' }], tools: [weather] })
+assert.equal(told.choices[0].message.content, 'The tool said: sunny')
+
+// n8n: its chat model reads one model, and its node of OpenAI asks for responses.
+assert.equal((await call('GET', `/v1/models/${encodeURIComponent('slipbox@home')}`)).id, 'slipbox@home')
+const answer = await call('POST', '/v1/responses', { model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'Where do I live?' }] }] })
+assert.equal(answer.status, 'completed')
+
+// AnythingLLM: a temperature, a stream, and embeddings of documents in batches.
+const anything = await chat({ model, stream: true, temperature: 0.7, max_tokens: 1024, messages: [system, { role: 'user', content: 'Where do I live?' }] })
+assert.match(text(deltas(anything)).split('Memory:')[1], /Lisbon/)
+const vectors = await call('POST', '/v1/embeddings', { model: 'slipbox', input: ['a ferry', 'a boat'] })
+assert.deepEqual(vectors.data.map(d => d.index), [0, 1])
+
+// Nothing of what a program asks for itself is remembered.
+const listed = await call('GET', '/v1/collections/home/messages')
+assert.ok(!listed.items.some(m => m.content.includes('### Task')), JSON.stringify(listed.items))
