@@ -26,20 +26,20 @@ type Table struct {
 
 // Operation is what a route needs of an operation.
 type Operation struct {
-	ID                string   `json:"id"`
-	Method            string   `json:"method"`
-	Path              string   `json:"path"`
-	Public            bool     `json:"public,omitempty"`   // no credential is required
-	Scope             string   `json:"scope,omitempty"`    // "": any credential
-	Platform          bool     `json:"platform,omitempty"` // platform keys are accepted besides tenants' keys
-	NoIdempotency     bool     `json:"no_idempotency,omitempty"`
-	Errors            string   `json:"errors,omitempty"` // the form of errors; "": problem documents
-	BodyTypes         []string `json:"body_types,omitempty"`
-	BodyMust          bool     `json:"body_must,omitempty"`
-	BodyLimit         int64    `json:"body_limit,omitempty"` // 0: the default
-	BodyStreams       bool     `json:"body_streams,omitempty"`
-	Streams           bool     `json:"streams,omitempty"`  // the body or the response does
-	HasJSONBody       bool     `json:"json_body,omitempty"` // which a schema describes
+	ID            string   `json:"id"`
+	Method        string   `json:"method"`
+	Path          string   `json:"path"`
+	Public        bool     `json:"public,omitempty"`   // no credential is required
+	Scope         string   `json:"scope,omitempty"`    // "": any credential
+	Platform      bool     `json:"platform,omitempty"` // platform keys are accepted besides tenants' keys
+	NoIdempotency bool     `json:"no_idempotency,omitempty"`
+	Errors        string   `json:"errors,omitempty"` // the form of errors; "": problem documents
+	BodyTypes     []string `json:"body_types,omitempty"`
+	BodyMust      bool     `json:"body_must,omitempty"`
+	BodyLimit     int64    `json:"body_limit,omitempty"` // 0: the default
+	BodyStreams   bool     `json:"body_streams,omitempty"`
+	Streams       bool     `json:"streams,omitempty"`   // the body or the response does
+	HasJSONBody   bool     `json:"json_body,omitempty"` // which a schema describes
 
 	// Source is the operation of the document with its parameters and its body alone.
 	Source json.RawMessage `json:"source"`
