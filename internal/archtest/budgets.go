@@ -11,6 +11,7 @@ func Budgets() map[string]int {
 		"internal/config":                           900,
 		"internal/api":                              11050,
 		"internal/api/mem0":                         2700,
+		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
 		"internal/mcp":                              2900,
 		"internal/oauth":                            1100,

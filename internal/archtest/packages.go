@@ -75,8 +75,9 @@ func Map() []Package {
 		{"internal/config", LayerConfig, "gathers the packages' settings",
 			[]string{edge, layer(LayerAdapter), core}, false},
 
-		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/mcp", "internal/oauth"}, false},
+		{"internal/api", LayerEdge, "HTTP: routes, middleware, errors", []string{core, "internal/api/mem0", "internal/api/table", "internal/mcp", "internal/oauth"}, false},
 		{"internal/api/mem0", LayerEdge, "mem0's routes", []string{core}, false},
+		{"internal/api/table", LayerEdge, "tables of contracts", []string{"api"}, false},
 		{"internal/api/docs", LayerTool, "writes the page at /docs", []string{"api", "internal/packed"}, false},
 		{"internal/mcp", LayerEdge, "MCP: tools over the HTTP API", []string{memory}, false},
 		{"internal/oauth", LayerEdge, "OAuth: consent, tokens", []string{memory, tenant, auth}, false},
@@ -159,7 +160,7 @@ func Map() []Package {
 
 		{eval, LayerTool, "measuring by the API", []string{"internal/clip", "internal/covered", "internal/search", "internal/text"}, false},
 		{arch, LayerTool, "this map, and what judges the tree by it", []string{"migrations"}, false},
-		{"tools", LayerTool, "development", []string{arch, "internal/said", "internal/encoder", eval, "internal/llm", memory, "internal/text"}, false},
+		{"tools", LayerTool, "development", []string{arch, "internal/api/table", "internal/said", "internal/encoder", eval, "internal/llm", memory, "internal/text"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},
 		{"deploy", LayerTool, "images, compositions, their checks", nil, false},
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},
