@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -145,7 +146,8 @@ const schemaRef = `"#/components/schemas/`
 // part reads a document of some paths, of the named schemas, and of those that they refer to.
 func (d *document) part(paths []byte, names ...string) (*openapi3.T, error) {
 	schemas := map[string]json.RawMessage{}
-	for rest := append(names, refsOf(paths)...); len(rest) > 0; {
+	rest := slices.Concat(names, refsOf(paths))
+	for len(rest) > 0 {
 		name := rest[len(rest)-1]
 		rest = rest[:len(rest)-1]
 		if _, ok := schemas[name]; !ok {

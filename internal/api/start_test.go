@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -155,7 +156,7 @@ func sameJSON(t *testing.T, at string, got, want any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(a) != string(b) {
+	if !bytes.Equal(a, b) {
 		t.Errorf("%s:\n%s\nnot\n%s", at, a, b)
 	}
 }

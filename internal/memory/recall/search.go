@@ -67,7 +67,7 @@ type scratch struct {
 	seen       map[int64]bool // digests
 }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
+var scratches sync.Pool
 
 // release leaves the scratch to another search: nothing of this one may be in it, or be used later.
 func (s scratch) release() {
@@ -101,7 +101,9 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	sr := &searchRun{
 		service: r, scope: s, view: v, q: q, words: words, mode: q.Mode, exchanges: rd.PieceChars > 0 && !q.Halves,
 	}
-	sr.scratch = *scratches.Get().(*scratch) //nolint:forcetypeassert // of our own pool
+	if s, ok := scratches.Get().(*scratch); ok {
+		sr.scratch = *s
+	}
 	defer func() { sr.scratch.release() }()
 	hits, err := sr.run(ctx)
 	if err != nil {
