@@ -122,7 +122,8 @@ func (a *attack) tools() (out []*operation) {
 // mcpCall is an operation that sends messages of one method.
 func mcpCall(method string, params map[string]*openapi3.Schema) *operation {
 	op := *mcpOperation
-	op.body = required(map[string]*openapi3.Schema{"jsonrpc": onlyValue("2.0"), "id": onlyValue("1"), "method": onlyValue(method), "params": required(params)})
+	body := required(map[string]*openapi3.Schema{"jsonrpc": onlyValue("2.0"), "id": onlyValue("1"), "method": onlyValue(method), "params": required(params)})
+	op.read = func() *checked { return &checked{body: body} }
 	return &op
 }
 
@@ -225,12 +226,12 @@ func (a *attack) target(op *operation) string {
 		return v
 	})
 	query := url.Values{}
-	for _, name := range slices.Sorted(maps.Keys(op.query)) {
-		if p := op.query[name]; p.Required || a.rand.IntN(8) == 0 {
+	for _, name := range slices.Sorted(maps.Keys(op.checks().query)) {
+		if p := op.checks().query[name]; p.Required || a.rand.IntN(8) == 0 {
 			query.Set(name, fmt.Sprint(a.fill(p.Schema.Value, 4)))
 		}
 	}
-	if _, ok := op.query["cursor"]; ok && a.rand.IntN(2) == 0 {
+	if _, ok := op.checks().query["cursor"]; ok && a.rand.IntN(2) == 0 {
 		query.Set("cursor", a.value())
 	}
 	return path + "?" + query.Encode()
@@ -241,7 +242,7 @@ func (a *attack) body(op *operation) (text, media string) {
 	if op.method == http.MethodGet || len(op.bodyTypes) == 0 {
 		return "", ""
 	}
-	raw, err := json.Marshal(a.fill(op.body, 0))
+	raw, err := json.Marshal(a.fill(op.checks().body, 0))
 	if err != nil {
 		a.t.Fatal(err)
 	}

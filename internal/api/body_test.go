@@ -28,7 +28,7 @@ func jsonOperations(t *testing.T) map[string]*operation {
 	}
 	out := map[string]*operation{}
 	for id, op := range doc.operations {
-		if op.body != nil {
+		if op.checks().body != nil {
 			out[id] = op
 		}
 	}
@@ -98,13 +98,13 @@ func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures a
 				t.Errorf("%s, %s of %d bytes: status %d, allocated %d MiB", id, what, len(body), status, allocated>>20)
 			}
 		}
-		free := op.body.AdditionalProperties.Has != nil && *op.body.AdditionalProperties.Has
+		free := op.checks().body.AdditionalProperties.Has != nil && *op.checks().body.AdditionalProperties.Has
 		for what, text := range mebibyte {
 			check(what+" as the body", text, !free || text[0] != '{')
 			check(what+" as an unknown field", `{"unknown":`+text+`}`, !free || what == "NUL")
 		}
 		for what, text := range part {
-			for name, prop := range op.body.Properties {
+			for name, prop := range op.checks().body.Properties {
 				long := what == "one text" && prop.Value.Type.Permits(openapi3.TypeString) && prop.Value.MaxLength == nil
 				refused := !isOpen(prop.Value) && !long && what != "escapes" || what == "NUL" || strings.Contains(what, "lists") || what == "numbers" || what == "nulls" || what == "objects"
 				check(what+" as "+name, fmt.Sprintf(`{%q:%s}`, name, text), refused)
@@ -155,7 +155,7 @@ func TestOrdinaryBodiesMayHaveTheirValues(t *testing.T) {
 		if what == "text" {
 			body = tc.head + strings.Repeat(tc.part, n) + tc.tail
 		}
-		if _, err := checkBody(t.Context(), ops[tc.id].body, []byte(body)); err != nil {
+		if _, err := checkBody(t.Context(), ops[tc.id].checks().body, []byte(body)); err != nil {
 			t.Errorf("%s in %d bytes: %v", what, len(body), err)
 		}
 	}
@@ -169,14 +169,14 @@ func TestPiecesAreValidatedAsAWhole(t *testing.T) {
 	accepted, refused := 0, 0
 	for id, op := range jsonOperations(t) {
 		for range 300 {
-			value := randomValue(rng, op.body, 0)
+			value := randomValue(rng, op.checks().body, 0)
 			text, err := json.MarshalIndent(value, "", [...]string{"", " "}[rng.IntN(2)])
 			if err != nil {
 				t.Fatal(err)
 			}
 			parsed, err := parseJSON(text)
 			if err == nil {
-				err = checkSchema(op.body, parsed, 0, "")
+				err = checkSchema(op.checks().body, parsed, 0, "")
 			}
 			if err == nil {
 				accepted++
@@ -184,7 +184,7 @@ func TestPiecesAreValidatedAsAWhole(t *testing.T) {
 				refused++
 			}
 			for _, size := range []int{0, 40} {
-				_, got := checkPieces(t.Context(), op.body, text, size)
+				_, got := checkPieces(t.Context(), op.checks().body, text, size)
 				if fault.CodeOf(got) != fault.CodeOf(err) {
 					t.Fatalf("%s: %s\nwhole: %v\nin pieces of %d: %v", id, text, err, size, got)
 				}
@@ -266,15 +266,15 @@ func TestLargeTextsAreRefusedAsSmallOnes(t *testing.T) {
 		`{"messages":[{}],"x\u0000":1}`, `{"messages":[{}],"x":["\u0000"]}`, `{"messages":[{"a":"\ud800"}]}`, "{\"messages\":[{\"a\":\"\xff\"}]}",
 		`{"messages":[{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}]}`, `{"messages":[{"a":01}]}`, `[]`, `"x"`, `null`, ``, `{`, `{"a":}`,
 	} {
-		_, small := checkBody(t.Context(), op.body, []byte(text))
-		_, large := checkPieces(t.Context(), op.body, []byte(text), 0)
-		_, padded := checkBody(t.Context(), op.body, []byte(text+strings.Repeat(" ", maxFullReport)))
+		_, small := checkBody(t.Context(), op.checks().body, []byte(text))
+		_, large := checkPieces(t.Context(), op.checks().body, []byte(text), 0)
+		_, padded := checkBody(t.Context(), op.checks().body, []byte(text+strings.Repeat(" ", maxFullReport)))
 		if small == nil || fault.CodeOf(small) != fault.CodeOf(large) || fault.CodeOf(small) != fault.CodeOf(padded) {
 			t.Errorf("%.80s: small %v, in pieces %v, padded %v", text, small, large, padded)
 		}
 	}
 	for _, text := range []string{`{"messages":[{"a":1,"b":{"a":1}}],"b":[{"a":1},{"a":2}]}`, " { \"messages\" : [ { } ] , \"a\":\"a\\\":\" }\n"} {
-		if _, err := checkPieces(t.Context(), op.body, []byte(text), 0); err != nil {
+		if _, err := checkPieces(t.Context(), op.checks().body, []byte(text), 0); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -286,11 +286,11 @@ func TestValidationEndsWithTheRequest(t *testing.T) {
 	op := jsonOperations(t)["createChatCompletion"]
 	body := `{"messages":[` + strings.Repeat(`{"role":"user"},`, 1500) + `{"role":"user"}]}`
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := checkBody(ctx, op.body, []byte(body)); err != nil {
+	if _, err := checkBody(ctx, op.checks().body, []byte(body)); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := checkBody(ctx, op.body, []byte(body)); !errors.Is(err, context.Canceled) {
+	if _, err := checkBody(ctx, op.checks().body, []byte(body)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -319,7 +319,7 @@ func TestWalkKnowsTheContractsKeywords(t *testing.T) {
 		}
 	}
 	for id, op := range jsonOperations(t) {
-		look(id, op.body)
+		look(id, op.checks().body)
 	}
 }
 
@@ -336,7 +336,7 @@ func BenchmarkBody(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := checkBody(b.Context(), doc.operations["createNote"].body, raw); err != nil {
+				if _, err := checkBody(b.Context(), doc.operations["createNote"].checks().body, raw); err != nil {
 					b.Fatal(err)
 				}
 			}

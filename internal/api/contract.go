@@ -1,10 +1,11 @@
 package api
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,11 +22,14 @@ const defaultBodyLimit = 1 << 20
 // maxBufferedBody is the largest body, in bytes, that the contract admits and that is read into memory.
 const maxBufferedBody = 32 << 20
 
-// document is the contract, with its operations by id.
+// document is the contract, with its operations by id. Schemas are read when they are asked for: a process needs few of them, and
+// all of them take a tenth of a second.
 type document struct {
-	raw        []byte
-	spec       *openapi3.T
+	table      *contract.Table
 	operations map[string]*operation
+
+	mu      sync.Mutex
+	schemas map[string]*openapi3.Schema // components that were read
 }
 
 // operation holds what the middleware needs from one operation of the contract.
@@ -39,15 +43,28 @@ type operation struct {
 	noIdempotency bool              // refuses Idempotency-Key
 	open          bool              // ignores parameters that it does not know
 	errors        string            // the form of errors; "": problem documents
-	query         map[string]*openapi3.Parameter
-	headers       []*openapi3.Parameter
-	body          *openapi3.Schema // of a JSON body; nil: none, or NDJSON
-	bodyTypes     []string         // accepted media types; empty: no body is read
+	bodyTypes     []string          // accepted media types; empty: no body is read
 	bodyMust      bool
 	bodyLimit     int64
 	stream        bool // the body or the response is a stream: no request deadline
 	bodyStreams   bool // the body is read while it arrives, not buffered
-	doc           *openapi3.Operation
+
+	read func() *checked // once
+}
+
+// checked is what the values of a request are checked against.
+type checked struct {
+	query   map[string]*openapi3.Parameter
+	headers []*openapi3.Parameter
+	body    *openapi3.Schema // of a JSON body; nil: none, or NDJSON
+}
+
+// checks returns what a request is checked against.
+func (o *operation) checks() *checked {
+	if o.read == nil {
+		return &checked{}
+	}
+	return o.read()
 }
 
 // route returns the path in gin's syntax.
@@ -59,113 +76,102 @@ func (o *operation) route() string {
 // process, and never changed.
 var sharedDocument = sync.OnceValues(loadDocument)
 
-// Prepare reads the embedded contract, which [New] waits for. A process that calls it at its start, on another processor, serves
-// sooner.
-func Prepare() { _, _ = sharedDocument() } // New returns the error
-
 // loadDocument reads the embedded contract.
-func loadDocument() (*document, error) { return newDocument(contract.OpenAPI(), "") }
+func loadDocument() (*document, error) { return newDocument(contract.OpenAPITable, "") }
 
-// newDocument reads a contract whose paths are below base. It is embedded, so a test validates it and a start need not.
-func newDocument(raw []byte, base string) (*document, error) {
-	loader := openapi3.NewLoader()
-	spec, err := loader.LoadFromData(raw)
+// newDocument returns a contract whose paths are below base. It is embedded, so a test validates it and a start need not.
+func newDocument(read func() (*contract.Table, error), base string) (*document, error) {
+	table, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("load the embedded contract: %w", err)
 	}
-	d := &document{raw: raw, spec: spec, operations: map[string]*operation{}}
-	for path, item := range spec.Paths.Map() {
-		for method, op := range item.Operations() {
-			o, err := newOperation(method, base+path, op)
-			if err != nil {
-				return nil, err
-			}
-			if d.operations[o.id] != nil {
-				return nil, fmt.Errorf("contract: operationId %q is used twice", o.id)
-			}
-			d.operations[o.id] = o
+	d := &document{table: table, operations: make(map[string]*operation, len(table.Operations)), schemas: map[string]*openapi3.Schema{}}
+	for i := range table.Operations {
+		row := &table.Operations[i]
+		d.operations[row.ID] = &operation{
+			id: row.ID, method: row.Method, path: base + row.Path, public: row.Public, scope: tenant.Permission(row.Scope), platform: row.Platform,
+			noIdempotency: row.NoIdempotency, errors: row.Errors, bodyTypes: row.BodyTypes, bodyMust: row.BodyMust,
+			bodyLimit: cmp.Or(row.BodyLimit, defaultBodyLimit), stream: row.Streams, bodyStreams: row.BodyStreams,
+			read: sync.OnceValue(func() *checked { return d.checksOf(row) }),
 		}
 	}
 	return d, nil
 }
 
-func newOperation(method, path string, op *openapi3.Operation) (*operation, error) {
-	if op.OperationID == "" {
-		return nil, fmt.Errorf("contract: %s %s has no operationId", method, path)
+// checksOf reads the parameters and the body of an operation.
+func (d *document) checksOf(row *contract.Operation) *checked {
+	spec, err := d.part(fmt.Appendf(nil, `{%q:{%q:%s}}`, row.Path, strings.ToLower(row.Method), row.Source))
+	if err != nil {
+		panic(fmt.Errorf("contract: %s: %w", row.ID, err)) // of a program that was built with a damaged file
 	}
-	o := &operation{
-		id: op.OperationID, method: method, path: path, doc: op,
-		public:    op.Security != nil && len(*op.Security) == 0,
-		query:     map[string]*openapi3.Parameter{},
-		bodyLimit: defaultBodyLimit,
-	}
-	o.scope = tenant.Permission(extString(op, "x-scope"))
-	o.platform, _ = op.Extensions["x-platform"].(bool)
-	o.noIdempotency = extString(op, "x-idempotency") == "refused"
-	o.errors = extString(op, "x-errors")
-	if v, ok := op.Extensions["x-body-limit"]; ok {
-		f, err := extNumber(v)
-		if err != nil {
-			return nil, fmt.Errorf("contract: %s: x-body-limit: %w", o.id, err)
-		}
-		o.bodyLimit = int64(f)
-	}
-	if v, ok := op.Extensions["x-body-stream"].(bool); ok {
-		o.stream, o.bodyStreams = v, v
-	}
-	if v, ok := op.Extensions["x-answer-stream"].(bool); ok {
-		o.stream = v
-	}
-	if ok := op.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content["text/event-stream"] != nil {
-		o.stream = true
-	}
+	op := spec.Paths.Value(row.Path).GetOperation(row.Method)
+	c := &checked{query: map[string]*openapi3.Parameter{}}
 	for _, p := range op.Parameters {
 		switch p.Value.In {
 		case openapi3.ParameterInQuery:
-			o.query[p.Value.Name] = p.Value
+			c.query[p.Value.Name] = p.Value
 		case openapi3.ParameterInHeader:
-			o.headers = append(o.headers, p.Value)
+			c.headers = append(c.headers, p.Value)
 		}
 	}
 	if op.RequestBody != nil {
-		o.bodyMust = op.RequestBody.Value.Required
-		for mt, content := range op.RequestBody.Value.Content {
-			o.bodyTypes = append(o.bodyTypes, mt)
-			if mt == mediaJSON {
-				o.body = content.Schema.Value
-			}
+		if content := op.RequestBody.Value.Content[mediaJSON]; content != nil {
+			c.body = content.Schema.Value
 		}
-		sort.Strings(o.bodyTypes)
 	}
-	return o, nil
+	return c
 }
 
 // schema returns a component schema.
 func (d *document) schema(name string) (*openapi3.Schema, error) {
-	ref := d.spec.Components.Schemas[name]
-	if ref == nil || ref.Value == nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.schemas[name]; s != nil {
+		return s, nil
+	}
+	if d.table.Schemas[name] == nil {
 		return nil, fmt.Errorf("contract: no schema %q", name)
 	}
-	return ref.Value, nil
-}
-
-func extString(op *openapi3.Operation, name string) string {
-	s, _ := op.Extensions[name].(string)
-	return s
-}
-
-func extNumber(v any) (float64, error) {
-	switch n := v.(type) {
-	case float64:
-		return n, nil
-	case int:
-		return float64(n), nil
-	case int64:
-		return float64(n), nil
-	case uint64:
-		return float64(n), nil
-	case json.Number:
-		return n.Float64()
+	spec, err := d.part([]byte(`{}`), name)
+	if err != nil {
+		return nil, fmt.Errorf("contract: schema %s: %w", name, err)
 	}
-	return 0, fmt.Errorf("%T is not a number", v)
+	d.schemas[name] = spec.Components.Schemas[name].Value
+	return d.schemas[name], nil
+}
+
+// schemaRef begins a reference to a component schema.
+const schemaRef = `"#/components/schemas/`
+
+// part reads a document of some paths, of the named schemas, and of those that they refer to.
+func (d *document) part(paths []byte, names ...string) (*openapi3.T, error) {
+	schemas := map[string]json.RawMessage{}
+	rest := slices.Concat(names, refsOf(paths))
+	for len(rest) > 0 {
+		name := rest[len(rest)-1]
+		rest = rest[:len(rest)-1]
+		if _, ok := schemas[name]; !ok {
+			schemas[name] = d.table.Schemas[name]
+			rest = append(rest, refsOf(schemas[name])...)
+		}
+	}
+	raw, err := json.Marshal(map[string]any{
+		"openapi": "3.1.0", "info": map[string]string{"title": "", "version": ""}, "paths": json.RawMessage(paths), "components": map[string]any{"schemas": schemas},
+	})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the caller names the part
+	}
+	return openapi3.NewLoader().LoadFromData(raw) //nolint:wrapcheck // as above
+}
+
+// refsOf returns the names of the component schemas that a text refers to.
+func refsOf(text []byte) (names []string) {
+	for {
+		_, rest, found := bytes.Cut(text, []byte(schemaRef))
+		if !found {
+			return names
+		}
+		end := bytes.IndexByte(rest, '"')
+		names, text = append(names, string(rest[:end])), rest[end:]
+	}
 }

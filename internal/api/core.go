@@ -277,7 +277,7 @@ func (s *Server) mountCore(deps Core) error {
 	}
 	for id, next := range handlers {
 		if op := s.doc.operations[id]; op != nil && strings.Contains(op.path, "{collection}") {
-			handlers[id] = h.findsExternal(op.creates(), next)
+			handlers[id] = h.findsExternal(op, next)
 		}
 	}
 	if err := s.mountAll(handlers); err != nil {

@@ -494,7 +494,7 @@ func (b *system) conforms(t *testing.T, method, path string, w *httptest.Respons
 	if op == nil {
 		return
 	}
-	documented := op.doc.Responses.Status(w.Code)
+	documented := op.written().Responses.Status(w.Code)
 	if documented == nil {
 		t.Errorf("%s answers %d, which is not documented: %s", op.id, w.Code, w.Body)
 		return

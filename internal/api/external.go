@@ -34,7 +34,7 @@ func (o *operation) takeExternal(c *gin.Context) error {
 	}
 	own := url.Values{}
 	for name, values := range query {
-		if o.query[name] != nil {
+		if o.checks().query[name] != nil {
 			own[name] = values
 			delete(query, name)
 		}
@@ -102,13 +102,13 @@ func changeURL(c *gin.Context, change func(*url.URL)) {
 }
 
 // findsExternal returns a handler that calls next with the id of the collection in the path, where the query has the
-// ids of an application. creates says that the operation may create it.
-func (h *core) findsExternal(creates bool, next handler) handler {
+// ids of an application. The operation may create it.
+func (h *core) findsExternal(op *operation, next handler) handler {
 	return func(c *gin.Context) error {
 		e, given := c.Get(keyExternal)
-		policy := ""
-		if creates {
-			policy = c.GetHeader(headerCreate)
+		policy := c.GetHeader(headerCreate)
+		if policy != "" && !op.creates() {
+			policy = ""
 		}
 		if policy != "" {
 			if err := tenant.Check(scope(c), tenant.CollectionsWrite); err != nil {
@@ -168,7 +168,7 @@ func (h *core) findCollection(c *gin.Context) error {
 	}
 	c.Params = append(c.Params, gin.Param{Key: "collection", Value: memory.ByExternal})
 	c.Set(keyExternal, e)
-	return h.findsExternal(false, h.getCollection)(c)
+	return h.findsExternal(&operation{}, h.getCollection)(c)
 }
 
 // forgetExternal deletes all collections with these ids, and answers what was in them.
@@ -225,7 +225,7 @@ func (h *core) removed(c *gin.Context, done []notes.Forgotten) bool {
 
 // creates reports whether the operation creates a collection that does not exist when a header says so.
 func (o *operation) creates() bool {
-	for _, p := range o.headers {
+	for _, p := range o.checks().headers {
 		if http.CanonicalHeaderKey(p.Name) == headerCreate {
 			return true
 		}

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // noteFields are the fields of a note that an answer shows; its id is always one of them.
@@ -48,6 +52,24 @@ func (f noteFields) idsOnly() bool { return len(f) == 1 }
 func (f noteFields) hasUse() bool {
 	return f.has(wire.NoteFieldLinks) || f.has(wire.NoteFieldUsage)
 }
+
+// briefNote is what the hits of a search show unless the caller chose fields, in the order of wire.Note.
+type briefNote struct {
+	Content    string     `json:"content"`
+	ID         uuid.UUID  `json:"id"`
+	OccurredAt *time.Time `json:"occurred_at,omitempty"`
+}
+
+// brief returns what is shown of a note where that is no more than a briefNote has: it is written without a detour over all fields.
+func (f noteFields) brief(n *memory.Note) (out *briefNote, ok bool) {
+	if !f[statementFields] || len(f) != defaultFields || n.Kind == memory.KindFact || n.Kind == memory.KindKnowledge {
+		return nil, false
+	}
+	return &briefNote{n.Content, n.ID, optionalTime(n.OccurredAt)}, true
+}
+
+// defaultFields is how many entries the fields have that hits show by default.
+const defaultFields = 4
 
 // render returns the fields of a note as a JSON object, in the order of wire.Note.
 func (f noteFields) render(n *wire.Note) (json.RawMessage, error) {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
@@ -36,24 +37,28 @@ var mcpOperation = &operation{
 }
 
 // mountMCP mounts the route of the Model Context Protocol.
-func (s *Server) mountMCP() error {
-	tools, err := mcp.New(mcp.Deps{Log: s.log, Version: s.build.Version, Operation: s.doc.forTools})
-	if err != nil {
-		return err //nolint:wrapcheck // it names its package
-	}
+func (s *Server) mountMCP() {
+	made := sync.OnceValues(func() (*mcp.Server, error) {
+		return mcp.New(mcp.Deps{Log: s.log, Version: s.build.Version, Operation: s.doc.forTools}) // reads much of the contract
+	})
 	for _, path := range []string{mcpOperation.path, mcpOperation.path + "/"} { // people write both
 		s.engine.POST(path, func(c *gin.Context) {
 			c.Set(keyResource, true)
 			err := s.checkOrigin(c.Request)
 			if err == nil {
-				err = s.serve(c, mcpOperation, func(c *gin.Context) error { return s.serveMCP(c, tools) })
+				err = s.serve(c, mcpOperation, func(c *gin.Context) error {
+					tools, err := made()
+					if err != nil {
+						return err //nolint:wrapcheck // it names its package
+					}
+					return s.serveMCP(c, tools)
+				})
 			}
 			if err != nil {
 				s.fail(c, err)
 			}
 		})
 	}
-	return nil
 }
 
 // checkOrigin refuses a request of a web page of another origin, unless the operator allows it.
@@ -170,8 +175,8 @@ func (d *document) forTools(id string) (mcp.Operation, error) {
 		return mcp.Operation{}, fmt.Errorf("contract: no operation %q", id)
 	}
 	out := mcp.Operation{Method: o.method, Path: o.path, Scope: string(o.scope), Body: map[string]json.RawMessage{}, Query: map[string]json.RawMessage{}}
-	if o.body != nil {
-		for name, field := range o.body.Properties {
+	if body := o.checks().body; body != nil {
+		for name, field := range body.Properties {
 			schema, err := plainSchema(field, maxSchemaDepth)
 			if err != nil {
 				return out, fmt.Errorf("contract: %s: %s: %w", id, name, err)
@@ -181,7 +186,7 @@ func (d *document) forTools(id string) (mcp.Operation, error) {
 			}
 		}
 	}
-	for name, p := range o.query {
+	for name, p := range o.checks().query {
 		schema, err := plainSchema(p.Schema, maxSchemaDepth)
 		if err != nil {
 			return out, fmt.Errorf("contract: %s: %s: %w", id, name, err)

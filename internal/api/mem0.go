@@ -20,7 +20,7 @@ const errorsMem0 = "mem0"
 
 // mem0Document returns the contract of the routes for mem0's clients.
 var mem0Document = sync.OnceValues(func() (*document, error) {
-	d, err := newDocument(contract.Mem0(), mem0Base)
+	d, err := newDocument(contract.Mem0Table, mem0Base)
 	if err != nil {
 		return nil, fmt.Errorf("mem0.yaml: %w", err)
 	}

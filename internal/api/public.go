@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	contract "github.com/slipboxhq/slipbox/api"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/outage"
 )
@@ -117,7 +118,7 @@ func (s *Server) getMetrics(c *gin.Context) error {
 
 func (s *Server) getOpenAPI(c *gin.Context) error {
 	c.Header("Cache-Control", "public, max-age=300")
-	c.Data(http.StatusOK, "application/yaml; charset=utf-8", s.doc.raw)
+	c.Data(http.StatusOK, "application/yaml; charset=utf-8", contract.OpenAPI())
 	return nil
 }
 

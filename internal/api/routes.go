@@ -12,7 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	contract "github.com/slipboxhq/slipbox/api"
 	"github.com/slipboxhq/slipbox/internal/api/route"
+	"github.com/slipboxhq/slipbox/internal/api/table"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -24,7 +26,7 @@ func (h *core) mountSets() error {
 		doc := h.doc
 		if set.Contract != nil {
 			var err error
-			if doc, err = newDocument(set.Contract, ""); err != nil {
+			if doc, err = newDocument(func() (*contract.Table, error) { return table.Of(set.Contract) }, ""); err != nil {
 				return fmt.Errorf("api: the contract of further routes: %w", err)
 			}
 		}
@@ -43,7 +45,7 @@ func (h *core) mountSet(doc *document, handlers map[string]route.Handler) error 
 		}
 		serve := h.serveRoute(op, next)
 		if strings.Contains(op.path, "{collection}") {
-			serve = h.findsExternal(op.creates(), serve)
+			serve = h.findsExternal(op, serve)
 		}
 		if err := h.mountOperation(doc, id, serve); err != nil {
 			return err

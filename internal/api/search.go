@@ -381,11 +381,15 @@ func wireHit(hit *recall.Hit, q *recall.Query, fields noteFields) (wire.Hit, err
 		return w, nil
 	}
 
-	raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
-	if err != nil {
-		return w, err
+	if brief, ok := fields.brief(&hit.Note.Note); ok {
+		w.Note = brief
+	} else {
+		raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
+		if err != nil {
+			return w, err
+		}
+		w.Note = raw
 	}
-	w.Note = raw
 	for i := range hit.Exchange {
 		one, err := fields.render(new(wireNoteView(&hit.Exchange[i], q.Embedding)))
 		if err != nil {

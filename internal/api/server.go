@@ -236,9 +236,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		if err := s.mountCore(*deps.Core); err != nil {
 			return nil, err
 		}
-		if err := s.mountMCP(); err != nil {
-			return nil, err
-		}
+		s.mountMCP()
 	}
 	if deps.OAuth != nil {
 		s.mountOAuth()

@@ -187,7 +187,7 @@ func (s *site) held(t *testing.T, r *http.Request, w *httptest.ResponseRecorder)
 	if op == nil {
 		return
 	}
-	response := op.doc.Responses.Status(w.Code)
+	response := op.written().Responses.Status(w.Code)
 	if response == nil {
 		t.Errorf("%s %s answers %d, which the contract does not name: %s", r.Method, r.URL, w.Code, w.Body)
 		return

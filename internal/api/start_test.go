@@ -1,30 +1,184 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	contract "github.com/slipboxhq/slipbox/api"
 )
 
-// The embedded contracts are valid. A start takes that for granted.
+// wholeContract returns the documents of the contract, as they are written, by the base of their paths.
+var wholeContract = sync.OnceValues(func() (map[string]*openapi3.T, error) {
+	out := map[string]*openapi3.T{}
+	for base, raw := range map[string][]byte{"": contract.OpenAPI(), mem0Base: contract.Mem0()} {
+		spec, err := openapi3.NewLoader().LoadFromData(raw)
+		if err != nil {
+			return nil, err
+		}
+		out[base] = spec
+	}
+	return out, nil
+})
+
+// written returns an operation as it is written; nil if there is none.
+func (o *operation) written() *openapi3.Operation {
+	return writtenOperations()[o.id]
+}
+
+var writtenOperations = sync.OnceValue(func() map[string]*openapi3.Operation {
+	specs, err := wholeContract()
+	if err != nil {
+		panic(err)
+	}
+	out := map[string]*openapi3.Operation{}
+	for _, spec := range specs {
+		for _, item := range spec.Paths.Map() {
+			for _, op := range item.Operations() {
+				out[op.OperationID] = op
+			}
+		}
+	}
+	return out
+})
+
+// The contracts are valid. A start takes that for granted.
 func TestContractIsValid(t *testing.T) {
 	t.Parallel()
-	for name, raw := range map[string][]byte{"openapi.yaml": contract.OpenAPI(), "mem0.yaml": contract.Mem0()} {
-		d, err := newDocument(raw, "")
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if err := d.spec.Validate(t.Context()); err != nil {
-			t.Error(name, err)
+	specs, err := wholeContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for base, spec := range specs {
+		if err := spec.Validate(t.Context()); err != nil {
+			t.Error(base, err)
 		}
 	}
 }
 
-// BenchmarkContract is what a start does with the contract before the first request.
-func BenchmarkContract(b *testing.B) {
-	for b.Loop() {
-		if _, err := newDocument(contract.OpenAPI(), ""); err != nil {
-			b.Fatal(err)
+// What requests are checked against is what is written, though it is read from tables, and in parts.
+func TestContractInParts(t *testing.T) {
+	t.Parallel()
+	specs, err := wholeContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for base, read := range map[string]func() (*contract.Table, error){"": contract.OpenAPITable, mem0Base: contract.Mem0Table} {
+		d, err := newDocument(read, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for _, item := range specs[base].Paths.Map() {
+			for _, op := range item.Operations() {
+				seen++
+				o := d.operations[op.OperationID]
+				if o == nil {
+					t.Errorf("%s is in no table: run make generate", op.OperationID)
+					continue
+				}
+				c := o.checks()
+				for _, p := range op.Parameters {
+					of := c.query[p.Value.Name]
+					if i := slices.IndexFunc(c.headers, func(h *openapi3.Parameter) bool { return h.Name == p.Value.Name }); i >= 0 {
+						of = c.headers[i]
+					}
+					if p.Value.In != openapi3.ParameterInPath {
+						sameJSON(t, o.id+" "+p.Value.Name, of, p.Value)
+					}
+				}
+				if op.RequestBody != nil && op.RequestBody.Value.Content[mediaJSON] != nil {
+					sameSchema(t, o.id, c.body, op.RequestBody.Value.Content[mediaJSON].Schema.Value, 0)
+				} else if c.body != nil {
+					t.Errorf("%s has no body", o.id)
+				}
+			}
+		}
+		if len(d.operations) != seen {
+			t.Errorf("%d operations in the table, %d written", len(d.operations), seen)
+		}
+		for name, ref := range specs[base].Components.Schemas {
+			got, err := d.schema(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameSchema(t, name, got, ref.Value, 0)
 		}
 	}
+}
+
+// sameSchema compares schemas with those that they refer to.
+func sameSchema(t *testing.T, at string, got, want *openapi3.Schema, depth int) {
+	t.Helper()
+	if (got == nil) != (want == nil) {
+		t.Errorf("%s: %v, not %v", at, got, want)
+		return
+	}
+	if got == nil || depth > 8 {
+		return
+	}
+	sameJSON(t, at, got, want)
+	parts := func(s *openapi3.Schema) map[string]*openapi3.SchemaRef {
+		out := maps.Clone(map[string]*openapi3.SchemaRef(s.Properties))
+		if out == nil {
+			out = map[string]*openapi3.SchemaRef{}
+		}
+		out["[items]"], out["[not]"], out["[additional]"] = s.Items, s.Not, s.AdditionalProperties.Schema
+		for name, list := range map[string]openapi3.SchemaRefs{"allOf": s.AllOf, "anyOf": s.AnyOf, "oneOf": s.OneOf} {
+			for i, ref := range list {
+				out["["+name+" "+string(rune('0'+i))+"]"] = ref
+			}
+		}
+		return out
+	}
+	theirs := parts(want)
+	for name, ref := range parts(got) {
+		if other := theirs[name]; ref != nil && other != nil {
+			sameSchema(t, at+"."+name, ref.Value, other.Value, depth+1)
+		} else if ref != other {
+			t.Errorf("%s.%s: %v, not %v", at, name, ref, other)
+		}
+	}
+}
+
+func sameJSON(t *testing.T, at string, got, want any) {
+	t.Helper()
+	a, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) {
+		t.Errorf("%s:\n%s\nnot\n%s", at, a, b)
+	}
+}
+
+// BenchmarkContract is what a start does with the contract before the first request, and an add with its part.
+func BenchmarkContract(b *testing.B) {
+	b.Run("start", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := loadDocument(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("add", func(b *testing.B) {
+		for b.Loop() {
+			d, err := loadDocument()
+			if err != nil {
+				b.Fatal(err)
+			}
+			if d.operations["createNote"].checks().body == nil {
+				b.Fatal("no body")
+			}
+		}
+	})
 }

@@ -156,6 +156,7 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 		return query, nil
 	}
 	var bad []fault.Field
+	checks := o.checks()
 	for name, values := range query {
 		if len(bad) > maxProblemFields {
 			break // no more are shown, and each is compared with all valid names
@@ -163,18 +164,18 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 		if err := checkText(name, append([]string{name}, values...)...); err != nil {
 			return nil, err
 		}
-		p := o.query[name]
+		p := checks.query[name]
 		switch {
 		case p == nil && o.open:
 		case p == nil:
-			bad = append(bad, fault.Field{Field: name, Reason: unknownName("parameter", name, slices.Collect(maps.Keys(o.query)))})
+			bad = append(bad, fault.Field{Field: name, Reason: unknownName("parameter", name, slices.Collect(maps.Keys(checks.query)))})
 		case len(values) > 1:
 			bad = append(bad, fault.Field{Field: name, Reason: "is repeated"})
 		default:
 			bad = append(bad, checkParameter(p, values[0])...)
 		}
 	}
-	for name, p := range o.query {
+	for name, p := range checks.query {
 		if p.Required && !query.Has(name) {
 			bad = append(bad, fault.Field{Field: name, Reason: "is required"})
 		}
@@ -185,7 +186,7 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 			Fields: []fault.Field{{Field: "Idempotency-Key", Reason: "refused by this operation"}},
 		}
 	}
-	for _, p := range o.headers {
+	for _, p := range checks.headers {
 		values := r.Header.Values(p.Name)
 		if len(values) == 0 {
 			continue
@@ -267,7 +268,8 @@ func (o *operation) readBody(c *gin.Context, body *share) error {
 		return err
 	}
 	c.Set(keyBody, raw)
-	if o.body == nil {
+	schema := o.checks().body
+	if schema == nil {
 		return nil
 	}
 	if len(raw) == 0 {
@@ -276,7 +278,7 @@ func (o *operation) readBody(c *gin.Context, body *share) error {
 		}
 		return nil
 	}
-	_, err = checkBody(r.Context(), o.body, raw)
+	_, err = checkBody(r.Context(), schema, raw)
 	return err
 }
 

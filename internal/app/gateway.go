@@ -115,7 +115,6 @@ func Serve(ctx context.Context, cfg Settings, log *slog.Logger, stdout io.Writer
 	if demo && cfg.Servers() {
 		return fault.New(fault.Conflict, "--demo is for the embedded store; unset DATABASE_URL to try it")
 	}
-	go api.Prepare() // while the store and the encoder are opened
 	g, err := NewGateway(ctx, cfg, log)
 	if err != nil {
 		return err

@@ -250,11 +250,8 @@ func (r *e5File) read(name string, packed bool, n int) []float32 {
 	} else {
 		floats(out[:0], b)
 	}
-	for _, v := range out {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			r.failf("matrix %q holds %v", name, v)
-			break
-		}
+	if i := slices.IndexFunc(out, isNotFinite); i >= 0 {
+		r.failf("matrix %q holds %v", name, out[i])
 	}
 	return out
 }

@@ -58,11 +58,13 @@ const (
 )
 
 func roundGeneric(x []float32, q []int16) (step float32) {
-	var top, square float32
+	var square float32
+	var most uint32 // the bits of a magnitude are ordered as it is
 	for _, v := range x {
-		top = max(top, v, -v)
+		most = max(most, math.Float32bits(v)&^(1<<31))
 		square += float32(v * v) // not fused with the sum: the same on all processors
 	}
+	top := math.Float32frombits(most)
 	step = max(top/largestInt, float32(math.Sqrt(float64(square)))/reach, leastStep)
 	inverse := 1 / step
 	for i, v := range x {

@@ -293,14 +293,16 @@ func (r *tensors) readTensor(name string, shape ...int) []float32 {
 		return out[:n]
 	}
 	out = floats(out, r.buffer)
-	for _, v := range out {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			r.err = fmt.Errorf("%w: tensor %q holds %v", ErrDamaged, name, v)
-			break
-		}
+	if i := slices.IndexFunc(out, isNotFinite); i >= 0 {
+		r.err = fmt.Errorf("%w: tensor %q holds %v", ErrDamaged, name, out[i])
 	}
 	return out
 }
+
+// isNotFinite reports whether a number is infinite or none: all bits of its exponent are set.
+func isNotFinite(v float32) bool { return math.Float32bits(v)&infinity == infinity }
+
+const infinity = 0x7f800000
 
 // table implements source.
 func (r *tensors) table(name string, rows int) []float32 { return r.readTensor(name, rows, Dim) }
@@ -336,8 +338,10 @@ func pack(dst, rows []float32, k, stride int) []float32 {
 
 // floats appends the little-endian float32 of b.
 func floats(dst []float32, b []byte) []float32 {
-	for ; len(b) >= 4; b = b[4:] {
-		dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	at, n := len(dst), len(b)/4
+	dst = slices.Grow(dst, n)[:at+n]
+	for i := range dst[at:] {
+		dst[at+i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
 	return dst
 }

@@ -47,10 +47,13 @@ type Signals struct {
 // weight that they have for passages. The length of a window is relative to five average notes,
 // the most that a window has, that of a session to the mean session. The result does not depend on how
 // the notes are spread over layers, to the bit.
-func (q *Query) Signals(sel *Selection, depth int) []Signals {
+func (q *Query) Signals(sel *Selection, depth int) []Signals { return q.AppendSignals(nil, sel, depth) }
+
+// AppendSignals is [Query.Signals] that appends to an empty list.
+func (q *Query) AppendSignals(out []Signals, sel *Selection, depth int) []Signals {
 	v := q.view
 	if v.notes == 0 || depth <= 0 {
-		return nil
+		return out
 	}
 	defer runtime.KeepAlive(q) // vectors and postings may be a part of a snapshot, which the query keeps
 	c := v.sessionChain()
@@ -81,7 +84,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 		x, y := &v.entry(a).note, &v.entry(b).note
 		return bytes.Compare(x[:], y[:])
 	})
-	out := make([]Signals, len(rows))
+	out = slices.Grow(out, len(rows))[:len(rows)]
 	for n, g := range rows {
 		out[n] = q.signals(w, c, g)
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -112,6 +113,37 @@ func (v *vector) encode(codes []byte) float32 {
 		codes[i] = byte(int8(math.RoundToEven(float64(fromHalf(h)) * scale))) //nolint:gosec // int8 as a byte
 	}
 	return float32(v.inverse / scale)
+}
+
+// Probe compares one vector with those that the stores keep, by the kernel that ranks them in an index. It is not for concurrent use.
+type Probe struct {
+	dimensions    int
+	halves, other []uint16
+	length        float64
+}
+
+// NewProbe returns a probe of a rounded vector.
+func NewProbe(v []float32) (*Probe, error) {
+	packed, err := pack(v)
+	if err != nil {
+		return nil, err
+	}
+	return &Probe{len(v), packed.halves, make([]uint16, len(packed.halves)), math.Sqrt(float64(halfDot(packed.halves, packed.halves)))}, nil
+}
+
+// Cosine returns the cosine with a vector of binary16 numbers, little endian. ok is false for a vector of zeros, or of another length.
+func (p *Probe) Cosine(stored []byte) (cosine float64, ok bool) {
+	if len(stored) != 2*p.dimensions {
+		return 0, false
+	}
+	for i := range p.dimensions {
+		p.other[i] = binary.LittleEndian.Uint16(stored[2*i:])
+	}
+	square := float64(halfDot(p.other, p.other))
+	if square == 0 {
+		return 0, false
+	}
+	return min(max(float64(halfDot(p.halves, p.other))/(p.length*math.Sqrt(square)), -1), 1), true
 }
 
 // queryVector is a query's vector: as it is, and as codes of up to 16 bits, because precision costs

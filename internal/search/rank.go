@@ -186,7 +186,7 @@ type ranking struct {
 // order ranks the candidates that the mode can find, the n best of them in their order.
 func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 	found := candidates
-	if r.Weighs(Recency) || slices.ContainsFunc(candidates, func(c Candidate) bool { return !r.isCandidate(&c, o.Mode) }) {
+	if r.Weighs(Recency) || !r.areCandidates(candidates, o.Mode) {
 		found = make([]Candidate, 0, len(candidates))
 		for i := range candidates {
 			if r.isCandidate(&candidates[i], o.Mode) {
@@ -271,6 +271,15 @@ func (r *Ranker) isCandidate(c *Candidate, mode Mode) bool {
 		}
 	}
 	return c.Dense || c.Values[Lexical] > 0
+}
+
+func (r *Ranker) areCandidates(all []Candidate, mode Mode) bool {
+	for i := range all { // each is too large to be copied
+		if !r.isCandidate(&all[i], mode) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *Ranker) recency(c *Candidate, o Options) float64 {

@@ -176,11 +176,7 @@ func HalfOf(b []byte) []float32 {
 	if len(b) == 0 {
 		return nil
 	}
-	return AppendHalfOf(make([]float32, 0, len(b)/2), b)
-}
-
-// AppendHalfOf appends what HalfOf returns.
-func AppendHalfOf(v []float32, b []byte) []float32 {
+	v := make([]float32, 0, len(b)/2)
 	for ; len(b) >= 2; b = b[2:] {
 		v = append(v, halfToFloat(binary.LittleEndian.Uint16(b)))
 	}
@@ -209,4 +205,13 @@ func QueryVector(c *memory.Collection, v []float32) ([]float32, error) {
 		return nil, fault.InvalidField("vector", "has %d dimensions, the collection's embedder %q has %d", len(v), c.Embedder, c.Dim)
 	}
 	return index.Round(v)
+}
+
+// QueryProbe returns what compares the query vector of a search with stored ones, after the checks of QueryVector.
+func QueryProbe(c *memory.Collection, v []float32) (*index.Probe, error) {
+	rounded, err := QueryVector(c, v)
+	if err != nil {
+		return nil, err
+	}
+	return index.NewProbe(rounded)
 }

@@ -170,6 +170,9 @@ func pageOf(list []memory.Note, q *memory.NoteQuery) []memory.Note {
 			from = i
 		}
 	}
+	if q.Filter == nil && q.Limit > 0 {
+		out = make([]memory.Note, 0, min(q.Limit, max(to-from, 0)))
+	}
 	for i := range to - from {
 		n := &list[from+i]
 		if q.Newest {

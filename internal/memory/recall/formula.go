@@ -25,7 +25,7 @@ const formulaPool = MaxK
 // the candidates only. Notes with equal scores are in the order of their cosines, then the newest first.
 func (sr *searchRun) byFormula(ctx context.Context, ranker *search.Ranker, o search.Options) ([]search.Hit, error) {
 	o.K = max(o.K, formulaPool)
-	sr.signals = sr.candidates(sr.selection(), ranker, o).signals
+	sr.signals = sr.candidates(sr.selection(), ranker, o, &sr.scratch).signals
 	f := &formulaRun{searchRun: sr, formula: sr.q.Formula, terms: distinctTerms(sr.words)}
 	if err := f.read(ctx); err != nil {
 		return nil, err

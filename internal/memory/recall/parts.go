@@ -60,7 +60,7 @@ func (sr *searchRun) searchParts(ctx context.Context, ranker *search.Ranker, o s
 func (sr *searchRun) mergeFound(all *foundNotes) {
 	slices.SortStableFunc(all.signals, func(a, b index.Signals) int { return bytes.Compare(a.Note[:], b.Note[:]) })
 	all.signals = slices.CompactFunc(all.signals, func(a, b index.Signals) bool { return a.Note == b.Note })
-	all.signals = distinct(all.signals, digestOf)
+	all.signals = distinct(all.signals, digestOf, &scratch{})
 	slices.SortStableFunc(all.candidates, func(a, b search.Candidate) int { return bytes.Compare(a.Note[:], b.Note[:]) })
 	all.candidates = slices.CompactFunc(all.candidates, func(a, b search.Candidate) bool { return a.Note == b.Note })
 	if sr.mode != Vector {
@@ -89,7 +89,7 @@ func (sr *searchRun) searchPart(ctx context.Context, p *memory.Part, ranker *sea
 			return sr.q.matches(r) && filter.Match(kinds, r) && filter.Match(p.Filter, r)
 		}))
 	}
-	return bestOf(sr.candidates(selected, ranker, o), p.Floor, p.K, ranker, o), nil
+	return bestOf(sr.candidates(selected, ranker, o, &scratch{}), p.Floor, p.K, ranker, o), nil
 }
 
 // searchStage returns the notes that are linked from the best ones of a stage. The query's own filter selects among
@@ -100,7 +100,7 @@ func (sr *searchRun) searchStage(ctx context.Context, st *memory.PartStage, rank
 		wanted = filter.And{wanted, st.Filter}
 	}
 	selected := sr.service.counted(sr.index.Select(wanted))
-	found := bestOf(sr.candidates(selected, ranker, o), st.Floor, st.K, ranker, o)
+	found := bestOf(sr.candidates(selected, ranker, o, &scratch{}), st.Floor, st.K, ranker, o)
 	if len(found.candidates) == 0 {
 		return nil, nil
 	}

@@ -196,7 +196,7 @@ func (sr *searchRun) find(ctx context.Context, ranker *search.Ranker, o search.O
 	if len(sr.q.parts) > 0 {
 		return sr.searchParts(ctx, ranker, o)
 	}
-	found := sr.candidates(sr.selection(), ranker, o)
+	found := sr.candidates(sr.selection(), ranker, o, &sr.scratch)
 	sr.signals = found.signals
 	return found.candidates, nil
 }
@@ -208,22 +208,23 @@ type foundNotes struct {
 }
 
 // candidates returns the notes that the signals find, with their measures. Only the best of them are
-// measured by late interaction, the most expensive signal.
-func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker, o search.Options) foundNotes {
+// measured by late interaction, the most expensive signal. They are in the scratch.
+func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker, o search.Options, s *scratch) foundNotes {
 	depth := search.Depth(o.K)
 	if sr.usedProfile == search.Mem0 {
 		depth = search.Mem0Depth(o.K)
 	}
 	if sr.mode == Vector {
-		hits := distinct(sr.indexQuery.Vector(selected, depth), func(h *index.Hit) int64 { return h.Digest })
+		hits := distinct(sr.indexQuery.Vector(selected, depth), func(h *index.Hit) int64 { return h.Digest }, s)
 		out := make([]search.Candidate, len(hits))
 		for i, h := range hits {
 			out[i] = search.Candidate{Note: h.Note, Values: search.Values{search.Vector: h.Score}, Dense: true, ByVector: true}
 		}
 		return foundNotes{candidates: out}
 	}
-	found := distinct(sr.indexQuery.Signals(selected, depth), digestOf)
-	out := sr.toCandidates(found)
+	found := distinct(sr.indexQuery.AppendSignals(s.signals[:0], selected, depth), digestOf, s)
+	out := sr.toCandidates(s.candidates[:0], found)
+	s.signals, s.candidates = found, out
 	markNearest(out, depth)
 	if len(sr.queryTokens) == 0 || sr.mode == Lexical || !usesLate(ranker) {
 		return foundNotes{out, found}
@@ -242,16 +243,25 @@ func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker
 
 // distinct returns a list without the items that have the digest of one before them: of notes that say the same,
 // one is a hit. It changes the list.
-func distinct[T any](list []T, digest func(*T) int64) []T {
-	seen := make(map[int64]bool, len(list))
-	return slices.DeleteFunc(list, func(item T) bool {
-		d := digest(&item)
-		if d == 0 || !seen[d] {
-			seen[d] = true
-			return false
+func distinct[T any](list []T, digest func(*T) int64, s *scratch) []T {
+	if s.seen == nil {
+		s.seen = make(map[int64]bool, len(list))
+	}
+	clear(s.seen)
+	kept := 0
+	for i := range list { // each is too large to be copied
+		d := digest(&list[i])
+		if d != 0 && s.seen[d] {
+			continue
 		}
-		return true
-	})
+		s.seen[d] = true
+		if kept != i {
+			list[kept] = list[i]
+		}
+		kept++
+	}
+	clear(list[kept:])
+	return list[:kept]
 }
 
 func digestOf(s *index.Signals) int64 { return s.Digest }
@@ -288,9 +298,9 @@ func indexOfNote(found []index.Signals, note search.ID) (int, bool) {
 	return slices.BinarySearchFunc(found, note, func(s index.Signals, note search.ID) int { return bytes.Compare(s.Note[:], note[:]) })
 }
 
-// toCandidates returns signals of the index as candidates, in the same order.
-func (sr *searchRun) toCandidates(found []index.Signals) []search.Candidate {
-	out := make([]search.Candidate, len(found))
+// toCandidates appends signals of the index as candidates, in the same order.
+func (sr *searchRun) toCandidates(out []search.Candidate, found []index.Signals) []search.Candidate {
+	out = slices.Grow(out, len(found))[:len(found)]
 	for i := range found {
 		s := &found[i]
 		out[i] = search.Candidate{
@@ -341,8 +351,8 @@ func (sr *searchRun) linkedCandidates(linked []search.Linked) []search.Candidate
 		same, ok := known[s.Digest]
 		return !sr.q.matches(s.Record) || ok && s.Digest != 0 && same != s.Note
 	})
-	found = distinct(found, digestOf)
-	out := sr.toCandidates(found)
+	found = distinct(found, digestOf, &scratch{})
+	out := sr.toCandidates(nil, found)
 	for i, l := range sr.late(found) {
 		setLate(&out[i], l)
 	}

@@ -56,6 +56,25 @@ type searchRun struct {
 	answerable *float64
 	reranked   bool   // by an endpoint, whose order stays
 	degraded   string // see Result
+
+	scratch scratch // what signals and candidates are in
+}
+
+// scratch is what a search computes in. The next search uses it again.
+type scratch struct {
+	signals    []index.Signals
+	candidates []search.Candidate
+	seen       map[int64]bool // digests
+}
+
+var scratches sync.Pool
+
+// release leaves the scratch to another search: nothing of this one may be in it, or be used later.
+func (s scratch) release() {
+	clear(s.signals[:cap(s.signals)])
+	clear(s.candidates[:cap(s.candidates)])
+	clear(s.seen)
+	scratches.Put(&s)
 }
 
 // Search answers one query over a view; a batch calls it once per query. If the embedder fails,
@@ -82,6 +101,10 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	sr := &searchRun{
 		service: r, scope: s, view: v, q: q, words: words, mode: q.Mode, exchanges: rd.PieceChars > 0 && !q.Halves,
 	}
+	if s, ok := scratches.Get().(*scratch); ok {
+		sr.scratch = *s
+	}
+	defer func() { sr.scratch.release() }()
 	hits, err := sr.run(ctx)
 	if err != nil {
 		return Result{}, err

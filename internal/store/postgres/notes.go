@@ -149,10 +149,11 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 	from := r.from(&p)
 	branches := make([]string, len(layers))
 	for i, l := range layers {
-		branches[i] = "SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND n.kind = $2 AND n.key = $3 AND n.key <> '' AND " + p.live("n", l) +
-			" AND NOT n.deleted" + p.hiddenNotes(layers[:i])
+		// The newest version comes first: the others are not read.
+		branches[i] = "(SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND n.kind = $2 AND n.key = $3 AND n.key <> '' AND " + p.live("n", l) +
+			" AND NOT n.deleted" + p.hiddenNotes(layers[:i]) + " ORDER BY n.from_rev DESC LIMIT 1)"
 	}
-	err = q.each(ctx, strings.Join(branches, " UNION ALL ")+" LIMIT 1", p.args, func(rows pgx.Rows) error {
+	err = q.each(ctx, "SELECT * FROM ("+strings.Join(branches, " UNION ALL ")+") n LIMIT 1", p.args, func(rows pgx.Rows) error {
 		ok = true
 		n, err = r.scan(rows)
 		return err

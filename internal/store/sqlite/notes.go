@@ -101,7 +101,7 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 		join, args := r.join()
 		hidden, more := hiddenNotes(tenantID, layers[:i])
 		args = append(append(args, tenantID, l.Collection, string(kind), key, l.Bound, l.Bound), more...)
-		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n INDEXED BY notes_key"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = +? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" LIMIT 1",
+		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n INDEXED BY notes_newest_by_key"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = +? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" ORDER BY n.from_rev DESC LIMIT 1",
 			args, func(rows *sql.Rows) error {
 				ok = true
 				n, err = r.scan(rows)

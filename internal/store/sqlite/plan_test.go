@@ -182,7 +182,7 @@ func TestPlansOfScans(t *testing.T) {
 		want []string
 	}{
 		"vectors": {func(ctx context.Context, q *session) error {
-			return q.eachVector(ctx, uuid.New(), &v, func(memory.Version, []float32) {})
+			return q.eachVector(ctx, uuid.New(), &v, func(memory.Version, []byte) {})
 		}, []string{
 			"SEARCH notes USING COVERING INDEX notes_began (tenant=? AND layer=? AND from_rev<?)",
 			"SEARCH notes USING INDEX notes_ended (tenant=? AND layer=? AND to_rev<?)",

@@ -68,7 +68,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	if err := v.Check(sc); err != nil {
 		return nil, err
 	}
-	vector, err := store.QueryVector(&v.Collection, nq.Vector)
+	probe, err := store.QueryProbe(&v.Collection, nq.Vector)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 		}
 		return all
 	}
-	compare := func(key memory.Version, with []float32) {
-		score, ok := memory.Cosine(vector, with)
+	compare := func(key memory.Version, with []byte) {
+		score, ok := probe.Cosine(with)
 		if !ok {
 			return
 		}
@@ -101,7 +101,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 }
 
 // eachMatch calls fn with the visible versions that match a filter, and their vectors.
-func (q *session) eachMatch(ctx context.Context, tenantID uuid.UUID, v *memory.View, by filter.Expr, fn func(memory.Version, []float32)) error {
+func (q *session) eachMatch(ctx context.Context, tenantID uuid.UUID, v *memory.View, by filter.Expr, fn func(memory.Version, []byte)) error {
 	r := reader{Embedder: v.Collection.Embedder}
 	c := compile(by)
 	for i, l := range v.Layers {
@@ -115,7 +115,7 @@ func (q *session) eachMatch(ctx context.Context, tenantID uuid.UUID, v *memory.V
 		err := q.each(ctx, text+hidden, append(args, hiddenArgs...), func(rows *sql.Rows) error {
 			n, err := r.scan(rows)
 			if err == nil && n.Matches(by) {
-				fn(n.Version(), n.Vector)
+				fn(n.Version(), store.HalfBytes(n.Vector))
 			}
 			return err
 		})
@@ -130,11 +130,10 @@ func (q *session) eachMatch(ctx context.Context, tenantID uuid.UUID, v *memory.V
 // reads vectors in the order of their table and leaves out those of versions that have ended or that a nearer
 // layer hides, which indexes list: reading each note for this would take several times as long. A tombstone
 // has no vector.
-func (q *session) eachVector(ctx context.Context, tenantID uuid.UUID, v *memory.View, fn func(memory.Version, []float32)) error {
+func (q *session) eachVector(ctx context.Context, tenantID uuid.UUID, v *memory.View, fn func(memory.Version, []byte)) error {
 	var id uuid.UUID
 	var from memory.Revision
 	var half sql.RawBytes
-	var vector []float32
 	hidden := map[uuid.UUID]struct{}{}
 	for i, l := range v.Layers {
 		ended := map[memory.Version]struct{}{}
@@ -153,14 +152,17 @@ func (q *session) eachVector(ctx context.Context, tenantID uuid.UUID, v *memory.
 					return err
 				}
 				key := memory.Version{Layer: l.Collection, Note: id, From: from}
-				if _, ok := hidden[id]; ok {
-					return nil
+				if len(hidden) > 0 {
+					if _, ok := hidden[id]; ok {
+						return nil
+					}
 				}
-				if _, ok := ended[key]; ok {
-					return nil
+				if len(ended) > 0 {
+					if _, ok := ended[key]; ok {
+						return nil
+					}
 				}
-				vector = store.AppendHalfOf(vector[:0], half)
-				fn(key, vector)
+				fn(key, half)
 				return nil
 			})
 		if err != nil {

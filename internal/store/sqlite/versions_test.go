@@ -14,7 +14,9 @@ import (
 func TestVersionsAreNotRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	note := b.add(t, plain(1))[0]
+	note := plain(1)
+	note.Kind, note.Key = memory.KindProfile, "profile"
+	note = b.add(t, note)[0]
 	edit := func(times int) {
 		if _, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 			for i := range times {
@@ -32,7 +34,7 @@ func TestVersionsAreNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	type cost struct{ get, patch int64 }
+	type cost struct{ get, patch, key int64 }
 	measure := func() (c cost) {
 		v, err := b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{})
 		if err != nil {
@@ -47,6 +49,11 @@ func TestVersionsAreNotRead(t *testing.T) {
 		}
 		c.get = b.pages.Load() - before
 		before = b.pages.Load()
+		if _, err := b.NoteByKey(t.Context(), b.scope, v, note.Kind, note.Key); err != nil {
+			t.Fatal(err)
+		}
+		c.key = b.pages.Load() - before
+		before = b.pages.Load()
 		edit(1)
 		c.patch = b.pages.Load() - before
 		return c
@@ -57,7 +64,7 @@ func TestVersionsAreNotRead(t *testing.T) {
 		edit(500)
 	}
 	many := measure()
-	if many.get > few.get+20 || many.patch > few.patch+40 {
+	if many.get > few.get+20 || many.patch > few.patch+40 || many.key > few.key+20 {
 		t.Errorf("pages of one note: %+v at few versions, %+v at 2,000 more", few, many)
 	}
 }

@@ -468,7 +468,7 @@ func filled(known []memory.Note) int {
 func (r *run) knowledge(ctx context.Context, of string) ([]memory.Note, error) {
 	var out []memory.Note
 	err := policy.EachNote(ctx, r.d, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs(AttrOf, of), ReadOptions: memory.ReadOptions{Vector: true},
+		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs(AttrOf, of), ReadOptions: memory.ReadOptions{Vector: true, Shared: true},
 	}, func(n *memory.Note) {
 		if !slices.Contains(r.dec.Deletes, n.ID) {
 			out = append(out, *n)

@@ -1,6 +1,7 @@
 package memoryos
 
 import (
+	"hash/fnv"
 	"math"
 	"slices"
 	"time"
@@ -65,6 +66,16 @@ func jaccard(a, b []string) float64 {
 		return 0
 	}
 	return float64(both) / float64(len(a)+len(b)-both)
+}
+
+// marksOf returns a set of bits that has one for each keyword: lists whose marks have none in common share no keyword.
+func marksOf(keywords []string) (marks uint64) {
+	for _, k := range keywords {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(k))
+		marks |= 1 << (h.Sum64() >> 58)
+	}
+	return marks
 }
 
 // match returns how well a theme fits a session: the cosine of their vectors, and weight times the Jaccard

@@ -48,7 +48,7 @@ type run struct {
 
 // session is a session of the middle tier.
 type session struct {
-	note    memory.Note // with its vector
+	note    *memory.Note // with its vector; its own copy
 	state   SessionState
 	usage   memory.Usage
 	isNew   bool
@@ -56,15 +56,15 @@ type session struct {
 	gone    bool
 	newest  []*midPage // pages that this decision added
 
-	keywords []string // those of the note as it was read, folded
+	read *readSession // what the note said as it was read
 }
 
-// folded returns the keywords of a session, folded.
-func (s *session) folded() []string {
+// now returns what a session says as it is now.
+func (s *session) now() *readSession {
 	if s.isNew || s.changed {
-		return foldAll(s.note.Keywords)
+		return newReadSession(s.note)
 	}
-	return s.keywords
+	return s.read
 }
 
 // midPage is a pair of the middle tier.
@@ -189,9 +189,8 @@ func (r *run) loadSessions(ctx context.Context) error {
 			r.damage(Damaged{n.ID, is.damage.Error()})
 			return
 		}
-		s := &session{note: *n, state: is.state, keywords: is.keywords}
-		s.note.Provenance.Sources = slices.Clip(n.Provenance.Sources) // others hold them, and pages may be added
-		r.sessions = append(r.sessions, s)
+		n.Provenance.Sources = slices.Clip(n.Provenance.Sources) // others hold them, and pages may be added
+		r.sessions = append(r.sessions, &session{note: n, state: is.state, read: is})
 	})
 	if err != nil {
 		return err

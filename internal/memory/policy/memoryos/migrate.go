@@ -409,12 +409,17 @@ func (r *run) bestMatch(t *Theme, vector []float32) (*session, float64) {
 	var best *session
 	most := 0.0
 	keywords := foldAll(t.Keywords)
+	marks := marksOf(keywords)
 	for _, s := range r.sessions {
 		if s.gone {
 			continue
 		}
 		like, _ := memory.Cosine(vector, s.note.Vector)
-		if m := match(like, r.c.KeywordWeight, keywords, s.folded()); best == nil || m > most {
+		m := like
+		if is := s.now(); marks&is.marks != 0 { // else they share no keyword
+			m = match(like, r.c.KeywordWeight, keywords, is.keywords)
+		}
+		if best == nil || m > most {
 			best, most = s, m
 		}
 	}
@@ -433,12 +438,12 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 		if reason = "opened a session: there is none yet"; s != nil {
 			reason = fmt.Sprintf("opened a session: the best match is %.3f, below %g", fit, r.c.MergeThreshold)
 		}
-		s = &session{isNew: true, note: memory.Note{
+		s = &session{isNew: true, note: &memory.Note{
 			ID: r.d.NewID(), Kind: memory.KindSession, Category: memory.DefaultCategory, Importance: memory.DefaultImportance,
 			State: memory.StateEvolved, Analyst: r.out.Analyst, OccurredAt: pages[0].messages[0].OccurredAt, Vector: vectors[0],
 		}}
 		s.state.Theme, s.state.Pending = t.Theme, pending
-		describe(&s.note, t)
+		describe(s.note, t)
 		r.sessions = append(r.sessions, s)
 	} else {
 		reason = fmt.Sprintf("joined the session: the match is %.3f, at least %g", fit, r.c.MergeThreshold)
@@ -493,7 +498,7 @@ func (r *run) sumUp(ctx context.Context, s *session, t *Theme, pages []*midPage)
 		material = append(material, callPage(pg.messages))
 	}
 	if saysNothing(material) { // its theme says it already
-		describe(&s.note, t)
+		describe(s.note, t)
 		s.changed = true
 		return nil
 	}
@@ -522,7 +527,7 @@ func (r *run) sumUp(ctx context.Context, s *session, t *Theme, pages []*midPage)
 	}
 	whole.Keywords = policy.CleanKeywords(append(keywords, s.note.Keywords...), MaxKeywords, "")
 	s.state.Theme, s.changed = whole.Theme, true
-	describe(&s.note, &whole)
+	describe(s.note, &whole)
 	vectors, err := r.d.Embed(ctx, themeTexts([]Theme{whole}))
 	if err != nil {
 		return err

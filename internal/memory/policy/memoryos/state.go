@@ -54,6 +54,14 @@ type readSession struct {
 	state    SessionState
 	damage   error
 	keywords []string // folded, each once
+	marks    uint64   // of the keywords: lists that share one share a mark
+}
+
+func newReadSession(n *memory.Note) *readSession {
+	r := &readSession{keywords: foldAll(n.Keywords)}
+	r.marks = marksOf(r.keywords)
+	r.state, r.damage = ReadSession(n)
+	return r
 }
 
 // read returns what a session says.
@@ -63,8 +71,7 @@ func (k *known) read(n *memory.Note) *readSession {
 	if r := k.of[n.Version()]; r != nil {
 		return r
 	}
-	r := &readSession{keywords: foldAll(n.Keywords)}
-	r.state, r.damage = ReadSession(n)
+	r := newReadSession(n)
 	if k.of == nil || len(k.of) >= maxKnown {
 		k.of = map[memory.Version]*readSession{}
 	}

@@ -1,0 +1,63 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A probe returns the cosines that an index computes, up to the last bits of a float32.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(8, 9))
+	for _, n := range []int{1, 3, 32, 384, 385} {
+		draw := func() []float32 {
+			v := make([]float32, n)
+			for i := range v {
+				v[i] = float32(rng.NormFloat64())
+			}
+			v, err := Round(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		stored := func(v []float32) (b []byte) {
+			for _, x := range v {
+				b = binary.LittleEndian.AppendUint16(b, toHalf(x))
+			}
+			return b
+		}
+		a := draw()
+		p, err := NewProbe(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			b := draw()
+			x, err := pack(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := pack(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := p.Cosine(stored(b)); !ok || math.Abs(got-cosine(&x, &y)) > 1e-6 {
+				t.Errorf("%d dimensions: %v, %t, the index has %v", n, got, ok, cosine(&x, &y))
+			}
+		}
+		if got, ok := p.Cosine(stored(a)); !ok || got < 1-1e-6 {
+			t.Errorf("with itself: %v, %t", got, ok)
+		}
+		for _, other := range [][]byte{nil, make([]byte, 2*n), stored(draw())[1:], append(stored(draw()), 1, 2)} {
+			if _, ok := p.Cosine(other); ok {
+				t.Errorf("%d dimensions: it compares %d bytes", n, len(other))
+			}
+		}
+	}
+	if _, err := NewProbe(make([]float32, 3)); err == nil {
+		t.Error("a vector of zeros is a probe")
+	}
+}
