@@ -49,9 +49,9 @@ func Budgets() map[string]int {
 		"internal/tenant":                           1350,
 		"internal/tenant/grant":                     40,
 		"internal/auth":                             2850,
-		"internal/store":                            7400,
+		"internal/store":                            7450,
 		"internal/store/sqlite":                     5900,
-		"internal/store/postgres":                   5900,
+		"internal/store/postgres":                   6150,
 		"internal/llm":                              4850,
 		"internal/analyst":                          1800,
 		"internal/redis":                            1200,
@@ -84,7 +84,7 @@ func Budgets() map[string]int {
 		"migrations":                                120,
 		"api":                                       40,
 		"internal/eval":                             9750,
-		"tools":                                     2250,
+		"tools":                                     2600,
 		"docs":                                      60,
 	}
 }
