@@ -258,6 +258,10 @@ release/check: ## Check how a release is built (builds GoReleaser once, which ta
 size: ## Print the lines of each package beside its budget, and how many packages, interfaces and operations there are
 	@go run ./tools/size
 
+.PHONY: capacity
+capacity: ## Compute the machines for a number of notes, and simulate routing (CAPACITY='--adds 50', DOCS=1 writes docs/)
+	@go run ./tools/capacity $(if $(DOCS),-docs) $(CAPACITY)
+
 .PHONY: checks
 checks: ## List the numbered checks that tests show, and fail when one is missing
 	@go run ./tools/checks -strict

@@ -6,7 +6,8 @@
 # Usage: services.sh COMMAND
 #   up [postgres|redis|pgbouncer]   start what does not run, repair what is broken, wait for
 #                           it; without a name Postgres and Redis
-#   down [postgres|redis|pgbouncer] stop it; without a name everything
+#   up replica              start a standby of this Postgres, which needs SLIPBOX_PG_REPLICA_PORT at each "up"
+#   down [postgres|redis|pgbouncer|replica] stop it; without a name everything
 #   kill-postgres           kill -9, for tests of faults; "up" brings it back
 #   kill-redis              likewise
 #   restart-postgres        stop at once, and start
@@ -25,6 +26,7 @@ set -euo pipefail
 
 pg_port=${SLIPBOX_PG_PORT:-55432}
 redis_port=${SLIPBOX_REDIS_PORT:-56379}
+replica_port=${SLIPBOX_PG_REPLICA_PORT:-}
 pgbouncer_port=${SLIPBOX_PGBOUNCER_PORT:-56432}
 fsync=${SLIPBOX_PG_FSYNC:-off}
 password=dev-only # prevents mistakes only: every user of this machine can read it
@@ -47,6 +49,7 @@ data=$dir/postgres
 sockets=$dir/sockets
 redis=$dir/redis
 pgbouncer=$dir/pgbouncer
+replica=$dir/replica
 bin=
 tools=
 
@@ -112,6 +115,7 @@ runs() {
 }
 postgres_runs() { runs "$data/postmaster.pid" "$data"; }
 redis_runs() { runs "$redis/pid" "$redis"; }
+replica_runs() { runs "$replica/postmaster.pid" "$replica"; }
 pgbouncer_runs() { runs "$pgbouncer/pid" "$pgbouncer/pgbouncer.ini"; }
 
 # reachable HOST PORT succeeds when a server listens there.
@@ -170,6 +174,8 @@ make_data() {
 # settings writes the settings of this script, each time. They override those of initdb,
 # which fit the machine (kind of shared memory, locale).
 settings() {
+	local wal=minimal senders=0
+	[[ -z $replica_port ]] || wal=replica senders=4
 	cat >"$data/slipbox.conf" <<-END
 		listen_addresses = '127.0.0.1'
 		port = $pg_port
@@ -179,8 +185,8 @@ settings() {
 		fsync = $fsync
 		full_page_writes = $fsync
 		synchronous_commit = $fsync
-		wal_level = minimal
-		max_wal_senders = 0
+		wal_level = $wal
+		max_wal_senders = $senders
 		max_wal_size = 256MB
 		jit = off
 		timezone = 'UTC'
@@ -190,6 +196,7 @@ settings() {
 	# The superuser comes in by the socket alone, whose folder nobody else can enter.
 	cat >"$data/pg_hba.conf" <<-END
 		local all postgres trust
+		local replication postgres trust
 		local all slipbox_owner,slipbox_app scram-sha-256
 		host all slipbox_owner,slipbox_app 127.0.0.1/32 scram-sha-256
 	END
@@ -324,6 +331,27 @@ up_pgbouncer() {
 	until_true 30 reachable 127.0.0.1 "$pgbouncer_port" || fail "PgBouncer did not become ready within 30 s; see $pgbouncer/log"
 }
 
+# up_replica copies the server and starts the copy as its standby.
+up_replica() {
+	replica_runs >/dev/null && return
+	[[ -n $replica_port ]] || fail "set SLIPBOX_PG_REPLICA_PORT before Postgres starts, and for its standby"
+	free "$replica_port" SLIPBOX_PG_REPLICA_PORT
+	rm -rf "$replica"
+	mkdir -m 700 "$replica"
+	((UID != 0)) || chown "$name:" "$replica"
+	sql -d postgres -At <<-END || fail "the copy of $data failed"
+		SELECT pg_backup_start('standby', true);
+		\! cp -R "$data/." "$replica/"
+		\o $replica/backup_label
+		SELECT labelfile FROM pg_backup_stop();
+	END
+	rm -f "$replica/postmaster.pid"
+	as_user touch "$replica/standby.signal"
+	echo "primary_conninfo = 'host=$sockets port=$pg_port user=postgres'" >>"$replica/postgresql.auto.conf"
+	as_user "$bin/pg_ctl" start -w -t 60 -s -D "$replica" -l "$replica/server.log" -o "-c port=$replica_port" >/dev/null 2>&1 ||
+		fail "the standby does not start; its log ends: $(tail -n 10 "$replica/server.log")"
+}
+
 # at_least MINIMUM VERSION compares versions.
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
 
@@ -333,6 +361,10 @@ down_postgres() {
 	gone postgres && return
 	as_user "$bin/pg_ctl" stop -s -w -t 30 -m fast -D "$data" 2>/dev/null ||
 		as_user "$bin/pg_ctl" stop -s -w -m immediate -D "$data"
+}
+
+down_replica() {
+	gone replica || as_user "$bin/pg_ctl" stop -s -w -m immediate -D "$replica"
 }
 
 down_redis() {
@@ -399,10 +431,11 @@ up() {
 	local part wanted=()
 	for part in "$@"; do
 		case $part in
+		replica) wanted+=("$part") ;;
 		postgres) if given DATABASE_URL; then check_given DATABASE_URL 5432; else wanted+=("$part"); fi ;;
 		redis) if given REDIS_URL; then check_given REDIS_URL 6379; else wanted+=("$part"); fi ;;
 		pgbouncer) given DATABASE_URL || given PGBOUNCER_URL || wanted+=("$part") ;;
-		*) fail "there is no service $part, only postgres, redis and pgbouncer" ;;
+		*) fail "there is no service $part, only postgres, redis, pgbouncer and replica" ;;
 		esac
 	done
 	[[ ${#wanted[@]} -gt 0 ]] || return 0
@@ -413,11 +446,11 @@ up() {
 }
 
 down() {
-	postgres_runs >/dev/null || redis_runs >/dev/null || pgbouncer_runs >/dev/null || return 0
+	postgres_runs >/dev/null || redis_runs >/dev/null || pgbouncer_runs >/dev/null || replica_runs >/dev/null || return 0
 	prepare
 	local part
 	for part in "$@"; do
-		[[ $part == postgres || $part == redis || $part == pgbouncer ]] || fail "there is no service $part, only postgres, redis and pgbouncer"
+		[[ $part == postgres || $part == redis || $part == pgbouncer || $part == replica ]] || fail "there is no service $part, only postgres, redis, pgbouncer and replica"
 		"down_$part"
 	done
 }
@@ -439,7 +472,7 @@ command=${1:-}
 [[ $# -eq 0 ]] || shift
 if (($# == 0)); then
 	set -- postgres redis
-	[[ $command != down ]] || set -- pgbouncer postgres redis
+	[[ $command != down ]] || set -- replica pgbouncer postgres redis
 fi
 case $command in
 up) up "$@" ;;

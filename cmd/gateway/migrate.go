@@ -42,7 +42,8 @@ func (c *gateway) migrateUp() *cobra.Command {
 	return &cobra.Command{
 		Use: "up", Short: "Apply missing steps and grant the serving role its rights", Args: command.NoArgs,
 		Long: "Apply the missing steps and grant the serving role its rights. It may run twice, or in several\n" +
-			"places at once. A step is one transaction: if it fails, it changes nothing.",
+			"places at once. A step is one transaction: if it fails, it changes nothing.\n\n" +
+			"With SLIPBOX_DATABASE_DISTRIBUTED it also distributes the tables by tenant, by the extension Citus.",
 		Example: "  MIGRATE_DATABASE_URL=postgres://owner:…@db/slipbox gateway migrate up",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.owner(func(cfg app.Settings) error {

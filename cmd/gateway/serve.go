@@ -26,7 +26,6 @@ func (c *gateway) serve() *cobra.Command {
 			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cpus.Spare()
 			cfg, log, err := c.begin(func(cfg *app.Settings) {
 				if addr != "" {
 					cfg.Addr = addr
@@ -35,6 +34,7 @@ func (c *gateway) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			cpus.Spare(cfg.SpareProcessors)
 			return app.Serve(cmd.Context(), cfg, log, c.stdout, demo)
 		},
 	}

@@ -137,7 +137,9 @@ type Deps struct {
 	Limits tenant.Limits
 	// AtOnce is how many requests of one tenant are worked on at once while other tenants send requests too;
 	// further ones wait. Those that wait for a job or a model, and streams, do not count. 0: no limit.
-	AtOnce      int
+	AtOnce int
+	// Rest is a step of the rest of a turn of a tenant that floods (fair.Rest). 0: none.
+	Rest        time.Duration
 	HTTPMetrics Recorder                      // nil: nothing is recorded
 	Tracer      trace.Tracer                  // nil: no spans
 	Propagator  propagation.TextMapPropagator // nil: the caller's trace is not continued
@@ -202,7 +204,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, console: deps.Console, now: deps.Now,
 		cfg: cfg, doc: doc, docsPage: page, docsPolicy: policy, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
-		turns: fair.NewGate(cfg.Connections, deps.AtOnce).Resting(),
+		turns: fair.NewGate(cfg.Connections, deps.AtOnce).Resting(deps.Rest),
 		oauth: deps.OAuth, guard: deps.Guard, limiter: deps.Limiter, perSecond: deps.PerSecond, limits: deps.Limits,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}

@@ -81,7 +81,7 @@ func (g *Gateway) buildAPI() error {
 		},
 		OAuth:   programs,
 		Guard:   guard,
-		Limiter: redis.NewLimiter(g.redis, local), PerSecond: perSecond, Limits: g.limits(), AtOnce: g.cfg.RequestsAtOnce(),
+		Limiter: redis.NewLimiter(g.redis, local), PerSecond: perSecond, Limits: g.limits(), AtOnce: g.cfg.RequestsAtOnce(), Rest: g.cfg.Limits.FloodRest,
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),
 	}, g.cfg.HTTP)
 	if err != nil {

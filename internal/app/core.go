@@ -329,7 +329,7 @@ func (c *core) newHooks() (*hooks.Service, error) {
 // the grace time to end.
 func (c *core) buildWorker(q queue.Config) (err error) {
 	q.Prepares, q.Decides, q.Tasks = c.cfg.Jobs.AtOnce()
-	q.Share = c.cfg.Limits.InForce().JobShare
+	q.Share, q.Rest = c.cfg.Limits.InForce().JobShare, c.cfg.Limits.FloodRest
 	q.Meter = c.telemetry.Meter("slipbox/queue")
 	c.jobs, err = worker.New(
 		worker.Deps{

@@ -18,13 +18,16 @@ type Migration struct {
 // errEmbedded is returned when the settings name no Postgres database.
 var errEmbedded = fault.New(fault.Conflict, "the embedded store migrates itself when `gateway serve` starts; set MIGRATE_DATABASE_URL (or DATABASE_URL) to the owner of a Postgres database to migrate that")
 
-// MigrateUp migrates the Postgres schema to the version of this build and grants the serving role
-// its privileges.
+// MigrateUp migrates the Postgres schema to the version of this build, grants the serving role
+// its privileges, and distributes the tables if the settings say so.
 func MigrateUp(ctx context.Context, cfg Settings) error {
 	if cfg.MigrateDatabaseURL == "" {
 		return errEmbedded
 	}
-	return postgres.Migrate(ctx, cfg.MigrateDatabaseURL, cfg.Database.Role)
+	if err := postgres.Migrate(ctx, cfg.MigrateDatabaseURL, cfg.Database.Role); err != nil || !cfg.Database.Distributed {
+		return err
+	}
+	return postgres.Distribute(ctx, cfg.MigrateDatabaseURL)
 }
 
 // MigrateDown migrates the Postgres schema down to a version. Data that only later versions can

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
@@ -304,6 +305,36 @@ func TestWorkerHandsOver(t *testing.T) {
 	}
 	if n := g.call(http.StatusOK, http.MethodGet, "/v1/collections/c", nil)["counts"].(object)["notes"]; n != 2000.0 {
 		t.Errorf("%v notes, want 2000, each once", n)
+	}
+}
+
+// Migrations distribute the tables only where the extension is; without it they say what is missing, and have migrated.
+func TestMigrateDistributed(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, false)
+	cfg := s.settings(func(c *Settings) { c.MigrateDatabaseURL, c.Database.Distributed = s.database.OwnerURL, true })
+	if err := MigrateUp(t.Context(), cfg); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "CREATE EXTENSION citus") {
+		t.Errorf("got %v", err)
+	}
+	cfg.Database.Distributed = false
+	if err := MigrateUp(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+}
+
+// A gateway over a distributed database and a standby that is down serves: the tenant is set by SET LOCAL, and reads go to the database.
+func TestGatewayOfDistributedTenants(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, false)
+	g := s.gateway(func(c *Settings) {
+		c.Database.Distributed, c.ReplicaURL = true, strings.Replace(s.database.URL, "127.0.0.1", "127.0.0.9", 1)
+	})
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+	if n := g.add("c", "The ferry to Texel leaves at nine.")["note"].(object); n["state"] != "evolved" {
+		t.Errorf("the note is %v", n["state"])
+	}
+	if found := g.search("c", "When does the ferry leave?", "hybrid"); len(found) != 1 {
+		t.Errorf("found %v", found)
 	}
 }
 

@@ -67,8 +67,8 @@ func openServers(ctx context.Context, cfg Settings, log *slog.Logger, tracer pos
 	d := cfg.Database
 	return postgres.Open(ctx,
 		postgres.Config{
-			URL: cfg.DatabaseURL, ExecMode: d.ExecMode, Connections: d.Connections,
-			StatementTimeout: d.StatementTimeout, LockTimeout: d.LockTimeout,
+			URL: cfg.DatabaseURL, ReplicaURL: cfg.ReplicaURL, ExecMode: d.ExecMode, Connections: d.Connections,
+			StatementTimeout: d.StatementTimeout, LockTimeout: d.LockTimeout, Distributed: d.Distributed, Rest: cfg.Limits.FloodRest,
 		},
 		postgres.Deps{Logger: log, Tracer: tracer})
 }
@@ -81,7 +81,7 @@ func openEmbedded(ctx context.Context, cfg Settings, clock memory.Clock, log *sl
 		reserve = cfg.DiskReserve
 	}
 	return sqlite.Open(ctx,
-		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder, Reserve: reserve},
+		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder, Reserve: reserve, Rest: cfg.Limits.FloodRest},
 		sqlite.Deps{Clock: clock, Logger: log})
 }
 

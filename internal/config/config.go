@@ -44,11 +44,16 @@ type Config struct {
 
 	// DatabaseURL is the servers' Postgres, with the role that serves; empty selects the embedded store.
 	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL" secret:"url"`
+	// ReplicaURL is a standby of DatabaseURL, with the same role, for long reads of the past; default none.
+	ReplicaURL string `yaml:"database_replica_url" env:"DATABASE_REPLICA_URL" secret:"url"`
 	// MigrateDatabaseURL is the same database with the role that owns it, for "gateway migrate".
 	MigrateDatabaseURL string `yaml:"migrate_database_url" env:"MIGRATE_DATABASE_URL" secret:"url"`
 	// RedisURL is the servers' Redis. If it is set, workers run the jobs.
 	RedisURL string `yaml:"redis_url" env:"REDIS_URL" secret:"url"`
 
+	// SpareProcessors is how many processors Go's scheduler of a gateway has besides one for each CPU; default 2 on one or
+	// two CPUs, 0 on more. GOMAXPROCS in the environment overrides it.
+	SpareProcessors int `yaml:"spare_processors" env:"SLIPBOX_SPARE_PROCESSORS"`
 	// StopTimeout is how long a stop waits for requests and jobs; default 20 s.
 	StopTimeout time.Duration `yaml:"stop_timeout" env:"SLIPBOX_STOP_TIMEOUT"`
 
@@ -212,6 +217,8 @@ type Database struct {
 	LockTimeout time.Duration `yaml:"lock_timeout" env:"SLIPBOX_DATABASE_LOCK_TIMEOUT"`
 	// Role is the serving role that "gateway migrate up" grants its rights; default slipbox_app.
 	Role string `yaml:"role" env:"SLIPBOX_DATABASE_ROLE"`
+	// Distributed is set where the extension Citus spreads tenants over machines: "gateway migrate up" distributes the tables.
+	Distributed bool `yaml:"distributed" env:"SLIPBOX_DATABASE_DISTRIBUTED"`
 }
 
 // Redis are the settings of the servers' Redis.
@@ -305,6 +312,9 @@ type Limits struct {
 	// requests too. Default: as many as there are CPUs, at least 2; sixteen times as many if an embedder is a
 	// service, for which requests wait; no limit for a single tenant.
 	RequestsAtOnce int `yaml:"requests_at_once" env:"SLIPBOX_REQUESTS_AT_ONCE"`
+	// FloodRest is how long a place of a tenant that sends more than its share rests before that tenant has it again, while others
+	// send requests too; up to ten times as long while threads wait for a CPU. Default 4 ms on one or two CPUs, 0 on more; 0: not.
+	FloodRest time.Duration `yaml:"flood_rest" env:"SLIPBOX_FLOOD_REST"`
 	// ModelTokensPerDay of a tenant that has no limit of its own.
 	ModelTokensPerDay int64 `yaml:"model_tokens_per_day" env:"SLIPBOX_MODEL_TOKENS_PER_DAY"`
 	// ParseSecondsPerHour of a tenant that has no limit of its own, for turning files into text at each process that runs
@@ -335,16 +345,29 @@ func (l Limits) InForce() Limits {
 	return l
 }
 
+// measuredCPUs is the greatest number of CPUs on which rests and spare processors were measured to help other tenants, on both
+// engines. With more, neither is used unless it is set.
+const measuredCPUs = 2
+
+// shares returns the spare processors, and the rest of a place of a tenant that floods, for a number of CPUs.
+func shares(cpus int) (spare int, rest time.Duration) {
+	if cpus > measuredCPUs {
+		return 0, 0
+	}
+	return 2, 4 * time.Millisecond
+}
+
 // Default returns the settings of a gateway without any configuration.
 func Default() Config {
+	spare, rest := shares(cpus.Count())
 	return Config{
 		Addr:        "127.0.0.1:8080",
 		WorkerAddr:  "127.0.0.1:0",
 		Data:        "./data",
 		DiskReserve: 16 << 20, // a removal's step, and the log of other short writes, several times over
-		StopTimeout: 20 * time.Second,
-		HTTP:        api.DefaultConfig(),
-		Log:         Log{Level: "info", Format: "text"},
+		StopTimeout: 20 * time.Second, SpareProcessors: spare,
+		HTTP: api.DefaultConfig(),
+		Log:  Log{Level: "info", Format: "text"},
 		Auth: Auth{
 			Env: "live", Issuer: "slipbox", Audience: "slipbox", TokenTTL: 15 * time.Minute, SigningKeyAge: 30 * 24 * time.Hour,
 			RefusalsPerAddress: 60, RefusalsPerKey: 600,
@@ -361,7 +384,7 @@ func Default() Config {
 		Jobs: Jobs{
 			Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 250,
 		},
-		Limits: Limits{WaitersPerTenant: 64},
+		Limits: Limits{WaitersPerTenant: 64, FloodRest: rest},
 	}
 }
 
@@ -439,6 +462,12 @@ func (c Config) Validate() error {
 	if c.Limits.RequestsAtOnce < 0 {
 		report("limits.requests_at_once", "must be 1 or more, or 0 for the default")
 	}
+	if c.Limits.FloodRest < 0 || c.Limits.FloodRest > time.Second {
+		report("limits.flood_rest (SLIPBOX_FLOOD_REST)", "must be 0 (none) to 1s")
+	}
+	if c.SpareProcessors < 0 || c.SpareProcessors > 64 {
+		report("spare_processors (SLIPBOX_SPARE_PROCESSORS)", "must be 0 to 64")
+	}
 	if c.Limits.ModelTokensPerDay < 0 {
 		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
 	}
@@ -484,6 +513,7 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 		schemes   []string
 	}{
 		{"database_url (DATABASE_URL)", c.DatabaseURL, []string{"postgres", "postgresql"}},
+		{"database_replica_url (DATABASE_REPLICA_URL)", c.ReplicaURL, []string{"postgres", "postgresql"}},
 		{"migrate_database_url (MIGRATE_DATABASE_URL)", c.MigrateDatabaseURL, []string{"postgres", "postgresql"}},
 		{"redis_url (REDIS_URL)", c.RedisURL, []string{"redis", "rediss", "unix"}},
 	} {

@@ -200,10 +200,10 @@ func TestServersSettings(t *testing.T) {
 // Settings that have no default: empty means that they are not set. With no model, nothing is asked
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
-	"MetricsAddr", "ProfileAddr", "DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.PublicURL", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
+	"MetricsAddr", "ProfileAddr", "DatabaseURL", "ReplicaURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.PublicURL", "HTTP.CORSOrigins", "HTTP.EmbeddingNames", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.KeyHeader", "LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedKeyHeader", "LLM.EmbedModel", "LLM.EmbedDim",
 	"LLM.RerankURL", "LLM.RerankModel", "LLM.RerankAPIKey", "LLM.RerankAlways", "LLM.EmbedImages",
-	"Models", "Auth.WrappingKey", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
+	"Models", "Auth.WrappingKey", "Database.Distributed", "Index.Dir", "Chat.RemoteImages", "Outbound.AllowHosts", "Limits.RequestsPerMinute",
 	"Limits.SingleTenant", "Limits.ModelTokensPerDay", "UnknownVariables",
 }
 
@@ -320,5 +320,15 @@ func TestWhiteSpaceAroundValues(t *testing.T) {
 	want := []string{"http://a/v1", "sk-file", "sk-env", "postgres://h/d", "0123456789012345678901234567890123", "sk-big", "http://b/v1"}
 	if !slices.Equal(got, want) || c.LLM.Timeout != 8*time.Second || c.Data != Default().Data || !slices.Equal(c.HTTP.CORSOrigins, []string{"http://x", "http://y"}) {
 		t.Errorf("got %q, %s, %q, %q", got, c.LLM.Timeout, c.Data, c.HTTP.CORSOrigins)
+	}
+}
+
+// Rests and spare processors are used where they were measured, and can be set elsewhere.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	for cpus, want := range map[int]time.Duration{1: 4 * time.Millisecond, 2: 4 * time.Millisecond, 3: 0, 4: 0, 8: 0} {
+		if spare, rest := shares(cpus); rest != want || (spare > 0) != (want > 0) {
+			t.Errorf("%d CPUs: %d spare processors, a rest of %s", cpus, spare, rest)
+		}
 	}
 }

@@ -7,10 +7,6 @@ import (
 	"sync/atomic"
 )
 
-// spare is how many processors the scheduler has besides one for each CPU: one that waits for the network while another
-// one answers.
-const spare = 2
-
 var counted atomic.Int64 // by Spare; 0: it was not called
 
 // Count returns how many goroutines can compute in parallel: the CPUs that the process may use, or GOMAXPROCS if the
@@ -22,13 +18,13 @@ func Count() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Spare adds processors to the scheduler that computations leave free, unless the environment sets GOMAXPROCS. Go looks for
+// Spare adds so many processors to the scheduler that computations leave free, unless the environment sets GOMAXPROCS. Go looks for
 // data on the network when a processor has nothing to do, and otherwise every 10 ms. So with one for each CPU, and as many
 // long requests at work, a short request waits up to 10 ms before it is seen. A thread of a spare processor is woken by the
 // operating system, which gives it a CPU immediately.
 //
 // It is called once, before anything else asks for Count. A limit of CPUs that is changed later is seen after a restart.
-func Spare() {
+func Spare(spare int) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return
 	}

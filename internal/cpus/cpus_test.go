@@ -12,13 +12,14 @@ func TestSpare(t *testing.T) { //nolint:paralleltest // it changes the process
 		runtime.GOMAXPROCS(n)
 		counted.Store(0)
 	}()
+	const spare = 2
 	t.Setenv("GOMAXPROCS", "3")
-	Spare()
+	Spare(spare)
 	if Count() != n || runtime.GOMAXPROCS(0) != n {
 		t.Errorf("%d of %d processors count, want %d of %d", Count(), runtime.GOMAXPROCS(0), n, n)
 	}
 	t.Setenv("GOMAXPROCS", "")
-	Spare()
+	Spare(spare)
 	if Count() != n || runtime.GOMAXPROCS(0) != n+spare {
 		t.Errorf("%d of %d processors count, want %d of %d", Count(), runtime.GOMAXPROCS(0), n, n+spare)
 	}

@@ -3,6 +3,7 @@ package fair
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -26,8 +27,8 @@ type Gate struct {
 	mu      sync.Mutex
 	free    int
 	waiting [Background + 1]*Queue[*entry]
-	passed  int  // turns of foreground since background, which waited, had one
-	rests   bool // places of a tenant that floods
+	passed  int           // turns of foreground since background, which waited, had one
+	rest    time.Duration // of places of a tenant that floods; 0: none
 }
 
 // entry is a caller that waits. admitted is written under the gate's lock.
@@ -49,10 +50,10 @@ func NewGate(size, share int) *Gate {
 	return g
 }
 
-// Resting makes the places of a tenant that floods rest (see Rest), and returns the gate. It is called before the
-// gate is used.
-func (g *Gate) Resting() *Gate {
-	g.rests = true
+// Resting makes the places of a tenant that floods rest in steps (see Rest), unless these are 0, and returns the gate. It is called
+// before the gate is used.
+func (g *Gate) Resting(step time.Duration) *Gate {
+	g.rest = step
 	return g
 }
 
@@ -106,8 +107,8 @@ func (g *Gate) OthersWait(tenant uuid.UUID) bool {
 func (g *Gate) leave(tenant uuid.UUID, c Class) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.rests && g.waiting[c].Floods(tenant) {
-		Rest(func() {
+	if g.rest > 0 && g.waiting[c].Floods(tenant) {
+		Rest(g.rest, func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.release(tenant, c)

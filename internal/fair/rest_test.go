@@ -8,11 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
+const restStep = 4 * time.Millisecond
+
 // A place of a tenant that floods rests before its next caller has it. Those of others, and of a tenant that is alone, do not.
 func TestPlacesRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(4, 1).Resting()
+		g := NewGate(4, 1).Resting(restStep)
 		flood, other := uuid.New(), uuid.New()
 		enter := func(tenant uuid.UUID) (leave func()) { return entered(t, g, tenant) }
 		enter(other)()
@@ -59,7 +61,7 @@ func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		done := make(chan time.Time, 1)
-		Rest(func() { done <- time.Now() })
+		Rest(restStep, func() { done <- time.Now() })
 		if rested := (<-done).Sub(began); rested != restStep {
 			t.Errorf("rested for %s", rested)
 		}

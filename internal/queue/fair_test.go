@@ -131,7 +131,7 @@ func TestSlotsRest(t *testing.T) {
 			if !alone {
 				flood(o, memory.StageDecide, 1, 1)
 			}
-			_, stop := start(t, h, Config{Decides: 2, Share: 50})
+			_, stop := start(t, h, Config{Decides: 2, Share: 50, Rest: 4 * time.Millisecond})
 			pass(time.Second)
 			n := h.started()
 			stop()

@@ -39,6 +39,7 @@ type Config struct {
 	SettleFor time.Duration  // for recording a failed try; default 15 s
 	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 100 ms
 	Stages    []memory.Stage // run by this runner; default all
+	Rest      time.Duration  // a step of the rest of a slot of a tenant that floods (fair.Rest); default none
 	Meter     metric.Meter   // nil: nothing is measured
 }
 
@@ -54,7 +55,7 @@ func (c *Config) shareOf(slots int) int {
 func Upkeeps(tasks int) int { return max(1, tasks/2) }
 
 func (c *Config) setDefaults() error {
-	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Sends < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 {
+	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Sends < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 || c.Rest < 0 {
 		return errors.New("queue: settings must not be negative")
 	}
 	for _, f := range []struct {
@@ -402,8 +403,8 @@ func (r *Runner) leave(l lane) {
 	r.mu.Lock()
 	floods := r.stages[l.stage].waiting.Floods(l.ref.Tenant)
 	r.mu.Unlock()
-	if floods {
-		fair.Rest(func() { r.release(l) })
+	if floods && r.cfg.Rest > 0 {
+		fair.Rest(r.cfg.Rest, func() { r.release(l) })
 		return
 	}
 	r.release(l)

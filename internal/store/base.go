@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // Base implements the operations of a store that both engines do alike, on the rows of one
@@ -24,6 +26,9 @@ type Transactions interface {
 	// Reading runs fn with a session of a tenant, zero for rows of no tenant. Each statement sees
 	// the newest commit. fn may run more than once.
 	Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
+	// ReadingPast is Reading for rows that layers have up to their bounds, and that were not erased at their epochs. The session may
+	// be one of a server that is behind, but has these.
+	ReadingPast(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, fn func(context.Context, Session) error) error
 	// Writing runs fn in one write transaction. An error rolls back; ErrRollback does so without
 	// being returned. fn may run more than once.
 	Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error

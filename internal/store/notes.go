@@ -232,7 +232,8 @@ func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int
 	if layer < 0 || layer >= len(v.Layers) {
 		return 0, fault.New(fault.Internal, "the view has no layer %d", layer)
 	}
-	r := NoteReader{Collection: v.Layers[layer].Collection, Embedder: embedder}
+	l := v.Layers[layer]
+	r := NoteReader{Collection: l.Collection, Embedder: embedder}
 	var h Head
 	err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
 		h, err = q.Head(ctx, s.Tenant(), r.Collection)
@@ -241,26 +242,39 @@ func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int
 	if err != nil || after >= h.Revision {
 		return h.Revision, err
 	}
+	l.Bound = h.Revision
+	read := b.transactions.Reading
+	if after == 0 || h.Revision-after > longLog {
+		read = func(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error {
+			return b.transactions.ReadingPast(ctx, tenantID, []memory.Layer{l}, fn)
+		}
+	}
 	// Versions that only ended have a lower From than those that began: they come first.
 	if after > 0 {
-		if err := b.logPart(ctx, s, r, LogPage{Ended: true, After: after, To: h.Revision}, fn); err != nil {
+		if err := b.logPart(ctx, s, read, r, LogPage{Ended: true, After: after, To: h.Revision}, fn); err != nil {
 			return 0, err
 		}
 	}
-	if err := b.logPart(ctx, s, r, LogPage{After: after, To: h.Revision}, fn); err != nil {
+	if err := b.logPart(ctx, s, read, r, LogPage{After: after, To: h.Revision}, fn); err != nil {
 		return 0, err
 	}
 	return h.Revision, nil
 }
 
-func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogPage, fn func(memory.LogRow) error) error {
+// longLog is from how many revisions on a log is read as the past: what was written a moment ago is not at another server yet.
+const longLog = 1000
+
+// reading is Reading or ReadingPast of Transactions.
+type reading = func(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
+
+func (b *Base) logPart(ctx context.Context, s tenant.Scope, read reading, r NoteReader, p LogPage, fn func(memory.LogRow) error) error {
 	if p.From, p.Limit = -1, logBatch; !p.Ended {
 		// One bound for the whole place: an index is entered where the page begins.
 		p.From, p.Note = p.After, uuid.Max
 	}
 	for {
 		var batch []NoteVersion
-		err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		err := read(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
 			batch, err = q.LogPage(ctx, s.Tenant(), r, p)
 			return err
 		})

@@ -33,6 +33,7 @@ func BenchmarkServers(b *testing.B) {
 		{"search", m.searches},
 		{"fork", m.forks},
 		{"two gateways", m.gateways},
+		{"scaling", m.scaling},
 		{"redis", m.redis},
 		{"side by side", m.besidePgvector},
 		{"statements", m.statements}, // last: it leaves queued jobs, which a gateway would run

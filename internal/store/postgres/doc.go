@@ -16,5 +16,7 @@
 // version (perhaps a tombstone) is live at every later bound. The statements rely on it, and Verify
 // checks it.
 //
+// A standby may serve long reads of the past (readingPast), and tenants may be spread over machines (Distribute).
+//
 // The package imports the core and internal/store, and no other engine. Only internal/app opens it.
 package postgres

@@ -58,7 +58,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	if nq.Limit > 0 {
 		most += moreCandidates
 	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+	err = s.readingPast(ctx, sc.Tenant(), v.Layers, func(ctx context.Context, q *session) error {
 		for try, ask := 1, most; ; try, ask = try+1, 4*ask {
 			p.args[len(p.args)-1] = ask
 			again, err := n.find(ctx, q, p.args, ask)

@@ -2,9 +2,11 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -91,5 +93,55 @@ func TestSettingsBehindAPooler(t *testing.T) {
 				t.Errorf("the next client of the pooler finds enable_seqscan %s and lock_timeout %s (%v)", scans, locks, err)
 			}
 		})
+	}
+}
+
+// TestTenantsBehindAPooler: tenants that share the few connections of a pooler at the same time see their own rows alone, also where a
+// statement forgets the tenant, and the next client of a connection that sets none sees nothing.
+func TestTenantsBehindAPooler(t *testing.T) {
+	t.Parallel()
+	const tenants, rounds = 24, 20 // more than the pooler has connections
+	y := newTenancy(t)
+	ids := make([]uuid.UUID, tenants)
+	for i := range ids {
+		ids[i] = uuid.New()
+		for range 1 + i%3 {
+			direct(t, y.owner, y.inserts["reviews"], ids[i])
+		}
+	}
+	url := pooled(t, y.db)
+	err := together(tenants, func(i int) error {
+		cc, err := pgx.ParseConfig(url)
+		if err != nil {
+			return err
+		}
+		cc.DefaultQueryExecMode = pgx.QueryExecModeExec
+		conn, err := pgx.ConnectConfig(t.Context(), cc)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(t.Context())
+		for range rounds {
+			var own, others, unset int
+			err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(t.Context(), "SELECT set_config('slipbox.tenant', $1, true)", ids[i].String()); err != nil {
+					return err
+				}
+				return tx.QueryRow(t.Context(), "SELECT COUNT(*) FILTER (WHERE tenant = $1), COUNT(*) FILTER (WHERE tenant <> $1) FROM reviews", ids[i]).Scan(&own, &others)
+			})
+			if err == nil {
+				err = conn.QueryRow(t.Context(), "SELECT COUNT(*) FROM reviews").Scan(&unset)
+			}
+			if err != nil {
+				return err
+			}
+			if own != 1+i%3 || others != 0 || unset != 0 {
+				return fmt.Errorf("tenant %d sees %d of its %d rows and %d of others, and %d without a tenant", i, own, 1+i%3, others, unset)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

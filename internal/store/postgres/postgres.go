@@ -17,7 +17,6 @@ import (
 	"github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
-	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -28,6 +27,8 @@ type Config struct {
 	// URL of the database, in a form that libpq accepts. Its role serves: it must neither own the
 	// tables nor bypass row-level security. Required.
 	URL string
+	// ReplicaURL is a standby of the database, with the same role. Empty: none.
+	ReplicaURL string
 	// ExecMode is how statements are sent to the server: cache_statement (default), cache_describe,
 	// describe_exec, exec or simple_protocol. Poolers that use another connection for each
 	// transaction need one of the last two, unless they support prepared statements.
@@ -36,6 +37,8 @@ type Config struct {
 	Connections int
 	// StatementTimeout ends a statement that takes longer. Default 30 s.
 	StatementTimeout time.Duration
+	// Rest is a step of the rest of a connection of a tenant that floods (fair.Rest). Default none.
+	Rest time.Duration
 	// LockTimeout is how long a write waits for another. Default 10 s.
 	LockTimeout time.Duration
 	// Retries of a transaction that the server aborted (deadlock, serialization). Default 5.
@@ -43,6 +46,9 @@ type Config struct {
 	// AnyRole accepts a role that owns the tables or bypasses row-level security, for tools of the
 	// owner such as checks of a restored dump.
 	AnyRole bool
+	// Distributed is set for a database that spreads tenants over machines (Distribute). Its ExecMode is exec unless it is
+	// simple_protocol.
+	Distributed bool
 }
 
 // Deps are the dependencies of the engine.
@@ -56,13 +62,14 @@ type Deps struct {
 type Store struct {
 	store.Base
 
-	pool   *pgxpool.Pool
-	turns  *fair.Gate // before pool
-	cfg    Config
-	clock  memory.Clock
-	log    *slog.Logger
-	groups groups
-	enter  string // see session
+	server // the database
+
+	replica *replica // nil: none
+	cfg     Config
+	clock   memory.Clock
+	log     *slog.Logger
+	groups  groups
+	enter   func(tenant uuid.UUID) []statement // see session
 	// serving is true once Open has checked everything.
 	serving bool
 
@@ -92,6 +99,21 @@ func (c *Config) setDefaults() {
 	if c.Retries <= 0 {
 		c.Retries = 5
 	}
+	if c.Distributed && !c.pooled() {
+		c.ExecMode = "exec" // the tenant is in the text of a statement: prepared ones would be of one tenant
+	}
+}
+
+// enter returns what begins each transaction.
+func (c *Config) enter() func(uuid.UUID) []statement {
+	if c.Distributed {
+		return c.entered
+	}
+	text := setTenant
+	if c.pooled() {
+		text += ", " + c.setConnection(true)
+	}
+	return func(tenant uuid.UUID) []statement { return []statement{{text, []any{tenant.String()}}} }
 }
 
 var execModes = map[string]pgx.QueryExecMode{
@@ -136,17 +158,18 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: c, clock: d.Clock, log: d.Logger, enter: setTenant}
-	if c.pooled() {
-		s.enter += ", " + c.setConnection(true)
-	}
+	s := &Store{cfg: c, clock: d.Clock, log: d.Logger, enter: c.enter()}
 	s.Base = store.NewBase(transactions{s}, s.now)
 	s.groups.init()
-	s.turns = fair.NewGate(int(pc.MaxConns), max(2, int(pc.MaxConns)/tenantConnections)).Resting()
+	s.turns = newTurns(pc, c.Rest)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
 		return nil, s.translate(err)
 	}
 	if err := s.inspect(ctx); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	if s.replica, err = openReplica(ctx, c, d, pc.ConnConfig.User); err != nil {
 		s.pool.Close()
 		return nil, err
 	}
@@ -234,6 +257,9 @@ func (s *Store) Size(ctx context.Context) (n int64, err error) {
 
 // Close waits for running statements and closes all connections.
 func (s *Store) Close() error {
+	if s.replica != nil {
+		s.replica.pool.Close()
+	}
 	s.pool.Close()
 	return nil
 }

@@ -22,7 +22,22 @@ type instance struct {
 	port string
 }
 
-func newInstance(t *testing.T) *instance {
+// freePort returns a port that nobody listens at.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// newInstance starts it, with more environment of scripts/services.sh.
+func newInstance(t *testing.T, more ...string) *instance {
 	t.Helper()
 	// Postgres does not run as root, and must be able to reach its folder.
 	dir, err := os.MkdirTemp("/var/tmp", "slipbox-roles-") //nolint:usetesting // see above
@@ -32,14 +47,7 @@ func newInstance(t *testing.T) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	port := freePort(t)
 	i := &instance{t: t, dir: dir, port: port}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasSuffix(name, "DATABASE_URL") && name != "REDIS_URL" && !strings.HasPrefix(name, "PG") {
@@ -47,8 +55,9 @@ func newInstance(t *testing.T) *instance {
 		}
 	}
 	i.env = append(i.env, "SLIPBOX_SERVICES_DIR="+dir+"/services", "SLIPBOX_PG_PORT="+port, "SLIPBOX_REDIS_PORT=1")
+	i.env = append(i.env, more...)
 	t.Cleanup(func() {
-		i.services("down", "postgres")
+		i.services("down", "replica", "postgres")
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
@@ -66,8 +75,14 @@ func (i *instance) services(args ...string) string {
 // psql runs a statement as the superuser, who connects by the socket.
 func (i *instance) psql(statements string) {
 	i.t.Helper()
+	i.psqlAt(i.port, statements)
+}
+
+// psqlAt is psql at another server of the folder.
+func (i *instance) psqlAt(port, statements string) {
+	i.t.Helper()
 	i.run(filepath.Join(i.bin, "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", filepath.Join(i.dir, "services", "sockets"),
-		"-p", i.port, "-U", "postgres", "-d", "slipbox", "-c", statements)
+		"-p", port, "-U", "postgres", "-d", "slipbox", "-c", statements)
 }
 
 // url is the address that scripts/services.sh uses; its password protects nothing.

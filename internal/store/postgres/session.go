@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
@@ -22,9 +23,11 @@ import (
 type session struct {
 	conn   *pgxpool.Conn
 	tenant uuid.UUID
-	// enter is the first statement of each transaction. Its argument is the tenant. Behind a pooler it
-	// also sets the parameters of the connection.
-	enter string
+	// enter returns the first statements of each transaction of a tenant. Behind a pooler they also set the parameters of the
+	// connection.
+	enter func(tenant uuid.UUID) []statement
+	// alone is true where a statement by itself has to be in a transaction that is begun and committed.
+	alone bool
 	// in is true inside an explicit transaction, where the tenant is set once.
 	in bool
 	// waiting are statements whose results are not needed; they are sent with the next one whose
@@ -62,17 +65,26 @@ func (q *session) send(ctx context.Context, text string, args []any, read func(p
 	b := &pgx.Batch{}
 	if !q.in {
 		// A batch without BEGIN is a transaction of its own.
-		b.Queue(q.enter, q.tenant.String())
+		if q.alone {
+			b.Queue("BEGIN")
+		}
+		for _, e := range q.enter(q.tenant) {
+			b.Queue(e.text, e.args...)
+		}
 	}
 	for _, w := range q.waiting {
 		b.Queue(w.text, w.args...)
 	}
 	q.waiting = q.waiting[:0]
+	before := b.Len()
 	if text != "" {
 		b.Queue(text, args...)
 	}
 	if b.Len() == 0 {
 		return tag, nil
+	}
+	if !q.in && q.alone {
+		b.Queue("COMMIT") // read by Close
 	}
 	q.sent++
 	results := q.conn.SendBatch(ctx, b)
@@ -82,11 +94,7 @@ func (q *session) send(ctx context.Context, text string, args []any, read func(p
 			q.failed = err
 		}
 	}()
-	last := b.Len()
-	if text != "" {
-		last--
-	}
-	for range last {
+	for range before {
 		if _, err := results.Exec(); err != nil {
 			return tag, err
 		}
@@ -157,8 +165,18 @@ func (q *session) flush(ctx context.Context) error {
 	return err
 }
 
+// server is the connections to one server, and the order in which tenants have them.
+type server struct {
+	pool  *pgxpool.Pool
+	turns *fair.Gate
+}
+
+func newTurns(pc *pgxpool.Config, rest time.Duration) *fair.Gate {
+	return fair.NewGate(int(pc.MaxConns), max(2, int(pc.MaxConns)/tenantConnections)).Resting(rest)
+}
+
 // acquire returns a connection in a turn of a tenant, and what returns it. The zero tenant is all of them.
-func (s *Store) acquire(ctx context.Context, tenantID uuid.UUID) (conn *pgxpool.Conn, release func(), err error) {
+func (s server) acquire(ctx context.Context, tenantID uuid.UUID) (conn *pgxpool.Conn, release func(), err error) {
 	leave, err := s.turns.Enter(ctx, tenantID, fair.Foreground)
 	if err != nil {
 		return nil, nil, err
@@ -174,14 +192,17 @@ func (s *Store) acquire(ctx context.Context, tenantID uuid.UUID) (conn *pgxpool.
 // its reads by revisions, or uses snapshot. It must not use another session: the tenant's turns may all wait
 // for one.
 func (s *Store) reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
-	return s.retryAborted(ctx, func() error {
-		conn, release, err := s.acquire(ctx, tenantID)
-		if err != nil {
-			return err
-		}
-		defer release()
-		return fn(ctx, &session{conn: conn, tenant: tenantID, enter: s.enter})
-	})
+	return s.retryAborted(ctx, func() error { return s.readingAt(ctx, s.server, tenantID, fn) })
+}
+
+// readingAt is one try of reading, at a server.
+func (s *Store) readingAt(ctx context.Context, at server, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
+	conn, release, err := at.acquire(ctx, tenantID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return fn(ctx, &session{conn: conn, tenant: tenantID, enter: s.enter, alone: s.cfg.Distributed})
 }
 
 // snapshot runs fn in one read transaction.
@@ -227,7 +248,9 @@ func (s *Store) transaction(ctx context.Context, tenantID uuid.UUID, begin strin
 	defer cancel()
 	q := &session{conn: conn, tenant: tenantID, enter: s.enter, in: true}
 	q.later(begin)
-	q.later(q.enter, tenantID.String())
+	for _, e := range q.enter(tenantID) {
+		q.later(e.text, e.args...)
+	}
 	defer func() {
 		if conn.Conn().IsClosed() || conn.Conn().PgConn().TxStatus() == 'I' {
 			return
@@ -282,6 +305,11 @@ type transactions struct{ store *Store }
 // Reading implements store.Transactions.
 func (t transactions) Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
 	return t.store.reading(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+}
+
+// ReadingPast implements store.Transactions.
+func (t transactions) ReadingPast(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, fn func(context.Context, store.Session) error) error {
+	return t.store.readingPast(ctx, tenantID, layers, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
 // Freeing implements store.Transactions: the server's administrator keeps space for it.

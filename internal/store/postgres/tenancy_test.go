@@ -25,6 +25,7 @@ var values = map[string]string{
 
 // tenancy is a database with a row of each of two tenants in every table.
 type tenancy struct {
+	db             postgrestest.Database
 	owner, serving *pgx.Conn
 	mine, other    uuid.UUID
 	tables         []string // that belong to tenants
@@ -34,7 +35,7 @@ type tenancy struct {
 func newTenancy(t *testing.T) *tenancy {
 	t.Helper()
 	db := postgrestest.New(t)
-	y := &tenancy{owner: connect(t, db.OwnerURL), serving: connect(t, db.URL), mine: uuid.New(), other: uuid.New(), inserts: map[string]string{}}
+	y := &tenancy{db: db, owner: connect(t, db.OwnerURL), serving: connect(t, db.URL), mine: uuid.New(), other: uuid.New(), inserts: map[string]string{}}
 	for _, name := range texts(t, y.owner, "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY 1") {
 		if slices.Contains(ofNoTenant, name) {
 			continue

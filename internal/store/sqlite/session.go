@@ -409,6 +409,11 @@ func (t transactions) Reading(ctx context.Context, tenantID uuid.UUID, fn func(c
 	return t.store.reading(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
+// ReadingPast implements store.Transactions: there is one file.
+func (t transactions) ReadingPast(ctx context.Context, tenantID uuid.UUID, _ []memory.Layer, fn func(context.Context, store.Session) error) error {
+	return t.Reading(ctx, tenantID, fn)
+}
+
 // Writing implements store.Transactions.
 func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
 	return t.store.writing(ctx, ofCaller(tenantID), func(ctx context.Context, q *session) error { return fn(ctx, q) })

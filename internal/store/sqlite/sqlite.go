@@ -36,6 +36,8 @@ type Config struct {
 	BusyTimeout time.Duration
 	// Readers is the size of the read pool. Default 2 per CPU, at least 8.
 	Readers int
+	// Rest is a step of the rest of a read of a tenant that floods (fair.Rest). Default none.
+	Rest time.Duration
 	// Reserve is the size of a file beside the database whose space is for deletions on a full disk, at most
 	// a quarter of the disk; 0: none. Only the process that serves the file has one.
 	Reserve int64
@@ -117,7 +119,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	}
 	s.write, s.read = newPool(wdb, 1, &s.pages), newPool(rdb, c.Readers, &s.pages)
 	// More reads of one tenant than there are CPUs would only take turns of these.
-	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count())).Resting()
+	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count())).Resting(c.Rest)
 	if err := s.openReserve(ctx, c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -1,0 +1,190 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// ports notes the server of each read of notes.
+type ports struct {
+	mu   sync.Mutex
+	read []uint16
+}
+
+func (*ports) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+func (*ports) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (p *ports) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range data.Batch.QueuedQueries {
+		if strings.Contains(q.SQL, "n.bytes >= 0") || strings.Contains(q.SQL, "<=>") {
+			p.read = append(p.read, conn.Config().Port)
+		}
+	}
+	return ctx
+}
+
+func (*ports) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (*ports) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// replicated is a store over a server and its standby.
+type replicated struct {
+	*instance
+	bench
+
+	standby string // its port
+	seen    *ports
+}
+
+func newReplicated(t *testing.T) *replicated {
+	t.Helper()
+	standby := freePort(t)
+	i := newInstance(t, "SLIPBOX_PG_REPLICA_PORT="+standby)
+	if err := postgres.Migrate(t.Context(), i.url("slipbox_owner"), "slipbox_app"); err != nil {
+		t.Fatal(err)
+	}
+	i.services("up", "replica")
+	r := &replicated{instance: i, standby: standby, seen: &ports{}}
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: i.url("slipbox_app"), ReplicaURL: r.at(standby), Connections: 8}, postgres.Deps{Tracer: r.seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	r.bench = bench{Store: s}
+	tn, err := s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
+	r.collection = r.create(t, memory.Collection{Name: "c", Policy: "none", Embedder: "hash", Dim: 2})
+	return r
+}
+
+func (r *replicated) at(port string) string {
+	return strings.Replace(r.url("slipbox_app"), ":"+r.port+"/", ":"+port+"/", 1)
+}
+
+// add writes a note.
+func (r *replicated) add(content string) memory.Note {
+	r.t.Helper()
+	return r.put(r.t, r.collection, memory.Note{Content: content, Kind: memory.KindNote, State: memory.StateEvolved, Vector: []float32{1, 0}})
+}
+
+// log returns what the log of a view holds, and whether the standby was read.
+func (r *replicated) log(v memory.View) (contents []string, atStandby bool) {
+	r.t.Helper()
+	r.seen.read = nil
+	_, err := r.Log(r.t.Context(), r.scope, v, 0, 0, "hash", func(row memory.LogRow) error {
+		if !row.Note.Deleted {
+			contents = append(contents, row.Note.Content)
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return contents, r.standbyAlone()
+}
+
+func (r *replicated) standbyAlone() bool {
+	return len(r.seen.read) > 0 && !slices.ContainsFunc(r.seen.read, func(port uint16) bool { return fmt.Sprint(port) != r.standby })
+}
+
+func (r *replicated) nearest(v memory.View) (found int, atStandby bool) {
+	r.t.Helper()
+	r.seen.read = nil
+	got, err := r.Nearest(r.t.Context(), r.scope, v, memory.NearestQuery{Vector: []float32{1, 0}, Limit: 10})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return len(got), r.standbyAlone()
+}
+
+// TestReplica reads at a real standby what it has replayed, and at the database what it has not: a caller reads what it wrote, and
+// nothing that was erased, however far behind the standby is.
+func TestReplica(t *testing.T) {
+	t.Parallel()
+	r := newReplicated(t)
+	want := func(what string, v memory.View, standby bool, found int, contents ...string) {
+		t.Helper()
+		got, at := r.log(v)
+		if !slices.Equal(got, contents) || at != standby {
+			t.Fatalf("%s: read %v, at the standby: %t; want %v, %t", what, got, at, contents, standby)
+		}
+		if n, at := r.nearest(v); n != found || at != standby {
+			t.Fatalf("%s: %d found, at the standby: %t; want %d, %t", what, n, at, found, standby)
+		}
+	}
+	r.add("one")
+	secret := r.add("two")
+	if _, err := r.Write(t.Context(), r.scope, r.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, secret.ID) }); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the standby has the notes", func() bool { _, at := r.log(r.open(t)); return at })
+	want("replayed", r.open(t), true, 1, "one", "two")
+
+	r.psqlAt(r.standby, "SELECT pg_wal_replay_pause()")
+	until(t, "the standby pauses", func() bool { return r.paused() })
+	old := r.open(t)
+	if _, err := r.EraseNotes(t.Context(), r.scope, r.collection, []uuid.UUID{secret.ID}, nil, memory.AuditEntry{Action: "note.erase"}); err != nil {
+		t.Fatal(err)
+	}
+	want("erased while the standby waits", r.open(t), false, 1, "one") // with no new revision
+	r.add("three")
+	want("written while the standby waits", r.open(t), false, 2, "one", "three")
+	if found, at := r.nearest(old); found != 1 || !at {
+		t.Fatalf("a view of before: %d found, at the standby: %t", found, at)
+	}
+
+	r.psqlAt(r.standby, "SELECT pg_wal_replay_resume()")
+	until(t, "the standby caught up", func() bool { _, at := r.log(r.open(t)); return at })
+	want("caught up", r.open(t), true, 2, "one", "three")
+
+	r.services("down", "replica")
+	want("without the standby", r.open(t), false, 2, "one", "three")
+	want("and again", r.open(t), false, 2, "one", "three")
+}
+
+// paused reports whether the standby replays nothing.
+func (r *replicated) paused() bool {
+	conn, err := pgx.Connect(r.t.Context(), r.at(r.standby))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer conn.Close(r.t.Context())
+	return texts(r.t, conn, "SELECT pg_get_wal_replay_pause_state()")[0] == "paused"
+}
+
+// TestReplicaSettings: a replica that cannot be read, or where row-level security would not limit the role, is refused; one that is
+// down is not.
+func TestReplicaSettings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for url, message := range map[string]string{"postgres://:x": "database_replica_url: cannot be read", b.db.OwnerURL: "the role of DATABASE_URL"} {
+		says(t, refusal(t, postgres.Config{URL: b.db.URL, ReplicaURL: url}), fault.Invalid, message)
+	}
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: b.db.URL, ReplicaURL: strings.Replace(b.db.URL, "127.0.0.1", "127.0.0.9", 1)}, postgres.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Log(t.Context(), b.scope, b.open(t), 0, 0, "hash", func(memory.LogRow) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
