@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { diffLists, diffWords } from './diff.ts'
 import { Buttons } from './forms.tsx'
+import { Marked } from './marked.tsx'
 import { usePages } from './pages.ts'
 import { Dialog, Field, Problem, Read, State, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -42,7 +43,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       <Read of={read}>
         {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
           <article>
-            <div class="content"><Text most={4000}>{full.body.content}</Text></div>
+            <div class="content"><Marked most={4000}>{full.body.content}</Marked></div>
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
               <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete note</button>
