@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Chat } from './chat.tsx'
 import { Compare } from './compareview.tsx'
 import { Context } from './context.tsx'
-import { Facts } from './facts.tsx'
+import { Facts, hasFacts } from './facts.tsx'
 import { Add, Clone, DeleteCollection, Export, Rename } from './forms.tsx'
 import { GraphView } from './graphview.tsx'
 import { Inside, insideTitle } from './inside.tsx'
@@ -54,8 +54,8 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
     if (wasAway.current && !live.away) refresh()
     wasAway.current = live.away
   }, [live.away])
-  // The list of notes that ends with the newest shows by itself what comes. In other views things would move under the reader's eyes.
-  const listed = route.tab === 'notes' && !route.note && orderOf(route) === 'oldest'
+  // A note, and the list of notes that ends with the newest, show by themselves what comes. In other views things would move under the reader's eyes.
+  const listed = route.tab === 'notes' && (route.note !== undefined || orderOf(route) === 'oldest')
   const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
   return (
     <Read of={read}>
@@ -82,7 +82,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             </div>
           </div>
           <nav class="tabs" aria-label={`Views of ${c.name}`}>
-            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy))).map(t => (
+            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy)) && (t !== 'facts' || hasFacts(c))).map(t => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
                 {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
               </a>

@@ -1,16 +1,18 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { DayBars } from './chart.tsx'
 import type { Go } from './collection.tsx'
 import { daysBefore, everyDay, formatBytes } from './days.ts'
 import { Buttons } from './forms.tsx'
 import { Fill } from './inside.tsx'
+import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
 import { Copy, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useAction, useBeat, useLoad, useShared } from './state.ts'
 import { count, formatTime, reveal } from './text.ts'
+import { idsOf, titleOf } from './tree.ts'
 import { spans } from './usage.tsx'
 
 /** How often health is asked for, in milliseconds. */
@@ -82,7 +84,7 @@ function OwnTenant({ route, go, collections }: { route: Route; go: Go; collectio
           <Read of={read}>{u => <Use usage={u} />}</Read>
         )}
       </section>
-      {read.state !== 'failed' && <><Agents collections={collections} /><Audit /></>}
+      {read.state !== 'failed' && <><Agents collections={collections} /><Grants /><Audit collections={collections} /></>}
     </>
   )
 }
@@ -148,19 +150,74 @@ function Agents({ collections }: { collections: readonly Schemas['Collection'][]
 }
 
 /** Who changed keys, agents, tenants and collections, newest first. */
-function Audit() {
+function Audit({ collections }: { collections: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/audit', { signal, query: { limit: 20, ...(cursor && { cursor }) } }), [])
+  const names = useNames()
+  const [action, setAction] = useState('')
+  const [target, setTarget] = useState<string>()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/audit', { signal, query: { limit: 20, ...(action && { action }), ...(target && { target }), ...(cursor && { cursor }) } }), [action, target])
+  const seen = useRef(new Set<string>())
+  for (const e of list.items ?? []) seen.current.add(e.action)
+  const called = (id: string) => {
+    const c = collections.find(c => c.id === id)
+    return c ? reveal(titleOf(c)) : reveal(names(id))
+  }
   return (
+    <>
+    <div class="row filters audit">
+      <label>Action <select value={action} onChange={e => setAction(e.currentTarget.value)}><option value="">all</option>{[...seen.current].sort().map(a => <option key={a}>{a}</option>)}</select></label>
+      {target && <button type="button" onClick={() => setTarget(undefined)}>Of everything, not of {called(target)} alone</button>}
+    </div>
     <Listing title="Audit log" list={list} {...admin} columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
       row={e => (
         <tr key={e.id}>
           <td data-label="When">{formatTime(e.at)}</td>
-          <td data-label="Who"><code>{reveal(e.actor)}</code></td>
+          <td data-label="Who"><bdi title={e.actor}>{reveal(names(e.actor))}</bdi></td>
           <td data-label="Action">{reveal(e.action)}</td>
-          <td data-label="What"><code>{reveal(e.target ?? '—')}</code>{e.detail && Object.keys(e.detail).length > 0 && <p class="small soft"><Text most={200}>{JSON.stringify(e.detail)}</Text></p>}</td>
+          <td data-label="What">{e.target ? <button type="button" class="link target" title={e.target} onClick={() => setTarget(e.target)}><bdi>{called(e.target)}</bdi></button> : '—'}{e.detail && Object.keys(e.detail).length > 0 && <p class="small soft"><Text most={200}>{detailOf(e.detail)}</Text></p>}</td>
         </tr>
       )} />
+    </>
+  )
+}
+
+/** Writes what an entry says besides, without the marks of a program. */
+function detailOf(detail: Record<string, unknown>): string {
+  return Object.entries(detail).map(([k, v]) => `${k.replaceAll('_', ' ')}: ${Array.isArray(v) ? v.map(String).join(', ') : typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ')
+}
+
+/** Programs that holders of keys have connected, such as assistants on the web: what each may do, and an end to it. */
+function Grants() {
+  const { api } = useShared()
+  const [round, setRound] = useState(0)
+  const list = usePages((cursor, signal) => api.call('get', '/v1/oauth/grants', { signal, query: { limit: 50, ...(cursor && { cursor }) } }), [], round)
+  return (
+    <Listing title="Connected programs" list={list} {...admin} columns={['Program', 'Memory of', 'May', 'By the key', 'Last used', 'Do']}
+      empty="None. A program that connects to /mcp by signing in, as assistants on the web do, stands here."
+      row={g => <Grant key={g.id} grant={g} done={() => setRound(n => n + 1)} />} />
+  )
+}
+
+function Grant({ grant: g, done }: { grant: Schemas['Grant']; done: () => void }) {
+  const { api, tell } = useShared()
+  const names = useNames()
+  const [sure, setSure] = useState(false)
+  const { busy, error, run } = useAction()
+  const end = () => void run(async () => {
+    await api.call('delete', '/v1/oauth/grants/{grant}', { path: { grant: g.id } })
+    tell('The program is no longer connected.')
+    done()
+  })
+  const name = g.client ?? 'a program without a name'
+  return (
+    <tr>
+      <td data-label="Program"><bdi title={g.redirect_uri}>{reveal(name)}</bdi></td>
+      <td data-label="Memory of"><bdi>{reveal((g.external && idsOf({ external: g.external })) ?? 'all that the key can use')}</bdi></td>
+      <td data-label="May">{g.scopes.join(', ')}</td>
+      <td data-label="By the key"><bdi>{reveal(names(`key:${g.api_key}`))}</bdi></td>
+      <td data-label="Last used" title={`It ends on ${formatTime(g.expires_at)} if it is not used.`}>{formatTime(g.used_at)}</td>
+      <td data-label="Do"><button type="button" class="danger" disabled={busy} onClick={() => (sure ? end() : setSure(true))} aria-label={sure ? `Yes, disconnect ${name}` : `Disconnect ${name}`}>{sure ? 'Yes, disconnect' : 'Disconnect'}</button>{error && <Problem error={error} />}</td>
+    </tr>
   )
 }
 

@@ -14,6 +14,9 @@ const most = 5000
 /** Most notes around a chosen one, as the API gives them. */
 const mostAround = 1000
 
+/** A graph of no more notes is seen whole at once; a larger one begins with its largest part. */
+const fewest = 150
+
 /** Most notes that are listed beside the graph. */
 const listed = 40
 
@@ -166,8 +169,8 @@ function Drawing({ kit, graph, shown, communities, by, focus, pick, open }: Draw
   useEffect(() => {
     const hues = new Map(groups.flatMap((g, i) => g.members.map(m => [m.id, i] as const)))
     stage.current?.show({
-      vertices: shown.vertices, edges: shown.edges, communities, hue: v => hues.get(v.id), begin: componentsOf(graph)[0] ?? [],
-      names: clustersOf(shown.vertices, communities).slice(0, 12).map(g => ({ name: reveal(g.name), members: g.members })),
+      vertices: shown.vertices, edges: shown.edges, communities, hue: v => hues.get(v.id), begin: shown.vertices.length > fewest ? componentsOf(graph)[0] ?? [] : [],
+      names: clustersOf(shown.vertices, communities).filter(g => g.members.length >= 5).slice(0, 12).map(g => ({ name: reveal(g.name), members: g.members })),
     })
   }, [shown, groups])
   useEffect(() => stage.current?.choose(focus === '' ? undefined : focus), [focus, shown, groups])

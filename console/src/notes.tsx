@@ -119,7 +119,7 @@ function Chosen({ collection, ids, done, cancel }: { collection: string; ids: Re
 const telling = new Set(['pending', 'in_review', 'failed'])
 
 /** A note in a list: one line of it, and beside it what tells it from the others. */
-function Row({ note: n, collection, kinds, chosen, choose }: { note: Schemas['Note']; collection: string; kinds: boolean; chosen?: boolean; choose?: () => void }) {
+export function Row({ note: n, collection, kinds, chosen, choose }: { note: Schemas['Note']; collection: string; kinds: boolean; chosen?: boolean; choose?: () => void }) {
   const at = n.occurred_at ?? n.created_at
   return (
     <li class={`card ${choose ? 'choosable' : ''}`}>

@@ -44,13 +44,17 @@ func TestConsoleWork(t *testing.T) {
 	close(fail)
 	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady())
 	b.look("jobs-failed")
+	b.step("jobs say how long they took, and are filtered", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs?state=done"), text("No job is like that"), button("Show all"), eventually(`/\d (ms|s|min)/.test(document.querySelector('[data-label="Took"]')?.innerText)`),
+		eventually(`document.querySelector('[data-label="Work"]').innerText === "look at a note"`))
 
 	b.step("of other days", chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
 
 	b.step("the gateway is well, and the tenant has its use", chromedp.Click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"),
 		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("store") && f.innerText.includes("ok"))`))
 	b.step("agents lead to their collections, and the audit log says who did what", holds(`document.querySelector('[aria-label="Agents"] tbody').innerText.includes("potter") &&
-		document.querySelector('[aria-label="Agents"] tbody a').hash === "#/c/`+c+`/notes"`), text("key.create"))
+		document.querySelector('[aria-label="Agents"] tbody a').hash === "#/c/`+c+`/notes"`), text("key.create"), text("Connected programs"))
+	b.step("of one thing alone, by its name", chromedp.Click(`//tr[td[@data-label="Action" and normalize-space()="collection.create"]]//button[normalize-space()="broken"]`), text("not of broken alone"),
+		eventually(`[...document.querySelectorAll('[data-label="Action"]')].every(d => d.innerText.startsWith("collection."))`))
 	b.look("gateway")
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
