@@ -134,12 +134,12 @@ export interface Group {
 export const colorings = { cluster: 'cluster', kind: 'kind', tag: 'tag', time: 'time', speaker: 'speaker' } as const
 export type Coloring = keyof typeof colorings
 
-/** Most groups that have a color of their own. */
-const mostGroups = 8
+/** Most groups that have a color of their own, and are in the legend. */
+export const mostGroups = 8
 
-/** Puts notes into groups, the largest first; what is in none has no color of its own. */
+/** Puts notes into groups, the largest first; what is in none has no color of its own. Clusters lie apart, so that more of them than there are colors can be told. */
 export function groupsOf(vertices: readonly Vertex[], by: Coloring, communities: ReadonlyMap<string, number>): Group[] {
-  if (by === 'cluster') return clustersOf(vertices, communities).slice(0, mostGroups)
+  if (by === 'cluster') return clustersOf(vertices, communities)
   if (by === 'time') return spansOf(vertices)
   const wordsIn = countsOf(vertices)
   const best = (v: Vertex) => v.words.reduce<string | undefined>((a, b) => (a !== undefined && wordsIn.get(a)! >= wordsIn.get(b)! ? a : b), undefined)

@@ -1,7 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
-import { around, clustersOf, colorings, componentsOf, find, graphOf, groupsOf, part, type Coloring, type Graph, type Group, type Raw, type Vertex } from './graph.ts'
+import { around, clustersOf, colorings, componentsOf, find, graphOf, groupsOf, mostGroups, part, type Coloring, type Graph, type Group, type Raw, type Vertex } from './graph.ts'
 import { Empty, Problem, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import type * as staging from './stage.ts'
@@ -185,7 +185,7 @@ function Drawing({ kit, graph, shown, communities, by, focus, pick, open }: Draw
           <button type="button" onClick={() => stage.current?.whole()}>Fit</button>
         </div>
       )}
-      <ul class="legend" aria-label={`Colors by ${by}`}>{groups.map((g, i) => <li key={i} data-hue={i}><bdi>{reveal(g.name) || '(no words)'}</bdi></li>)}</ul>
+      <ul class="legend" aria-label={`Colors by ${by}`}>{groups.slice(0, mostGroups).map((g, i) => <li key={i} data-hue={i}><bdi>{reveal(g.name) || '(no words)'}</bdi></li>)}</ul>
     </div>
   )
 }

@@ -26,7 +26,7 @@ export function useNames(): (actor: string) => string {
     const [kind = '', id = ''] = actor.split(/:(.*)/s, 2)
     if (kind === 'job') return 'the policy'
     const key = known?.get(kind === 'key' ? id : actor)
-    if (key) return key.display_name ?? `the key ${key.prefix}…`
+    if (key) return key.display_name ?? `the key ${key.prefix.slice(0, 16)}…`
     return kind === 'key' ? 'a key' : actor
   }
 }
